@@ -1,0 +1,1 @@
+"""DQN baselines for uqbench."""

@@ -1,0 +1,73 @@
+"""Settings of the DQN family.
+
+The defaults are those of Clements et al. 2019, section 3.2 (UA-DQN's MinAtar experiments): the
+hyper-parameters of Young & Tian 2019, with Adam instead of RMSProp and a final ε of 0.03.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from uqbench.config import Steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeepQConfig:
+    """What every method of the family needs.
+
+    Attributes:
+        learning_rate: Adam's α.
+        adam_epsilon: Adam's ε.
+        batch_size: transitions of a gradient step, drawn without repeats.
+        replay_capacity: transitions kept.
+        replay_start: first step with a gradient step; until then actions are random. A batch must
+            fit, so learning never starts before ``batch_size`` steps.
+        target_period: C, steps between copies of the online network to the target network.
+        epsilon_first: ε at ``replay_start``.
+        epsilon_last: ε at the end of its decay.
+        epsilon_steps: steps of the linear decay, from ``replay_start`` on.
+        channels: filters of the convolution (image observations only).
+        kernel: side of the convolution's kernel, stride 1.
+        hidden: widths of the fully connected layers.
+        gain: of the orthogonal initial weights.
+    """
+
+    learning_rate: float = 1e-4
+    adam_epsilon: float = 1e-8
+    batch_size: int = 32
+    replay_capacity: int = 100_000
+    replay_start: Steps = 5_000
+    target_period: Steps = 1_000
+    epsilon_first: float = 1.0
+    epsilon_last: float = 0.03
+    epsilon_steps: Steps = 100_000
+    channels: int = 16
+    kernel: int = 3
+    hidden: tuple[int, ...] = (128,)
+    gain: float = math.sqrt(2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DQNConfig(DeepQConfig):
+    """DQN's settings.
+
+    Attributes:
+        kappa: where the Huber loss turns from quadratic to linear.
+    """
+
+    kappa: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class QRDQNConfig(DeepQConfig):
+    """QR-DQN's settings.
+
+    Attributes:
+        quantiles: N.
+        kappa: κ of the quantile Huber loss; 0 is the plain quantile regression loss.
+    """
+
+    quantiles: int = 50
+    kappa: float = 0.0
+    gain: float = 3.0

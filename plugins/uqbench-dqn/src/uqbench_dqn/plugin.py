@@ -1,0 +1,38 @@
+"""What this package adds to uqbench."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from uqbench import Spec, hookimpl
+
+
+@hookimpl
+def uqbench_agents() -> Iterable[Spec]:
+    """DQN and QR-DQN."""
+    return [
+        Spec(
+            name="dqn",
+            version="1",
+            factory="uqbench_dqn.dqn:DQN",
+            config="uqbench_dqn.config:DQNConfig",
+            summary="deep Q-network, ε-greedy",
+            source="Mnih et al. 2015; settings of Clements et al. 2019, section 3.2",
+        ),
+        Spec(
+            name="qr-dqn",
+            version="1",
+            factory="uqbench_dqn.qr_dqn:QRDQN",
+            config="uqbench_dqn.config:QRDQNConfig",
+            summary="quantile-regression DQN, ε-greedy",
+            source="Dabney et al. 2017; settings of Clements et al. 2019, section 3.2",
+        ),
+    ]
+
+
+@hookimpl
+def uqbench_suites() -> Iterable[Traversable]:
+    """The baselines of the ``minatar`` suite."""
+    return [files("uqbench_dqn") / "suites" / "minatar.toml"]

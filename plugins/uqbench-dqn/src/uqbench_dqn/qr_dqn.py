@@ -1,0 +1,44 @@
+"""QR-DQN (Dabney et al. 2017, "Distributional RL with quantile regression")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from uqbench.agent import EnvSpec, Uncertainty
+from uqbench_dqn.config import QRDQNConfig
+from uqbench_dqn.deep_q import DeepQ
+from uqbench_dqn.quantiles import midpoint_levels, quantile_loss
+
+
+class QRDQN(DeepQ):
+    """A network with N outputs per action: quantiles of the return."""
+
+    config: QRDQNConfig
+
+    def __init__(
+        self, spec: EnvSpec, seeds: Sequence[int], config: QRDQNConfig, device: torch.device
+    ) -> None:
+        super().__init__(spec, seeds, config, outputs=config.quantiles, device=device)
+        self.levels = midpoint_levels(config.quantiles).to(device)
+
+    def q_values(self, outputs: Tensor) -> Tensor:
+        """``Q(s, a) = 1/N Σ_i q_i(s, a)``."""
+        return outputs.mean(-1)
+
+    def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
+        """Quantile regression loss, mean over the batch."""
+        return quantile_loss(predicted, target, self.levels, self.config.kappa).mean(1)
+
+    @torch.no_grad()
+    def uncertainty(self, obs: Tensor) -> Uncertainty:
+        """The law of the return, N equally likely atoms, and its variance."""
+        atoms = self.online(obs)
+        return Uncertainty(
+            mean=self.q_values(atoms),
+            aleatoric_var=atoms.var(-1, correction=0),
+            return_atoms=atoms,
+            return_probs=torch.full_like(atoms, 1 / atoms.shape[-1]),
+        )

@@ -1,0 +1,35 @@
+"""Quantile regression for return distributions."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def midpoint_levels(n: int) -> Tensor:
+    """Quantile levels ``τ_i = (i + 1/2) / N``, ``i = 0 … N−1`` (Dabney et al. 2017, Lemma 2)."""
+    return (torch.arange(n) + 0.5) / n
+
+
+def quantile_loss(quantiles: Tensor, samples: Tensor, levels: Tensor, kappa: float = 0.0) -> Tensor:
+    """``Σ_i E_z[ρ_{τ_i}(z − q_i)]`` (Clements et al. 2019, eq. 1): sum over i, mean over samples.
+
+    With ``kappa`` > 0 ``|u|`` is smoothed by the Huber function, which is not divided by κ.
+
+    Args:
+        quantiles: ``[..., N]``, the q_i.
+        samples: ``[..., S]``, the z.
+        levels: ``[N]``, the τ_i.
+        kappa: κ, in units of return.
+
+    Returns:
+        ``[...]``.
+    """
+    u = samples[..., None, :] - quantiles[..., :, None]
+    weight = levels[:, None] - (u < 0).to(u.dtype)
+    if kappa == 0.0:
+        rho = weight * u
+    else:
+        rho = weight.abs() * F.huber_loss(u, torch.zeros_like(u), reduction="none", delta=kappa)
+    return rho.mean(-1).sum(-1)

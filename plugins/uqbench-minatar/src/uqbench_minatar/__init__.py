@@ -1,0 +1,3 @@
+"""MinAtar for uqbench."""
+
+GAMES = ("asterix", "breakout", "freeway", "seaquest", "space_invaders")

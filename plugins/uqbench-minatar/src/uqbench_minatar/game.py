@@ -1,0 +1,80 @@
+"""A MinAtar game as a Gymnasium environment, on the ``minatar`` package.
+
+Made directly on the package's game rather than on its own Gymnasium classes: those reject
+``super().reset`` seeding and take the action set of the game; the papers use all six actions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from minatar import Environment
+from numpy.typing import NDArray
+
+from uqbench_minatar import GAMES
+
+N_ACTIONS = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class GameOptions:
+    """Options of a game (Young & Tian 2019, "MinAtar").
+
+    Attributes:
+        game: one of the five.
+        sticky_action_prob: probability that the last action is repeated instead of the chosen one.
+        difficulty_ramping: whether games grow harder as an episode goes on.
+    """
+
+    game: str
+    sticky_action_prob: float = 0.1
+    difficulty_ramping: bool = True
+
+    def __post_init__(self) -> None:
+        if self.game not in GAMES:
+            raise ValueError(f"game must be one of {', '.join(GAMES)}; got {self.game!r}")
+        if not 0 <= self.sticky_action_prob <= 1:
+            raise ValueError(f"sticky_action_prob is a probability; got {self.sticky_action_prob}")
+
+
+class Game(gymnasium.Env[NDArray[np.bool_], int]):
+    """One game with all six actions; observations ``[C, 10, 10]`` bool, channels first."""
+
+    def __init__(self, options: GameOptions) -> None:
+        self._game = Environment(
+            options.game,
+            sticky_action_prob=options.sticky_action_prob,
+            difficulty_ramping=options.difficulty_ramping,
+        )
+        height, width, channels = self._game.state_shape()
+        self.observation_space = spaces.Box(0, 1, (channels, height, width), np.bool_)
+        self.action_space = spaces.Discrete(N_ACTIONS)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.bool_], dict[str, Any]]:
+        """Begin an episode; a seed restarts the game's random stream and forgets sticky actions.
+
+        Unseeded, the stream and the last action go on from the episode before, as in MinAtar.
+        """
+        super().reset(seed=seed, options=options)
+        if seed is not None:
+            self._game.seed(seed)
+            self._game.last_action = 0
+        self._game.reset()
+        return self._observation(), {}
+
+    def step(
+        self, action: int
+    ) -> tuple[NDArray[np.bool_], float, bool, bool, dict[str, Any]]:
+        """Take one of the six actions."""
+        reward, terminated = self._game.act(action)
+        return self._observation(), float(reward), bool(terminated), False, {}
+
+    def _observation(self) -> NDArray[np.bool_]:
+        # not a view: the package hands out arrays that it writes to
+        return np.ascontiguousarray(self._game.state().transpose(2, 0, 1), dtype=np.bool_)

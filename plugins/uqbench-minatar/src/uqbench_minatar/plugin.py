@@ -1,0 +1,31 @@
+"""What this package adds to uqbench."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from uqbench import EnvironmentSpec, hookimpl
+
+
+@hookimpl
+def uqbench_environments() -> Iterable[EnvironmentSpec]:
+    """The five games, as one environment with the game as an option."""
+    return [
+        EnvironmentSpec(
+            name="minatar",
+            version=f"1+minatar{version('minatar')}",
+            factory="uqbench_minatar.game:Game",
+            config="uqbench_minatar.game:GameOptions",
+            summary="MinAtar's five games, six actions each",
+            source="Young & Tian 2019",
+        )
+    ]
+
+
+@hookimpl
+def uqbench_suites() -> Iterable[Traversable]:
+    """The ``minatar`` suite."""
+    return [files("uqbench_minatar") / "suites" / "minatar.toml"]

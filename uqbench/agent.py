@@ -1,0 +1,135 @@
+"""The Agent contract: a learning decision-maker, written for lanes.
+
+Every tensor has the lanes as its leading dimension; one run is ``L = 1``. What lane ``i`` does
+depends on ``seeds[i]`` alone, never on how many lanes run beside it.
+
+Shapes: ``L`` lanes, ``M`` observations of a lane, ``A`` actions, ``N`` atoms of a return law,
+``S`` posterior samples, ``*obs`` one observation.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import gymnasium
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class EnvSpec:
+    """What an agent knows about its environment before the first step."""
+
+    observation: gymnasium.Space[Any]
+    n_actions: int
+    discount: float
+    total_steps: int
+    time_limit: int | None = None
+    time_limit_is: Literal["terminal", "truncation"] = "truncation"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One transition of every lane.
+
+    Attributes:
+        t: host integer; lanes run in lock-step, so schedules cost no device synchronisation.
+        obs: ``[L, *obs]``.
+        action: ``[L]`` int64.
+        reward: ``[L]`` float32.
+        terminated: ``[L]`` bool, the episode ended in a terminal state.
+        truncated: ``[L]`` bool, the episode was cut off; its value goes on.
+        next_obs: ``[L, *obs]``, the final observation where an episode ended.
+        valid_actions: ``[L, A]`` bool for ``next_obs``, or None where all are valid.
+        events: counters of this step by name, each ``[L]``.
+    """
+
+    t: int
+    obs: Tensor
+    action: Tensor
+    reward: Tensor
+    terminated: Tensor
+    truncated: Tensor
+    next_obs: Tensor
+    valid_actions: Tensor | None = None
+    events: Mapping[str, Tensor] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """What an agent states about its values; whatever it does not know stays None.
+
+    Variances are in squared return units. Shapes are ``[L, M, A]`` but for the laws of the return
+    (``[L, M, A, N]``, probabilities summing to one) and posterior samples of Q (``[L, M, A, S]``).
+    """
+
+    mean: Tensor | None = None
+    epistemic_var: Tensor | None = None
+    aleatoric_var: Tensor | None = None
+    return_atoms: Tensor | None = None
+    return_probs: Tensor | None = None
+    value_samples: Tensor | None = None
+
+
+class Agent(ABC):
+    """A method that learns while it acts, one ``act`` and one ``observe`` a step.
+
+    Constructed as ``factory(spec, seeds, config, device)``, with one seed a lane.
+    """
+
+    @abstractmethod
+    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """Choose training actions ``[L]`` for ``obs`` ``[L, *obs]`` among ``valid`` ``[L, A]``.
+
+        Called exactly once between two ``observe``.
+        """
+
+    @abstractmethod
+    def observe(self, step: Step) -> None:
+        """Learn from one transition of every lane."""
+
+    @abstractmethod
+    def policy(self, obs: Tensor) -> Tensor:
+        """Actions ``[L, M]`` of the evaluated policy; pure: no state changed, no noise drawn."""
+
+    def uncertainty(self, obs: Tensor) -> Uncertainty | None:  # noqa: ARG002
+        """What the agent knows about ``obs`` ``[L, M, *obs]``, or None where it states nothing."""
+        return None
+
+    def metrics(self) -> Mapping[str, Tensor]:
+        """Diagnostics ``[L]`` by name, pulled by the runner now and then."""
+        return {}
+
+    @abstractmethod
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that a resumed run needs to equal an unbroken one."""
+
+    @abstractmethod
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what ``state_dict`` returned."""
+
+
+def observation_shape(spec: EnvSpec) -> tuple[int, ...]:
+    """Shape of one observation.
+
+    Raises:
+        TypeError: the space has no fixed shape (a dictionary, a sequence, …).
+    """
+    shape = spec.observation.shape
+    if shape is None:
+        raise TypeError(
+            f"expected an observation space with a fixed shape, such as Box; got {spec.observation}"
+        )
+    return tuple(shape)
+
+
+def observation_dtype(spec: EnvSpec) -> torch.dtype:
+    """The dtype in which observations arrive: that of the space."""
+    name = str(spec.observation.dtype)
+    dtype = getattr(torch, name, None)
+    if not isinstance(dtype, torch.dtype):
+        raise TypeError(f"torch has no dtype {name!r}, which {spec.observation} asks for")
+    return dtype

@@ -1,0 +1,163 @@
+"""The LaneEnv contract, and the adapter that batches Gymnasium environments.
+
+Autoreset happens in the same step: an :class:`Outcome` holds the last observation of an episode
+(``next_obs``) and the first one of the next episode (``obs``).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+import torch
+from torch import Tensor
+
+from uqbench.errors import UqbenchError
+
+
+@dataclass(frozen=True)
+class TimeLimit:
+    """After how many steps an episode ends, and whether its last state counts as terminal."""
+
+    steps: int
+    kind: Literal["terminal", "truncation"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one step of all lanes gave.
+
+    Attributes:
+        reward: ``[L]`` float32.
+        terminated: ``[L]`` bool.
+        truncated: ``[L]`` bool.
+        next_obs: ``[L, *obs]``, the final observation where an episode ended.
+        obs: ``[L, *obs]`` to act on next: that of a fresh episode where one ended.
+        next_valid: ``[L, A]`` bool, valid actions in ``next_obs``; None where all are.
+        valid: ``[L, A]`` bool, valid actions in ``obs``; None where all are.
+        events: ``[L]`` float32 by name, how often each event happened in this step.
+    """
+
+    reward: Tensor
+    terminated: Tensor
+    truncated: Tensor
+    next_obs: Tensor
+    obs: Tensor
+    next_valid: Tensor | None = None
+    valid: Tensor | None = None
+    events: Mapping[str, Tensor] = field(default_factory=dict)
+
+
+class LaneEnv(ABC):
+    """Independent copies of one environment that step together, lane ``i`` from ``seeds[i]``."""
+
+    observation_space: gymnasium.Space[Any]
+    n_actions: int
+
+    @abstractmethod
+    def reset(self) -> tuple[Tensor, Tensor | None]:
+        """Begin: observations ``[L, *obs]`` and valid actions ``[L, A]`` (None: all)."""
+
+    @abstractmethod
+    def step(self, action: Tensor) -> Outcome:
+        """Take one action ``[L]`` in every lane."""
+
+
+class GymnasiumLanes(LaneEnv):
+    """One Gymnasium environment a lane, batched.
+
+    Reads ``info["events"]`` (a mapping of name to count) for the declared ``events`` and
+    ``info["action_mask"]`` (``[A]``, true where an action is valid) where the environment gives
+    one.
+
+    Raises:
+        UqbenchError: the action space is not ``Discrete`` starting at 0.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], gymnasium.Env[Any, Any]],
+        seeds: Sequence[int],
+        time_limit: TimeLimit | None = None,
+        events: Sequence[str] = (),
+        device: torch.device | None = None,
+    ) -> None:
+        self._envs = [make() for _ in seeds]
+        self._seeds = list(seeds)
+        self._time_limit = time_limit
+        self._events = tuple(events)
+        self._device = device or torch.device("cpu")
+        space = self._envs[0].action_space
+        if not isinstance(space, gymnasium.spaces.Discrete) or space.start != 0:
+            raise UqbenchError(
+                f"expected an environment with Discrete actions from 0, got {space}; "
+                f"wrap it so that its actions are numbered"
+            )
+        self.n_actions = int(space.n)
+        self.observation_space = self._envs[0].observation_space
+        lanes, shape = len(self._envs), self.observation_space.shape
+        self._length = np.zeros(lanes, np.int64)
+        self._obs_shape = (lanes, *(shape or ()))
+
+    def reset(self) -> tuple[Tensor, Tensor | None]:
+        """Reset every lane with its own seed."""
+        obs, infos = [], []
+        for env, seed in zip(self._envs, self._seeds, strict=True):
+            first, info = env.reset(seed=seed)
+            obs.append(first)
+            infos.append(info)
+        self._length[:] = 0
+        return self._stack(obs), self._masks(infos)
+
+    def step(self, action: Tensor) -> Outcome:
+        """Step every lane; lanes whose episode ended are reset at once."""
+        lanes = len(self._envs)
+        reward = np.zeros(lanes, np.float32)
+        terminated, truncated = np.zeros(lanes, bool), np.zeros(lanes, bool)
+        events = {name: np.zeros(lanes, np.float32) for name in self._events}
+        final_obs, final_infos, next_obs, next_infos = [], [], [], []
+        for i, (env, a) in enumerate(zip(self._envs, action.tolist(), strict=True)):
+            obs, reward[i], terminated[i], truncated[i], info = env.step(a)
+            self._length[i] += 1
+            if self._time_limit is not None and self._length[i] >= self._time_limit.steps:
+                if self._time_limit.kind == "terminal":
+                    terminated[i] = True
+                elif not terminated[i]:
+                    truncated[i] = True
+            for name in self._events:
+                events[name][i] = info.get("events", {}).get(name, 0)
+            final_obs.append(obs)
+            final_infos.append(info)
+            if terminated[i] or truncated[i]:
+                obs, info = env.reset()
+                self._length[i] = 0
+            next_obs.append(obs)
+            next_infos.append(info)
+        return Outcome(
+            reward=self._tensor(reward),
+            terminated=self._tensor(terminated),
+            truncated=self._tensor(truncated),
+            next_obs=self._stack(final_obs),
+            obs=self._stack(next_obs),
+            next_valid=self._masks(final_infos),
+            valid=self._masks(next_infos),
+            events={name: self._tensor(count) for name, count in events.items()},
+        )
+
+    def _stack(self, observations: list[Any]) -> Tensor:
+        stacked = np.empty(self._obs_shape, self.observation_space.dtype)
+        for i, obs in enumerate(observations):
+            stacked[i] = obs
+        return self._tensor(stacked)
+
+    def _masks(self, infos: list[dict[str, Any]]) -> Tensor | None:
+        if "action_mask" not in infos[0]:
+            return None
+        return self._tensor(np.stack([np.asarray(info["action_mask"], bool) for info in infos]))
+
+    def _tensor(self, array: np.ndarray[Any, Any]) -> Tensor:
+        return torch.from_numpy(array).to(self._device)

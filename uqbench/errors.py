@@ -1,0 +1,26 @@
+"""Errors that a user can act on: what was given, what was expected, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UqbenchError(Exception):
+    """The command cannot be carried out as given; the message says what to do instead."""
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """Return a sentence that names the nearest known name, or all of them when none is near."""
+    names = sorted(set(known))
+    near = get_close_matches(given, names, n=3, cutoff=0.5)
+    if near:
+        return f"Did you mean {' or '.join(repr(name) for name in near)}?"
+    if names:
+        return f"Known: {', '.join(names)}."
+    return "None is known."
+
+
+def unknown(kind: str, given: str, known: Iterable[str]) -> UqbenchError:
+    """Return the error for a name that does not exist."""
+    return UqbenchError(f"There is no {kind} {given!r}. {did_you_mean(given, known)}")

@@ -1,0 +1,74 @@
+"""The whole plugin contract on one screen.
+
+A plugin is an installed package with an entry point in the group ``uqbench`` that names a module
+(or any object) with functions marked ``@uqbench.hookimpl``. uqbench's own pieces register the
+same way (``uqbench/builtin.py``). Hooks may gain arguments; they never lose one within a contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+if TYPE_CHECKING:
+    from uqbench.runner.plan import Run
+    from uqbench.specs import EnvironmentSpec, Spec
+
+CONTRACT = "0.1"
+ENTRY_POINT_GROUP = "uqbench"
+
+hookspec = pluggy.HookspecMarker("uqbench")
+hookimpl = pluggy.HookimplMarker("uqbench")
+
+
+@hookspec
+def uqbench_environments() -> Iterable[EnvironmentSpec]:  # type: ignore[empty-body]
+    """Environments: ``factory(config) -> gymnasium.Env``, or a ``LaneEnv`` (see EnvironmentSpec)."""
+
+
+@hookspec
+def uqbench_agents() -> Iterable[Spec]:  # type: ignore[empty-body]
+    """Agents: ``factory(spec, seeds, config, device) -> uqbench.agent.Agent``."""
+
+
+@hookspec
+def uqbench_estimators() -> Iterable[Spec]:  # type: ignore[empty-body]
+    """Predictive-uncertainty methods: ``factory(task, seeds, config, device)``."""
+
+
+@hookspec
+def uqbench_risk_measures() -> Iterable[Spec]:  # type: ignore[empty-body]
+    """Risk measures: the factory is a dataclass and a ``uqbench.risk.RiskMeasure``."""
+
+
+@hookspec
+def uqbench_suites() -> Iterable[Traversable]:  # type: ignore[empty-body]
+    """TOML files: suites, or ``[extend.NAME]`` tables that join methods to a suite."""
+
+
+@hookspec
+def uqbench_claim_kinds() -> Iterable[Spec]:  # type: ignore[empty-body]
+    """Kinds of claim that a suite may state."""
+
+
+@hookspec
+def uqbench_run_started(run: Run) -> None:
+    """A run began (called in the process that the user started, like the three below)."""
+
+
+@hookspec
+def uqbench_run_progress(run: Run, step: int, metrics: Mapping[str, Any]) -> None:
+    """A run has taken ``step`` steps; ``metrics`` are the latest recorded ones."""
+
+
+@hookspec
+def uqbench_run_finished(run: Run, scalars: Mapping[str, float | None]) -> None:
+    """A run is finished and stored; ``scalars`` are its metrics' final values."""
+
+
+@hookspec
+def uqbench_run_failed(run: Run, reason: str) -> None:
+    """A run failed; the next ``uqbench run`` tries it again."""

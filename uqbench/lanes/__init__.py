@@ -1,0 +1,29 @@
+"""A torch toolkit for batches of independent runs: one lane a run, the leading dimension.
+
+Nothing here mixes lanes, so that a lane's numbers do not depend on which others run beside it.
+On a CPU this holds bit for bit with one torch thread a process.
+"""
+
+from uqbench.lanes.explore import epsilon_greedy, greedy, linear_schedule
+from uqbench.lanes.networks import LaneConv2d, LaneLinear, initialise, lane_generators
+from uqbench.lanes.optimisers import adam
+from uqbench.lanes.random import DistinctIntegers, Normal, Uniform
+from uqbench.lanes.replay import Replay
+from uqbench.lanes.targets import copy_parameters, target_copy
+
+__all__ = [
+    "DistinctIntegers",
+    "LaneConv2d",
+    "LaneLinear",
+    "Normal",
+    "Replay",
+    "Uniform",
+    "adam",
+    "copy_parameters",
+    "epsilon_greedy",
+    "greedy",
+    "initialise",
+    "lane_generators",
+    "linear_schedule",
+    "target_copy",
+]

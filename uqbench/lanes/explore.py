@@ -1,0 +1,38 @@
+"""Choosing actions from values, with and without exploration."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def linear_schedule(t: int, first: float, last: float, start: int, length: int) -> float:
+    """``first`` until step ``start``, then linearly to ``last`` over ``length`` steps."""
+    progress = min(max((t - start) / length, 0.0), 1.0)
+    return first + progress * (last - first)
+
+
+def greedy(values: Tensor, valid: Tensor | None = None) -> Tensor:
+    """The valid action with the highest value: ``[..., A] -> [...]``; ties go to the lowest."""
+    if valid is not None:
+        values = values.masked_fill(~valid, -torch.inf)
+    return values.argmax(-1)
+
+
+def epsilon_greedy(
+    values: Tensor, u: Tensor, epsilon: float, valid: Tensor | None = None
+) -> Tensor:
+    """With probability ε a uniformly random valid action, else the greedy one.
+
+    Args:
+        values: ``[L, A]``.
+        u: ``[L, 2]`` uniform in [0, 1): whether to explore, and where to.
+        epsilon: probability of a random action.
+        valid: ``[L, A]`` bool; None where all are.
+    """
+    if valid is None:
+        valid = torch.ones_like(values, dtype=torch.bool)
+    nth = (u[:, 1:] * valid.sum(-1, keepdim=True)).floor() + 1
+    # argmax of a bool is the first true entry: the n-th valid action
+    random = (valid.cumsum(-1) >= nth).to(torch.uint8).argmax(-1)
+    return torch.where(u[:, 0] < epsilon, random, greedy(values, valid))

@@ -1,0 +1,97 @@
+"""Stacked layers: the weights of all lanes in one tensor, applied by batched products.
+
+Shapes: ``L`` lanes, ``E`` members of an ensemble (an optional second dimension), ``B`` a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class LaneLinear(nn.Module):
+    """An affine layer per lane, or per lane and ensemble member.
+
+    Args:
+        lanes: L.
+        inputs: features in.
+        outputs: features out.
+        ensemble: E, or None for a layer without that dimension.
+    """
+
+    def __init__(self, lanes: int, inputs: int, outputs: int, ensemble: int | None = None) -> None:
+        super().__init__()
+        stack = (lanes,) if ensemble is None else (lanes, ensemble)
+        self.weight = nn.Parameter(torch.zeros(*stack, inputs, outputs))
+        self.bias = nn.Parameter(torch.zeros(*stack, 1, outputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``[L, B, in] -> [L, B, out]``; with an ensemble ``[L, E, B, in] -> [L, E, B, out]``."""
+        out = torch.baddbmm(self.bias.flatten(0, -3), x.flatten(0, -3), self.weight.flatten(0, -3))
+        return out.view(*x.shape[:-1], -1)
+
+
+class LaneConv2d(nn.Module):
+    """A convolution without padding per lane (and ensemble member), as patches times weights.
+
+    Products of patches are bit-identical per lane; the weight gradients of grouped convolutions
+    are not.
+
+    Args:
+        lanes: L.
+        shape: channels, height and width of the input.
+        channels: output channels.
+        kernel: side of the square kernel.
+        stride: step of the kernel.
+        ensemble: E, or None for a layer without that dimension.
+    """
+
+    def __init__(
+        self,
+        lanes: int,
+        shape: tuple[int, int, int],
+        channels: int,
+        kernel: int,
+        stride: int = 1,
+        ensemble: int | None = None,
+    ) -> None:
+        super().__init__()
+        depth, height, width = shape
+        self.rows = (height - kernel) // stride + 1
+        self.columns = (width - kernel) // stride + 1
+        self.channels = channels
+        self._kernel, self._stride = kernel, stride
+        self.product = LaneLinear(lanes, depth * kernel * kernel, channels, ensemble)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``[L, (E,) B, C, H, W] -> [L, (E,) B, rows * columns * channels]``, channels last."""
+        patches = x.unfold(-2, self._kernel, self._stride).unfold(-2, self._kernel, self._stride)
+        patches = patches.movedim(-5, -3)  # [..., rows, columns, C, kernel, kernel]
+        patches = patches.reshape(*x.shape[:-4], -1, self.product.weight.shape[-2])
+        return self.product(patches).view(*x.shape[:-3], -1)
+
+    @property
+    def features(self) -> int:
+        """How many numbers the layer gives for one observation."""
+        return self.rows * self.columns * self.channels
+
+
+def lane_generators(seeds: Sequence[int]) -> list[torch.Generator]:
+    """One CPU generator a lane, for drawing initial weights."""
+    return [torch.Generator().manual_seed(seed) for seed in seeds]
+
+
+def initialise(module: nn.Module, generators: Sequence[torch.Generator], gain: float) -> None:
+    """Orthogonal weights times ``gain`` and zero biases, lane by lane from its own generator.
+
+    Saxe et al. 2014. Layers are drawn in the order of ``module.modules()``, members in order.
+    """
+    for layer in module.modules():
+        if isinstance(layer, LaneLinear):
+            with torch.no_grad():
+                for lane, generator in zip(layer.weight, generators, strict=True):
+                    for weight in lane.unflatten(0, (-1, lane.shape[-2])).flatten(0, -3):
+                        nn.init.orthogonal_(weight, gain, generator=generator)
+                layer.bias.zero_()

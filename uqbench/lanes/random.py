@@ -1,0 +1,133 @@
+"""Counter-based random numbers for lanes: a function of (seed, stream, t), nothing to checkpoint.
+
+NumPy's Philox is keyed by a lane's seed and a named stream and its counter by the block that step
+``t`` falls in. Drawn in blocks, so that a step costs one index operation.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from hashlib import sha256
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+
+class _Blocks(ABC):
+    """Draws of every lane for the block of steps that was asked for last."""
+
+    def __init__(
+        self, seeds: Sequence[int], stream: str, device: torch.device, block: int = 256
+    ) -> None:
+        self._seeds = list(seeds)
+        self._stream = int.from_bytes(sha256(stream.encode()).digest()[:8], "little")
+        self._device = device
+        self._size = block
+        self._index = -1
+        self._block = torch.empty(0)
+
+    @abstractmethod
+    def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:
+        """Draws ``[block, …]`` of one lane for the steps ``first``, ``first + 1``, …."""
+
+    def _values(self, t: int) -> Tensor:
+        index, offset = divmod(t, self._size)
+        if index != self._index:
+            lanes = [
+                self._draw(self._generator(seed, index), index * self._size) for seed in self._seeds
+            ]
+            self._block = torch.from_numpy(np.stack(lanes, axis=1)).to(self._device)
+            self._index = index
+        return self._block[offset]
+
+    def _generator(self, seed: int, index: int) -> np.random.Generator:
+        # A block has a 64-bit counter word of its own: blocks cannot overlap.
+        philox = np.random.Philox(
+            key=np.array([seed, self._stream], np.uint64),
+            counter=np.array([0, index, 0, 0], np.uint64),
+        )
+        return np.random.Generator(philox)
+
+
+class Uniform(_Blocks):
+    """Uniform numbers in [0, 1) of a fixed shape per lane and step."""
+
+    def __init__(
+        self,
+        seeds: Sequence[int],
+        stream: str,
+        shape: Sequence[int] = (),
+        device: torch.device | None = None,
+    ) -> None:
+        super().__init__(seeds, stream, device or torch.device("cpu"))
+        self._shape = tuple(shape)
+
+    def at(self, t: int) -> Tensor:
+        """The draws of step ``t``, ``[L, *shape]`` float32."""
+        return self._values(t)
+
+    def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:  # noqa: ARG002
+        return generator.random((self._size, *self._shape), dtype=np.float32)
+
+
+class Normal(Uniform):
+    """Standard normal numbers of a fixed shape per lane and step."""
+
+    def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:  # noqa: ARG002
+        return generator.standard_normal((self._size, *self._shape), dtype=np.float32)
+
+
+class DistinctIntegers(_Blocks):
+    """``count`` distinct integers out of the first ``size(t)``: a replay batch, no repeats.
+
+    The pool at step ``t`` holds ``min(t + 1, capacity)`` items: one is added every step and the
+    oldest makes room.
+
+    Raises:
+        ValueError: at a step when the pool is smaller than ``count``.
+    """
+
+    def __init__(
+        self,
+        seeds: Sequence[int],
+        stream: str,
+        count: int,
+        capacity: int,
+        device: torch.device | None = None,
+    ) -> None:
+        super().__init__(seeds, stream, device or torch.device("cpu"))
+        self._count = count
+        self._capacity = capacity
+
+    def at(self, t: int) -> Tensor:
+        """The integers of step ``t``, ``[L, count]`` int64."""
+        pool = min(t + 1, self._capacity)
+        if pool < self._count:
+            raise ValueError(
+                f"expected at least {self._count} stored items to draw from, there are {pool} at "
+                f"step {t}; start learning later or draw fewer"
+            )
+        return self._values(t)
+
+    def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:
+        pool = np.minimum(np.arange(first, first + self._size) + 1, self._capacity)
+        pool = np.maximum(pool, self._count)  # rows that ``at`` refuses
+        return distinct(generator.random((self._size, self._count)), pool)
+
+
+def distinct(u: NDArray[np.float64], pool: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Floyd's algorithm: turn uniforms ``[T, K]`` into K distinct integers below ``pool`` ``[T]``.
+
+    Every subset of size K is equally likely (Bentley & Floyd 1987, "A sample of brilliance").
+    """
+    steps, count = u.shape
+    chosen = np.empty((steps, count), np.int64)
+    for k in range(count):
+        last = pool - count + k
+        candidate = np.minimum((u[:, k] * (last + 1)).astype(np.int64), last)
+        repeated = (chosen[:, :k] == candidate[:, None]).any(1)
+        chosen[:, k] = np.where(repeated, last, candidate)
+    return chosen

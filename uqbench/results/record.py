@@ -1,0 +1,100 @@
+"""``run.json``: what is known about a run, in a versioned schema."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+SCHEMA_VERSION = 1
+
+
+class Process(BaseModel):
+    """Who works, or worked, on the run."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str
+    pid: int
+
+
+class Provenance(BaseModel):
+    """What the run was made with; not part of its identity.
+
+    Attributes:
+        versions: Python, and every distribution that took part.
+        content: sha256 of the installed files of uqbench and the plugins that took part.
+        git_revision: of uqbench's checkout, where it is one; with ``+changes`` where edited.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    platform: str
+    device: str
+    versions: dict[str, str]
+    content: dict[str, str]
+    git_revision: str | None
+
+
+class Timing(BaseModel):
+    """Cost of the run.
+
+    Attributes:
+        seconds: wall time of the training steps and evaluations of all lanes of the program.
+        lanes: how many runs shared the program.
+        steps_per_s: environment steps of this run per second of a core, ``steps·lanes/seconds``.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    seconds: float
+    lanes: int
+    steps_per_s: float
+
+
+class RunRecord(BaseModel):
+    """The contents of ``run.json``.
+
+    Attributes:
+        identity: what makes the run this run; its sha256 names the folder.
+        status: ``running`` until the last file is written.
+        reason: why it failed.
+        step: steps taken when the record was written.
+        updated: UTC time of writing.
+        scalars: final value of each metric; None where the run gives none.
+        metrics: definitions of the metrics that the scalars were computed by.
+        digests: sha256 of each data file, and of the numbers in them under ``results``.
+        digest: sha256 of this record without this field.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    identity: dict[str, Any]
+    status: Literal["running", "finished", "failed"]
+    reason: str | None = None
+    step: int
+    updated: str
+    process: Process
+    provenance: Provenance
+    timing: Timing | None = None
+    scalars: dict[str, float | None] = {}
+    metrics: dict[str, dict[str, Any]] = {}
+    digests: dict[str, str] = {}
+    digest: str = ""
+
+    def sealed(self) -> RunRecord:
+        """The same record with its digest."""
+        return self.model_copy(update={"digest": self.compute_digest()})
+
+    def compute_digest(self) -> str:
+        """The sha256 that ``digest`` should hold."""
+        return digest_of(self.model_dump(mode="json", exclude={"digest"}))
+
+
+def digest_of(table: Any) -> str:
+    """The sha256 of a JSON value in canonical form: sorted keys, no spaces."""
+    text = json.dumps(table, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return sha256(text.encode()).hexdigest()

@@ -1,0 +1,67 @@
+"""A run's final numbers, from its episodes and records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from uqbench.risk import RiskMeasure
+from uqbench.suite import RECORDS, Metric
+
+Columns = Mapping[str, NDArray[Any]]
+"""A table as columns of equal length, by name."""
+
+
+def record_step(k: int, steps: int) -> int:
+    """The step after which record ``k`` of ``RECORDS`` is taken, in a run of ``steps``."""
+    return steps * k // RECORDS
+
+
+def scalar(
+    metric: Metric, risk: RiskMeasure, episodes: Columns, records: Columns, steps: int
+) -> float | None:
+    """A metric's value for one run, or None where no episode ended in its window.
+
+    Args:
+        metric: what to compute.
+        risk: the metric's risk measure.
+        episodes: columns ``step``, ``phase``, ``return``, ``length``, ``end``.
+        records: columns ``step``, ``metric``, ``value``; ``reward`` is cumulative.
+        steps: length of the run.
+    """
+    first = record_step(round(RECORDS * (1 - metric.window)), steps)
+    if metric.statistic == "reward_per_step":
+        if metric.kind == "evaluation":
+            counted = _last_evaluation(episodes)
+            return float(episodes["return"][counted].sum() / episodes["length"][counted].sum())
+        return _reward_per_step(records, first, steps)
+    if metric.kind == "evaluation":
+        counted = _last_evaluation(episodes)
+    else:
+        counted = (
+            (episodes["phase"] == "training")
+            & (episodes["end"] != "unfinished")
+            & (episodes["step"] > first)
+        )
+    if not counted.any():
+        return None
+    returns = torch.from_numpy(episodes["return"][counted])
+    return float(risk(returns, torch.full_like(returns, 1 / len(returns))))
+
+
+def _last_evaluation(episodes: Columns) -> NDArray[np.bool_]:
+    evaluated = episodes["phase"] == "evaluation"
+    last = episodes["step"][evaluated].max(initial=-1)
+    counted: NDArray[np.bool_] = evaluated & (episodes["step"] == last)
+    return counted
+
+
+def _reward_per_step(records: Columns, first: int, steps: int) -> float:
+    chosen = records["metric"] == "reward"
+    at = dict(zip(records["step"][chosen], records["value"][chosen], strict=True))
+    before = at[first] if first else 0.0
+    return float((at[steps] - before) / (steps - first))

@@ -1,0 +1,239 @@
+"""The result store: ``<root>/<suite>/<budget>/<task>/<method>/<seed>-<hash8>/``.
+
+A file is written under a temporary name, flushed to disk and renamed, ``run.json`` last: whoever
+reads sees the old file or the new one, whole. A finished run is never written again. Only the
+process that works on a run writes to its folder.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import os
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from uqbench.config import explain
+from uqbench.errors import UqbenchError
+from uqbench.results.record import SCHEMA_VERSION, Process, RunRecord
+
+if TYPE_CHECKING:
+    from uqbench.results.scalars import Columns
+    from uqbench.runner.plan import Run
+
+RECORD = "run.json"
+METRICS = "metrics.parquet"
+EPISODES = "episodes.parquet"
+SILENT_SECONDS = 120
+"""A run on another machine that has not written for so long counts as abandoned."""
+
+
+class RunState(enum.Enum):
+    """What ``uqbench run`` does with a run that it plans.
+
+    MISSING: nothing stored; run it.
+    RUNNING: another live process works on it; leave it.
+    ABANDONED: a process began it and is gone; run it from the start.
+    FAILED: it ended with an error; run it from the start.
+    FINISHED: whole and stored; never run again.
+    DAMAGED: stored, but a file is missing or its digest differs; set aside and run again.
+    """
+
+    MISSING = "missing"
+    RUNNING = "running"
+    ABANDONED = "abandoned"
+    FAILED = "failed"
+    FINISHED = "finished"
+    DAMAGED = "damaged"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A run's state, its record where one can be read, and the reason where there is one."""
+
+    state: RunState
+    record: RunRecord | None = None
+    reason: str | None = None
+
+
+class Store:
+    """Runs below one root folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def folder(self, run: Run) -> Path:
+        """Where a run is kept."""
+        return self.root / run.folder
+
+    def prepare(self) -> None:
+        """Create the root and write to it once.
+
+        Raises:
+            UqbenchError: it cannot be written; told before the first step.
+        """
+        probe = self.root / f".probe-{os.getpid()}"
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            probe.write_bytes(b"uqbench")
+            probe.unlink()
+        except OSError as error:
+            raise UqbenchError(
+                f"Results cannot be written to {str(self.root)!r}: {error.strerror}. "
+                f"Choose a folder you may write to with --out."
+            ) from None
+
+    def find(self, run: Run) -> Found:
+        """The state of a run, with the digests of all its files checked."""
+        found = read(self.folder(run))
+        if found.state is not RunState.FINISHED or found.record is None:
+            return found
+        if found.record.identity != run.identity:
+            return Found(RunState.DAMAGED, reason=f"{RECORD} has another identity")
+        for name in (METRICS, EPISODES):
+            path = self.folder(run) / name
+            if not path.exists():
+                return Found(RunState.DAMAGED, reason=f"{name} is missing")
+            if file_digest(path) != found.record.digests.get(name):
+                return Found(RunState.DAMAGED, reason=f"{name} does not match its digest")
+        return found
+
+    def write(self, run: Run, record: RunRecord) -> None:
+        """Write a run's record, whole or not at all.
+
+        Raises:
+            UqbenchError: the run is finished; a finished run is immutable.
+        """
+        folder = self.folder(run)
+        if read(folder).state is RunState.FINISHED:
+            raise UqbenchError(f"{run.folder} is finished; a finished run is never overwritten.")
+        folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(record.sealed().model_dump(mode="json"), indent=1, sort_keys=True)
+        _replace(folder / RECORD, lambda path: path.write_text(text + "\n", encoding="utf-8"))
+
+    def finish(self, run: Run, record: RunRecord, metrics: Columns, episodes: Columns) -> None:
+        """Write a run's data, then its record with their digests."""
+        folder = self.folder(run)
+        for name, columns in ((METRICS, metrics), (EPISODES, episodes)):
+            table = pa.table(dict(columns))
+            _replace(folder / name, lambda path, table=table: pq.write_table(table, path))
+        digests = {name: file_digest(folder / name) for name in (METRICS, EPISODES)}
+        digests["results"] = columns_digest(metrics, episodes)
+        self.write(run, record.model_copy(update={"digests": digests}))
+
+    def set_aside(self, run: Run) -> Path:
+        """Move a damaged run out of the way, keeping it."""
+        folder = self.folder(run)
+        for number in range(1, 1000):
+            aside = folder.with_name(f"{folder.name}.damaged-{number}")
+            if not aside.exists():
+                folder.rename(aside)
+                return aside
+        raise UqbenchError(f"{run.folder}: too many damaged copies; remove some of them.")
+
+    def columns(self, run: Run) -> tuple[Columns, Columns]:
+        """A finished run's metrics and episodes."""
+        metrics, episodes = (
+            {
+                name: column.to_numpy(zero_copy_only=False)
+                for name, column in zip(table.column_names, table.columns, strict=True)
+            }
+            for table in (pq.read_table(self.folder(run) / name) for name in (METRICS, EPISODES))
+        )
+        return metrics, episodes
+
+    def records(self) -> Iterator[tuple[Path, Found]]:
+        """Every run's folder, relative to the root, and state, read from ``run.json`` alone."""
+        for path in sorted(self.root.glob(f"*/*/*/*/*/{RECORD}")):
+            if ".damaged-" not in path.parent.name:
+                yield path.parent.relative_to(self.root), read(path.parent)
+
+
+def read(folder: Path) -> Found:
+    """A run's state from its record alone."""
+    path = folder / RECORD
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Found(RunState.MISSING)
+    try:
+        version = json.loads(text)["schema_version"]
+        if version > SCHEMA_VERSION:
+            raise UqbenchError(
+                f"{path} has schema {version}, this uqbench reads up to {SCHEMA_VERSION}: "
+                f"update uqbench, or use another --out."
+            )
+        record = RunRecord.model_validate_json(text)
+    except ValidationError as error:
+        return Found(RunState.DAMAGED, reason=f"{RECORD}: {explain(error)}")
+    except (ValueError, KeyError, TypeError) as error:
+        return Found(RunState.DAMAGED, reason=f"{RECORD} cannot be read: {error}")
+    if record.digest != record.compute_digest():
+        return Found(RunState.DAMAGED, record, f"{RECORD} does not match its digest")
+    if record.status == "running" and not _alive(record):
+        return Found(RunState.ABANDONED, record, "its process is gone")
+    return Found(RunState(record.status), record, record.reason)
+
+
+def this_process() -> Process:
+    """The process that is running."""
+    return Process(host=socket.gethostname(), pid=os.getpid())
+
+
+def now() -> str:
+    """UTC time, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def file_digest(path: Path) -> str:
+    """The sha256 of a file."""
+    return sha256(path.read_bytes()).hexdigest()
+
+
+def columns_digest(*tables: Columns) -> str:
+    """The sha256 of the numbers in tables, whatever the file format's version."""
+    digest = sha256()
+    for table in tables:
+        for name in sorted(table):
+            column = np.asarray(table[name])
+            data = (
+                "\0".join(column).encode() if column.dtype.kind in "OU" else column.tobytes()
+            )
+            digest.update(f"{name}:{len(column)}:{len(data)}:".encode() + data)
+    return digest.hexdigest()
+
+
+def _alive(record: RunRecord) -> bool:
+    if record.process.host == socket.gethostname():
+        try:
+            os.kill(record.process.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+    silent = datetime.now(UTC) - datetime.fromisoformat(record.updated)
+    return silent.total_seconds() < SILENT_SECONDS
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    temporary = path.with_name(f".{path.name}.tmp")
+    write(temporary)
+    with temporary.open("rb+") as file:
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,50 @@
+"""Episodes of an agent's policy in fresh environments, all lanes and episodes at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from uqbench.agent import Agent
+from uqbench.environment import LaneEnv
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """Undiscounted returns, lengths, and whether the episode ended by itself; each ``[L, M]``."""
+
+    returns: NDArray[np.float64]
+    lengths: NDArray[np.int64]
+    ended: NDArray[np.bool_]
+
+
+def evaluate(agent: Agent, env: LaneEnv, lanes: int, episodes: int, max_steps: int) -> Evaluated:
+    """Play one episode in each of ``lanes * episodes`` environments, lane by lane.
+
+    Args:
+        agent: acts by its ``policy``.
+        env: fresh, with ``lanes * episodes`` lanes of its own.
+        lanes: L, the agent's lanes.
+        episodes: M, episodes a lane.
+        max_steps: an episode that is longer counts with what it collected so far.
+    """
+    obs, _ = env.reset()
+    returns = torch.zeros(lanes * episodes, dtype=torch.float64)
+    lengths = torch.zeros(lanes * episodes, dtype=torch.int64)
+    running = torch.ones(lanes * episodes, dtype=torch.bool)
+    for _ in range(max_steps):
+        action = agent.policy(obs.unflatten(0, (lanes, episodes))).flatten()
+        outcome = env.step(action)
+        returns += outcome.reward.cpu() * running
+        lengths += running
+        running &= ~(outcome.terminated | outcome.truncated).cpu()
+        if not running.any():
+            break
+        obs = outcome.obs
+    shape = (lanes, episodes)
+    return Evaluated(
+        returns.view(shape).numpy(), lengths.view(shape).numpy(), ~running.view(shape).numpy()
+    )

@@ -1,0 +1,205 @@
+"""What will run: the runs of a suite under a budget, each with its identity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+from uqbench.config import as_table
+from uqbench.errors import UqbenchError, unknown
+from uqbench.plugins import Host
+from uqbench.results.record import digest_of
+from uqbench.seeding import derive_seed
+from uqbench.suite import Budget, Method, Suite, Task, method_config
+
+DeviceKind = Literal["cpu", "cuda"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One (suite, budget, task, method, seed): the unit of work, of resume and of the store.
+
+    Attributes:
+        identity: all that makes the run this run, as JSON values.
+    """
+
+    suite: str
+    budget: str
+    task: str
+    method: str
+    seed: int
+    identity: Mapping[str, Any]
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 of the identity."""
+        return digest_of(self.identity)
+
+    @property
+    def folder(self) -> PurePosixPath:
+        """Where the run is kept, below the store's root."""
+        leaf = f"{self.seed}-{self.digest[:8]}"
+        return PurePosixPath(self.suite, self.budget, self.task, self.method, leaf)
+
+    @property
+    def name(self) -> str:
+        """What people call the run."""
+        return f"{self.task}/{self.method}/{self.seed}"
+
+    @property
+    def environment_seed(self) -> int:
+        """From (task, seed): methods meet the same worlds."""
+        return derive_seed("environment", self.suite, self.task, self.seed)
+
+    @property
+    def agent_seed(self) -> int:
+        """From (task, method, seed)."""
+        return derive_seed("agent", self.suite, self.task, self.method, self.seed)
+
+    def evaluation_seed(self, episode: int) -> int:
+        """From (task, seed, episode), apart from the training worlds."""
+        return derive_seed("evaluation", self.suite, self.task, self.seed, episode)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The runs of one method on one task, which differ in their seed alone.
+
+    Attributes:
+        config: the agent's typed settings, resolved for this task and budget.
+    """
+
+    task: Task
+    method: Method
+    config: Any
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs that a command is about.
+
+    Attributes:
+        standard: whether this is the suite's budget as written: all tasks, methods and seeds,
+            nothing set by hand.
+    """
+
+    suite: Suite
+    budget_name: str
+    budget: Budget
+    cells: tuple[Cell, ...]
+    standard: bool
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs, cell by cell."""
+        return tuple(run for cell in self.cells for run in cell.runs)
+
+    @property
+    def name(self) -> str:
+        """Name of the plan's leaderboard folder: the budget, or a selection of it."""
+        if self.standard:
+            return self.budget_name
+        digest = digest_of([str(run.folder) for run in self.runs])
+        return f"{self.budget_name}-selection-{digest[:8]}"
+
+
+def make_plan(
+    suite: Suite,
+    host: Host,
+    budget: str | None = None,
+    *,
+    device: DeviceKind,
+    methods: Sequence[str] | None = None,
+    tasks: Sequence[str] | None = None,
+    seeds: Sequence[int] | None = None,
+    steps: int | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Plan:
+    """Plan the runs of a suite.
+
+    Args:
+        suite: what to run.
+        host: the plugins.
+        budget: name of the budget; None for the suite's default.
+        device: kind of device that the runs are for; part of their identity.
+        methods: only these; None for all. Likewise ``tasks`` and ``seeds``.
+        tasks: see ``methods``.
+        seeds: see ``methods``.
+        steps: instead of the budget's.
+        settings: config values by method that replace the suite's.
+
+    Raises:
+        UqbenchError: a name is unknown, a selection is empty, or a setting is wrong.
+    """
+    if not suite.methods:
+        raise UqbenchError(
+            f"The suite {suite.name!r} has no methods: install a plugin that extends it, "
+            f"such as uqbench-dqn."
+        )
+    budget_name = budget or suite.default_budget
+    planned = suite.budget(budget_name)
+    if steps is not None:
+        planned = planned.model_copy(update={"steps": steps})
+    chosen_methods = _choose("method", suite.methods, methods)
+    chosen_tasks = _choose("task", suite.tasks_of(planned), tasks)
+    chosen_seeds = tuple(range(planned.seeds)) if seeds is None else tuple(seeds)
+    settings = settings or {}
+    for name in settings:
+        if name not in {method.name for method in chosen_methods}:
+            raise unknown("method to set", name, [m.name for m in chosen_methods])
+    cells = []
+    for task in chosen_tasks:
+        for method in chosen_methods:
+            spec = host.agents[method.agent]
+            config = method_config(
+                method,
+                task,
+                spec,
+                where=f"{suite.name}: methods.{method.name}",
+                schedule=planned.schedule,
+                overrides=settings.get(method.name),
+            )
+            identity = {
+                "suite": {"name": suite.name, "version": suite.version},
+                "budget": {
+                    "name": budget_name,
+                    **planned.model_dump(
+                        mode="json", include={"steps", "numerics", "evaluation"}
+                    ),
+                },
+                "task": task.model_dump(mode="json")
+                | {"environment_version": host.environments[task.environment].version},
+                "method": {
+                    "name": method.name,
+                    "agent": method.agent,
+                    "agent_version": spec.version,
+                    "config": as_table(config),
+                },
+                "device": device,
+            }
+            runs = tuple(
+                Run(suite.name, budget_name, task.name, method.name, seed, identity | {"seed": seed})
+                for seed in chosen_seeds
+            )
+            cells.append(Cell(task, method, config, runs))
+    standard = steps is None and not settings
+    standard &= chosen_methods == suite.methods and chosen_tasks == suite.tasks_of(planned)
+    standard &= chosen_seeds == tuple(range(planned.seeds))
+    return Plan(suite, budget_name, planned, tuple(cells), standard)
+
+
+def on_device(run: Run, device: DeviceKind) -> Run:
+    """The same run as it would be on another kind of device."""
+    return replace(run, identity={**run.identity, "device": device})
+
+
+def _choose(kind: str, things: Iterable[Any], names: Sequence[str] | None) -> tuple[Any, ...]:
+    by_name = {thing.name: thing for thing in things}
+    for name in names or ():
+        if name not in by_name:
+            raise unknown(kind, name, by_name)
+    return tuple(thing for name, thing in by_name.items() if names is None or name in names)

@@ -1,0 +1,141 @@
+"""What a run leaves behind: its episodes, and records of its metrics at even intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from uqbench.environment import Outcome
+from uqbench.results.scalars import Columns, record_step
+from uqbench.runner.evaluation import Evaluated
+from uqbench.suite import RECORDS
+
+_BLOCK = 256
+
+
+class Recorder:
+    """Collects the episodes and metrics of every lane.
+
+    Rewards and endings are kept in tensors for a block of steps and read back once a block, so that
+    a device is not made to wait every step.
+
+    Args:
+        lanes: L.
+        steps: length of the run.
+        events: names of the environment's event counters.
+        device: where outcomes live.
+    """
+
+    def __init__(
+        self, lanes: int, steps: int, events: Sequence[str], device: torch.device
+    ) -> None:
+        self._steps = steps
+        self._names = ("reward", *(f"events/{name}" for name in events))
+        self._events = tuple(events)
+        self._counts = torch.zeros(_BLOCK, len(self._names), lanes, device=device)
+        self._ends = torch.zeros(_BLOCK, 2, lanes, dtype=torch.bool, device=device)
+        self._filled = 0
+        self._taken = 0
+        self._totals = np.zeros((len(self._names), lanes))
+        self._episode = np.zeros((len(self._names), lanes))
+        self._began = np.zeros(lanes, np.int64)
+        self._episodes: list[list[tuple[int, str, str, int, NDArray[np.float64]]]] = [
+            [] for _ in range(lanes)
+        ]
+        self._records: list[list[tuple[int, str, float]]] = [[] for _ in range(lanes)]
+        boundaries = (record_step(k, steps) for k in range(1, RECORDS + 1))
+        self.due = frozenset(step for step in boundaries if step)
+
+    def step(self, outcome: Outcome) -> None:
+        """Take in one step of all lanes."""
+        self._counts[self._filled, 0] = outcome.reward
+        for i, name in enumerate(self._events, start=1):
+            self._counts[self._filled, i] = outcome.events[name]
+        self._ends[self._filled, 0] = outcome.terminated
+        self._ends[self._filled, 1] = outcome.truncated
+        self._filled += 1
+        if self._filled == _BLOCK:
+            self._flush()
+
+    def record(self, metrics: Mapping[str, Tensor]) -> dict[str, NDArray[np.float64]]:
+        """Record totals so far and an agent's metrics ``[L]``; returns them by name."""
+        self._flush()
+        values = dict(zip(self._names, self._totals.copy(), strict=True))
+        values |= {name: value.double().cpu().numpy() for name, value in metrics.items()}
+        for name, lanes in values.items():
+            for records, value in zip(self._records, lanes, strict=True):
+                records.append((self._taken, name, float(value)))
+        return values
+
+    def evaluation(self, evaluated: Evaluated) -> None:
+        """Take in the episodes of an evaluation of all lanes, ``[L, M]``."""
+        self._flush()
+        nothing = np.full(len(self._names), np.nan)
+        for lane, episodes in enumerate(self._episodes):
+            for score, length, ended in zip(
+                evaluated.returns[lane], evaluated.lengths[lane], evaluated.ended[lane], strict=True
+            ):
+                counts = nothing.copy()
+                counts[0] = score
+                end = "ended" if ended else "unfinished"
+                episodes.append((self._taken, "evaluation", end, int(length), counts))
+            mean = float(evaluated.returns[lane].mean())
+            self._records[lane].append((self._taken, "evaluation_return", mean))
+
+    def finish(self) -> list[tuple[Columns, Columns]]:
+        """The metrics and episodes of each lane; episodes under way are kept as unfinished."""
+        self._flush()
+        for lane in range(len(self._began)):
+            if self._taken > self._began[lane]:
+                self._end_episode(lane, self._taken, "unfinished")
+        return [
+            (_metrics_columns(records), _episode_columns(episodes, self._events))
+            for records, episodes in zip(self._records, self._episodes, strict=True)
+        ]
+
+    def _flush(self) -> None:
+        counts = self._counts[: self._filled].double().cpu().numpy()
+        ends = self._ends[: self._filled].cpu().numpy()
+        lanes = np.arange(len(self._began))
+        for count, (terminated, truncated) in zip(counts, ends, strict=True):
+            self._taken += 1
+            self._episode += count
+            self._totals += count
+            for lane in lanes[terminated | truncated]:
+                self._end_episode(
+                    lane, self._taken, "terminated" if terminated[lane] else "truncated"
+                )
+        self._filled = 0
+
+    def _end_episode(self, lane: int, step: int, end: str) -> None:
+        length = int(step - self._began[lane])
+        counts = self._episode[:, lane].copy()
+        self._episodes[lane].append((step, "training", end, length, counts))
+        self._episode[:, lane] = 0
+        self._began[lane] = step
+
+
+def _metrics_columns(records: Sequence[tuple[int, str, float]]) -> Columns:
+    return {
+        "step": np.array([step for step, _, _ in records], np.int64),
+        "metric": np.array([name for _, name, _ in records], object),
+        "value": np.array([value for _, _, value in records], np.float64),
+    }
+
+
+def _episode_columns(
+    episodes: Sequence[tuple[int, str, str, int, NDArray[np.float64]]], events: Sequence[str]
+) -> Columns:
+    counts = np.array([counts for *_, counts in episodes]).reshape(len(episodes), 1 + len(events))
+    return {
+        "step": np.array([step for step, *_ in episodes], np.int64),
+        "phase": np.array([phase for _, phase, *_ in episodes], object),
+        "end": np.array([end for _, _, end, *_ in episodes], object),
+        "length": np.array([length for *_, length, _ in episodes], np.int64),
+        "return": counts[:, 0],
+        **{f"event_{name}": counts[:, i] for i, name in enumerate(events, start=1)},
+    }

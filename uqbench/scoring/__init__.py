@@ -1,0 +1,1 @@
+"""Scores: normalisation, aggregates with intervals, claims and leaderboards."""

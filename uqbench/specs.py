@@ -1,0 +1,74 @@
+"""What a plugin hands to the harness: a name, a version, a factory and a typed config."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """One thing that a plugin adds: an agent, an estimator, a risk measure or a claim kind.
+
+    Attributes:
+        name: unique among its kind; what suites and the command line use.
+        version: raised by the author whenever results may change; part of a run's identity.
+        factory: makes the thing (each hook says how it is called). A string
+            ``"package.module:Name"`` is imported only when a run needs it.
+        config: dataclass of the factory's settings, or its ``"package.module:Name"``;
+            suites and ``--set`` are checked against its fields. None where the factory is itself
+            a dataclass that holds its settings, as a risk measure is.
+        summary: one line for ``uqbench list``.
+        source: the paper, figure or page that it implements.
+    """
+
+    name: str
+    version: str
+    factory: Callable[..., Any] | str
+    summary: str
+    config: type[Any] | str | None = None
+    source: str = ""
+
+    def load_factory(self) -> Callable[..., Any]:
+        """Import the factory where it was given as a string."""
+        factory = _imported(self.factory)
+        if not callable(factory):
+            raise TypeError(f"the factory of {self.name!r} is not callable: {factory!r}")
+        return factory
+
+    def load_config(self) -> type[Any]:
+        """Import the config type where it was given as a string."""
+        config = self.load_factory() if self.config is None else _imported(self.config)
+        if not isinstance(config, type):
+            raise TypeError(f"the config of {self.name!r} is not a class: {config!r}")
+        return config
+
+    @property
+    def module(self) -> str:
+        """Top-level package of the factory: where its provenance is read."""
+        factory = self.factory
+        path = factory if isinstance(factory, str) else factory.__module__
+        return path.partition(":")[0].partition(".")[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentSpec(Spec):
+    """An environment.
+
+    ``factory(config)`` gives one ``gymnasium.Env``; the harness makes one per lane and batches
+    them. With ``lanes=True`` the factory is a :class:`uqbench.environment.LaneEnv` that steps all
+    lanes itself: ``factory(config, seeds, time_limit, device)``.
+
+    Attributes:
+        events: names of the counters the environment publishes, e.g. ``("falls",)``.
+        lanes: whether the factory makes a ``LaneEnv``.
+    """
+
+    events: tuple[str, ...] = ()
+    lanes: bool = False
+
+
+def _imported(target: object) -> object:
+    return pkgutil.resolve_name(target) if isinstance(target, str) else target

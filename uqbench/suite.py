@@ -1,0 +1,402 @@
+"""Suites as data: tasks, budgets, methods, metrics and normalisation, read from TOML.
+
+A file holds one suite, or ``[extend.NAME]`` tables that join methods to a suite of another plugin.
+Whatever is wrong in a file is told with the file, the key, what was expected and the nearest name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from uqbench.config import explain, resolve
+from uqbench.errors import UqbenchError, did_you_mean, unknown
+from uqbench.plugins import Host
+from uqbench.specs import Spec
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+Count = Annotated[int, Field(gt=0)]
+Fraction = Annotated[float, Field(gt=0, le=1)]
+
+RECORDS = 100
+"""Records of a run's metrics, evenly spaced: a metric's window is a whole number of them."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Task(_Model):
+    """One environment with its options.
+
+    ``time_limit`` is in steps; ``time_limit_is`` says whether the state it ends in counts as
+    terminal (value zero) or as cut off (its value goes on).
+    """
+
+    name: Name
+    environment: str
+    options: dict[str, Any] = {}
+    discount: Annotated[float, Field(ge=0, le=1)]
+    time_limit: Count | None = None
+    time_limit_is: Literal["terminal", "truncation"] = "truncation"
+
+
+class Evaluation(_Model):
+    """Episodes of the agent's ``policy``, in fresh environments: at the end, and ``every`` steps.
+
+    An episode that has not ended after ``max_steps`` counts with what it collected so far.
+    """
+
+    episodes: Count
+    max_steps: Count
+    every: Count | None = None
+
+
+class Budget(_Model):
+    """How long, how many seeds, when evaluated, in which numerics mode.
+
+    Attributes:
+        steps: environment steps of a run.
+        seeds: runs 0, 1, … of each task and method.
+        schedule: factor on every ``Steps`` field of a method's config.
+        ranks: whether results may be put in an order; where not, tables show none.
+        numerics: how the update is executed.
+        primary: the metric that is scored, where it is not the suite's.
+        tasks: the tasks that take part; None for all.
+        step_ms: milliseconds a step of one run takes on one core, nominal: the first estimate,
+            before any run has been timed.
+    """
+
+    summary: str
+    steps: Count
+    seeds: Count
+    ranks: bool
+    step_ms: Annotated[float, Field(gt=0)]
+    schedule: Annotated[float, Field(gt=0)] = 1.0
+    numerics: Literal["eager"] = "eager"
+    primary: str | None = None
+    tasks: tuple[str, ...] | None = None
+    evaluation: Evaluation | None = None
+
+
+class Method(_Model):
+    """An agent with a config, under the name that leaderboards show.
+
+    ``tasks`` holds settings that replace those of ``config`` on single tasks.
+    """
+
+    name: Name
+    agent: str
+    config: dict[str, Any] = {}
+    tasks: dict[str, dict[str, Any]] = {}
+
+
+class Metric(_Model):
+    """A number that every run gets.
+
+    Attributes:
+        kind: ``online`` (training episodes) or ``evaluation`` (the last evaluation).
+        statistic: ``return`` of an episode, or ``reward_per_step``.
+        window: online: the last fraction of training that counts.
+        risk: the risk measure that makes one number of the episodes' returns, with its settings.
+        direction: whether more is better.
+    """
+
+    name: Name
+    summary: str
+    kind: Literal["online", "evaluation"]
+    statistic: Literal["return", "reward_per_step"] = "return"
+    window: Fraction = 1.0
+    risk: str = "expectation"
+    risk_config: dict[str, Any] = {}
+    direction: Literal["max", "min"] = "max"
+
+
+class Reference(_Model):
+    """Raw values of one task that stand for normalised 0 and 1; ``zero_se`` is a standard error."""
+
+    zero: float
+    one: float
+    zero_se: float | None = None
+
+    def normalise(self, raw: float) -> float:
+        """``(raw − zero) / (one − zero)``."""
+        return (raw - self.zero) / (self.one - self.zero)
+
+
+class Normalisation(_Model):
+    """Reference values of one metric by task; ``zero`` and ``one`` say what they are and whence."""
+
+    version: str
+    zero: str
+    one: str
+    references: dict[str, Reference]
+
+
+class Suite(_Model):
+    """Everything that a leaderboard rests on. See the module's docstring."""
+
+    name: Name
+    version: str
+    summary: str
+    source: str = ""
+    primary: str
+    baseline: str
+    default_budget: str
+    tasks: tuple[Task, ...]
+    budgets: dict[str, Budget]
+    metrics: tuple[Metric, ...]
+    normalisation: dict[str, Normalisation]
+    methods: tuple[Method, ...] = ()
+
+    def task(self, name: str) -> Task:
+        """The task of that name."""
+        return _find("task", name, self.tasks)
+
+    def method(self, name: str) -> Method:
+        """The method of that name."""
+        return _find("method", name, self.methods)
+
+    def metric(self, name: str) -> Metric:
+        """The metric of that name."""
+        return _find("metric", name, self.metrics)
+
+    def budget(self, name: str) -> Budget:
+        """The budget of that name."""
+        if name not in self.budgets:
+            raise unknown(f"budget of suite {self.name}", name, self.budgets)
+        return self.budgets[name]
+
+    def primary_metric(self, budget: Budget) -> Metric:
+        """The metric that a budget is scored by."""
+        return self.metric(budget.primary or self.primary)
+
+    def tasks_of(self, budget: Budget) -> tuple[Task, ...]:
+        """The tasks that take part in a budget."""
+        return tuple(t for t in self.tasks if budget.tasks is None or t.name in budget.tasks)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The suites of the installed plugins, and what could not be used, with the reason."""
+
+    suites: dict[str, Suite]
+    problems: tuple[str, ...]
+
+    def suite(self, name: str) -> Suite:
+        """The suite of that name.
+
+        Raises:
+            UqbenchError: there is none; nearest names and the problems found are given.
+        """
+        if name in self.suites:
+            return self.suites[name]
+        error = unknown("suite", name, self.suites)
+        raise UqbenchError("\n".join([str(error), *self.problems]))
+
+
+def read_suites(host: Host) -> Catalogue:
+    """Read every suite of the installed plugins and join the methods that extend them.
+
+    A file that is wrong becomes a problem that names it; the others go on working.
+    """
+    suites: dict[str, tuple[Suite, str]] = {}
+    extensions: list[tuple[str, dict[str, Any], str]] = []
+    problems: list[str] = []
+    for path, plugin in host.suite_files:
+        where = f"{path.name} ({plugin.distribution})"
+        try:
+            table = _parse(path.read_text(encoding="utf-8"), where)
+            extensions += [(name, t, where) for name, t in table.pop("extend", {}).items()]
+            if table:
+                suite = _validate(Suite, table, where)
+                if suite.name in suites:
+                    raise UqbenchError(
+                        f"{where}: the suite {suite.name!r} is already given by "
+                        f"{suites[suite.name][1]}; rename one of them."
+                    )
+                check_suite(suite, host, where)
+                suites[suite.name] = suite, where
+        except UqbenchError as error:
+            problems.append(str(error))
+    for name, table, where in extensions:
+        if name not in suites:
+            continue  # the plugin that gives this suite is not installed
+        suite, origin = suites[name]
+        try:
+            suites[name] = join(suite, table, host, f"{where}: extend.{name}"), origin
+        except UqbenchError as error:
+            problems.append(str(error))
+    return Catalogue({name: suites[name][0] for name in sorted(suites)}, tuple(problems))
+
+
+def parse_suite(text: str, host: Host, where: str) -> Suite:
+    """Read and check one suite from TOML text; ``where`` is what errors call it."""
+    suite: Suite = _validate(Suite, _parse(text, where), where)
+    check_suite(suite, host, where)
+    return suite
+
+
+def join(suite: Suite, table: Any, host: Host, where: str) -> Suite:
+    """Return the suite with the methods of an ``[extend.NAME]`` table added."""
+    extension = _validate(_Extension, table, where)
+    joined = suite.model_copy(update={"methods": suite.methods + extension.methods})
+    _unique([method.name for method in joined.methods], f"{where}.methods")
+    for method in extension.methods:
+        _check_method(method, suite, host, where)
+    return joined
+
+
+def check_suite(suite: Suite, host: Host, where: str) -> None:
+    """Check every name and setting of a suite against what is defined.
+
+    Raises:
+        UqbenchError: names the file, the key, what was expected and the nearest known name.
+    """
+    metrics = [metric.name for metric in suite.metrics]
+    _unique([task.name for task in suite.tasks], f"{where}: tasks")
+    _unique([method.name for method in suite.methods], f"{where}: methods")
+    _unique(metrics, f"{where}: metrics")
+    _known(suite.primary, metrics, f"{where}: primary", "metric")
+    _known(suite.default_budget, suite.budgets, f"{where}: default_budget", "budget")
+    for required in ("smoke", "paper"):
+        _known(required, suite.budgets, f"{where}: budgets: every suite has smoke and paper", "one")
+    for task in suite.tasks:
+        _check_task(task, host, f"{where}: tasks.{task.name}")
+    for metric in suite.metrics:
+        _check_metric(metric, host, f"{where}: metrics.{metric.name}")
+    for name, budget in suite.budgets.items():
+        _check_budget(suite, budget, f"{where}: budgets.{name}")
+    for method in suite.methods:
+        _check_method(method, suite, host, where)
+
+
+def _check_task(task: Task, host: Host, key: str) -> None:
+    _known(task.environment, host.environments, f"{key}.environment", "environment")
+    config = host.environments[task.environment].load_config()
+    resolve(config, task.options, where=f"{key}.options")
+
+
+def _check_metric(metric: Metric, host: Host, key: str) -> None:
+    _known(metric.risk, host.risk_measures, f"{key}.risk", "risk measure")
+    config = host.risk_measures[metric.risk].load_config()
+    resolve(config, metric.risk_config, where=f"{key}.risk_config")
+    if not math.isclose(metric.window * RECORDS, round(metric.window * RECORDS)):
+        raise UqbenchError(f"{key}.window: expected whole hundredths, got {metric.window}.")
+    if metric.statistic == "reward_per_step" and metric.risk != "expectation":
+        raise UqbenchError(f"{key}.risk: a risk measure needs statistic = 'return'.")
+
+
+def _check_budget(suite: Suite, budget: Budget, key: str) -> None:
+    if budget.primary is not None:
+        metrics = [metric.name for metric in suite.metrics]
+        _known(budget.primary, metrics, f"{key}.primary", "metric")
+    for task in budget.tasks or ():
+        _known(task, [task.name for task in suite.tasks], f"{key}.tasks", "task")
+    metric = suite.primary_metric(budget)
+    if metric.kind == "evaluation" and budget.evaluation is None:
+        raise UqbenchError(
+            f"{key}: its primary metric {metric.name!r} needs a table 'evaluation' here."
+        )
+    normalisation = suite.normalisation.get(metric.name)
+    for task in suite.tasks_of(budget):
+        if normalisation is None or task.name not in normalisation.references:
+            raise UqbenchError(
+                f"{key}: expected normalisation.{metric.name}.references.{task.name} = "
+                f"{{ zero = …, one = … }}; a score cannot be aggregated without."
+            )
+
+
+def _check_method(method: Method, suite: Suite, host: Host, where: str) -> None:
+    key = f"{where}: methods.{method.name}"
+    _known(method.agent, host.agents, f"{key}.agent", "agent")
+    for name in method.tasks:
+        _known(name, [task.name for task in suite.tasks], f"{key}.tasks", "task")
+    for task in suite.tasks:
+        method_config(method, task, host.agents[method.agent], where=key)
+
+
+def method_config(
+    method: Method,
+    task: Task,
+    spec: Spec,
+    *,
+    where: str,
+    schedule: float = 1.0,
+    overrides: Mapping[str, Any] | None = None,
+) -> Any:
+    """The typed config of a method on a task, with the budget's schedule and ``--set`` applied."""
+    return resolve(
+        spec.load_config(),
+        method.config | method.tasks.get(task.name, {}),
+        where=f"{where}.config",
+        schedule=schedule,
+        overrides=overrides,
+    )
+
+
+class _Extension(_Model):
+    methods: tuple[Method, ...]
+
+
+def _unique(names: list[str], where: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise UqbenchError(f"{where}: the name {name!r} is taken; choose another.")
+
+
+def _known(given: str, names: Iterable[str], where: str, kind: str) -> None:
+    names = list(names)
+    if given not in names:
+        raise UqbenchError(f"{where}: there is no {kind} {given!r}. {did_you_mean(given, names)}")
+
+
+def _find(kind: str, name: str, things: Iterable[Any]) -> Any:
+    by_name = {thing.name: thing for thing in things}
+    if name not in by_name:
+        raise unknown(kind, name, by_name)
+    return by_name[name]
+
+
+def _parse(text: str, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UqbenchError(f"{where}: not valid TOML: {error}") from None
+
+
+def _validate(model: type[Any], table: Any, where: str) -> Any:
+    try:
+        return model.model_validate_json(json.dumps(table, default=str), strict=True)
+    except ValidationError as error:
+        raise UqbenchError(f"{where}: {_located(error, model)}") from None
+
+
+def _located(error: ValidationError, model: type[BaseModel]) -> str:
+    """Explain; an unknown key gets the nearest key of the table that it stands in."""
+    sentences = []
+    for found in error.errors():
+        if found["type"] == "extra_forbidden":
+            *path, key = found["loc"]
+            table = next((_TABLES[str(p)] for p in reversed(path) if p in _TABLES), model)
+            place = ".".join(map(str, path)) or "top level"
+            near = did_you_mean(str(key), table.model_fields)
+            sentences.append(f"{place}: unknown key {key!r}. {near}")
+    return "; ".join(sentences) or explain(error)
+
+
+_TABLES: dict[int | str, type[BaseModel]] = {
+    "tasks": Task,
+    "budgets": Budget,
+    "evaluation": Evaluation,
+    "methods": Method,
+    "metrics": Metric,
+    "normalisation": Normalisation,
+    "references": Reference,
+}
