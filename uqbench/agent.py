@@ -95,7 +95,7 @@ class Agent(ABC):
     def policy(self, obs: Tensor) -> Tensor:
         """Actions ``[L, M]`` of the evaluated policy; pure: no state changed, no noise drawn."""
 
-    def uncertainty(self, obs: Tensor) -> Uncertainty | None:  # noqa: ARG002
+    def uncertainty(self, obs: Tensor) -> Uncertainty | None:
         """What the agent knows about ``obs`` ``[L, M, *obs]``, or None where it states nothing."""
         return None
 

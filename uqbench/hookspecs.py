@@ -26,7 +26,7 @@ hookimpl = pluggy.HookimplMarker("uqbench")
 
 @hookspec
 def uqbench_environments() -> Iterable[EnvironmentSpec]:  # type: ignore[empty-body]
-    """Environments: ``factory(config) -> gymnasium.Env``, or a ``LaneEnv`` (see EnvironmentSpec)."""
+    """Environments: ``factory(config) -> gymnasium.Env``, or lanes (see EnvironmentSpec)."""
 
 
 @hookspec

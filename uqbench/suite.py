@@ -20,7 +20,7 @@ from uqbench.errors import UqbenchError, did_you_mean, unknown
 from uqbench.plugins import Host
 from uqbench.specs import Spec
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
 Count = Annotated[int, Field(gt=0)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
@@ -106,6 +106,7 @@ class Metric(_Model):
         window: online: the last fraction of training that counts.
         risk: the risk measure that makes one number of the episodes' returns, with its settings.
         direction: whether more is better.
+        references: the metric whose normalisation references this one uses; None for its own.
     """
 
     name: Name
@@ -116,6 +117,11 @@ class Metric(_Model):
     risk: str = "expectation"
     risk_config: dict[str, Any] = {}
     direction: Literal["max", "min"] = "max"
+    references: str | None = None
+
+    def definition(self) -> dict[str, Any]:
+        """What the metric's values depend on; kept with every run that was scored by it."""
+        return self.model_dump(mode="json", exclude={"summary", "references", "direction"})
 
 
 class Reference(_Model):
@@ -176,6 +182,11 @@ class Suite(_Model):
     def primary_metric(self, budget: Budget) -> Metric:
         """The metric that a budget is scored by."""
         return self.metric(budget.primary or self.primary)
+
+    def references(self, metric: Metric) -> dict[str, Reference]:
+        """Normalisation references of a metric by task; empty where it is not normalised."""
+        normalisation = self.normalisation.get(metric.references or metric.name)
+        return normalisation.references if normalisation else {}
 
     def tasks_of(self, budget: Budget) -> tuple[Task, ...]:
         """The tasks that take part in a budget."""
@@ -271,6 +282,7 @@ def check_suite(suite: Suite, host: Host, where: str) -> None:
         _check_task(task, host, f"{where}: tasks.{task.name}")
     for metric in suite.metrics:
         _check_metric(metric, host, f"{where}: metrics.{metric.name}")
+        _check_normalisation(metric, suite, where)
     for name, budget in suite.budgets.items():
         _check_budget(suite, budget, f"{where}: budgets.{name}")
     for method in suite.methods:
@@ -293,6 +305,21 @@ def _check_metric(metric: Metric, host: Host, key: str) -> None:
         raise UqbenchError(f"{key}.risk: a risk measure needs statistic = 'return'.")
 
 
+def _check_normalisation(metric: Metric, suite: Suite, where: str) -> None:
+    tasks = [task.name for task in suite.tasks]
+    if metric.references is not None:
+        key = f"{where}: metrics.{metric.name}.references"
+        _known(metric.references, suite.normalisation, key, "normalisation")
+    for task, reference in suite.references(metric).items():
+        key = f"{where}: normalisation.{metric.references or metric.name}.references"
+        _known(task, tasks, key, "task")
+        if (reference.one > reference.zero) != (metric.direction == "max"):
+            raise UqbenchError(
+                f"{key}.{task}: one = {reference.one} must be better than zero = {reference.zero} "
+                f"in the direction of {metric.name!r}, {metric.direction!r}."
+            )
+
+
 def _check_budget(suite: Suite, budget: Budget, key: str) -> None:
     if budget.primary is not None:
         metrics = [metric.name for metric in suite.metrics]
@@ -304,9 +331,8 @@ def _check_budget(suite: Suite, budget: Budget, key: str) -> None:
         raise UqbenchError(
             f"{key}: its primary metric {metric.name!r} needs a table 'evaluation' here."
         )
-    normalisation = suite.normalisation.get(metric.name)
     for task in suite.tasks_of(budget):
-        if normalisation is None or task.name not in normalisation.references:
+        if task.name not in suite.references(metric):
             raise UqbenchError(
                 f"{key}: expected normalisation.{metric.name}.references.{task.name} = "
                 f"{{ zero = …, one = … }}; a score cannot be aggregated without."

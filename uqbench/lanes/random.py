@@ -69,14 +69,14 @@ class Uniform(_Blocks):
         """The draws of step ``t``, ``[L, *shape]`` float32."""
         return self._values(t)
 
-    def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:  # noqa: ARG002
+    def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:
         return generator.random((self._size, *self._shape), dtype=np.float32)
 
 
 class Normal(Uniform):
     """Standard normal numbers of a fixed shape per lane and step."""
 
-    def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:  # noqa: ARG002
+    def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:
         return generator.standard_normal((self._size, *self._shape), dtype=np.float32)
 
 

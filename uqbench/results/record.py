@@ -60,8 +60,9 @@ class RunRecord(BaseModel):
     Attributes:
         identity: what makes the run this run; its sha256 names the folder.
         status: ``running`` until the last file is written.
-        reason: why it failed.
+        reason: why it failed, in one line; ``traceback`` where Python gave one.
         step: steps taken when the record was written.
+        began: UTC time at which work on it began.
         updated: UTC time of writing.
         scalars: final value of each metric; None where the run gives none.
         metrics: definitions of the metrics that the scalars were computed by.
@@ -75,7 +76,9 @@ class RunRecord(BaseModel):
     identity: dict[str, Any]
     status: Literal["running", "finished", "failed"]
     reason: str | None = None
+    traceback: str | None = None
     step: int
+    began: str
     updated: str
     process: Process
     provenance: Provenance

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -92,6 +92,10 @@ class Store:
                 f"Results cannot be written to {str(self.root)!r}: {error.strerror}. "
                 f"Choose a folder you may write to with --out."
             ) from None
+
+    def read(self, folder: str | PurePosixPath) -> Found:
+        """The state of a run by its folder below the root, from its record alone."""
+        return read(self.root / folder)
 
     def find(self, run: Run) -> Found:
         """The state of a run, with the digests of all its files checked."""
@@ -206,9 +210,7 @@ def columns_digest(*tables: Columns) -> str:
     for table in tables:
         for name in sorted(table):
             column = np.asarray(table[name])
-            data = (
-                "\0".join(column).encode() if column.dtype.kind in "OU" else column.tobytes()
-            )
+            data = "\0".join(column).encode() if column.dtype.kind in "OU" else column.tobytes()
             digest.update(f"{name}:{len(column)}:{len(data)}:".encode() + data)
     return digest.hexdigest()
 

@@ -66,7 +66,7 @@ class CVaR(Distortion):
 
 @dataclass(frozen=True)
 class Wang(Distortion):
-    """Wang's transform ``g(p) = Φ(Φ⁻¹(p) − Φ⁻¹(α))``: averse for ``alpha < 0.5``, neutral at 0.5."""
+    """Wang's transform ``g(p) = Φ(Φ⁻¹(p) − Φ⁻¹(α))``: averse below α = 1/2."""
 
     alpha: float = 0.25
 

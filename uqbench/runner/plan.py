@@ -18,9 +18,11 @@ from uqbench.suite import Budget, Method, Suite, Task, method_config
 DeviceKind = Literal["cpu", "cuda"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
     """One (suite, budget, task, method, seed): the unit of work, of resume and of the store.
+
+    Two runs are equal when their identities are.
 
     Attributes:
         identity: all that makes the run this run, as JSON values.
@@ -37,6 +39,12 @@ class Run:
     def digest(self) -> str:
         """The sha256 of the identity."""
         return digest_of(self.identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Run) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     @property
     def folder(self) -> PurePosixPath:
@@ -167,9 +175,7 @@ def make_plan(
                 "suite": {"name": suite.name, "version": suite.version},
                 "budget": {
                     "name": budget_name,
-                    **planned.model_dump(
-                        mode="json", include={"steps", "numerics", "evaluation"}
-                    ),
+                    **planned.model_dump(mode="json", include={"steps", "numerics", "evaluation"}),
                 },
                 "task": task.model_dump(mode="json")
                 | {"environment_version": host.environments[task.environment].version},
@@ -182,7 +188,9 @@ def make_plan(
                 "device": device,
             }
             runs = tuple(
-                Run(suite.name, budget_name, task.name, method.name, seed, identity | {"seed": seed})
+                Run(
+                    suite.name, budget_name, task.name, method.name, seed, identity | {"seed": seed}
+                )
                 for seed in chosen_seeds
             )
             cells.append(Cell(task, method, config, runs))

@@ -30,9 +30,7 @@ class Recorder:
         device: where outcomes live.
     """
 
-    def __init__(
-        self, lanes: int, steps: int, events: Sequence[str], device: torch.device
-    ) -> None:
+    def __init__(self, lanes: int, steps: int, events: Sequence[str], device: torch.device) -> None:
         self._steps = steps
         self._names = ("reward", *(f"events/{name}" for name in events))
         self._events = tuple(events)

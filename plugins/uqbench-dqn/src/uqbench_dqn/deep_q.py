@@ -65,9 +65,7 @@ class DeepQ(Agent):
         initialise(self.online, lane_generators(seeds), config.gain)
         self.online.to(device)
         self.target = target_copy(self.online)
-        self.optimiser = adam(
-            self.online.parameters(), config.learning_rate, config.adam_epsilon
-        )
+        self.optimiser = adam(self.online.parameters(), config.learning_rate, config.adam_epsilon)
         capacity = min(config.replay_capacity, spec.total_steps)
         self.replay = Replay(
             lanes,

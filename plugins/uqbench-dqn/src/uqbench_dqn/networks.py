@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -48,8 +49,7 @@ class QNetwork(nn.Module):
             width = self.convolution.features
         widths = (width, *hidden, n_actions * outputs)
         self.layers = nn.ModuleList(
-            LaneLinear(lanes, inputs, features)
-            for inputs, features in zip(widths, widths[1:], strict=False)
+            LaneLinear(lanes, inputs, features) for inputs, features in pairwise(widths)
         )
 
     def forward(self, obs: Tensor) -> Tensor:

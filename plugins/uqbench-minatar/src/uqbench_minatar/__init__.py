@@ -1,3 +1,1 @@
 """MinAtar for uqbench."""
-
-GAMES = ("asterix", "breakout", "freeway", "seaquest", "space_invaders")

@@ -6,7 +6,6 @@ Made directly on the package's game rather than on its own Gymnasium classes: th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
@@ -15,30 +14,9 @@ from gymnasium import spaces
 from minatar import Environment
 from numpy.typing import NDArray
 
-from uqbench_minatar import GAMES
+from uqbench_minatar.options import GameOptions
 
 N_ACTIONS = 6
-
-
-@dataclass(frozen=True, kw_only=True)
-class GameOptions:
-    """Options of a game (Young & Tian 2019, "MinAtar").
-
-    Attributes:
-        game: one of the five.
-        sticky_action_prob: probability that the last action is repeated instead of the chosen one.
-        difficulty_ramping: whether games grow harder as an episode goes on.
-    """
-
-    game: str
-    sticky_action_prob: float = 0.1
-    difficulty_ramping: bool = True
-
-    def __post_init__(self) -> None:
-        if self.game not in GAMES:
-            raise ValueError(f"game must be one of {', '.join(GAMES)}; got {self.game!r}")
-        if not 0 <= self.sticky_action_prob <= 1:
-            raise ValueError(f"sticky_action_prob is a probability; got {self.sticky_action_prob}")
 
 
 class Game(gymnasium.Env[NDArray[np.bool_], int]):
@@ -68,9 +46,7 @@ class Game(gymnasium.Env[NDArray[np.bool_], int]):
         self._game.reset()
         return self._observation(), {}
 
-    def step(
-        self, action: int
-    ) -> tuple[NDArray[np.bool_], float, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> tuple[NDArray[np.bool_], float, bool, bool, dict[str, Any]]:
         """Take one of the six actions."""
         reward, terminated = self._game.act(action)
         return self._observation(), float(reward), bool(terminated), False, {}

@@ -18,7 +18,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             name="minatar",
             version=f"1+minatar{version('minatar')}",
             factory="uqbench_minatar.game:Game",
-            config="uqbench_minatar.game:GameOptions",
+            config="uqbench_minatar.options:GameOptions",
             summary="MinAtar's five games, six actions each",
             source="Young & Tian 2019",
         )

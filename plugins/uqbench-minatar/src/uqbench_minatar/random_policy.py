@@ -12,8 +12,8 @@ import argparse
 
 import numpy as np
 
-from uqbench_minatar import GAMES
-from uqbench_minatar.game import N_ACTIONS, Game, GameOptions
+from uqbench_minatar.game import N_ACTIONS, Game
+from uqbench_minatar.options import GAMES, GameOptions
 
 BATCHES = 100
 

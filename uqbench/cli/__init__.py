@@ -1,0 +1,69 @@
+"""The command line, one module a command, each imported when it is used."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from uqbench import __version__
+from uqbench.errors import UqbenchError, did_you_mean
+
+COMMANDS = {
+    "list": "list_",
+    "run": "run",
+    "status": "status",
+    "leaderboard": "leaderboard",
+    "doctor": "doctor",
+}
+
+
+class _Lazy(click.Group):
+    """Imports a command's module when the command is asked for; results come as exit codes."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"uqbench.cli.{COMMANDS[name]}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS:
+            raise click.UsageError(
+                f"there is no command {args[0]!r}. {did_you_mean(args[0], COMMANDS)}", ctx
+            )
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="uqbench")
+def group() -> None:
+    """Benchmark methods that know what they do not know.
+
+    \b
+    Example:
+      uqbench run --suite minatar --budget smoke
+    """
+
+
+def main() -> None:
+    """The program. Exit 0: done, 1: some runs failed, 2: not understood, 130: interrupted."""
+    try:
+        code = group(prog_name="uqbench", standalone_mode=False)
+    except UqbenchError as error:
+        click.echo(f"uqbench: {error}", err=True)
+        code = 2
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("uqbench: interrupted; what was finished is kept.", err=True)
+        code = 130
+    sys.exit(code or 0)

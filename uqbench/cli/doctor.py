@@ -1,0 +1,81 @@
+"""``uqbench doctor``: is everything here that a run needs?"""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+import click
+
+from uqbench.cli.options import out_option
+
+
+@click.command()
+@out_option
+def command(out: Path) -> int:
+    """Check this installation: Python, torch, devices, plugins, suites, aggregation, disk.
+
+    Exit 1 where something is wrong.
+
+    \b
+    Example:
+      uqbench doctor
+    """
+    import shutil
+
+    import torch
+
+    from uqbench.errors import UqbenchError
+    from uqbench.plugins import Host
+    from uqbench.results.store import Store
+    from uqbench.suite import read_suites
+
+    wrong = 0
+
+    def say(good: bool, text: str) -> None:
+        nonlocal wrong
+        wrong += not good
+        click.echo(f"{'ok   ' if good else 'WRONG'}  {text}")
+
+    say(
+        True,
+        f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
+        f"{os.cpu_count()} cores",
+    )
+    cuda = torch.cuda.is_available()
+    devices = torch.cuda.get_device_name() if cuda else "no CUDA device, runs use the CPU"
+    say(True, f"torch {torch.__version__}: {devices}")
+    try:
+        from uqbench.scoring import aggregate
+    except Exception as error:  # any import failure below rliable is what is asked for here
+        say(
+            False,
+            f"aggregation: {type(error).__name__}: {error}; install rliable==1.2.0 with pandas<3",
+        )
+    else:
+        say(True, f"aggregation: rliable imports ({aggregate.MINIMUM_SEEDS} seeds for an interval)")
+    host = Host.load()
+    for plugin in host.plugins:
+        what = plugin.failure or ", ".join(host.added_by(plugin)) or "adds nothing"
+        say(
+            not plugin.failure,
+            f"plugin {plugin.name} ({plugin.distribution} {plugin.version}): {what}",
+        )
+    catalogue = read_suites(host)
+    for problem in catalogue.problems:
+        say(False, problem)
+    for suite in catalogue.suites.values():
+        say(
+            bool(suite.methods),
+            f"suite {suite.name}: {len(suite.methods)} methods, "
+            f"{len(suite.tasks)} tasks, budgets {', '.join(suite.budgets)}",
+        )
+    try:
+        Store(out).prepare()
+    except UqbenchError as error:
+        say(False, str(error))
+    else:
+        free = shutil.disk_usage(out).free / 2**30
+        say(True, f"results can be written to {out}/ ({free:.0f} GiB free)")
+    return 1 if wrong else 0

@@ -1,0 +1,50 @@
+"""How long a plan will take: from earlier runs where there are some, else the suite's figure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from statistics import median
+
+from uqbench.results.store import Store
+from uqbench.runner.plan import Plan, Run
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Wall time in seconds, and what it rests on."""
+
+    seconds: float
+    basis: str
+
+
+def estimate(plan: Plan, todo: Collection[Run], store: Store, workers: int) -> Estimate:
+    """Estimate the wall time of some of a plan's runs on ``workers`` processes."""
+    speeds: dict[tuple[str, str, str], list[float]] = {}
+    for folder, found in store.records():
+        if found.record is not None and found.record.timing is not None:
+            suite, _, task, method, _ = folder.parts
+            key = (task, method, str(found.record.identity.get("device")))
+            if suite == plan.suite.name:
+                speeds.setdefault(key, []).append(found.record.timing.steps_per_s)
+    core_seconds, timed = 0.0, 0
+    for run in todo:
+        known = speeds.get((run.task, run.method, str(run.identity["device"])))
+        timed += known is not None
+        step = 1 / median(known) if known else plan.budget.step_ms / 1000
+        core_seconds += plan.budget.steps * step
+    nominal = f"a nominal {plan.budget.step_ms:g} ms a step"
+    bases = {0: nominal, len(todo): "the speed of earlier runs"}
+    basis = bases.get(timed, f"the speed of earlier runs and {nominal}")
+    return Estimate(core_seconds / max(1, min(workers, len(todo))), basis)
+
+
+def duration(seconds: float) -> str:
+    """A time span for people: ``45 s``, ``7 min``, ``3.2 h``, ``12 days``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 72 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86400:.0f} days"

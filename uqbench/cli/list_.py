@@ -1,0 +1,95 @@
+"""``uqbench list``: what is installed."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from uqbench.cli.options import json_option, load_host
+
+KINDS = ("suites", "tasks", "agents", "estimators", "environments", "risks", "plugins")
+
+
+@click.command(name="list")
+@click.argument("kind", type=click.Choice(KINDS), required=False)
+@json_option
+def command(kind: str | None, as_json: bool) -> None:
+    """List what is installed: suites, agents, environments and so on.
+
+    \b
+    Example:
+      uqbench list agents
+    """
+    from uqbench.suite import read_suites
+
+    host = load_host()
+    catalogue = read_suites(host)
+    for problem in catalogue.problems:
+        click.echo(f"uqbench: left out: {problem}", err=True)
+    registries = {
+        "agents": host.agents,
+        "estimators": host.estimators,
+        "environments": host.environments,
+        "risks": host.risk_measures,
+    }
+    listing: dict[str, list[dict[str, object]]] = {
+        "suites": [
+            {
+                "name": suite.name,
+                "version": suite.version,
+                "summary": suite.summary,
+                "budgets": list(suite.budgets),
+                "tasks": [task.name for task in suite.tasks],
+                "methods": [method.name for method in suite.methods],
+            }
+            for suite in catalogue.suites.values()
+        ],
+        "tasks": [
+            {"name": f"{suite.name}/{task.name}", "environment": task.environment}
+            for suite in catalogue.suites.values()
+            for task in suite.tasks
+        ],
+        **{
+            name: [
+                {
+                    "name": spec.name,
+                    "version": spec.version,
+                    "summary": spec.summary,
+                    "source": spec.source,
+                    "plugin": registry.origin(spec.name).distribution,
+                }
+                for spec in registry.values()
+            ]
+            for name, registry in registries.items()
+        },
+        "plugins": [
+            {
+                "name": plugin.name,
+                "distribution": plugin.distribution,
+                "version": plugin.version,
+                "adds": host.added_by(plugin),
+                "failure": plugin.failure,
+            }
+            for plugin in host.plugins
+        ],
+    }
+    chosen = {kind: listing[kind]} if kind else listing
+    if as_json:
+        click.echo(json.dumps(chosen[kind] if kind else chosen, indent=1))
+        return
+    for title, entries in chosen.items():
+        click.echo(click.style(title, bold=True))
+        for entry in entries:
+            click.echo(f"  {_line(entry)}")
+        if not entries:
+            click.echo("  (none)")
+
+
+def _line(entry: dict[str, object]) -> str:
+    parts = [str(entry["name"])]
+    for key, value in entry.items():
+        if key != "name" and value:
+            text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            parts.append(text if key in ("summary", "version") else f"[{key}: {text}]")
+    return "  ".join(parts)

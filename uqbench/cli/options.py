@@ -1,0 +1,164 @@
+"""Options that several commands share, and what they select."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from uqbench.errors import UqbenchError
+
+if TYPE_CHECKING:
+    from uqbench.plugins import Host
+    from uqbench.runner.plan import DeviceKind, Plan
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+out_option = click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("results"),
+    show_default=True,
+    help="Folder of the result store.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which runs of a suite a command is about."""
+
+    suite: str
+    budget: str | None
+    methods: tuple[str, ...] | None
+    tasks: tuple[str, ...] | None
+    seeds: tuple[int, ...] | None
+    steps: int | None
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def plan(self, host: Host, device: DeviceKind) -> Plan:
+        """Plan the selected runs; what cannot be used of the installed suites goes to stderr."""
+        from uqbench.runner.plan import make_plan
+        from uqbench.suite import read_suites
+
+        catalogue = read_suites(host)
+        for problem in catalogue.problems:
+            click.echo(f"uqbench: left out: {problem}", err=True)
+        return make_plan(
+            catalogue.suite(self.suite),
+            host,
+            self.budget,
+            device=device,
+            methods=self.methods,
+            tasks=self.tasks,
+            seeds=self.seeds,
+            steps=self.steps,
+            settings=self.settings,
+        )
+
+
+def selection_options(function: F) -> F:
+    """Add the options that select runs; the command receives them as ``selection``."""
+
+    def gathered(**options: Any) -> Any:
+        selection = Selection(
+            suite=options.pop("suite"),
+            budget=options.pop("budget"),
+            methods=_names(options.pop("methods")),
+            tasks=_names(options.pop("tasks")),
+            seeds=_seeds(options.pop("seeds"), options.pop("seed")),
+            steps=options.pop("steps"),
+            settings=_settings(options.pop("settings")),
+        )
+        return function(selection=selection, **options)
+
+    gathered.__doc__ = function.__doc__
+    gathered.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
+    options = [
+        click.option("--suite", required=True, metavar="NAME", help="The suite."),
+        click.option("--budget", metavar="NAME", help="The budget; the suite names the default."),
+        click.option(
+            "--methods", "--agents", metavar="A,B", help="Only these methods, e.g. dqn,qr-dqn."
+        ),
+        click.option("--tasks", metavar="T,U", help="Only these tasks."),
+        click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds 0 to N-1."),
+        click.option(
+            "--seed",
+            type=click.IntRange(min=0),
+            multiple=True,
+            metavar="S",
+            help="Exactly this seed; may be repeated.",
+        ),
+        click.option(
+            "--steps", type=click.IntRange(min=1), metavar="N", help="Steps a run, for a trial."
+        ),
+        click.option(
+            "--set",
+            "settings",
+            multiple=True,
+            metavar="METHOD.KEY=VALUE",
+            help="A config value, e.g. dqn.learning_rate=0.001; may be repeated.",
+        ),
+    ]
+    for option in reversed(options):
+        gathered = option(gathered)
+    return gathered  # type: ignore[return-value]
+
+
+def load_host() -> Host:
+    """Load the plugins; those that fail are named on stderr and left out."""
+    from uqbench.plugins import Host
+
+    host = Host.load()
+    for plugin in host.failures:
+        click.echo(
+            f"uqbench: left out the plugin {plugin.name!r} of {plugin.distribution} "
+            f"{plugin.version}: {plugin.failure}",
+            err=True,
+        )
+    return host
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise UqbenchError("expected names separated by commas, got none.")
+    return names
+
+
+def _seeds(count: int | None, exact: tuple[int, ...]) -> tuple[int, ...] | None:
+    if count is not None and exact:
+        raise UqbenchError("--seeds N means seeds 0 to N-1, --seed S exactly S: give one of them.")
+    for seed in exact:
+        if exact.count(seed) > 1:
+            raise UqbenchError(f"--seed {seed} is given more than once.")
+    if exact:
+        return exact
+    return None if count is None else tuple(range(count))
+
+
+def _settings(assignments: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    settings: dict[str, dict[str, Any]] = {}
+    for assignment in assignments:
+        path, equals, value = assignment.partition("=")
+        method, dot, key = path.partition(".")
+        if not (equals and dot and method and key):
+            raise UqbenchError(
+                f"--set {assignment}: expected METHOD.KEY=VALUE, e.g. dqn.learning_rate=0.001."
+            )
+        settings.setdefault(method, {})[key] = _toml_value(value)
+    return settings
+
+
+def _toml_value(text: str) -> Any:
+    """A value as a suite file would hold it; text that is not TOML is a string."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

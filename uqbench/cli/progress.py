@@ -1,0 +1,112 @@
+"""Progress on stderr: live bars on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from uqbench.cli.estimate import duration
+from uqbench.runner import events
+from uqbench.runner.batch import Batch
+
+LINE_SECONDS = 15.0
+
+
+class Display:
+    """Shows batches as they run, and the whole, with steps/s and the time that is left.
+
+    Steps are those of all runs; ``steps/s`` of a batch is the sum over its lanes.
+    """
+
+    def __init__(self, batches: Sequence[Batch], seconds: float) -> None:
+        self._console = Console(stderr=True)
+        self._live = self._console.is_terminal
+        self._total = sum(batch.steps for batch in batches)
+        self._expected = seconds
+        self._done = 0
+        self._running: dict[str, int] = {}
+        self._rows: dict[str, TaskID] = {}
+        self._spoken: dict[str, float] = {}
+        self._began = time.monotonic()
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.percentage:>3.0f}%  {task.fields[speed]}  {task.fields[eta]}"),
+            console=self._console,
+            disable=not self._live,
+        )
+        self._whole = self._bars.add_task("all runs", total=self._total, speed="", eta="")
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bars.stop()
+
+    def show(self, event: events.Event) -> None:
+        """Take in one event."""
+        name = event.batch.name
+        match event:
+            case events.Started():
+                self._running[name] = 0
+                self._rows[name] = self._bars.add_task(
+                    name, total=event.batch.budget.steps, speed="", eta=""
+                )
+                self._line(f"{name}: started")
+            case events.Progress():
+                lanes = len(event.batch.runs)
+                self._running[name] = event.step * lanes
+                speed = event.step / event.seconds
+                left = (event.batch.budget.steps - event.step) / speed
+                texts = (f"{speed * lanes:,.0f} steps/s", f"{duration(left)} left")
+                self._bars.update(
+                    self._rows[name], completed=event.step, speed=texts[0], eta=texts[1]
+                )
+                if time.monotonic() - self._spoken.get(name, 0) >= LINE_SECONDS:
+                    share = event.step / event.batch.budget.steps
+                    self._line(f"{name}: {share:.0%}, {texts[0]}, {texts[1]}; {self._eta()}")
+                    self._spoken[name] = time.monotonic()
+            case events.Finished():
+                speed = event.batch.steps / event.seconds
+                self._end(event.batch)
+                self._say(
+                    f"{name}: done in {duration(event.seconds)}, {speed:,.0f} steps/s; "
+                    f"{self._eta()}"
+                )
+            case events.Failed():
+                self._end(event.batch)
+                self._say(f"{name}: FAILED: {event.reason}")
+        taken = self._done + sum(self._running.values())
+        self._bars.update(self._whole, completed=taken, eta=self._eta())
+
+    def _end(self, batch: Batch) -> None:
+        self._running.pop(batch.name, None)
+        self._done += batch.steps
+        if batch.name in self._rows:
+            self._bars.remove_task(self._rows.pop(batch.name))
+
+    def _eta(self) -> str:
+        taken = self._done + sum(self._running.values())
+        spent = time.monotonic() - self._began
+        # until a tenth is done the first estimate is better than what was seen
+        share = taken / self._total
+        left = spent * (1 / share - 1) if share > 0.1 else max(0.0, self._expected - spent)
+        return f"all runs: {share:.0%}, about {duration(left)} left"
+
+    def _line(self, text: str) -> None:
+        if not self._live:
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,181 @@
+"""``uqbench run``: do what is missing of a suite, and show the leaderboard."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from uqbench.cli.options import Selection, load_host, out_option, selection_options
+
+if TYPE_CHECKING:
+    from uqbench.plugins import Host
+    from uqbench.results.store import Found, Store
+    from uqbench.runner.batch import Batch
+    from uqbench.runner.events import Event
+    from uqbench.runner.plan import DeviceKind, Plan, Run
+
+
+@click.command()
+@selection_options
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    show_default=True,
+    help="Where to compute; auto takes a GPU if there is one.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes; one per core by default, one on a GPU.",
+)
+@click.option(
+    "--executor", type=click.Choice(["local"]), default="local", help="Where runs are executed."
+)
+@out_option
+@click.option("--dry-run", is_flag=True, help="Say what would run, and stop.")
+def command(
+    selection: Selection, device: str, workers: int | None, executor: str, out: Path, dry_run: bool
+) -> int:
+    """Run a suite: do what is missing, then print its leaderboard.
+
+    Safe to interrupt at any moment; run again, it does only what is missing.
+
+    \b
+    Examples:
+      uqbench run --suite minatar
+      uqbench run --suite minatar --budget smoke --methods qr-dqn --seed 3
+    """
+    del executor  # one so far; the option's values are checked
+    from uqbench.cli.estimate import duration, estimate
+    from uqbench.results.store import Store
+    from uqbench.runner.batch import make_batches
+
+    host = load_host()
+    kind = _device(device)
+    plan = selection.plan(host, kind)
+    workers = workers or (_cores() if kind == "cpu" else 1)
+    store = Store(out)
+    if not dry_run:
+        store.prepare()
+    todo = _announce(plan, {run: store.find(run) for run in plan.runs}, out)
+    batches = make_batches(plan, todo, kind)
+    workers = min(workers, len(batches)) or 1
+    expected = estimate(plan, todo, store, workers)
+    if todo:
+        click.echo(
+            f"On {kind}, {workers} processes: about {duration(expected.seconds)} "
+            f"(from {expected.basis}). Safe to interrupt; run again to go on.",
+            err=True,
+        )
+    if dry_run:
+        for run in plan.runs:
+            click.echo(f"{'run ' if run in todo else 'have'}  {run.folder}")
+        return 0
+    for run in todo:
+        if store.find(run).state.value == "damaged":
+            click.echo(f"uqbench: damaged run kept as {store.set_aside(run)}", err=True)
+    failed = _execute(host, batches, out, workers, expected.seconds)
+    _show(plan, store, out)
+    return 1 if failed else 0
+
+
+def _announce(plan: Plan, states: dict[Run, Found], out: Path) -> set[Run]:
+    """Say what will run and why; return the runs to do."""
+    from uqbench.results.store import RunState
+
+    todo = {
+        run
+        for run, found in states.items()
+        if found.state not in (RunState.FINISHED, RunState.RUNNING)
+    }
+    methods = dict.fromkeys(cell.method.name for cell in plan.cells)
+    tasks = dict.fromkeys(cell.task.name for cell in plan.cells)
+    click.echo(
+        f"{plan.suite.name}, budget {plan.budget_name}: {plan.budget.summary}\n"
+        f"{len(plan.runs)} runs of {plan.budget.steps:,} steps: "
+        f"{', '.join(methods)} on {', '.join(tasks)}. Results go to {out}/.",
+        err=True,
+    )
+    for state in RunState:
+        runs = [run for run, found in states.items() if found.state is state]
+        if not runs or state is RunState.MISSING:
+            continue
+        action = "again" if runs[0] in todo else "not run again"
+        click.echo(f"{len(runs)} {state.value}: {action}.", err=True)
+        if state in (RunState.DAMAGED, RunState.FAILED):
+            for run in runs:
+                click.echo(f"  {run.folder}: {states[run].reason}", err=True)
+    return todo
+
+
+def _execute(host: Host, batches: Sequence[Batch], out: Path, workers: int, expected: float) -> int:
+    """Execute; return the number of runs that failed."""
+    from uqbench.cli.progress import Display
+    from uqbench.runner import events
+    from uqbench.runner.executors.local import run_locally
+
+    failed = 0
+    if not batches:
+        return failed
+    with Display(batches, expected) as display:
+        for event in run_locally(batches, out, workers):
+            display.show(event)
+            _call_hooks(host, event)
+            if isinstance(event, events.Failed):
+                failed += len(event.batch.runs)
+    return failed
+
+
+def _call_hooks(host: Host, event: Event) -> None:
+    """Tell the plugins, run by run."""
+    from uqbench.runner import events
+
+    hook = host.manager.hook
+    for run in event.batch.runs:
+        match event:
+            case events.Started():
+                hook.uqbench_run_started(run=run)
+            case events.Progress():
+                hook.uqbench_run_progress(run=run, step=event.step, metrics=event.metrics[run.seed])
+            case events.Finished():
+                hook.uqbench_run_finished(run=run, scalars=event.scalars[run.seed])
+            case events.Failed():
+                hook.uqbench_run_failed(run=run, reason=event.reason)
+
+
+def _show(plan: Plan, store: Store, out: Path) -> None:
+    """Write and print the leaderboard."""
+    from uqbench.cli.leaderboard import board_folder, write_board
+    from uqbench.cli.table import print_board
+    from uqbench.scoring.leaderboard import board
+
+    result = board(plan, store)
+    folder = board_folder(plan, out / "leaderboards")
+    write_board(result, store, folder)
+    print_board(result)
+    click.echo(str(folder / "leaderboard.csv"))
+
+
+def _device(choice: str) -> DeviceKind:
+    import torch
+
+    from uqbench.errors import UqbenchError
+
+    available = torch.cuda.is_available()
+    if choice == "cuda" and not available:
+        raise UqbenchError("--device cuda: torch finds no CUDA device here; use --device cpu.")
+    return "cuda" if choice == "cuda" or (choice == "auto" and available) else "cpu"
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

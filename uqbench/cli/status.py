@@ -1,0 +1,70 @@
+"""``uqbench status``: what is done, running, failed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from uqbench.cli.options import json_option, out_option
+
+
+@click.command()
+@out_option
+@json_option
+def command(out: Path, as_json: bool) -> None:
+    """Say what is done, running and failed, with reasons and the time that is left.
+
+    Reads each run's run.json alone.
+
+    \b
+    Example:
+      uqbench status --out results
+    """
+    from uqbench.cli.estimate import duration
+    from uqbench.results.store import Store
+
+    entries = [_entry(folder, found) for folder, found in Store(out).records()]
+    if as_json:
+        click.echo(json.dumps(entries, indent=1))
+        return
+    if not entries:
+        click.echo(f"No runs in {out}/.")
+        return
+    cells: dict[str, Counter[str]] = {}
+    for entry in entries:
+        cells.setdefault(str(Path(entry["run"]).parent), Counter())[entry["state"]] += 1
+    for cell, counts in cells.items():
+        click.echo(f"{cell}: {', '.join(f'{n} {state}' for state, n in sorted(counts.items()))}")
+    for entry in entries:
+        if entry["state"] == "running":
+            left = entry["seconds_left"]
+            eta = "" if left is None else f", about {duration(left)} left"
+            click.echo(f"running: {entry['run']}: {entry['step']:,} of {entry['steps']:,}{eta}")
+        elif entry["reason"]:
+            click.echo(f"{entry['state']}: {entry['run']}: {entry['reason']}")
+
+
+def _entry(folder: Path, found: Any) -> dict[str, Any]:
+    record = found.record
+    entry: dict[str, Any] = {
+        "run": str(folder),
+        "state": found.state.value,
+        "reason": found.reason,
+        "step": None,
+        "steps": None,
+        "seconds_left": None,
+    }
+    if record is not None:
+        steps = record.identity["budget"]["steps"]
+        entry |= {"step": record.step, "steps": steps}
+        if record.status == "running" and record.step:
+            began = datetime.fromisoformat(record.began)
+            spent = (datetime.fromisoformat(record.updated) - began).total_seconds()
+            since = (datetime.now(UTC) - datetime.fromisoformat(record.updated)).total_seconds()
+            entry["seconds_left"] = max(0.0, spent * (steps / record.step - 1) - since)
+    return entry

@@ -1,0 +1,55 @@
+"""Batches: runs that execute together, as lanes of one program."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from uqbench.runner.plan import Cell, DeviceKind, Plan, Run
+from uqbench.suite import Budget, Metric
+
+CPU_LANES = 2
+"""Lanes of a program on one CPU core. A core is busy with one or two; more share its caches and
+only make everybody's run end later."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """All that a worker needs to execute some runs of one cell."""
+
+    cell: Cell
+    budget: Budget
+    metrics: tuple[Metric, ...]
+    device: DeviceKind
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The runs, one a lane."""
+        return self.cell.runs
+
+    @property
+    def name(self) -> str:
+        """What progress calls the batch."""
+        seeds = ",".join(str(run.seed) for run in self.runs)
+        return f"{self.cell.task.name}/{self.cell.method.name}/{seeds}"
+
+    @property
+    def steps(self) -> int:
+        """Environment steps of all its runs."""
+        return self.budget.steps * len(self.runs)
+
+
+def make_batches(plan: Plan, todo: Collection[Run], device: DeviceKind) -> list[Batch]:
+    """Split the runs that are to do into batches, in the plan's order.
+
+    On a CPU a batch is small, so that all cores have work and little is lost by an interruption;
+    on a GPU all seeds of a cell go together.
+    """
+    batches = []
+    for cell in plan.cells:
+        runs = [run for run in cell.runs if run in todo]
+        size = CPU_LANES if device == "cpu" else max(1, len(runs))
+        for first in range(0, len(runs), size):
+            lanes = replace(cell, runs=tuple(runs[first : first + size]))
+            batches.append(Batch(lanes, plan.budget, plan.suite.metrics, device))
+    return batches

@@ -1,0 +1,45 @@
+"""What an executor tells while it works."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from uqbench.runner.batch import Batch
+
+
+@dataclass(frozen=True)
+class Started:
+    """A batch began."""
+
+    batch: Batch
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A batch has taken ``step`` steps in every lane; ``metrics`` holds the latest by seed."""
+
+    batch: Batch
+    step: int
+    seconds: float
+    metrics: Mapping[int, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A batch is stored; ``scalars`` holds each run's final metrics by seed."""
+
+    batch: Batch
+    seconds: float
+    scalars: Mapping[int, Mapping[str, float | None]]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A batch failed; its runs are marked with the reason and tried again by the next run."""
+
+    batch: Batch
+    reason: str
+
+
+Event = Started | Progress | Finished | Failed

@@ -1,0 +1,1 @@
+"""Executors: where batches are executed."""

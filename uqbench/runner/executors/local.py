@@ -1,0 +1,151 @@
+"""The local executor: spawned processes, each with one torch thread.
+
+A worker is given one batch after the other. An error costs the batch that raised it; a worker that
+dies costs the batch it had, and another takes its place.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # a spawned process imports this module before it limits its threads
+    from multiprocessing.process import BaseProcess
+
+    from uqbench.runner.batch import Batch
+    from uqbench.runner.events import Event
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def run_locally(batches: Sequence[Batch], out: Path, workers: int) -> Iterator[Event]:
+    """Execute batches in ``workers`` processes and yield what happens.
+
+    Closing the iterator, or an interrupt, stops the workers at once; what they had not finished
+    counts as abandoned.
+
+    Args:
+        batches: what to execute, in this order.
+        out: root of the result store.
+        workers: processes.
+    """
+    from uqbench.results.store import Store
+    from uqbench.runner.events import Failed
+    from uqbench.runner.worker import fail
+
+    waiting = list(batches)
+    team: dict[Connection, _Worker] = {}
+    try:
+        while waiting or team:
+            while waiting and len(team) < workers:
+                worker = _Worker.start(out)
+                team[worker.connection] = worker
+                worker.give(waiting.pop(0))
+            for ready in wait(list(team)):
+                assert isinstance(ready, Connection)
+                worker = team[ready]
+                try:
+                    message = ready.recv()
+                except EOFError:
+                    del team[ready]
+                    batch, reason = worker.batch, worker.obituary()
+                    if batch is not None:
+                        fail(batch, Store(out), reason)
+                        yield Failed(batch, reason)
+                    continue
+                if message is not None:
+                    yield message
+                elif waiting:
+                    worker.give(waiting.pop(0))
+                else:
+                    del team[ready]
+                    worker.dismiss()
+    finally:
+        for worker in team.values():
+            worker.stop()
+
+
+@dataclass
+class _Worker:
+    """A process and the batch it has."""
+
+    process: BaseProcess
+    connection: Connection
+    batch: Batch | None = None
+
+    @classmethod
+    def start(cls, out: Path) -> _Worker:
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_work, args=(theirs, str(out)), daemon=True)
+        process.start()
+        theirs.close()
+        return cls(process, ours)
+
+    def give(self, batch: Batch) -> None:
+        self.batch = batch
+        with suppress(BrokenPipeError):  # it died: reading from it will tell
+            self.connection.send(batch)
+
+    def obituary(self) -> str:
+        self.process.join()
+        code = self.process.exitcode or 0
+        if code < 0:
+            return f"the worker was killed by {signal.Signals(-code).name}"
+        return f"the worker ended with exit code {code}"
+
+    def dismiss(self) -> None:
+        self.connection.close()
+        self.process.join()
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.join(timeout=5)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+def _work(connection: Connection, out: str) -> None:
+    """A worker's life: receive a batch, execute it, say None; until the connection closes."""
+    for variable in THREAD_VARIABLES:
+        os.environ[variable] = "1"
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+
+    import traceback
+
+    import torch
+
+    from uqbench.plugins import Host
+    from uqbench.results.store import Store
+    from uqbench.runner.events import Failed
+    from uqbench.runner.worker import execute, fail
+
+    torch.set_num_threads(1)
+    host, store = Host.load(), Store(Path(out))
+
+    def send(message: Any) -> None:
+        try:
+            connection.send(message)
+        except OSError:
+            raise SystemExit(1) from None  # the parent is gone
+
+    while True:
+        try:
+            batch = connection.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            execute(batch, store, host, send)
+        except Exception as error:  # whatever a plugin raises is the reason of its failed runs
+            reason = f"{type(error).__name__}: {error}"
+            fail(batch, store, reason, traceback.format_exc())
+            send(Failed(batch, reason))
+        send(None)
