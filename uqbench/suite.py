@@ -11,7 +11,7 @@ import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -30,6 +30,14 @@ RECORDS = 100
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=_Named)
 
 
 class Task(_Model):
@@ -324,8 +332,8 @@ def _check_budget(suite: Suite, budget: Budget, key: str) -> None:
     if budget.primary is not None:
         metrics = [metric.name for metric in suite.metrics]
         _known(budget.primary, metrics, f"{key}.primary", "metric")
-    for task in budget.tasks or ():
-        _known(task, [task.name for task in suite.tasks], f"{key}.tasks", "task")
+    for name in budget.tasks or ():
+        _known(name, [task.name for task in suite.tasks], f"{key}.tasks", "task")
     metric = suite.primary_metric(budget)
     if metric.kind == "evaluation" and budget.evaluation is None:
         raise UqbenchError(
@@ -383,7 +391,7 @@ def _known(given: str, names: Iterable[str], where: str, kind: str) -> None:
         raise UqbenchError(f"{where}: there is no {kind} {given!r}. {did_you_mean(given, names)}")
 
 
-def _find(kind: str, name: str, things: Iterable[Any]) -> Any:
+def _find(kind: str, name: str, things: Iterable[N]) -> N:
     by_name = {thing.name: thing for thing in things}
     if name not in by_name:
         raise unknown(kind, name, by_name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
@@ -21,13 +22,14 @@ def command(kind: str | None, as_json: bool) -> None:
     Example:
       uqbench list agents
     """
+    from uqbench.plugins import Registry
     from uqbench.suite import read_suites
 
     host = load_host()
     catalogue = read_suites(host)
     for problem in catalogue.problems:
         click.echo(f"uqbench: left out: {problem}", err=True)
-    registries = {
+    registries: dict[str, Registry[Any]] = {
         "agents": host.agents,
         "estimators": host.estimators,
         "environments": host.environments,

@@ -70,7 +70,8 @@ class LaneConv2d(nn.Module):
         patches = x.unfold(-2, self._kernel, self._stride).unfold(-2, self._kernel, self._stride)
         patches = patches.movedim(-5, -3)  # [..., rows, columns, C, kernel, kernel]
         patches = patches.reshape(*x.shape[:-4], -1, self.product.weight.shape[-2])
-        return self.product(patches).view(*x.shape[:-3], -1)
+        product: Tensor = self.product(patches)
+        return product.view(*x.shape[:-3], -1)
 
     @property
     def features(self) -> int:

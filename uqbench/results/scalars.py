@@ -34,22 +34,20 @@ def scalar(
         steps: length of the run.
     """
     first = record_step(round(RECORDS * (1 - metric.window)), steps)
-    if metric.statistic == "reward_per_step":
-        if metric.kind == "evaluation":
-            counted = _last_evaluation(episodes)
-            return float(episodes["return"][counted].sum() / episodes["length"][counted].sum())
+    if metric.kind == "online" and metric.statistic == "reward_per_step":
         return _reward_per_step(records, first, steps)
-    if metric.kind == "evaluation":
-        counted = _last_evaluation(episodes)
-    else:
-        counted = (
-            (episodes["phase"] == "training")
-            & (episodes["end"] != "unfinished")
-            & (episodes["step"] > first)
-        )
+    counted = (
+        _last_evaluation(episodes)
+        if metric.kind == "evaluation"
+        else (episodes["phase"] == "training")
+        & (episodes["end"] != "unfinished")
+        & (episodes["step"] > first)
+    )
     if not counted.any():
         return None
     returns = torch.from_numpy(episodes["return"][counted])
+    if metric.statistic == "reward_per_step":
+        return float(returns.sum() / episodes["length"][counted].sum())
     return float(risk(returns, torch.full_like(returns, 1 / len(returns))))
 
 

@@ -14,6 +14,7 @@ import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -128,9 +129,9 @@ class Store:
     def finish(self, run: Run, record: RunRecord, metrics: Columns, episodes: Columns) -> None:
         """Write a run's data, then its record with their digests."""
         folder = self.folder(run)
+        folder.mkdir(parents=True, exist_ok=True)
         for name, columns in ((METRICS, metrics), (EPISODES, episodes)):
-            table = pa.table(dict(columns))
-            _replace(folder / name, lambda path, table=table: pq.write_table(table, path))
+            _replace(folder / name, partial(pq.write_table, pa.table(dict(columns))))
         digests = {name: file_digest(folder / name) for name in (METRICS, EPISODES)}
         digests["results"] = columns_digest(metrics, episodes)
         self.write(run, record.model_copy(update={"digests": digests}))

@@ -77,4 +77,5 @@ class Wang(Distortion):
     def distort(self, cdf: Tensor) -> Tensor:
         """``g(p) = Φ(Φ⁻¹(p) − Φ⁻¹(α))``."""
         shift = torch.special.ndtri(torch.as_tensor(self.alpha, dtype=cdf.dtype))
-        return torch.special.ndtr(torch.special.ndtri(cdf) - shift)
+        distorted: Tensor = torch.special.ndtr(torch.special.ndtri(cdf) - shift)
+        return distorted

@@ -134,7 +134,7 @@ class DeepQ(Agent):
         predicted = _of_action(self.online(batch["obs"]), batch["action"])
         loss = self.loss(predicted, target)
         self.optimiser.zero_grad(set_to_none=True)
-        loss.sum().backward()  # type: ignore[no-untyped-call]
+        loss.sum().backward()
         self.optimiser.step()
         self._loss = loss.detach()
 

@@ -58,4 +58,5 @@ class QNetwork(nn.Module):
         x = x.flatten(2) if self.convolution is None else self.convolution(x).relu()
         for layer in self.layers[:-1]:
             x = layer(x).relu()
-        return self.layers[-1](x).unflatten(-1, self._outputs)
+        outputs: Tensor = self.layers[-1](x).unflatten(-1, self._outputs)
+        return outputs

@@ -6,7 +6,7 @@ Made directly on the package's game rather than on its own Gymnasium classes: th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -19,7 +19,7 @@ from uqbench_minatar.options import GameOptions
 N_ACTIONS = 6
 
 
-class Game(gymnasium.Env[NDArray[np.bool_], int]):
+class Game(gymnasium.Env[Any, Any]):
     """One game with all six actions; observations ``[C, 10, 10]`` bool, channels first."""
 
     def __init__(self, options: GameOptions) -> None:
@@ -29,7 +29,8 @@ class Game(gymnasium.Env[NDArray[np.bool_], int]):
             difficulty_ramping=options.difficulty_ramping,
         )
         height, width, channels = self._game.state_shape()
-        self.observation_space = spaces.Box(0, 1, (channels, height, width), np.bool_)
+        shape = (channels, height, width)
+        self.observation_space = spaces.Box(0, 1, shape, cast(Any, np.bool_))  # typed without bool
         self.action_space = spaces.Discrete(N_ACTIONS)
 
     def reset(

@@ -1,0 +1,11 @@
+"""Settings of the whole test session."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_torch_thread() -> None:
+    torch.set_num_threads(1)

@@ -1,0 +1,111 @@
+"""Greedy and ε-greedy choices, and the schedule of ε."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from torch import Tensor
+
+from uqbench.lanes import epsilon_greedy, greedy, linear_schedule
+
+RARE = 1e-6  # least p-value: a test of frequencies fails for one fresh seed in a million
+DRAWS = 60_000
+
+
+def uniforms(lanes: int = DRAWS) -> Tensor:
+    return torch.rand(lanes, 2, generator=torch.Generator().manual_seed(0))
+
+
+def chosen(epsilon: float, values: list[float], valid: list[bool] | None = None) -> np.ndarray:
+    """How often each action is taken in many lanes with the same values."""
+    mask = None if valid is None else torch.tensor(valid).expand(DRAWS, -1)
+    actions = epsilon_greedy(torch.tensor(values).expand(DRAWS, -1), uniforms(), epsilon, mask)
+    assert actions.shape == (DRAWS,)
+    assert actions.dtype == torch.int64
+    return np.bincount(actions.numpy(), minlength=len(values))
+
+
+@pytest.mark.parametrize(
+    ("t", "expected"), [(0, 1.0), (100, 1.0), (101, 0.991), (150, 0.55), (200, 0.1), (10_000, 0.1)]
+)
+def test_schedule_waits_falls_linearly_and_stays(t: int, expected: float) -> None:
+    assert linear_schedule(t, 1.0, 0.1, start=100, length=100) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("values", "best"),
+    [([1.0, 3.0, 2.0], 1), ([2.0, 2.0, 2.0], 0), ([0.0, 5.0, 5.0], 1), ([-3.0, -1.0, -2.0], 1)],
+)
+def test_greedy_takes_the_highest_value_and_of_equals_the_lowest_action(
+    values: list[float], best: int
+) -> None:
+    assert greedy(torch.tensor(values)) == best
+
+
+@pytest.mark.parametrize(
+    ("valid", "best"), [([1, 1, 0, 1], 3), ([1, 1, 0, 0], 0), ([0, 1, 0, 0], 1), ([0, 1, 0, 1], 3)]
+)
+def test_greedy_takes_valid_actions_only_however_low_their_value(
+    valid: list[int], best: int
+) -> None:
+    values = torch.tensor([-5.0, -5.0, 9.0, -4.0])
+    assert greedy(values, torch.tensor(valid, dtype=torch.bool)) == best
+
+
+def test_greedy_keeps_leading_dimensions() -> None:
+    values = torch.arange(24.0).view(2, 3, 4)
+    assert torch.equal(greedy(values), torch.full((2, 3), 3))
+
+
+def test_epsilon_zero_is_greedy_and_epsilon_one_never_looks_at_values() -> None:
+    values = torch.randn(1000, 5, generator=torch.Generator().manual_seed(1))
+    u = uniforms(1000)
+    assert torch.equal(epsilon_greedy(values, u, 0.0), greedy(values))
+    assert torch.equal(epsilon_greedy(values, u, 1.0), epsilon_greedy(-values, u, 1.0))
+
+
+@pytest.mark.parametrize("epsilon", [0.03, 0.3, 1.0])
+def test_every_action_is_explored_with_probability_epsilon_over_their_number(
+    epsilon: float,
+) -> None:
+    """Chi-square of 60,000 choices; one in a million."""
+    expected = np.full(5, DRAWS * epsilon / 5)
+    expected[3] += DRAWS * (1 - epsilon)
+    found = chosen(epsilon, [0.0, 1.0, 2.0, 9.0, 3.0])
+    assert stats.chisquare(found, expected).pvalue > RARE
+
+
+@pytest.mark.parametrize("valid", [[1, 0, 1, 0, 1], [0, 0, 1, 1, 0], [1, 1, 1, 1, 0]])
+def test_exploration_is_uniform_over_valid_actions(valid: list[bool]) -> None:
+    """Chi-square of 60,000 choices; one in a million."""
+    allowed = np.array(valid, bool)
+    found = chosen(1.0, [0.0, 9.0, 1.0, 2.0, 10.0], list(map(bool, valid)))
+    assert not found[~allowed].any()
+    assert stats.chisquare(found[allowed]).pvalue > RARE
+
+
+def test_the_only_valid_action_is_always_taken() -> None:
+    assert chosen(0.5, [5.0, 1.0, 9.0], [False, True, False])[1] == DRAWS
+
+
+def test_masks_differ_by_lane() -> None:
+    valid = torch.eye(4, dtype=torch.bool).repeat(500, 1)
+    actions = epsilon_greedy(torch.zeros(2000, 4), uniforms(2000), 0.5, valid)
+    assert torch.equal(actions, torch.arange(4).repeat(500))
+
+
+@pytest.mark.parametrize("actions", [1, 2, 3, 5, 6, 7, 18, 100])
+def test_the_largest_uniform_number_below_one_gives_the_last_action(actions: int) -> None:
+    """Rounding in single precision must not reach the action after the last."""
+    largest = torch.tensor([[0.0, float(np.nextafter(np.float32(1), np.float32(0)))]])
+    valid = torch.cat([torch.ones(1, actions), torch.zeros(1, 2)], 1).bool()
+    assert epsilon_greedy(torch.zeros(1, actions + 2), largest, 1.0, valid) == actions - 1
+    assert epsilon_greedy(torch.zeros(1, actions), largest, 1.0) == actions - 1
+
+
+def test_exploring_and_choosing_where_to_are_independent() -> None:
+    """Were one number used for both, low ε would explore low actions only. One in a million."""
+    found = chosen(0.1, [1.0, 0.0, 0.0, 0.0])[1:]
+    assert stats.chisquare(found).pvalue > RARE

@@ -1,0 +1,125 @@
+"""The replay is a ring per lane: what was added last is found again, in its own lane."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+import torch
+from torch import Tensor
+
+from uqbench.lanes import Replay
+
+LANES, CAPACITY = 3, 5
+FIELDS = {
+    "obs": ((2, 2), torch.uint8),
+    "reward": ((), torch.float32),
+    "mask": ((4,), torch.bool),
+}
+
+
+def make(capacity: int = CAPACITY) -> Replay:
+    return Replay(LANES, capacity, FIELDS, torch.device("cpu"))
+
+
+def transition(t: int) -> dict[str, Tensor]:
+    """Every entry tells its step and lane: step 12 of lane 1 has reward 12.1."""
+    lane = torch.arange(LANES)
+    return {
+        "obs": (10 * t + lane).to(torch.uint8)[:, None, None].expand(LANES, 2, 2),
+        "reward": t + lane / 10,
+        "mask": (torch.tensor([[t % 2, (t // 2) % 2, 1, 0]]) > 0).expand(LANES, 4),
+    }
+
+
+def filled(steps: int) -> Replay:
+    replay = make()
+    for t in range(steps):
+        replay.add(**transition(t))
+    return replay
+
+
+def whole(replay: Replay) -> dict[str, Tensor]:
+    return replay.gather(torch.arange(len(replay)).repeat(LANES, 1))
+
+
+@pytest.mark.parametrize("steps", [0, 1, 4, 5, 6, 13])
+def test_length_is_what_was_added_up_to_the_capacity(steps: int) -> None:
+    replay = filled(steps)
+    assert len(replay) == min(steps, CAPACITY)
+    assert replay.added == steps
+
+
+@pytest.mark.parametrize("steps", [1, 4, 5, 6, 10, 13])
+def test_the_last_transitions_are_kept_and_the_oldest_overwritten(steps: int) -> None:
+    stored = whole(filled(steps))
+    kept = range(max(0, steps - CAPACITY), steps)
+    for lane in range(LANES):
+        found = stored["reward"][lane].sort().values
+        torch.testing.assert_close(found, torch.tensor([t + lane / 10 for t in kept]))
+
+
+def test_fields_of_a_transition_stay_together_with_their_type_and_shape() -> None:
+    stored = whole(filled(13))
+    for name, (shape, dtype) in FIELDS.items():
+        assert stored[name].dtype == dtype
+        assert stored[name].shape == (LANES, CAPACITY, *shape)
+    for lane in range(LANES):
+        for slot in range(CAPACITY):
+            expected = transition(int(stored["reward"][lane, slot]))
+            for name, values in stored.items():
+                assert torch.equal(values[lane, slot], expected[name][lane])
+
+
+def test_every_lane_gathers_its_own_slots() -> None:
+    index = torch.tensor([[0, 3], [3, 3], [4, 1]])
+    batch = filled(CAPACITY).gather(index)
+    expected = index + torch.arange(LANES)[:, None] / 10
+    torch.testing.assert_close(batch["reward"], expected)
+
+
+def test_the_replay_keeps_copies() -> None:
+    replay, given = make(), transition(1)
+    given = {name: value.clone() for name, value in given.items()}
+    replay.add(**given)
+    given["reward"].fill_(-1.0)
+    batch = whole(replay)
+    batch["reward"].fill_(-2.0)
+    torch.testing.assert_close(whole(replay)["reward"], transition(1)["reward"][:, None])
+
+
+@pytest.mark.parametrize("change", ["missing", "extra"])
+def test_other_fields_than_declared_are_refused(change: str) -> None:
+    replay, given = make(), transition(0)
+    if change == "missing":
+        del given["mask"]
+    else:
+        given["weight"] = torch.zeros(LANES)
+    with pytest.raises(ValueError, match=r"expected the fields \['mask', 'obs', 'reward'\], got"):
+        replay.add(**given)
+    assert len(replay) == 0
+
+
+@pytest.mark.parametrize("steps", [0, 3, 5, 12])
+def test_a_replay_loaded_from_a_file_goes_on_like_the_saved_one(steps: int) -> None:
+    replay, file = filled(steps), io.BytesIO()
+    torch.save(replay.state_dict(), file)
+    file.seek(0)
+    other = make()
+    other.load_state_dict(torch.load(file, weights_only=True))
+    for t in range(steps, steps + 3):
+        replay.add(**transition(t))
+        other.add(**transition(t))
+    assert len(other) == len(replay)
+    assert other.added == replay.added
+    stored, expected = whole(other), whole(replay)
+    assert all(torch.equal(stored[name], expected[name]) for name in FIELDS)
+
+
+def test_a_state_is_a_snapshot_without_unused_slots() -> None:
+    replay = make(capacity=1000)
+    replay.add(**transition(0))
+    state = replay.state_dict()
+    assert state["ring"]["obs"].untyped_storage().nbytes() == LANES * 4
+    replay._ring["reward"].fill_(7.0)
+    torch.testing.assert_close(state["ring"]["reward"], transition(0)["reward"][:, None])

@@ -1,0 +1,138 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from uqbench.errors import UqbenchError
+from uqbench.results.record import Provenance, RunRecord
+from uqbench.results.store import RunState, Store, columns_digest, now, this_process
+from uqbench.runner.plan import Run
+
+METRICS = {
+    "step": np.array([1, 2]),
+    "metric": np.array(["reward", "reward"], object),
+    "value": np.array([0.5, 1.5]),
+}
+EPISODES = {"step": np.array([2]), "return": np.array([1.5])}
+
+
+def make_run(seed: int = 0) -> Run:
+    return Run("suite", "budget", "task", "method", seed, {"seed": seed, "budget": {"steps": 2}})
+
+
+def make_record(run: Run, **changes: object) -> RunRecord:
+    record = RunRecord(
+        identity=dict(run.identity),
+        status="running",
+        step=0,
+        began=now(),
+        updated=now(),
+        process=this_process(),
+        provenance=Provenance(platform="p", device="d", versions={}, content={}, git_revision=None),
+    )
+    return record.model_copy(update=changes)
+
+
+def finish(store: Store, run: Run) -> Path:
+    store.finish(run, make_record(run, status="finished", step=2), METRICS, EPISODES)
+    return store.folder(run)
+
+
+def test_a_finished_run_is_found_with_its_columns(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    assert store.find(run).state is RunState.MISSING
+    finish(store, run)
+    assert store.find(run).state is RunState.FINISHED
+    metrics, episodes = store.columns(run)
+    for found, given in ((metrics, METRICS), (episodes, EPISODES)):
+        assert found.keys() == given.keys()
+        assert all((found[name] == given[name]).all() for name in given)
+
+
+def test_a_finished_run_is_never_overwritten(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    finish(store, run)
+    with pytest.raises(UqbenchError, match="never overwritten"):
+        store.write(run, make_record(run))
+
+
+def test_the_state_of_a_live_process_is_running_and_of_a_dead_one_abandoned(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    record = make_record(run)
+    store.write(run, record)
+    assert store.find(run).state is RunState.RUNNING
+    dead = record.process.model_copy(update={"pid": 2**22 + 1})
+    store.write(run, record.model_copy(update={"process": dead}))
+    assert store.find(run).state is RunState.ABANDONED
+
+
+def test_a_run_elsewhere_is_abandoned_when_it_has_been_silent(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    record = make_record(run)
+    elsewhere = record.process.model_copy(update={"host": "another machine"})
+    store.write(run, record.model_copy(update={"process": elsewhere}))
+    assert store.find(run).state is RunState.RUNNING
+    silent = {"process": elsewhere, "updated": "2020-01-01T00:00:00+00:00"}
+    store.write(run, record.model_copy(update=silent))
+    assert store.find(run).state is RunState.ABANDONED
+
+
+@pytest.mark.parametrize("name", ["metrics.parquet", "episodes.parquet"])
+def test_one_changed_byte_makes_a_run_damaged(name, tmp_path):
+    store, run = Store(tmp_path), make_run()
+    path = finish(store, run) / name
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    found = store.find(run)
+    assert found.state is RunState.DAMAGED
+    assert name in str(found.reason)
+
+
+def test_an_edited_record_is_damaged(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    path = finish(store, run) / "run.json"
+    path.write_text(path.read_text().replace('"step": 2', '"step": 3'))
+    assert store.find(run).state is RunState.DAMAGED
+
+
+def test_a_record_of_another_identity_is_damaged(tmp_path):
+    store, run, other = Store(tmp_path), make_run(), make_run(seed=1)
+    folder = finish(store, other)
+    folder.rename(store.folder(run))
+    assert store.find(run).state is RunState.DAMAGED
+
+
+def test_a_newer_schema_is_refused_by_name(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    path = finish(store, run) / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": 2}))
+    with pytest.raises(UqbenchError, match="has schema 2, this uqbench reads up to 1"):
+        store.find(run)
+
+
+def test_damaged_runs_are_set_aside_and_kept(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    for number in (1, 2):
+        finish(store, run)
+        assert store.set_aside(run).name.endswith(f".damaged-{number}")
+        assert store.find(run).state is RunState.MISSING
+    assert list(store.records()) == []
+
+
+def test_the_digest_of_numbers_sees_values_names_and_boundaries():
+    base = columns_digest(METRICS, EPISODES)
+    assert base == columns_digest(dict(reversed(METRICS.items())), EPISODES)
+    changed = METRICS | {"value": np.array([0.5, np.nextafter(1.5, 2)])}
+    renamed = {"values" if name == "value" else name: v for name, v in METRICS.items()}
+    joined = METRICS | {"metric": np.array(["rewardr", "eward"], object)}
+    for other in (changed, renamed, joined):
+        assert columns_digest(other, EPISODES) != base
+
+
+def test_the_published_schema_is_that_of_the_record():
+    published = Path(__file__).parents[2] / "docs" / "run.schema.json"
+    schema = json.loads(published.read_text())
+    del schema["$schema"]
+    assert schema == RunRecord.model_json_schema()

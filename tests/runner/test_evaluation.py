@@ -1,0 +1,128 @@
+"""Evaluation plays one episode in each environment by the agent's policy, and counts it right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+from torch import Tensor
+
+from uqbench.agent import Agent, Step
+from uqbench.environment import LaneEnv, Outcome
+from uqbench.runner.evaluation import Evaluated, evaluate
+
+
+class Countdown(LaneEnv):
+    """Lane i's episodes last ``lengths[i]`` steps; the reward is the action, in every step.
+
+    Observations are (lane, step of the episode); episodes follow each other, as in training.
+    """
+
+    observation_space = spaces.Box(0, np.inf, (2,), np.float32)
+    n_actions = 100
+
+    def __init__(self, lengths: list[int], truncates: bool = False) -> None:
+        self.lengths = torch.tensor(lengths)
+        self.truncates = truncates
+        self.taken = 0
+
+    def reset(self) -> tuple[Tensor, Tensor | None]:
+        self.steps = torch.zeros_like(self.lengths)
+        return self.observation(), None
+
+    def step(self, action: Tensor) -> Outcome:
+        assert action.shape == self.lengths.shape
+        self.taken += 1
+        self.steps = self.steps + 1
+        final, ended, none = (
+            self.observation(),
+            self.steps == self.lengths,
+            torch.zeros_like(self.lengths).bool(),
+        )
+        self.steps = torch.where(ended, 0, self.steps)
+        ends = (none, ended) if self.truncates else (ended, none)
+        return Outcome(action.float(), *ends, final, self.observation())
+
+    def observation(self) -> Tensor:
+        return torch.stack([torch.arange(len(self.lengths)), self.steps], 1).float()
+
+
+class Policy(Agent):
+    """Acts by a function of the observation; anything but ``policy`` is not for evaluations."""
+
+    def __init__(self, episodes: int) -> None:
+        self.episodes = episodes
+
+    def policy(self, obs: Tensor) -> Tensor:
+        assert obs.shape[1:] == (self.episodes, 2)
+        lane = torch.arange(len(obs))[:, None]
+        assert torch.equal(obs[..., 0], lane * self.episodes + torch.arange(self.episodes))
+        return (10 * lane + obs[..., 1]).long()  # the agent's lane, and the step of the episode
+
+    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        raise AssertionError("evaluation must not explore")
+
+    def observe(self, step: Step) -> None:
+        raise AssertionError("evaluation must not learn")
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        pass
+
+
+def played(
+    lengths: list[list[int]], max_steps: int = 1000, truncates: bool = False
+) -> tuple[Evaluated, int]:
+    """The evaluation of ``[L, M]`` episodes of the given lengths, and the steps it took."""
+    lanes, episodes = len(lengths), len(lengths[0])
+    env = Countdown([length for lane in lengths for length in lane], truncates)
+    return evaluate(Policy(episodes), env, lanes, episodes, max_steps), env.taken
+
+
+@pytest.mark.parametrize("truncates", [False, True])
+def test_each_lane_plays_its_own_episodes_to_their_end(truncates: bool) -> None:
+    evaluated, _ = played([[1, 4, 2], [3, 3, 5]], truncates=truncates)
+    assert evaluated.lengths.tolist() == [[1, 4, 2], [3, 3, 5]]
+    # lane 0: 0 + 1 + 2 + …; lane 1: 10 more a step
+    assert evaluated.returns.tolist() == [[0.0, 6.0, 1.0], [33.0, 33.0, 60.0]]
+    assert evaluated.ended.all()
+
+
+def test_what_follows_in_an_environment_whose_episode_is_over_does_not_count() -> None:
+    alone, _ = played([[2]])
+    beside, _ = played([[2, 50]])
+    assert beside.returns[0, 0] == alone.returns[0, 0]
+    assert beside.lengths[0, 0] == alone.lengths[0, 0] == 2
+
+
+def test_playing_stops_when_the_last_episode_is_over() -> None:
+    assert played([[1, 4], [7, 2]])[1] == 7
+
+
+def test_an_episode_that_is_too_long_counts_with_what_it_collected() -> None:
+    evaluated, taken = played([[2, 5, 6]], max_steps=5)
+    assert taken == 5
+    assert evaluated.lengths.tolist() == [[2, 5, 5]]
+    assert evaluated.returns.tolist() == [[1.0, 10.0, 10.0]]
+    assert evaluated.ended.tolist() == [[True, True, False]]
+
+
+def test_returns_are_summed_in_double_precision() -> None:
+    """Single precision stops counting at 2^24."""
+
+    class Rich(Countdown):
+        def step(self, action: Tensor) -> Outcome:
+            outcome = super().step(action)
+            reward = torch.where(self.steps == 1, 2.0**24, 1.0)
+            return Outcome(
+                reward, outcome.terminated, outcome.truncated, outcome.next_obs, outcome.obs
+            )
+
+    evaluated = evaluate(Policy(1), Rich([4]), 1, 1, 100)
+    assert evaluated.returns.item() == 2**24 + 3

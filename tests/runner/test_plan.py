@@ -1,0 +1,81 @@
+import pytest
+
+from uqbench.plugins import Host
+from uqbench.runner.batch import CPU_LANES, make_batches
+from uqbench.runner.plan import make_plan, on_device
+from uqbench.suite import Suite, read_suites
+
+
+@pytest.fixture(scope="module")
+def host() -> Host:
+    return Host.load()
+
+
+@pytest.fixture(scope="module")
+def suite(host: Host) -> Suite:
+    return read_suites(host).suite("minatar")
+
+
+def test_the_standard_plan_is_the_whole_budget(host, suite):
+    plan = make_plan(suite, host, "paper", device="cpu", methods=["dqn", "qr-dqn"])
+    assert len(plan.runs) == 5 * 2 * 10
+    assert make_plan(suite, host, device="cpu").budget_name == "quick"
+
+
+def test_a_selection_has_a_leaderboard_of_its_own(host, suite):
+    plans = [
+        make_plan(suite, host, device="cpu"),
+        make_plan(suite, host, device="cpu", seeds=[0]),
+        make_plan(suite, host, device="cpu", methods=["dqn"]),
+        make_plan(suite, host, device="cpu", steps=100),
+        make_plan(suite, host, device="cpu", settings={"dqn": {"batch_size": 16}}),
+    ]
+    assert [plan.standard for plan in plans] == [True, False, False, False, False]
+    assert len({plan.name for plan in plans}) == len(plans)
+    assert plans[0].name == "quick"
+
+
+def test_the_budget_scales_schedules_and_what_is_set_is_taken_as_it_is(host, suite):
+    def config(budget, **settings):
+        settings = {"dqn": settings} if settings else None
+        plan = make_plan(suite, host, budget, device="cpu", methods=["dqn"], settings=settings)
+        return plan.cells[0].config
+
+    paper, quick = config("paper"), config("quick")
+    assert (paper.replay_start, paper.target_period, paper.epsilon_steps) == (5000, 1000, 100_000)
+    assert (quick.replay_start, quick.target_period, quick.epsilon_steps) == (250, 50, 5000)
+    assert paper.replay_capacity == quick.replay_capacity == 100_000
+    assert config("quick", replay_start=7).replay_start == 7
+
+
+def test_methods_meet_the_same_worlds_with_different_luck(host, suite):
+    plan = make_plan(suite, host, device="cpu", tasks=["breakout"], seeds=[0, 1])
+    runs = {(run.method, run.seed): run for run in plan.runs}
+    dqn, qr, other = runs["dqn", 0], runs["qr-dqn", 0], runs["dqn", 1]
+    assert dqn.environment_seed == qr.environment_seed != other.environment_seed
+    assert len({dqn.agent_seed, qr.agent_seed, other.agent_seed}) == 3
+    assert len({dqn.environment_seed, *(dqn.evaluation_seed(m) for m in range(20))}) == 21
+
+
+def test_identity_holds_what_changes_numbers_and_nothing_else(host, suite):
+    base = make_plan(suite, host, device="cpu").runs[0]
+    reworded = suite.model_copy(update={"summary": "other words"})
+    assert make_plan(reworded, host, device="cpu").runs[0] == base
+    assert on_device(base, "cuda") != base
+    assert on_device(on_device(base, "cuda"), "cpu") == base
+    budget = suite.budget("quick")
+    slower = suite.model_copy(
+        update={"budgets": suite.budgets | {"quick": budget.model_copy(update={"step_ms": 9.0})}}
+    )
+    assert make_plan(slower, host, device="cpu").runs[0] == base
+
+
+def test_batches_hold_every_run_to_do_once_and_never_mix_cells(host, suite):
+    plan = make_plan(suite, host, device="cpu")
+    todo = set(plan.runs[1:])
+    for device, largest in (("cpu", CPU_LANES), ("cuda", 5)):
+        batches = make_batches(plan, todo, device)
+        runs = [run for batch in batches for run in batch.runs]
+        assert sorted(run.name for run in runs) == sorted(run.name for run in todo)
+        assert max(len(batch.runs) for batch in batches) == largest
+        assert all(len({(r.task, r.method) for r in batch.runs}) == 1 for batch in batches)

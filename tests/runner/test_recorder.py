@@ -1,0 +1,322 @@
+"""A run's episodes account for every step and reward; its scalars are those computed by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from uqbench.environment import Outcome
+from uqbench.results.scalars import record_step, scalar
+from uqbench.risk import CVaR, Expectation, RiskMeasure
+from uqbench.runner.evaluation import Evaluated
+from uqbench.runner.recorder import Recorder
+from uqbench.suite import Metric
+
+CPU = torch.device("cpu")
+LANES = 3
+# a block is 256 steps: within one, at its border, and over several
+every_length = pytest.mark.parametrize("steps", [1, 255, 256, 257, 700])
+
+
+def outcome(
+    reward: torch.Tensor, terminated: torch.Tensor, truncated: torch.Tensor, **events: torch.Tensor
+) -> Outcome:
+    nothing = torch.zeros(len(reward), 1)
+    return Outcome(reward, terminated, truncated, nothing, nothing, events=events)
+
+
+def random_outcomes(steps: int, lanes: int = LANES) -> list[Outcome]:
+    """Rewards are multiples of 1/8, so that all sums are exact."""
+    generator = torch.Generator().manual_seed(steps)
+
+    def below(p: float) -> torch.Tensor:
+        return torch.rand(lanes, generator=generator) < p
+
+    return [
+        outcome(
+            torch.randint(-80, 80, (lanes,), generator=generator) / 8,
+            below(0.05),
+            below(0.05),
+            falls=below(0.3).float(),
+            crashes=below(0.1).float(),
+        )
+        for _ in range(steps)
+    ]
+
+
+def recorder(steps: int, lanes: int = LANES, events: tuple[str, ...] = ("falls", "crashes")) -> Any:
+    return Recorder(lanes, steps, events, CPU)
+
+
+def recorded(outcomes: list[Outcome], at: tuple[int, ...] = ()) -> Any:
+    """The recorder after all outcomes, with records taken after some of the steps."""
+    made = recorder(len(outcomes))
+    for t, step in enumerate(outcomes, start=1):
+        made.step(step)
+        if t in at:
+            made.record({})
+    return made
+
+
+def replayed(outcomes: list[Outcome], lane: int) -> list[tuple[int, str, int, float, float]]:
+    """Episodes (step, end, length, return, falls) of a lane, by a loop over its steps."""
+    episodes, began, collected, falls = [], 0, 0.0, 0.0
+    for t, step in enumerate(outcomes, start=1):
+        collected += step.reward[lane].item()
+        falls += step.events["falls"][lane].item()
+        if step.terminated[lane] or step.truncated[lane]:
+            end = "terminated" if step.terminated[lane] else "truncated"
+            episodes.append((t, end, t - began, collected, falls))
+            began, collected, falls = t, 0.0, 0.0
+    if began < len(outcomes):
+        end = "unfinished"
+        episodes.append((len(outcomes), end, len(outcomes) - began, collected, falls))
+    return episodes
+
+
+def values(records: dict[str, NDArray[Any]], metric: str) -> list[tuple[int, float]]:
+    chosen = records["metric"] == metric
+    return list(zip(records["step"][chosen], records["value"][chosen], strict=True))
+
+
+@every_length
+def test_returns_of_all_episodes_sum_to_the_cumulative_reward_and_lengths_to_the_steps(
+    steps: int,
+) -> None:
+    outcomes = random_outcomes(steps)
+    made = recorded(outcomes)
+    totals = made.record({})
+    for lane, (_, episodes) in enumerate(made.finish()):
+        reward = sum(step.reward[lane].item() for step in outcomes)
+        assert totals["reward"][lane] == reward
+        assert episodes["return"].sum() == reward
+        assert episodes["length"].sum() == steps
+        for name in ("falls", "crashes"):
+            count = sum(step.events[name][lane].item() for step in outcomes)
+            assert totals[f"events/{name}"][lane] == count
+            assert episodes[f"event_{name}"].sum() == count
+
+
+@every_length
+def test_episodes_are_those_of_a_loop_over_the_steps_of_a_lane(steps: int) -> None:
+    outcomes = random_outcomes(steps)
+    for lane, (_, episodes) in enumerate(recorded(outcomes).finish()):
+        columns = ("step", "end", "length", "return", "event_falls")
+        found = list(zip(*(episodes[name] for name in columns), strict=True))
+        assert found == replayed(outcomes, lane)
+        assert set(episodes["phase"]) == {"training"}
+
+
+@pytest.mark.parametrize("at", [(1,), (100, 255), (255, 256, 257), (256, 512), tuple(range(700))])
+def test_taking_records_does_not_change_the_episodes(at: tuple[int, ...]) -> None:
+    outcomes = random_outcomes(700)
+    plain, interrupted = recorded(outcomes).finish(), recorded(outcomes, at).finish()
+    for (_, expected), (_, found) in zip(plain, interrupted, strict=True):
+        for name, column in expected.items():
+            np.testing.assert_array_equal(found[name], column)
+
+
+def test_a_record_holds_the_totals_so_far_and_the_agents_metrics_by_lane() -> None:
+    outcomes = random_outcomes(300)
+    made = recorder(300)
+    for step in outcomes[:100]:
+        made.step(step)
+    given = made.record({"loss": torch.tensor([1.0, 2.0, float("nan")])})
+    for step in outcomes[100:]:
+        made.step(step)
+    made.record({})
+    for lane, (records, _) in enumerate(made.finish()):
+        early = sum(step.reward[lane].item() for step in outcomes[:100])
+        late = sum(step.reward[lane].item() for step in outcomes)
+        assert given["reward"][lane] == early
+        assert values(records, "reward") == [(100, early), (300, late)]
+        ((step, loss),) = values(records, "loss")
+        assert step == 100
+        np.testing.assert_equal(loss, [1.0, 2.0, np.nan][lane])
+
+
+def test_lanes_do_not_see_each_other() -> None:
+    outcomes = random_outcomes(300)
+    together = recorded(outcomes).finish()
+    for lane in range(LANES):
+        alone = Recorder(1, 300, ("falls",), CPU)
+        for step in outcomes:
+            one = slice(lane, lane + 1)
+            falls = step.events["falls"][one]
+            alone.step(
+                outcome(step.reward[one], step.terminated[one], step.truncated[one], falls=falls)
+            )
+        ((_, episodes),) = alone.finish()
+        for name, column in episodes.items():
+            np.testing.assert_array_equal(together[lane][1][name], column)
+
+
+def test_a_terminal_state_at_a_time_limit_counts_as_terminated() -> None:
+    yes = torch.tensor([True])
+    made = recorder(1, lanes=1, events=())
+    made.step(outcome(torch.ones(1), yes, yes))
+    ((_, episodes),) = made.finish()
+    assert episodes["end"].tolist() == ["terminated"]
+
+
+def test_a_run_that_ends_with_an_episode_leaves_nothing_unfinished() -> None:
+    no, yes = torch.tensor([False]), torch.tensor([True])
+    made = recorder(2, lanes=1, events=())
+    made.step(outcome(torch.ones(1), no, no))
+    made.step(outcome(torch.ones(1), no, yes))
+    ((_, episodes),) = made.finish()
+    assert episodes["length"].tolist() == [2]
+    assert episodes["end"].tolist() == ["truncated"]
+
+
+def test_a_run_without_steps_has_empty_columns() -> None:
+    for records, episodes in recorder(0).finish():
+        assert {len(column) for column in [*records.values(), *episodes.values()]} == {0}
+
+
+def test_the_recorder_keeps_copies_of_what_it_is_given() -> None:
+    step = outcome(torch.ones(1), torch.zeros(1).bool(), torch.zeros(1).bool())
+    made = recorder(2, lanes=1, events=())
+    made.step(step)
+    step.reward.fill_(100.0)
+    assert made.record({})["reward"].tolist() == [1.0]
+
+
+def test_evaluation_episodes_stand_apart_from_training() -> None:
+    made = recorder(300, lanes=2, events=("falls",))
+    outcomes = random_outcomes(300, lanes=2)
+    for step in outcomes[:100]:
+        made.step(step)
+    made.evaluation(
+        Evaluated(
+            returns=np.array([[1.0, 2.0], [3.0, 5.0]]),
+            lengths=np.array([[10, 20], [30, 40]]),
+            ended=np.array([[True, False], [True, True]]),
+        )
+    )
+    for step in outcomes[100:]:
+        made.step(step)
+    for lane, (records, episodes) in enumerate(made.finish()):
+        own = episodes["phase"] == "evaluation"
+        assert episodes["step"][own].tolist() == [100, 100]
+        assert episodes["return"][own].tolist() == [[1.0, 2.0], [3.0, 5.0]][lane]
+        assert episodes["length"][own].tolist() == [[10, 20], [30, 40]][lane]
+        assert episodes["end"][own].tolist() == [["ended", "unfinished"], ["ended"] * 2][lane]
+        assert np.isnan(episodes["event_falls"][own]).all()
+        assert values(records, "evaluation_return") == [(100, [1.5, 4.0][lane])]
+        training = [episodes[name][~own] for name in ("step", "end", "length", "return")]
+        expected = [row[:4] for row in replayed(outcomes, lane)]
+        assert list(zip(*training, strict=True)) == expected
+
+
+@pytest.mark.parametrize(
+    ("steps", "due"),
+    [
+        (100, set(range(1, 101))),
+        (1000, set(range(10, 1001, 10))),
+        (3, {1, 2, 3}),
+        (150, {3 * k // 2 for k in range(1, 101)}),
+    ],
+)
+def test_a_hundred_records_are_due_at_even_intervals_the_last_at_the_end(
+    steps: int, due: set[int]
+) -> None:
+    assert recorder(steps).due == due
+
+
+def columns(*rows: tuple[int, str, str, int, float]) -> dict[str, NDArray[Any]]:
+    names = ("step", "phase", "end", "length", "return")
+    types = (np.int64, object, object, np.int64, np.float64)
+    return {
+        name: np.array([row[i] for row in rows], dtype)
+        for i, (name, dtype) in enumerate(zip(names, types, strict=True))
+    }
+
+
+EPISODES = columns(
+    (200, "training", "terminated", 200, 1.0),
+    (500, "training", "truncated", 300, 4.0),
+    (500, "evaluation", "ended", 5, 100.0),
+    (501, "training", "terminated", 1, -2.0),
+    (900, "training", "terminated", 399, 7.0),
+    (1000, "training", "unfinished", 100, 50.0),
+    (1000, "evaluation", "ended", 10, 20.0),
+    (1000, "evaluation", "unfinished", 30, 40.0),
+)
+RECORDS = {
+    "step": np.array([500, 500, 900, 1000, 1000]),
+    "metric": np.array(["reward", "loss", "reward", "reward", "loss"], object),
+    "value": np.array([5.0, 0.1, 10.0, 60.0, 0.2]),
+}
+
+
+def compute(
+    kind: str, statistic: str, window: float = 1.0, risk: RiskMeasure | None = None
+) -> float | None:
+    metric = Metric(name="m", summary="", kind=kind, statistic=statistic, window=window)
+    return scalar(metric, risk or Expectation(), EPISODES, RECORDS, steps=1000)
+
+
+@pytest.mark.parametrize(
+    ("window", "expected"),
+    [
+        (1.0, (1 + 4 - 2 + 7) / 4),  # unfinished and evaluation episodes do not count
+        (0.5, (-2 + 7) / 2),  # an episode counts where it ended, after step 500
+        (0.4, 7.0),
+        (0.1, None),  # only the unfinished one ends there
+    ],
+)
+def test_online_return_is_the_mean_over_the_episodes_that_ended_in_the_window(
+    window: float, expected: float | None
+) -> None:
+    assert compute("online", "return", window) == expected
+
+
+def test_a_risk_measure_takes_the_lower_tail_of_the_episodes() -> None:
+    assert compute("online", "return", risk=CVaR(0.5)) == pytest.approx((-2 + 1) / 2)
+
+
+@pytest.mark.parametrize(
+    ("window", "expected"), [(1.0, 60 / 1000), (0.5, (60 - 5) / 500), (0.1, (60 - 10) / 100)]
+)
+def test_online_reward_per_step_is_a_difference_of_the_cumulative_reward(
+    window: float, expected: float
+) -> None:
+    assert compute("online", "reward_per_step", window) == pytest.approx(expected)
+
+
+def test_evaluation_metrics_take_the_last_evaluation_cut_off_episodes_included() -> None:
+    assert compute("evaluation", "return") == 30.0
+    assert compute("evaluation", "return", risk=CVaR(0.5)) == 20.0
+    assert compute("evaluation", "reward_per_step") == pytest.approx(60 / 40)
+
+
+@pytest.mark.parametrize("statistic", ["return", "reward_per_step"])
+def test_without_an_evaluation_its_metrics_have_no_value(statistic: str) -> None:
+    metric = Metric(name="m", summary="", kind="evaluation", statistic=statistic)
+    online = {name: column[:2] for name, column in EPISODES.items()}
+    assert scalar(metric, Expectation(), online, RECORDS, steps=1000) is None
+
+
+@pytest.mark.parametrize("steps", [100, 1000, 12_345, 37])
+@pytest.mark.parametrize("window", [0.01, 0.29, 0.5, 0.57, 1.0])
+def test_the_window_of_every_metric_starts_at_a_record(steps: int, window: float) -> None:
+    """So that reward per step over the window can be read from the records."""
+    made = recorder(steps, lanes=1, events=())
+    nothing = torch.zeros(1).bool()
+    for t in range(1, steps + 1):
+        made.step(outcome(torch.full((1,), 2.0), nothing, nothing))
+        if t in made.due:
+            made.record({})
+    ((records, episodes),) = made.finish()
+    metric = Metric(name="m", summary="", kind="online", statistic="reward_per_step", window=window)
+    assert scalar(metric, Expectation(), episodes, records, steps) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(("k", "step"), [(0, 0), (1, 12), (50, 625), (99, 1237), (100, 1250)])
+def test_records_are_counted_in_hundredths_rounded_down(k: int, step: int) -> None:
+    assert record_step(k, 1250) == step

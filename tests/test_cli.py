@@ -1,0 +1,32 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from uqbench.cli import COMMANDS
+
+HEAVY = ("torch", "pandas", "pyarrow", "gymnasium", "pydantic", "rich", "rliable", "numpy")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])
+def test_help_imports_nothing_heavy_and_gives_an_example(arguments):
+    script = (
+        "import sys, json, uqbench.cli\n"
+        f"sys.argv = ['uqbench', *{arguments!r}]\n"
+        "try: uqbench.cli.main()\n"
+        "finally: print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "Example" in done.stdout
+    assert not set(HEAVY) & set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_an_unknown_command_gets_the_nearest_and_exit_code_2():
+    done = subprocess.run(
+        [sys.executable, "-m", "uqbench", "rnu"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "Did you mean 'run'?" in done.stderr

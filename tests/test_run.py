@@ -1,0 +1,296 @@
+"""`uqbench run`, as a user runs it: in a process of its own, on a plugin that is installed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+TOY = Path(__file__).parent / "toy"
+N_RUNS = 12  # two tasks, two methods, three seeds
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"}
+
+
+def uqbench(*arguments: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "uqbench", *map(str, arguments)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr + done.stdout
+    return done
+
+
+def run_toy(out: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    return uqbench("run", "--suite", "toy", "--out", out, *arguments, code=code)
+
+
+def states(out: Path) -> dict[str, str]:
+    entries = json.loads(uqbench("status", "--out", out, "--json").stdout)
+    return {entry["run"]: entry["state"] for entry in entries}
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A finished run of the whole suite: its folder, stdout and stderr."""
+    out = tmp_path_factory.mktemp("finished") / "results"
+    done = run_toy(out)
+    return out, done.stdout, done.stderr
+
+
+def test_says_beforehand_what_will_run_and_how_long_it_takes(finished):
+    _, _, stderr = finished
+    announcement = stderr.split("started")[0]
+    assert "12 runs of 600 steps: slow, fast on short, long" in announcement
+    assert "about 36 s (from a nominal 10 ms a step)" in announcement
+
+
+def test_progress_goes_to_stderr_and_the_table_with_its_path_to_stdout(finished):
+    out, stdout, stderr = finished
+    assert stderr.count(": done in") == 8  # a batch holds two lanes
+    assert "steps/s" in stderr
+    assert "IQM" in stdout
+    assert "steps/s" not in stdout
+    assert stdout.splitlines()[-1] == str(out / "leaderboards/toy/paper/leaderboard.csv")
+
+
+def test_every_planned_run_is_finished(finished):
+    out, *_ = finished
+    assert list(states(out).values()) == ["finished"] * N_RUNS
+
+
+def test_running_again_does_nothing_and_changes_no_byte(finished):
+    out, stdout, _ = finished
+    before = files(out)
+    again = run_toy(out)
+    assert f"{N_RUNS} finished: not run again" in again.stderr
+    assert "started" not in again.stderr
+    assert again.stdout == stdout
+    assert files(out) == before
+
+
+def test_a_wider_selection_does_only_what_is_missing(tmp_path):
+    run_toy(tmp_path, "--methods", "fast", "--seeds", "2")
+    before = {path: data for path, data in files(tmp_path).items() if "leaderboards" not in path}
+    wider = run_toy(tmp_path)
+    assert "4 finished: not run again" in wider.stderr
+    after = files(tmp_path)
+    assert all(after[path] == data for path, data in before.items())
+    assert list(states(tmp_path).values()) == ["finished"] * N_RUNS
+
+
+def test_results_do_not_depend_on_workers_or_on_which_runs_share_a_program(finished, tmp_path):
+    out, *_ = finished
+    run_toy(tmp_path, "--workers", "1", "--seed", "2", "--tasks", "long")
+    alone = sorted(tmp_path.glob("toy/paper/long/*/2-*/run.json"))
+    assert len(alone) == 2
+    for path in alone:
+        together = json.loads((out / path.relative_to(tmp_path)).read_text())
+        record = json.loads(path.read_text())
+        assert record["digests"]["results"] == together["digests"]["results"]
+        assert record["scalars"] == together["scalars"]
+
+
+def test_a_run_is_identified_by_what_was_set(tmp_path):
+    run_toy(tmp_path, "--methods", "slow", "--seeds", "1", "--tasks", "short")
+    run_toy(
+        tmp_path,
+        "--methods",
+        "slow",
+        "--seeds",
+        "1",
+        "--tasks",
+        "short",
+        "--set",
+        "slow.forward=0.5",
+    )
+    run_toy(tmp_path, "--methods", "slow", "--seeds", "1", "--tasks", "short", "--steps", "300")
+    folders = sorted(tmp_path.glob("toy/paper/short/slow/0-*"))
+    assert len(folders) == 3
+    identities = [json.loads((f / "run.json").read_text())["identity"] for f in folders]
+    assert {i["method"]["config"]["forward"] for i in identities} == {0.5, 0.6}
+    assert {i["budget"]["steps"] for i in identities} == {300, 600}
+
+
+def test_a_method_that_raises_fails_with_its_reason_and_the_suite_goes_on(tmp_path):
+    healed = tmp_path / "healed"
+    settings = ("--set", "slow.raise_at=50", "--set", f"slow.healed={healed}")
+    out = tmp_path / "results"
+    done = run_toy(out, *settings, code=1)
+    assert "RuntimeError: the walker stumbled" in done.stderr
+    found = states(out)
+    assert sorted(found.values()) == ["failed"] * 6 + ["finished"] * 6
+    assert all(("/slow/" in run) == (state == "failed") for run, state in found.items())
+    record = json.loads((out / next(r for r in found if "/slow/" in r) / "run.json").read_text())
+    assert record["reason"] == "RuntimeError: the walker stumbled"
+    assert "walker.py" in record["traceback"]
+    assert "6 of 12 planned runs have no score (6 failed)" in done.stdout
+    healed.touch()
+    again = run_toy(out, *settings)
+    assert "6 failed: again" in again.stderr
+    assert list(states(out).values()) == ["finished"] * N_RUNS
+
+
+def test_a_worker_that_dies_costs_only_its_runs(tmp_path):
+    healed = tmp_path / "healed"
+    settings = ("--set", "slow.die_at=50", "--set", f"slow.healed={healed}")
+    out = tmp_path / "results"
+    done = run_toy(out, *settings, code=1)
+    assert "the worker was killed by SIGKILL" in done.stderr
+    assert sorted(states(out).values()) == ["failed"] * 6 + ["finished"] * 6
+    healed.touch()
+    run_toy(out, *settings)
+    assert list(states(out).values()) == ["finished"] * N_RUNS
+
+
+@pytest.mark.parametrize("kill", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_leaves_a_valid_store_and_is_completed_by_the_next(kill, tmp_path):
+    selection = ("--methods", "slow", "--seeds", "1", "--set", "slow.step_seconds=0.005")
+    command = ("run", "--suite", "toy", "--out", str(tmp_path), "--workers", "1", *selection)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "uqbench", *command],
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    while "started" not in process.stderr.readline():
+        pass
+    process.send_signal(kill)
+    process.communicate(timeout=60)
+    assert process.returncode == (130 if kill == signal.SIGINT else -signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while "running" in states(tmp_path).values():  # an orphan notices that its parent is gone
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    assert list(states(tmp_path).values()) == ["abandoned"]
+    done = run_toy(tmp_path, *selection)
+    assert "1 abandoned: again" in done.stderr
+    assert list(states(tmp_path).values()) == ["finished"] * 2
+
+
+def test_an_abandoned_run_is_run_again(tmp_path):
+    run_toy(tmp_path, "--methods", "fast", "--tasks", "short", "--seeds", "1")
+    path = next(tmp_path.glob("toy/paper/short/fast/0-*/run.json"))
+    from uqbench.results.record import RunRecord
+
+    record = RunRecord.model_validate_json(path.read_text())
+    gone = {"status": "running", "process": record.process.model_copy(update={"pid": 2**22 + 1})}
+    path.write_text(record.model_copy(update=gone).sealed().model_dump_json())
+    done = run_toy(tmp_path, "--methods", "fast", "--tasks", "short", "--seeds", "1")
+    assert "1 abandoned: again" in done.stderr
+    assert list(states(tmp_path).values()) == ["finished"]
+
+
+@pytest.mark.parametrize("name", ["metrics.parquet", "episodes.parquet", "run.json"])
+def test_a_truncated_file_is_named_kept_and_run_again(name, tmp_path):
+    one = ("--methods", "fast", "--tasks", "short", "--seeds", "1")
+    run_toy(tmp_path, *one)
+    folder = next(tmp_path.glob("toy/paper/short/fast/0-*"))
+    data = (folder / name).read_bytes()
+    (folder / name).write_bytes(data[: len(data) // 2])
+    done = run_toy(tmp_path, *one)
+    assert f"{folder.relative_to(tmp_path)}: {name}" in done.stderr
+    aside = folder.with_name(folder.name + ".damaged-1")
+    assert (aside / name).read_bytes() == data[: len(data) // 2]
+    assert list(states(tmp_path).values()) == ["finished"]
+
+
+def test_a_dry_run_says_what_would_run_and_writes_nothing(tmp_path):
+    done = run_toy(tmp_path / "nothing", "--dry-run", "--seed", "7")
+    assert done.stdout.count("run   toy/paper/") == 4
+    assert "/7-" in done.stdout
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_run_json_follows_its_published_schema(finished):
+    jsonschema = pytest.importorskip("jsonschema")
+    out, *_ = finished
+    schema = json.loads((Path(__file__).parents[1] / "docs" / "run.schema.json").read_text())
+    for path in out.glob("toy/*/*/*/*/run.json"):
+        jsonschema.validate(json.loads(path.read_text()), schema)
+
+
+def test_metrics_and_episodes_agree_with_each_other(finished):
+    import pyarrow.parquet as pq
+
+    out, *_ = finished
+    for folder in out.glob("toy/paper/long/*/*"):
+        metrics = pq.read_table(folder / "metrics.parquet").to_pandas()
+        episodes = pq.read_table(folder / "episodes.parquet").to_pandas()
+        training = episodes[episodes.phase == "training"]
+        last = metrics[metrics.step == 600].set_index("metric").value
+        assert training["return"].sum() == pytest.approx(last["reward"])
+        assert training.event_bumps.sum() == last["events/bumps"]
+        assert training.length.sum() == 600
+        assert (training.length <= 50).all()
+        evaluations = episodes[episodes.phase == "evaluation"]
+        assert evaluations.groupby("step").size().to_dict() == {300: 4, 600: 4}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--suite", "tooy"), "There is no suite 'tooy'. Did you mean 'toy'?"),
+        (("--suite", "toy", "--methods", "fsat"), "There is no method 'fsat'. Did you mean 'fast'"),
+        (("--suite", "toy", "--tasks", "lnog"), "There is no task 'lnog'. Did you mean 'long'?"),
+        (("--suite", "toy", "--budget", "papr"), "Did you mean 'paper'?"),
+        (("--suite", "toy", "--set", "fast.forwrad=1.0"), "Did you mean 'forward'?"),
+        (("--suite", "toy", "--set", "fast.forward=high"), "forward: Input should be a valid num"),
+        (("--suite", "toy", "--set", "fats.forward=1.0"), "There is no method to set 'fats'"),
+        (("--suite", "toy", "--set", "forward"), "expected METHOD.KEY=VALUE"),
+        (("--suite", "toy", "--seeds", "0"), "0 is not in the range x>=1"),
+        (("--suite", "toy", "--seed", "3", "--seed", "3"), "--seed 3 is given more than once"),
+        (("--suite", "toy", "--seed", "3", "--seeds", "3"), "give one of them"),
+        (("--suite", "toy", "--steps", "0"), "0 is not in the range x>=1"),
+        (("--suite", "toy", "--device", "cuda"), "use --device cpu"),
+        (("--suite", "toy", "--out", "/proc/nothing"), "Results cannot be written to"),
+    ],
+)
+def test_a_command_that_cannot_be_understood_says_what_was_expected(arguments, message):
+    done = uqbench("run", *arguments, code=2)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_leaderboard_has_the_same_bytes_again_and_notices_a_changed_one(finished, tmp_path):
+    out, *_ = finished
+    board = ("leaderboard", "--suite", "toy", "--out", out, "--to", tmp_path)
+    uqbench(*board)
+    first = files(tmp_path)
+    uqbench(*board)
+    assert files(tmp_path) == first
+    assert set(first) == {
+        f"toy/paper/{name}"
+        for name in ("cost.csv", "leaderboard.csv", "manifest.json", "scores.csv", "tasks.csv")
+    }
+    assert "byte for byte" in uqbench(*board, "--check").stdout
+    elsewhere = ("leaderboard", "--suite", "toy", "--out", tmp_path / "none", "--to", tmp_path)
+    assert "follow from scores.csv" in uqbench(*elsewhere, "--check").stdout
+    path = tmp_path / "toy/paper/leaderboard.csv"
+    path.write_bytes(path.read_bytes().replace(b"fast,1,", b"fast,2,"))
+    assert "leaderboard.csv: differs" in uqbench(*elsewhere, "--check", code=1).stdout
+
+
+def test_list_and_doctor_see_the_plugin():
+    listing = json.loads(uqbench("list", "--json").stdout)
+    assert "toy" in [suite["name"] for suite in listing["suites"]]
+    assert {"name": "walker", "plugin": "toy-uqbench"}.items() <= next(
+        agent for agent in listing["agents"] if agent["name"] == "walker"
+    ).items()
+    assert "plugin toy (toy-uqbench 0.1): environment corridor, agent walker" in (
+        uqbench("doctor", "--out", "/proc/nothing", code=1).stdout
+    )

@@ -1,0 +1,115 @@
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from uqbench.errors import UqbenchError
+from uqbench.plugins import Host
+from uqbench.suite import Suite, join, parse_suite, read_suites
+
+TOY = Path(__file__).parent / "toy"
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Host:
+    monkeypatch.syspath_prepend(str(TOY))
+    import toy_uqbench
+
+    host = Host.load()
+    assert "toy" in [plugin.name for plugin in host.plugins]
+    yield host
+    del toy_uqbench
+    for name in [name for name in sys.modules if name.startswith("toy_uqbench")]:
+        del sys.modules[name]
+
+
+def text() -> str:
+    return (TOY / "toy_uqbench" / "toy.toml").read_text()
+
+
+def parse(host: Host, old: str = "", new: str = "") -> Suite:
+    assert old in text()
+    return parse_suite(text().replace(old, new, 1) if old else text(), host, "toy.toml")
+
+
+def test_a_suite_is_read(host):
+    suite = parse(host)
+    assert [task.name for task in suite.tasks] == ["short", "long"]
+    assert suite.task("long").time_limit_is == "truncation"
+    assert suite.budget("paper").evaluation.every == 300
+    assert suite.primary_metric(suite.budget("paper")).name == "online_return"
+    assert suite.references(suite.metric("online_cvar25"))["short"].normalise(4.5) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("summary", "sumary", "top level: unknown key 'sumary'. Did you mean 'summary'"),
+        ("discount", "discont", "tasks.0: unknown key 'discont'. Did you mean 'discount'"),
+        ("max_steps", "maxsteps", "unknown key 'maxsteps'. Did you mean 'max_steps'"),
+        ("seeds = 2", 'seeds = "2"', "budgets.smoke.seeds: Input should be a valid integer"),
+        ("seeds = 2", "seeds = 0", "budgets.smoke.seeds: Input should be greater than 0"),
+        ("discount = 1.0", "discount = 1.5", "tasks.0.discount: Input should be less than"),
+        ('"corridor"', '"coridor"', "no environment 'coridor'. Did you mean 'corridor'"),
+        ("{ length = 3 }", "{ lenght = 3 }", "options: unknown key 'lenght'. Did you mean 'len"),
+        ('agent = "walker"', 'agent = "waker"', "no agent 'waker'. Did you mean 'walker'"),
+        ("forward = 0.6", "foward = 0.6", "unknown key 'foward'. Did you mean 'forward'"),
+        ("forward = 0.6", 'forward = "0.6"', "forward: Input should be a valid number"),
+        ("tasks.long", "tasks.lnog", "methods.fast.tasks: there is no task 'lnog'"),
+        ('primary = "online_return"', 'primary = "x"', "primary: there is no metric 'x'"),
+        ('default_budget = "paper"', 'default_budget = "p"', "there is no budget 'p'"),
+        ("[budgets.smoke]", "[budgets.other]", "every suite has smoke and paper"),
+        ('risk = "cvar"', 'risk = "cvra"', "no risk measure 'cvra'. Did you mean 'cvar'"),
+        ("alpha = 0.25", "alhpa = 0.25", "risk_config: unknown key 'alhpa'"),
+        ("alpha = 0.25", "alpha = 2.0", "alpha must be in (0, 1]"),
+        ("window = 0.5", "window = 0.123", "window: expected whole hundredths"),
+        ("long = { zero = 0.0, one = 7.5 }", "", "references.long = { zero"),
+        ("one = 9.0", "one = -9.0", "must be better than zero"),
+        ('name = "fast"', 'name = "slow"', "methods: the name 'slow' is taken"),
+        ('name = "toy"', 'name = "toy', "not valid TOML"),
+    ],
+)
+def test_what_is_wrong_in_a_suite_is_told_with_file_key_and_nearest_name(host, old, new, message):
+    with pytest.raises(UqbenchError) as caught:
+        parse(host, old, new)
+    assert str(caught.value).startswith("toy.toml: ")
+    assert message in str(caught.value)
+
+
+def test_another_plugin_joins_methods_and_a_wrong_one_is_left_out_with_its_reason(host, tmp_path):
+    plugin = host.plugins[0]
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good.write_text('[[extend.toy.methods]]\nname = "third"\nagent = "walker"\n')
+    bad.write_text('[[extend.toy.methods]]\nname = "fourth"\nagent = "wlaker"\n')
+    host.suite_files += [(bad, plugin), (good, plugin)]
+    catalogue = read_suites(host)
+    assert [m.name for m in catalogue.suite("toy").methods] == ["slow", "fast", "third"]
+    (problem,) = catalogue.problems
+    assert "bad.toml" in problem
+    assert "no agent 'wlaker'. Did you mean 'walker'?" in problem
+
+
+def test_a_joined_method_may_not_take_a_name(host):
+    with pytest.raises(UqbenchError, match="the name 'fast' is taken"):
+        join(parse(host), {"methods": [{"name": "fast", "agent": "walker"}]}, host, "x.toml")
+
+
+def test_minatar_is_the_protocol_of_the_paper():
+    host = Host.load()
+    suite = read_suites(host).suite("minatar")
+    paper = suite.budget("paper")
+    assert (paper.steps, paper.seeds, len(suite.tasks_of(paper))) == (5_000_000, 10, 5)
+    assert paper.schedule == 1.0
+    assert {task.discount for task in suite.tasks} == {0.99}
+    assert all(task.options["sticky_action_prob"] == 0.1 for task in suite.tasks)
+    assert all(task.options["difficulty_ramping"] for task in suite.tasks)
+    assert suite.metric("online_return").window == 0.1
+    assert {name: budget.ranks for name, budget in suite.budgets.items()} == {
+        "smoke": False,
+        "quick": False,
+        "cpu": True,
+        "paper": True,
+    }
+    assert {method.name for method in suite.methods} >= {"dqn", "qr-dqn"}
+    assert (files("uqbench_minatar") / "suites" / "minatar.toml").is_file()

@@ -1,0 +1,61 @@
+"""A plugin for tests: a corridor, an agent that is quick, and ways for an agent to fail."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from uqbench import EnvironmentSpec, Spec, hookimpl
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorridorOptions:
+    length: int = 5
+    slip: float = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class WalkerConfig:
+    """``raise_at`` and ``die_at``: the step at which the agent fails, unless ``healed`` exists."""
+
+    forward: float = 0.7
+    raise_at: int = -1
+    die_at: int = -1
+    healed: str = ""
+    step_seconds: float = 0.0
+
+    def fails(self, at: int, t: int) -> bool:
+        return t == at and not (self.healed and Path(self.healed).exists())
+
+
+@hookimpl
+def uqbench_environments() -> Iterable[EnvironmentSpec]:
+    return [
+        EnvironmentSpec(
+            name="corridor",
+            version="1",
+            factory="toy_uqbench.corridor:Corridor",
+            config=CorridorOptions,
+            summary="walk to the end; walking back at the start is a bump",
+            events=("bumps",),
+        )
+    ]
+
+
+@hookimpl
+def uqbench_agents() -> Iterable[Spec]:
+    return [
+        Spec(
+            name="walker",
+            version="1",
+            factory="toy_uqbench.walker:Walker",
+            config=WalkerConfig,
+            summary="walks forward with a fixed probability",
+        )
+    ]
+
+
+@hookimpl
+def uqbench_suites() -> Iterable[Traversable]:
+    return [files("toy_uqbench") / "toy.toml"]

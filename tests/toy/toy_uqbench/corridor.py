@@ -1,0 +1,35 @@
+"""The corridor."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from toy_uqbench import CorridorOptions
+
+
+class Corridor(gymnasium.Env[np.ndarray[Any, Any], int]):
+    def __init__(self, options: CorridorOptions) -> None:
+        self.options = options
+        self.observation_space = spaces.Box(0, 1, (options.length,), np.float32)
+        self.action_space = spaces.Discrete(2)
+        self.at = 0
+
+    def _observe(self) -> np.ndarray[Any, Any]:
+        return np.eye(self.options.length, dtype=np.float32)[self.at]
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
+        super().reset(seed=seed)
+        self.at = 0
+        return self._observe(), {}
+
+    def step(self, action: int) -> tuple[np.ndarray[Any, Any], float, bool, bool, dict[str, Any]]:
+        forward = bool(action) != (self.np_random.random() < self.options.slip)
+        bumps = int(not forward and self.at == 0)
+        self.at = max(0, self.at + (1 if forward else -1))
+        done = self.at == self.options.length - 1
+        info = {"events": {"bumps": bumps}}
+        return self._observe(), float(done) * 10 - 0.5, done, False, info

@@ -1,0 +1,46 @@
+"""The walker."""
+
+import os
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from toy_uqbench import WalkerConfig
+from uqbench.agent import Agent, EnvSpec, Step
+from uqbench.lanes import Uniform
+
+
+class Walker(Agent):
+    def __init__(
+        self, spec: EnvSpec, seeds: Sequence[int], config: WalkerConfig, device: torch.device
+    ) -> None:
+        self.config = config
+        self.t = 0
+        self.uniform = Uniform(seeds, "walk", device=device)
+
+    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        return (self.uniform.at(self.t) < self.config.forward).long()
+
+    def observe(self, step: Step) -> None:
+        time.sleep(self.config.step_seconds)
+        if self.config.fails(self.config.raise_at, step.t):
+            raise RuntimeError("the walker stumbled")
+        if self.config.fails(self.config.die_at, step.t):
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.t = step.t + 1
+
+    def policy(self, obs: Tensor) -> Tensor:
+        return torch.ones(obs.shape[:2], dtype=torch.int64)
+
+    def metrics(self) -> Mapping[str, Tensor]:
+        return {"uniform": self.uniform.at(self.t)}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"t": self.t}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.t = state["t"]
