@@ -188,12 +188,3 @@ class Optional:
 def test_an_optional_step_count_is_scaled_too() -> None:
     assert read({}, Optional, schedule=0.1).burn_in == 50
     assert read({}, Optional, schedule=1.0, overrides={"burn_in": None}).burn_in is None
-
-
-@dataclass(frozen=True)
-class Outer:
-    inner: Settings = Settings()
-
-
-def test_an_unknown_key_in_a_table_of_a_table_is_refused() -> None:
-    assert "batch_siz" in refusal({"inner": {"batch_siz": 3}}, Outer)

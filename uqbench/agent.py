@@ -92,8 +92,11 @@ class Agent(ABC):
         """Learn from one transition of every lane."""
 
     @abstractmethod
-    def policy(self, obs: Tensor) -> Tensor:
-        """Actions ``[L, M]`` of the evaluated policy; pure: no state changed, no noise drawn."""
+    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """Actions ``[L, M]`` of the evaluated policy among ``valid`` ``[L, M, A]``.
+
+        Pure: changes no state and draws no training noise.
+        """
 
     def uncertainty(self, obs: Tensor) -> Uncertainty | None:
         """What the agent knows about ``obs`` ``[L, M, *obs]``, or None where it states nothing."""

@@ -75,9 +75,16 @@ def _scaled(config: Any, schedule: float) -> Any:
     changes = {
         name: max(1, round(getattr(config, name) * schedule))
         for name, hint in hints.items()
-        if get_origin(hint) is Annotated and _Scheduled in get_args(hint)
+        if _is_scheduled(hint) and getattr(config, name) is not None
     }
     return dataclasses.replace(config, **changes)
+
+
+def _is_scheduled(hint: object) -> bool:
+    """Whether a field's type is ``Steps``, or a union with it, such as ``Steps | None``."""
+    if get_origin(hint) is Annotated:
+        return _Scheduled in get_args(hint)
+    return any(_is_scheduled(option) for option in get_args(hint))
 
 
 def explain(error: ValidationError) -> str:

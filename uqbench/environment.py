@@ -130,7 +130,7 @@ class GymnasiumLanes(LaneEnv):
                     truncated[i] = True
             for name in self._events:
                 events[name][i] = info.get("events", {}).get(name, 0)
-            final_obs.append(obs)
+            final_obs.append(np.array(obs))  # a copy: resetting may write to the same buffer
             final_infos.append(info)
             if terminated[i] or truncated[i]:
                 obs, info = env.reset()
@@ -155,9 +155,13 @@ class GymnasiumLanes(LaneEnv):
         return self._tensor(stacked)
 
     def _masks(self, infos: list[dict[str, Any]]) -> Tensor | None:
-        if "action_mask" not in infos[0]:
+        """Valid actions of each lane; a lane that gives no mask has all."""
+        if all("action_mask" not in info for info in infos):
             return None
-        return self._tensor(np.stack([np.asarray(info["action_mask"], bool) for info in infos]))
+        masks = np.ones((len(infos), self.n_actions), bool)
+        for mask, info in zip(masks, infos, strict=True):
+            mask[:] = info.get("action_mask", True)
+        return self._tensor(masks)
 
     def _tensor(self, array: np.ndarray[Any, Any]) -> Tensor:
         return torch.from_numpy(array).to(self._device)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib.resources.abc import Traversable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pluggy
 
-if TYPE_CHECKING:
-    from uqbench.runner.plan import Run
-    from uqbench.specs import EnvironmentSpec, Spec
+from uqbench.run import Run
+from uqbench.specs import EnvironmentSpec, Spec
 
 CONTRACT = "0.1"
 ENTRY_POINT_GROUP = "uqbench"

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from uqbench.errors import UqbenchError
+from uqbench.results.columns import columns_digest
 from uqbench.results.record import Provenance, RunRecord
-from uqbench.results.store import RunState, Store, columns_digest, now, this_process
-from uqbench.runner.plan import Run
+from uqbench.results.store import RunState, Store, now, this_process
+from uqbench.run import Run
 
 METRICS = {
     "step": np.array([1, 2]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ class Policy(Agent):
     def __init__(self, episodes: int) -> None:
         self.episodes = episodes
 
-    def policy(self, obs: Tensor) -> Tensor:
+    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         assert obs.shape[1:] == (self.episodes, 2)
         lane = torch.arange(len(obs))[:, None]
         assert torch.equal(obs[..., 0], lane * self.episodes + torch.arange(self.episodes))
@@ -126,3 +127,26 @@ def test_returns_are_summed_in_double_precision() -> None:
 
     evaluated = evaluate(Policy(1), Rich([4]), 1, 1, 100)
     assert evaluated.returns.item() == 2**24 + 3
+
+
+class Masked(Countdown):
+    """Only the action that equals the lane's number is valid."""
+
+    n_actions = 4
+
+    def reset(self) -> tuple[Tensor, Tensor | None]:
+        return super().reset()[0], torch.eye(4, dtype=torch.bool)
+
+    def step(self, action: Tensor) -> Outcome:
+        return replace(super().step(action), valid=torch.eye(4, dtype=torch.bool))
+
+
+class FirstValid(Policy):
+    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        assert valid is not None
+        return valid.to(torch.uint8).argmax(-1)
+
+
+def test_the_policy_is_told_which_actions_are_valid_at_every_step() -> None:
+    evaluated = evaluate(FirstValid(2), Masked([3, 3, 3, 3]), lanes=2, episodes=2, max_steps=9)
+    assert evaluated.returns.tolist() == [[0.0, 3.0], [6.0, 9.0]]

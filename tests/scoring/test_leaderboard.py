@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from rliable import metrics as rliable_metrics
 
+from uqbench.plan import Plan, make_plan
 from uqbench.plugins import Host
-from uqbench.runner.plan import Plan, make_plan
 from uqbench.scoring.leaderboard import Board, ranks
 from uqbench.scoring.scores import Score, from_csv, to_csv
 from uqbench.suite import read_suites

@@ -6,8 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from statistics import median
 
+from uqbench.plan import Plan
 from uqbench.results.store import Store
-from uqbench.runner.plan import Plan, Run
+from uqbench.run import Run
 
 
 @dataclass(frozen=True)

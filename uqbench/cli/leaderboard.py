@@ -10,8 +10,8 @@ import click
 from uqbench.cli.options import Selection, load_host, out_option, selection_options
 
 if TYPE_CHECKING:
+    from uqbench.plan import Plan
     from uqbench.results.store import Store
-    from uqbench.runner.plan import Plan
     from uqbench.scoring.leaderboard import Board
 
 

@@ -13,8 +13,9 @@ import click
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
+    from uqbench.plan import Plan
     from uqbench.plugins import Host
-    from uqbench.runner.plan import DeviceKind, Plan
+    from uqbench.run import DeviceKind
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,7 +43,7 @@ class Selection:
 
     def plan(self, host: Host, device: DeviceKind) -> Plan:
         """Plan the selected runs; what cannot be used of the installed suites goes to stderr."""
-        from uqbench.runner.plan import make_plan
+        from uqbench.plan import make_plan
         from uqbench.suite import read_suites
 
         catalogue = read_suites(host)

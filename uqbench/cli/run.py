@@ -13,11 +13,12 @@ import click
 from uqbench.cli.options import Selection, load_host, out_option, selection_options
 
 if TYPE_CHECKING:
+    from uqbench.plan import Plan
     from uqbench.plugins import Host
     from uqbench.results.store import Found, Store
+    from uqbench.run import DeviceKind, Run
     from uqbench.runner.batch import Batch
     from uqbench.runner.events import Event
-    from uqbench.runner.plan import DeviceKind, Plan, Run
 
 
 @click.command()

@@ -93,6 +93,6 @@ def initialise(module: nn.Module, generators: Sequence[torch.Generator], gain: f
         if isinstance(layer, LaneLinear):
             with torch.no_grad():
                 for lane, generator in zip(layer.weight, generators, strict=True):
-                    for weight in lane.unflatten(0, (-1, lane.shape[-2])).flatten(0, -3):
+                    for weight in lane.view(-1, *lane.shape[-2:]):
                         nn.init.orthogonal_(weight, gain, generator=generator)
                 layer.bias.zero_()

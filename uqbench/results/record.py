@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from hashlib import sha256
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
+
+from uqbench.run import digest_of
 
 SCHEMA_VERSION: Literal[1] = 1
 
@@ -95,9 +95,3 @@ class RunRecord(BaseModel):
     def compute_digest(self) -> str:
         """The sha256 that ``digest`` should hold."""
         return digest_of(self.model_dump(mode="json", exclude={"digest"}))
-
-
-def digest_of(table: Any) -> str:
-    """The sha256 of a JSON value in canonical form: sorted keys, no spaces."""
-    text = json.dumps(table, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return sha256(text.encode()).hexdigest()

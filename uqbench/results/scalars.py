@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from uqbench.results.columns import Columns
 from uqbench.risk import RiskMeasure
 from uqbench.suite import RECORDS, Metric
-
-Columns = Mapping[str, NDArray[Any]]
-"""A table as columns of equal length, by name."""
 
 
 def record_step(k: int, steps: int) -> int:

@@ -17,20 +17,16 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from uqbench.config import explain
 from uqbench.errors import UqbenchError
+from uqbench.results.columns import Columns, columns_digest
 from uqbench.results.record import SCHEMA_VERSION, Process, RunRecord
-
-if TYPE_CHECKING:
-    from uqbench.results.scalars import Columns
-    from uqbench.runner.plan import Run
+from uqbench.run import Run
 
 RECORD = "run.json"
 METRICS = "metrics.parquet"
@@ -203,17 +199,6 @@ def now() -> str:
 def file_digest(path: Path) -> str:
     """The sha256 of a file."""
     return sha256(path.read_bytes()).hexdigest()
-
-
-def columns_digest(*tables: Columns) -> str:
-    """The sha256 of the numbers in tables, whatever the file format's version."""
-    digest = sha256()
-    for table in tables:
-        for name in sorted(table):
-            column = np.asarray(table[name])
-            data = "\0".join(column).encode() if column.dtype.kind in "OU" else column.tobytes()
-            digest.update(f"{name}:{len(column)}:{len(data)}:".encode() + data)
-    return digest.hexdigest()
 
 
 def _alive(record: RunRecord) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from uqbench.runner.plan import Cell, DeviceKind, Plan, Run
+from uqbench.plan import Cell, Plan
+from uqbench.run import DeviceKind, Run
 from uqbench.suite import Budget, Metric
 
 CPU_LANES = 2

@@ -31,20 +31,20 @@ def evaluate(agent: Agent, env: LaneEnv, lanes: int, episodes: int, max_steps: i
         episodes: M, episodes a lane.
         max_steps: an episode that is longer counts with what it collected so far.
     """
-    obs, _ = env.reset()
+    obs, valid = env.reset()
+    shape = (lanes, episodes)
     returns = torch.zeros(lanes * episodes, dtype=torch.float64)
     lengths = torch.zeros(lanes * episodes, dtype=torch.int64)
     running = torch.ones(lanes * episodes, dtype=torch.bool)
     for _ in range(max_steps):
-        action = agent.policy(obs.unflatten(0, (lanes, episodes))).flatten()
-        outcome = env.step(action)
+        masks = None if valid is None else valid.unflatten(0, shape)
+        outcome = env.step(agent.policy(obs.unflatten(0, shape), masks).flatten())
         returns += outcome.reward.cpu() * running
         lengths += running
         running &= ~(outcome.terminated | outcome.truncated).cpu()
         if not running.any():
             break
-        obs = outcome.obs
-    shape = (lanes, episodes)
+        obs, valid = outcome.obs, outcome.valid
     return Evaluated(
         returns.view(shape).numpy(), lengths.view(shape).numpy(), ~running.view(shape).numpy()
     )

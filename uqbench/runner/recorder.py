@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.environment import Outcome
-from uqbench.results.scalars import Columns, record_step
+from uqbench.results.columns import Columns
+from uqbench.results.scalars import record_step
 from uqbench.runner.evaluation import Evaluated
 from uqbench.suite import RECORDS
 

@@ -6,8 +6,8 @@ import csv
 import io
 from statistics import median
 
+from uqbench.plan import Plan
 from uqbench.results.store import Store
-from uqbench.runner.plan import Plan
 from uqbench.scoring.scores import Score
 
 

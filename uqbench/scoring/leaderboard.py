@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from uqbench.plan import Plan
 from uqbench.results.store import RunState, Store
-from uqbench.runner.plan import Plan
 from uqbench.scoring.aggregate import (
     MINIMUM_SEEDS,
     Estimate,

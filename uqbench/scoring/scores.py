@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from uqbench.errors import UqbenchError
+from uqbench.plan import Plan
 from uqbench.results.record import Provenance
 from uqbench.results.store import Found, RunState, Store
-from uqbench.runner.plan import DeviceKind, Plan, Run, on_device
+from uqbench.run import DeviceKind, Run
 from uqbench.suite import Metric, Suite
 
 DEVICES: tuple[DeviceKind, ...] = ("cpu", "cuda")
@@ -118,7 +119,7 @@ def from_csv(text: str, where: str) -> list[Score]:
 def _either_device(run: Run, store: Store) -> tuple[Run, Found]:
     """The run as it was finished on some device, else as it is planned."""
     for device in DEVICES:
-        candidate = on_device(run, device)
+        candidate = run.on_device(device)
         found = store.find(candidate)
         if found.state is RunState.FINISHED:
             return candidate, found

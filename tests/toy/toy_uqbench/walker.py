@@ -33,7 +33,7 @@ class Walker(Agent):
             os.kill(os.getpid(), signal.SIGKILL)
         self.t = step.t + 1
 
-    def policy(self, obs: Tensor) -> Tensor:
+    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         return torch.ones(obs.shape[:2], dtype=torch.int64)
 
     def metrics(self) -> Mapping[str, Tensor]:

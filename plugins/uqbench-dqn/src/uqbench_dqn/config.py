@@ -21,8 +21,8 @@ class DeepQConfig:
         adam_epsilon: Adam's ε.
         batch_size: transitions of a gradient step, drawn without repeats.
         replay_capacity: transitions kept.
-        replay_start: first step with a gradient step; until then actions are random. A batch must
-            fit, so learning never starts before ``batch_size`` steps.
+        replay_start: first step with a gradient step; until then ε stays at its first value. A
+            batch must fit, so learning never starts before ``batch_size`` steps.
         target_period: C, steps between copies of the online network to the target network.
         epsilon_first: ε at ``replay_start``.
         epsilon_last: ε at the end of its decay.
@@ -46,6 +46,18 @@ class DeepQConfig:
     kernel: int = 3
     hidden: tuple[int, ...] = (128,)
     gain: float = math.sqrt(2)
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "replay_start", "target_period", "epsilon_steps"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("epsilon_first", "epsilon_last"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is a probability, got {getattr(self, name)}")
+        if self.replay_capacity < self.batch_size:
+            raise ValueError(
+                f"replay_capacity {self.replay_capacity} must hold a batch of {self.batch_size}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

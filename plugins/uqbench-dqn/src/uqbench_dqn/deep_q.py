@@ -96,7 +96,7 @@ class DeepQ(Agent):
 
     @torch.no_grad()
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """ε-greedy; uniformly random before learning starts."""
+        """ε-greedy; ε keeps its first value until learning starts."""
         values = self.q_values(self.online(obs[:, None]))[:, 0]
         return epsilon_greedy(values, self._explore.at(self._t), self.epsilon, valid)
 
@@ -117,9 +117,9 @@ class DeepQ(Agent):
         self._t = step.t + 1
 
     @torch.no_grad()
-    def policy(self, obs: Tensor) -> Tensor:
+    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """The greedy action in each of ``[L, M]`` observations."""
-        return greedy(self.q_values(self.online(obs)))
+        return greedy(self.q_values(self.online(obs)), valid)
 
     @property
     def epsilon(self) -> float:
@@ -154,6 +154,7 @@ class DeepQ(Agent):
         """Networks, optimiser, replay and the step; random numbers are a function of the step."""
         return {
             "t": self._t,
+            "loss": self._loss,
             "online": self.online.state_dict(),
             "target": self.target.state_dict(),
             "optimiser": self.optimiser.state_dict(),
@@ -163,6 +164,7 @@ class DeepQ(Agent):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what ``state_dict`` returned."""
         self._t = state["t"]
+        self._loss = state["loss"]
         self.online.load_state_dict(state["online"])
         self.target.load_state_dict(state["target"])
         self.optimiser.load_state_dict(state["optimiser"])

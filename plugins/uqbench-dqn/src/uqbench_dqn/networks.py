@@ -25,6 +25,9 @@ class QNetwork(nn.Module):
         hidden: widths of the fully connected layers.
         channels: filters of the convolution.
         kernel: side of its kernel.
+
+    Raises:
+        ValueError: observations are single numbers.
     """
 
     def __init__(
@@ -39,7 +42,11 @@ class QNetwork(nn.Module):
         kernel: int,
     ) -> None:
         super().__init__()
-        self._shape = shape
+        if not shape:
+            raise ValueError(
+                "expected vector or image observations, got a single number (a Discrete space?); "
+                "wrap the environment so that it is one-hot"
+            )
         self._outputs = (n_actions, outputs)
         self.convolution: LaneConv2d | None = None
         width = math.prod(shape)

@@ -53,5 +53,4 @@ class Game(gymnasium.Env[Any, Any]):
         return self._observation(), float(reward), bool(terminated), False, {}
 
     def _observation(self) -> NDArray[np.bool_]:
-        # not a view: the package hands out arrays that it writes to
         return np.ascontiguousarray(self._game.state().transpose(2, 0, 1), dtype=np.bool_)

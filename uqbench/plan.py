@@ -3,73 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from pathlib import PurePosixPath
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 from uqbench.config import as_table
 from uqbench.errors import UqbenchError, unknown
 from uqbench.plugins import Host
-from uqbench.results.record import digest_of
-from uqbench.seeding import derive_seed
+from uqbench.run import DeviceKind, Run, digest_of
 from uqbench.suite import Budget, Method, Suite, Task, method_config
-
-DeviceKind = Literal["cpu", "cuda"]
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """One (suite, budget, task, method, seed): the unit of work, of resume and of the store.
-
-    Two runs are equal when their identities are.
-
-    Attributes:
-        identity: all that makes the run this run, as JSON values.
-    """
-
-    suite: str
-    budget: str
-    task: str
-    method: str
-    seed: int
-    identity: Mapping[str, Any]
-
-    @cached_property
-    def digest(self) -> str:
-        """The sha256 of the identity."""
-        return digest_of(self.identity)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Run) and self.digest == other.digest
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
-
-    @property
-    def folder(self) -> PurePosixPath:
-        """Where the run is kept, below the store's root."""
-        leaf = f"{self.seed}-{self.digest[:8]}"
-        return PurePosixPath(self.suite, self.budget, self.task, self.method, leaf)
-
-    @property
-    def name(self) -> str:
-        """What people call the run."""
-        return f"{self.task}/{self.method}/{self.seed}"
-
-    @property
-    def environment_seed(self) -> int:
-        """From (task, seed): methods meet the same worlds."""
-        return derive_seed("environment", self.suite, self.task, self.seed)
-
-    @property
-    def agent_seed(self) -> int:
-        """From (task, method, seed)."""
-        return derive_seed("agent", self.suite, self.task, self.method, self.seed)
-
-    def evaluation_seed(self, episode: int) -> int:
-        """From (task, seed, episode), apart from the training worlds."""
-        return derive_seed("evaluation", self.suite, self.task, self.seed, episode)
 
 
 @dataclass(frozen=True)
@@ -198,11 +139,6 @@ def make_plan(
     standard &= chosen_methods == suite.methods and chosen_tasks == suite.tasks_of(planned)
     standard &= chosen_seeds == tuple(range(planned.seeds))
     return Plan(suite, budget_name, planned, tuple(cells), standard)
-
-
-def on_device(run: Run, device: DeviceKind) -> Run:
-    """The same run as it would be on another kind of device."""
-    return replace(run, identity={**run.identity, "device": device})
 
 
 def _choose(kind: str, things: Iterable[Any], names: Sequence[str] | None) -> tuple[Any, ...]:

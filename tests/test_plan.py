@@ -1,8 +1,8 @@
 import pytest
 
+from uqbench.plan import make_plan
 from uqbench.plugins import Host
 from uqbench.runner.batch import CPU_LANES, make_batches
-from uqbench.runner.plan import make_plan, on_device
 from uqbench.suite import Suite, read_suites
 
 
@@ -61,8 +61,8 @@ def test_identity_holds_what_changes_numbers_and_nothing_else(host, suite):
     base = make_plan(suite, host, device="cpu").runs[0]
     reworded = suite.model_copy(update={"summary": "other words"})
     assert make_plan(reworded, host, device="cpu").runs[0] == base
-    assert on_device(base, "cuda") != base
-    assert on_device(on_device(base, "cuda"), "cpu") == base
+    assert base.on_device("cuda") != base
+    assert base.on_device("cuda").on_device("cpu") == base
     budget = suite.budget("quick")
     slower = suite.model_copy(
         update={"budgets": suite.budgets | {"quick": budget.model_copy(update={"step_ms": 9.0})}}

@@ -1,0 +1,24 @@
+"""Tables as columns: what a run's data files hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Columns = Mapping[str, NDArray[Any]]
+"""Columns of equal length by name."""
+
+
+def columns_digest(*tables: Columns) -> str:
+    """The sha256 of the numbers in tables, whatever the file format's version."""
+    digest = sha256()
+    for table in tables:
+        for name in sorted(table):
+            column = np.asarray(table[name])
+            data = "\0".join(column).encode() if column.dtype.kind in "OU" else column.tobytes()
+            digest.update(f"{name}:{len(column)}:{len(data)}:".encode() + data)
+    return digest.hexdigest()
