@@ -1,6 +1,6 @@
 import pytest
 
-from uqbench import Spec, hookimpl
+from uqbench import AgentSpec, Spec, hookimpl
 from uqbench.errors import UqbenchError
 from uqbench.plugins import Host, Plugin
 
@@ -13,9 +13,10 @@ class Module:
 
 
 def agents(*names: str) -> Module:
-    def uqbench_agents() -> list[Spec]:
+    def uqbench_agents() -> list[AgentSpec]:
         return [
-            Spec(name=name, version="1", factory=dict, config=dict, summary="") for name in names
+            AgentSpec(name=name, version="1", factory=dict, config=dict, summary="")
+            for name in names
         ]
 
     return Module(uqbench_agents=hookimpl(uqbench_agents))
@@ -63,7 +64,7 @@ def test_a_plugin_that_cannot_be_imported_is_reported_and_the_rest_goes_on():
 def test_a_misspelt_hook_is_a_failure_of_its_plugin_alone():
     host = Host()
 
-    def uqbench_agnets() -> list[Spec]:
+    def uqbench_agnets() -> list[AgentSpec]:
         return []
 
     misspelt = Module(uqbench_agnets=hookimpl(uqbench_agnets))

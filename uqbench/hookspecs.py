@@ -14,7 +14,7 @@ from typing import Any
 import pluggy
 
 from uqbench.run import Run
-from uqbench.specs import EnvironmentSpec, Spec
+from uqbench.specs import AgentSpec, EnvironmentSpec, Spec
 
 CONTRACT = "0.1"
 ENTRY_POINT_GROUP = "uqbench"
@@ -29,7 +29,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:  # type: ignore[empty-b
 
 
 @hookspec
-def uqbench_agents() -> Iterable[Spec]:  # type: ignore[empty-body]
+def uqbench_agents() -> Iterable[AgentSpec]:  # type: ignore[empty-body]
     """Agents: ``factory(spec, seeds, config, device) -> uqbench.agent.Agent``."""
 
 

@@ -16,7 +16,7 @@ import pluggy
 
 from uqbench import hookspecs
 from uqbench.errors import unknown
-from uqbench.specs import EnvironmentSpec, Spec
+from uqbench.specs import AgentSpec, EnvironmentSpec, Spec
 
 S = TypeVar("S", bound=Spec)
 
@@ -84,7 +84,7 @@ class Host:
         self.manager.add_hookspecs(hookspecs)
         self.plugins: list[Plugin] = []
         self.environments: Registry[EnvironmentSpec] = Registry("environment")
-        self.agents: Registry[Spec] = Registry("agent")
+        self.agents: Registry[AgentSpec] = Registry("agent")
         self.estimators: Registry[Spec] = Registry("estimator")
         self.risk_measures: Registry[Spec] = Registry("risk measure")
         self.claim_kinds: Registry[Spec] = Registry("claim kind")

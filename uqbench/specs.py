@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """One thing that a plugin adds: an agent, an estimator, a risk measure or a claim kind.
+    """One thing that a plugin adds: an estimator, a risk measure, a claim kind; see also below.
 
     Attributes:
         name: unique among its kind; what suites and the command line use.
@@ -51,6 +51,22 @@ class Spec:
         factory = self.factory
         path = factory if isinstance(factory, str) else factory.__module__
         return path.partition(":")[0].partition(".")[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentSpec(Spec):
+    """An agent.
+
+    ``factory(spec, seeds, config, device)`` gives a :class:`uqbench.agent.Agent`, written for
+    lanes. With ``owns_loop=True`` it is ``factory(spec, config)`` and gives a
+    :class:`uqbench.agent.LoopAgent`.
+
+    Attributes:
+        owns_loop: whether the method brings its own training loop; then each run has a process of
+            its own, and one that is interrupted starts again from its first step.
+    """
+
+    owns_loop: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

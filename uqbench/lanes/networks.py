@@ -28,7 +28,12 @@ class LaneLinear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(*stack, 1, outputs))
 
     def forward(self, x: Tensor) -> Tensor:
-        """``[L, B, in] -> [L, B, out]``; with an ensemble ``[L, E, B, in] -> [L, E, B, out]``."""
+        """``[L, B, in] -> [L, B, out]``; with an ensemble ``[L, E, B, in] -> [L, E, B, out]``.
+
+        An input ``[L, 1, B, in]`` is shared by the members.
+        """
+        if self.weight.dim() == 4:
+            x = x.expand(-1, self.weight.shape[1], -1, -1)
         out = torch.baddbmm(self.bias.flatten(0, -3), x.flatten(0, -3), self.weight.flatten(0, -3))
         return out.view(*x.shape[:-1], -1)
 
@@ -66,12 +71,15 @@ class LaneConv2d(nn.Module):
         self.product = LaneLinear(lanes, depth * kernel * kernel, channels, ensemble)
 
     def forward(self, x: Tensor) -> Tensor:
-        """``[L, (E,) B, C, H, W] -> [L, (E,) B, rows * columns * channels]``, channels last."""
+        """``[L, (E,) B, C, H, W] -> [L, (E,) B, rows * columns * channels]``, channels last.
+
+        An input ``[L, 1, B, C, H, W]`` is shared by the members of an ensemble.
+        """
         patches = x.unfold(-2, self._kernel, self._stride).unfold(-2, self._kernel, self._stride)
         patches = patches.movedim(-5, -3)  # [..., rows, columns, C, kernel, kernel]
         patches = patches.reshape(*x.shape[:-4], -1, self.product.weight.shape[-2])
         product: Tensor = self.product(patches)
-        return product.view(*x.shape[:-3], -1)
+        return product.view(*product.shape[:-2], x.shape[-4], -1)
 
     @property
     def features(self) -> int:

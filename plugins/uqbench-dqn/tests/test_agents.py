@@ -151,7 +151,7 @@ def test_a_lane_does_the_same_alone_and_among_others_bit_for_bit(
         *(
             net["layers.1.weight"]
             for net in (  # and there was learning
-                alone.agent.state_dict()["online"],
+                alone.agent.state_dict()["learned"],
                 make(kind, minatar(game, [3]), [3]).online.state_dict(),
             )
         )

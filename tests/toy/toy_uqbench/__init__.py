@@ -6,7 +6,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from uqbench import EnvironmentSpec, Spec, hookimpl
+from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +44,9 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
 
 
 @hookimpl
-def uqbench_agents() -> Iterable[Spec]:
+def uqbench_agents() -> Iterable[AgentSpec]:
     return [
-        Spec(
+        AgentSpec(
             name="walker",
             version="1",
             factory="toy_uqbench.walker:Walker",

@@ -21,12 +21,9 @@ class DeepQConfig:
         adam_epsilon: Adam's ε.
         batch_size: transitions of a gradient step, drawn without repeats.
         replay_capacity: transitions kept.
-        replay_start: first step with a gradient step; until then ε stays at its first value. A
-            batch must fit, so learning never starts before ``batch_size`` steps.
+        replay_start: first step with a gradient step; a batch must fit, so learning never
+            starts before ``batch_size`` steps.
         target_period: C, steps between copies of the online network to the target network.
-        epsilon_first: ε at ``replay_start``.
-        epsilon_last: ε at the end of its decay.
-        epsilon_steps: steps of the linear decay, from ``replay_start`` on.
         channels: filters of the convolution (image observations only).
         kernel: side of the convolution's kernel, stride 1.
         hidden: widths of the fully connected layers.
@@ -39,21 +36,15 @@ class DeepQConfig:
     replay_capacity: int = 100_000
     replay_start: Steps = 5_000
     target_period: Steps = 1_000
-    epsilon_first: float = 1.0
-    epsilon_last: float = 0.03
-    epsilon_steps: Steps = 100_000
     channels: int = 16
     kernel: int = 3
     hidden: tuple[int, ...] = (128,)
     gain: float = math.sqrt(2)
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "replay_start", "target_period", "epsilon_steps"):
+        for name in ("batch_size", "replay_start", "target_period"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("epsilon_first", "epsilon_last"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is a probability, got {getattr(self, name)}")
         if self.replay_capacity < self.batch_size:
             raise ValueError(
                 f"replay_capacity {self.replay_capacity} must hold a batch of {self.batch_size}"
@@ -61,7 +52,30 @@ class DeepQConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DQNConfig(DeepQConfig):
+class EpsilonGreedyConfig(DeepQConfig):
+    """A method that explores by ε-greedy actions.
+
+    Attributes:
+        epsilon_first: ε until ``replay_start``.
+        epsilon_last: ε at the end of its decay.
+        epsilon_steps: steps of the linear decay, from ``replay_start`` on.
+    """
+
+    epsilon_first: float = 1.0
+    epsilon_last: float = 0.03
+    epsilon_steps: Steps = 100_000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.epsilon_steps < 1:
+            raise ValueError(f"epsilon_steps must be at least 1, got {self.epsilon_steps}")
+        for name in ("epsilon_first", "epsilon_last"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is a probability, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DQNConfig(EpsilonGreedyConfig):
     """DQN's settings.
 
     Attributes:
@@ -72,7 +86,7 @@ class DQNConfig(DeepQConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class QRDQNConfig(DeepQConfig):
+class QRDQNConfig(EpsilonGreedyConfig):
     """QR-DQN's settings.
 
     Attributes:

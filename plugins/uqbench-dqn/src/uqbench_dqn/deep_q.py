@@ -1,4 +1,4 @@
-"""What the DQN family has in common: replay, ε-greedy actions, a target network.
+"""What the DQN family has in common: replay, a target network, one update a step.
 
 One gradient step an environment step, from ``replay_start`` on (Mnih et al. 2015, Algorithm 1).
 """
@@ -10,24 +10,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from uqbench.agent import Agent, EnvSpec, Step, observation_dtype, observation_shape
 from uqbench.lanes import (
     DistinctIntegers,
     Replay,
-    Uniform,
     adam,
     copy_parameters,
-    epsilon_greedy,
     greedy,
     initialise,
     lane_generators,
-    linear_schedule,
     target_copy,
 )
 from uqbench_dqn.config import DeepQConfig
-from uqbench_dqn.networks import QNetwork
+from uqbench_dqn.networks import q_network
 
 
 class DeepQ(Agent):
@@ -39,6 +36,7 @@ class DeepQ(Agent):
         config: settings.
         outputs: numbers the network gives per action.
         device: where networks and replay live.
+        beside: networks that the optimiser learns beside the online one; kept with it.
     """
 
     def __init__(
@@ -48,24 +46,18 @@ class DeepQ(Agent):
         config: DeepQConfig,
         outputs: int,
         device: torch.device,
+        beside: nn.Module | None = None,
     ) -> None:
         self.config = config
         self.discount = spec.discount
         self.start = max(config.replay_start, config.batch_size)
         lanes, shape = len(seeds), observation_shape(spec)
-        self.online = QNetwork(
-            lanes,
-            shape,
-            spec.n_actions,
-            outputs,
-            hidden=config.hidden,
-            channels=config.channels,
-            kernel=config.kernel,
-        )
+        self.online = q_network(lanes, spec, config, outputs)
         initialise(self.online, lane_generators(seeds), config.gain)
         self.online.to(device)
         self.target = target_copy(self.online)
-        self.optimiser = adam(self.online.parameters(), config.learning_rate, config.adam_epsilon)
+        self.learned = nn.ModuleList([self.online] if beside is None else [self.online, beside])
+        self.optimiser = adam(self.learned.parameters(), config.learning_rate, config.adam_epsilon)
         capacity = min(config.replay_capacity, spec.total_steps)
         self.replay = Replay(
             lanes,
@@ -80,11 +72,10 @@ class DeepQ(Agent):
             },
             device,
         )
-        self._explore = Uniform(seeds, "explore", (2,), device)
         self._batches = DistinctIntegers(seeds, "replay", config.batch_size, capacity, device)
         self._all_valid = torch.ones(lanes, spec.n_actions, dtype=torch.bool, device=device)
         self._loss = torch.full((lanes,), torch.nan, device=device)
-        self._t = 0
+        self.t = 0
 
     @abstractmethod
     def q_values(self, outputs: Tensor) -> Tensor:
@@ -92,13 +83,7 @@ class DeepQ(Agent):
 
     @abstractmethod
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
-        """Loss of each lane ``[L]`` for outputs and targets ``[L, B, outputs]``."""
-
-    @torch.no_grad()
-    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """ε-greedy; ε keeps its first value until learning starts."""
-        values = self.q_values(self.online(obs[:, None]))[:, 0]
-        return epsilon_greedy(values, self._explore.at(self._t), self.epsilon, valid)
+        """Loss ``[...]`` of outputs and targets ``[..., B, outputs]``, mean over the batch B."""
 
     def observe(self, step: Step) -> None:
         """Store the transition, take one gradient step, renew the target network every C steps."""
@@ -114,29 +99,24 @@ class DeepQ(Agent):
             self._learn(self.replay.gather(self._batches.at(step.t)))
             if step.t % self.config.target_period == 0:
                 copy_parameters(self.online, self.target)
-        self._t = step.t + 1
+        self.t = step.t + 1
 
     @torch.no_grad()
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """The greedy action in each of ``[L, M]`` observations."""
         return greedy(self.q_values(self.online(obs)), valid)
 
-    @property
-    def epsilon(self) -> float:
-        """ε of the coming step."""
-        config = self.config
-        return linear_schedule(
-            self._t, config.epsilon_first, config.epsilon_last, self.start, config.epsilon_steps
-        )
+    def objective(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """What is minimised, ``[L]``."""
+        predicted = of_action(self.online(batch["obs"]), batch["action"])
+        return self.loss(predicted, self.bellman_target(batch))
 
     def _learn(self, batch: Mapping[str, Tensor]) -> None:
-        target = self.bellman_target(batch)
-        predicted = _of_action(self.online(batch["obs"]), batch["action"])
-        loss = self.loss(predicted, target)
+        objective = self.objective(batch)
         self.optimiser.zero_grad(set_to_none=True)
-        loss.sum().backward()
+        objective.sum().backward()
         self.optimiser.step()
-        self._loss = loss.detach()
+        self._loss = objective.detach()
 
     @torch.no_grad()
     def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:
@@ -144,18 +124,18 @@ class DeepQ(Agent):
         outputs = self.target(batch["next_obs"])
         best = greedy(self.q_values(outputs), batch["next_valid"])
         continues = self.discount * (~batch["terminated"])
-        return batch["reward"][..., None] + continues[..., None] * _of_action(outputs, best)
+        return batch["reward"][..., None] + continues[..., None] * of_action(outputs, best)
 
     def metrics(self) -> Mapping[str, Tensor]:
-        """The last loss, and ε."""
-        return {"loss": self._loss, "epsilon": torch.full_like(self._loss, self.epsilon)}
+        """The last loss."""
+        return {"loss": self._loss}
 
     def state_dict(self) -> dict[str, Any]:
         """Networks, optimiser, replay and the step; random numbers are a function of the step."""
         return {
-            "t": self._t,
+            "t": self.t,
             "loss": self._loss,
-            "online": self.online.state_dict(),
+            "learned": self.learned.state_dict(),
             "target": self.target.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "replay": self.replay.state_dict(),
@@ -163,15 +143,15 @@ class DeepQ(Agent):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what ``state_dict`` returned."""
-        self._t = state["t"]
+        self.t = state["t"]
         self._loss = state["loss"]
-        self.online.load_state_dict(state["online"])
+        self.learned.load_state_dict(state["learned"])
         self.target.load_state_dict(state["target"])
         self.optimiser.load_state_dict(state["optimiser"])
         self.replay.load_state_dict(state["replay"])
 
 
-def _of_action(outputs: Tensor, action: Tensor) -> Tensor:
-    """Outputs of one action: ``[L, B, A, N]``, ``[L, B]`` → ``[L, B, N]``."""
+def of_action(outputs: Tensor, action: Tensor) -> Tensor:
+    """Outputs of one action: ``[..., B, A, N]``, ``[..., B]`` → ``[..., B, N]``."""
     index = action[..., None, None].expand(*action.shape, 1, outputs.shape[-1])
-    return outputs.gather(2, index).squeeze(2)
+    return outputs.gather(-2, index).squeeze(-2)

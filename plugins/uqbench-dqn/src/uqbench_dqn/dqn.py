@@ -10,10 +10,10 @@ from torch.nn import functional as F
 
 from uqbench.agent import EnvSpec, Uncertainty
 from uqbench_dqn.config import DQNConfig
-from uqbench_dqn.deep_q import DeepQ
+from uqbench_dqn.epsilon_greedy import EpsilonGreedyQ
 
 
-class DQN(DeepQ):
+class DQN(EpsilonGreedyQ):
     """A network with one output per action: its Q-value."""
 
     config: DQNConfig
@@ -30,7 +30,7 @@ class DQN(DeepQ):
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
         """Huber loss of the temporal-difference error, mean over the batch."""
         error = F.huber_loss(predicted, target, reduction="none", delta=self.config.kappa)
-        return error.mean((1, 2))
+        return error.mean((-2, -1))
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:

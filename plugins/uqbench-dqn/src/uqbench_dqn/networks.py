@@ -8,7 +8,9 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from uqbench.agent import EnvSpec, observation_shape
 from uqbench.lanes import LaneConv2d, LaneLinear
+from uqbench_dqn.config import DeepQConfig
 
 
 class QNetwork(nn.Module):
@@ -25,6 +27,7 @@ class QNetwork(nn.Module):
         hidden: widths of the fully connected layers.
         channels: filters of the convolution.
         kernel: side of its kernel.
+        ensemble: E, or None for one network a lane.
 
     Raises:
         ValueError: observations are single numbers.
@@ -40,6 +43,7 @@ class QNetwork(nn.Module):
         hidden: tuple[int, ...],
         channels: int,
         kernel: int,
+        ensemble: int | None = None,
     ) -> None:
         super().__init__()
         if not shape:
@@ -48,22 +52,47 @@ class QNetwork(nn.Module):
                 "wrap the environment so that it is one-hot"
             )
         self._outputs = (n_actions, outputs)
+        self._ensemble = ensemble
+        self._shape = shape
         self.convolution: LaneConv2d | None = None
         width = math.prod(shape)
         if len(shape) == 3:
             depth, height, columns = shape
-            self.convolution = LaneConv2d(lanes, (depth, height, columns), channels, kernel)
+            self.convolution = LaneConv2d(
+                lanes, (depth, height, columns), channels, kernel, ensemble=ensemble
+            )
             width = self.convolution.features
         widths = (width, *hidden, n_actions * outputs)
         self.layers = nn.ModuleList(
-            LaneLinear(lanes, inputs, features) for inputs, features in pairwise(widths)
+            LaneLinear(lanes, inputs, features, ensemble) for inputs, features in pairwise(widths)
         )
 
     def forward(self, obs: Tensor) -> Tensor:
-        """``[L, B, *obs] -> [L, B, A, outputs]``."""
+        """``[L, B, *obs] -> [L, B, A, outputs]``; with an ensemble ``-> [L, E, B, A, outputs]``."""
         x = obs.to(torch.float32)
-        x = x.flatten(2) if self.convolution is None else self.convolution(x).relu()
+        if self._ensemble is not None:
+            x = x.unsqueeze(1)
+        if self.convolution is None:
+            x = x.flatten(-len(self._shape))
+        else:
+            x = self.convolution(x).relu()
         for layer in self.layers[:-1]:
             x = layer(x).relu()
         outputs: Tensor = self.layers[-1](x).unflatten(-1, self._outputs)
         return outputs
+
+
+def q_network(
+    lanes: int, spec: EnvSpec, config: DeepQConfig, outputs: int, ensemble: int | None = None
+) -> QNetwork:
+    """The network of a method of the family, as its config says; not initialised."""
+    return QNetwork(
+        lanes,
+        observation_shape(spec),
+        spec.n_actions,
+        outputs,
+        hidden=config.hidden,
+        channels=config.channels,
+        kernel=config.kernel,
+        ensemble=ensemble,
+    )

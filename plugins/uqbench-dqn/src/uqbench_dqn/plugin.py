@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from uqbench import Spec, hookimpl
+from uqbench import AgentSpec, hookimpl
 
 
 @hookimpl
-def uqbench_agents() -> Iterable[Spec]:
+def uqbench_agents() -> Iterable[AgentSpec]:
     """DQN and QR-DQN."""
     return [
-        Spec(
+        AgentSpec(
             name="dqn",
             version="1",
             factory="uqbench_dqn.dqn:DQN",
@@ -21,7 +21,7 @@ def uqbench_agents() -> Iterable[Spec]:
             summary="deep Q-network, ε-greedy",
             source="Mnih et al. 2015; settings of Clements et al. 2019, section 3.2",
         ),
-        Spec(
+        AgentSpec(
             name="qr-dqn",
             version="1",
             factory="uqbench_dqn.qr_dqn:QRDQN",

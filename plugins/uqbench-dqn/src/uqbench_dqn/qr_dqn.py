@@ -9,11 +9,11 @@ from torch import Tensor
 
 from uqbench.agent import EnvSpec, Uncertainty
 from uqbench_dqn.config import QRDQNConfig
-from uqbench_dqn.deep_q import DeepQ
+from uqbench_dqn.epsilon_greedy import EpsilonGreedyQ
 from uqbench_dqn.quantiles import midpoint_levels, quantile_loss
 
 
-class QRDQN(DeepQ):
+class QRDQN(EpsilonGreedyQ):
     """A network with N outputs per action: quantiles of the return."""
 
     config: QRDQNConfig
@@ -30,7 +30,7 @@ class QRDQN(DeepQ):
 
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
         """Quantile regression loss, mean over the batch."""
-        return quantile_loss(predicted, target, self.levels, self.config.kappa).mean(1)
+        return quantile_loss(predicted, target, self.levels, self.config.kappa).mean(-1)
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:

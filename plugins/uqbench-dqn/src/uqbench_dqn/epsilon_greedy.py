@@ -1,0 +1,48 @@
+"""ε-greedy exploration for the DQN family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from uqbench.agent import EnvSpec
+from uqbench.lanes import Uniform, epsilon_greedy, linear_schedule
+from uqbench_dqn.config import EpsilonGreedyConfig
+from uqbench_dqn.deep_q import DeepQ
+
+
+class EpsilonGreedyQ(DeepQ):
+    """ε-greedy actions, as DQN and QR-DQN have."""
+
+    config: EpsilonGreedyConfig
+
+    def __init__(
+        self,
+        spec: EnvSpec,
+        seeds: Sequence[int],
+        config: EpsilonGreedyConfig,
+        outputs: int,
+        device: torch.device,
+    ) -> None:
+        super().__init__(spec, seeds, config, outputs, device)
+        self._explore = Uniform(seeds, "explore", (2,), device)
+
+    @torch.no_grad()
+    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """ε-greedy; ε keeps its first value until learning starts."""
+        values = self.q_values(self.online(obs[:, None]))[:, 0]
+        return epsilon_greedy(values, self._explore.at(self.t), self.epsilon, valid)
+
+    @property
+    def epsilon(self) -> float:
+        """ε of the coming step."""
+        config = self.config
+        return linear_schedule(
+            self.t, config.epsilon_first, config.epsilon_last, self.start, config.epsilon_steps
+        )
+
+    def metrics(self) -> Mapping[str, Tensor]:
+        """The last loss, and ε."""
+        return {**super().metrics(), "epsilon": torch.full_like(self._loss, self.epsilon)}

@@ -1,0 +1,1 @@
+"""UA-DQN for uqbench."""

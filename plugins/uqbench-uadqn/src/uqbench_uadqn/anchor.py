@@ -1,0 +1,44 @@
+"""Approximate samples from the posterior over weights, by anchoring (Pearce et al. 2018).
+
+A network is trained to the maximum a posteriori of a normal prior that is centred on its own
+initial weights; networks with different initial weights are samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class Anchor:
+    """The prior of a stack of networks ``[L, E, ...]``: their initial weights and their scale."""
+
+    def __init__(self, networks: nn.Module) -> None:
+        self.weights = [parameter.detach().clone() for parameter in networks.parameters()]
+        self.scale = prior_scale(self.weights)
+
+    def penalty(self, networks: nn.Module, noise_scale: float, transitions: int) -> Tensor:
+        """``σ²_data / (σ²_prior n) ‖θ − θ⁰‖²`` of each network, ``[L, E]``.
+
+        Args:
+            networks: with the present weights θ.
+            noise_scale: σ_data.
+            transitions: n, how many are in the replay.
+        """
+        distance = torch.stack(
+            [
+                (parameter - initial).square().flatten(2).sum(-1)
+                for parameter, initial in zip(networks.parameters(), self.weights, strict=True)
+            ]
+        ).sum(0)
+        return noise_scale**2 / (self.scale.square() * transitions) * distance
+
+
+def prior_scale(weights: Sequence[Tensor]) -> Tensor:
+    """Mean over a network's tensors of their standard deviation at the start, ``[L, E]``.
+
+    Biases are tensors too; they start at zero and count as zero.
+    """
+    return torch.stack([weight.flatten(2).std(-1) for weight in weights]).mean(0)

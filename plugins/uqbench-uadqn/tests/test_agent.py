@@ -1,0 +1,209 @@
+"""UA-DQN on small observations and on MinAtar."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import pytest
+import torch
+from gymnasium import spaces
+from uqbench_dqn.deep_q import of_action
+from uqbench_dqn.quantiles import quantile_loss
+from uqbench_minatar.game import Game
+from uqbench_minatar.options import GameOptions
+from uqbench_uadqn.agent import UADQN
+from uqbench_uadqn.config import UADQNConfig
+from uqbench_uadqn.uncertainty import aleatoric_var, epistemic_var
+
+from uqbench.agent import EnvSpec, Step
+from uqbench.environment import GymnasiumLanes
+from uqbench.seeding import derive_seed
+
+CPU = torch.device("cpu")
+SMALL = UADQNConfig(hidden=(16,), quantiles=5, replay_start=40, target_period=50, batch_size=8)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+def small_agent(seeds=(0, 1), **changes) -> UADQN:
+    spec = EnvSpec(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
+    config = UADQNConfig(**{**SMALL.__dict__, **changes})
+    return UADQN(spec, seeds, config, CPU)
+
+
+def batch(lanes: int = 2, size: int = 8, seed: int = 0) -> dict[str, torch.Tensor]:
+    g = torch.Generator().manual_seed(seed)
+    return {
+        "obs": torch.randn(lanes, size, 3, generator=g),
+        "action": torch.randint(4, (lanes, size), generator=g),
+        "reward": torch.randn(lanes, size, generator=g),
+        "terminated": torch.rand(lanes, size, generator=g) < 0.3,
+        "next_obs": torch.randn(lanes, size, 3, generator=g),
+        "next_valid": torch.ones(lanes, size, 4, dtype=torch.bool),
+    }
+
+
+def test_actions_follow_the_formula_of_section_2_4():
+    agent = small_agent(aleatoric_weight=0.5, epistemic_weight=2.0)
+    obs = torch.randn(2, 3, generator=torch.Generator().manual_seed(5))
+    chosen = agent.act(obs)
+    main = agent.online(obs[:, None])[:, 0]
+    a, b = agent.posterior(obs[:, None])[:, :, 0].unbind(1)
+    noise = agent._noise.at(0)
+    for lane in range(2):
+        scores = []
+        for action in range(4):
+            epistemic = math.sqrt(epistemic_var(a[lane, action], b[lane, action]).item() + 1e-8)
+            aleatoric = math.sqrt(max(0.0, aleatoric_var(a[lane, action], b[lane, action]).item()))
+            xi = noise[lane, action].item()
+            scores.append(main[lane, action].mean().item() - 0.5 * aleatoric + 2.0 * epistemic * xi)
+        assert chosen[lane].item() == max(range(4), key=lambda action: scores[action])
+
+
+def test_without_weights_it_is_greedy_in_the_main_network_and_masks_are_kept():
+    agent = small_agent(epistemic_weight=0.0)
+    obs = torch.randn(2, 3, generator=torch.Generator().manual_seed(5))
+    assert torch.equal(agent.act(obs), agent.policy(obs[:, None])[:, 0])
+    only = torch.tensor([[False, False, True, False], [True, False, False, False]])
+    assert small_agent(epistemic_weight=9.0).act(obs, only).tolist() == [2, 0]
+
+
+def test_the_biased_variant_penalises_the_spread_of_the_main_network():
+    obs = torch.randn(2, 1, 3, generator=torch.Generator().manual_seed(5))
+    biased = small_agent(aleatoric="biased")
+    expected = biased.online(obs).var(-1, correction=1)
+    assert torch.allclose(biased.uncertainty(obs).aleatoric_var, expected)
+    unbiased = small_agent()
+    a, b = unbiased.posterior(obs).unbind(1)
+    stated = unbiased.uncertainty(obs).aleatoric_var
+    assert torch.allclose(stated, aleatoric_var(a, b).clamp(min=0))
+
+
+def test_one_target_vector_of_the_main_network_trains_all_three():
+    agent, data = small_agent(), batch()
+    next_atoms = agent.target(data["next_obs"])
+    best = next_atoms.mean(-1).argmax(-1)
+    target = data["reward"][..., None] + 0.9 * (~data["terminated"])[..., None] * of_action(
+        next_atoms, best
+    )
+    networks = [agent.online(data["obs"]), *agent.posterior(data["obs"]).unbind(1)]
+    losses = sum(
+        quantile_loss(of_action(outputs, data["action"]), target, agent.levels).mean(-1)
+        for outputs in networks
+    )
+    agent.replay.added = 7  # at the anchors themselves the penalty is zero, whatever n
+    assert torch.allclose(agent.objective(data), losses)
+
+
+def test_the_anchor_pulls_with_noise_over_prior_and_transitions():
+    agent = small_agent(noise_scale=2.0)
+    with torch.no_grad():
+        for parameter in agent.posterior.parameters():
+            parameter += 0.1
+    count = sum(parameter[0, 0].numel() for parameter in agent.posterior.parameters())
+    scales = torch.stack([w.flatten(2).std(-1) for w in agent.anchor.weights]).mean(0)
+    expected = 4.0 * count * 0.01 / (scales**2 * 25)
+    penalty = agent.anchor.penalty(agent.posterior, 2.0, transitions=25)
+    assert penalty.shape == (2, 2)
+    assert torch.allclose(penalty, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("observation", "n_actions", "config", "expected"),
+    [
+        (spaces.Box(0, 1, (11,)), 4, UADQNConfig(hidden=(100, 100), posterior_gain=3.0), 0.135),
+        (spaces.Box(0, 1, (4, 10, 10)), 6, UADQNConfig(), 0.128),
+    ],
+)
+def test_the_prior_has_the_known_scale(observation, n_actions, config, expected):
+    agent = UADQN(EnvSpec(observation, n_actions, 0.99, 100), [0, 1, 2], config, CPU)
+    assert agent.anchor.scale.shape == (3, 2)
+    assert torch.allclose(agent.anchor.scale, torch.tensor(expected), atol=0.002)
+
+
+def test_the_defaults_are_the_papers():
+    config = UADQNConfig()
+    assert (config.learning_rate, config.adam_epsilon, config.batch_size) == (1e-4, 1e-8, 32)
+    assert (config.replay_start, config.replay_capacity) == (5_000, 100_000)
+    assert (config.target_period, config.quantiles, config.kappa) == (1_000, 50, 0.0)
+    assert (config.epistemic_weight, config.aleatoric_weight) == (0.2, 0.0)
+    assert (config.gain, config.posterior_gain) == (math.sqrt(2), 3.0)
+
+
+def drive(agent: UADQN, env: GymnasiumLanes, steps: range, obs: torch.Tensor):
+    """Steps of learning; returns actions, rewards and the last observation."""
+    trace = []
+    for t in steps:
+        action = agent.act(obs)
+        outcome = env.step(action)
+        agent.observe(
+            Step(t, obs, action, outcome.reward, outcome.terminated, outcome.truncated,
+                 outcome.next_obs)
+        )  # fmt: skip
+        trace.append(torch.stack([action.float(), outcome.reward]))
+        obs = outcome.obs
+    return torch.stack(trace), obs
+
+
+def minatar(seeds: list[int], game: str = "breakout") -> tuple[UADQN, GymnasiumLanes]:
+    worlds = [derive_seed("world", seed) for seed in seeds]
+    env = GymnasiumLanes(lambda: Game(GameOptions(game=game)), worlds)
+    config = UADQNConfig(replay_start=40, target_period=50)
+    return UADQN(EnvSpec(env.observation_space, 6, 0.99, 300), seeds, config, CPU), env
+
+
+def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit():
+    seeds = [0, 1, 3, 4]
+    traces, weights = [], []
+    for chosen in ([3], seeds):
+        agent, env = minatar(chosen)
+        obs, _ = env.reset()
+        trace, _ = drive(agent, env, range(300), obs)
+        lane = chosen.index(3)
+        traces.append(trace[:, :, lane])
+        weights.append([p[lane].detach().clone() for p in agent.learned.parameters()])
+    assert torch.equal(*traces)
+    assert all(torch.equal(a, b) for a, b in zip(*weights, strict=True))
+
+
+def test_a_resumed_agent_goes_on_bit_for_bit():
+    agent, env = minatar([5, 6])
+    obs, _ = env.reset()
+    _, obs = drive(agent, env, range(100), obs)
+    buffer = io.BytesIO()
+    torch.save(agent.state_dict(), buffer)
+    buffer.seek(0)
+    resumed, _ = minatar([5, 6])
+    resumed.load_state_dict(torch.load(buffer, weights_only=True))
+    again = GymnasiumLanes(lambda: Game(GameOptions(game="breakout")), [1, 2])
+    more = GymnasiumLanes(lambda: Game(GameOptions(game="breakout")), [1, 2])
+    first, _ = drive(agent, again, range(100, 180), again.reset()[0])
+    second, _ = drive(resumed, more, range(100, 180), more.reset()[0])
+    assert torch.equal(first, second)
+    for a, b in zip(agent.learned.parameters(), resumed.learned.parameters(), strict=True):
+        assert torch.equal(a, b)
+    assert agent.metrics().keys() == resumed.metrics().keys()
+    assert all(torch.equal(v, resumed.metrics()[k]) for k, v in agent.metrics().items())
+
+
+def test_it_learns_both_uncertainties_of_a_bandit():
+    """Action 0 pays ±1 evenly, action 1 pays 0; actions 2 and 3 are never tried."""
+    agent = small_agent(seeds=[0, 1, 2], hidden=(32,), learning_rate=3e-3, quantiles=10,
+                        batch_size=32, replay_start=64)  # fmt: skip
+    g = torch.Generator().manual_seed(0)
+    obs = torch.ones(3, 3)
+    done = torch.ones(3, dtype=torch.bool)
+    for t in range(1_000):
+        action = torch.randint(2, (3,), generator=g)
+        sign = torch.randint(2, (3,), generator=g) * 2.0 - 1.0
+        reward = torch.where(action == 0, sign, 0.0)
+        agent.observe(Step(t, obs, action, reward, done, ~done, obs))
+    stated = agent.uncertainty(obs[:, None])
+    aleatoric, epistemic = stated.aleatoric_var[:, 0], stated.epistemic_var[:, 0]
+    assert torch.allclose(aleatoric[:, 0], torch.tensor(1.0), atol=0.3)
+    assert (aleatoric[:, 1] < 0.1).all()
+    assert (epistemic[:, :2].amax(1) < epistemic[:, 2:].amin(1)).all()
