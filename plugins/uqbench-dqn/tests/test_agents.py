@@ -117,7 +117,7 @@ def tensors(agent: DeepQ) -> dict[str, Tensor]:
     }
     networks = {
         f"{network}.{name}": value
-        for network in ("online", "target")
+        for network in ("learned", "target")
         for name, value in state[network].items()
     }
     return networks | moments | state["replay"]["ring"]
@@ -149,10 +149,10 @@ def test_a_lane_does_the_same_alone_and_among_others_bit_for_bit(
     assert sum(step.terminated.item() for step in alone.steps) > 1  # there were episodes
     assert not torch.equal(
         *(
-            net["layers.1.weight"]
+            net["0.layers.1.weight"]
             for net in (  # and there was learning
                 alone.agent.state_dict()["learned"],
-                make(kind, minatar(game, [3]), [3]).online.state_dict(),
+                make(kind, minatar(game, [3]), [3]).learned.state_dict(),
             )
         )
     )
