@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import gymnasium
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 
@@ -113,6 +114,27 @@ class Agent(ABC):
     @abstractmethod
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what ``state_dict`` returned."""
+
+
+class LoopAgent(ABC):
+    """A method that owns its training loop: a library, a script, a first attempt.
+
+    Constructed as ``factory(spec, config)``. Each run has a process of its own, so global random
+    state is allowed here. There are no checkpoints: an interrupted run starts again from its first
+    step.
+    """
+
+    @abstractmethod
+    def train(self, env: gymnasium.Env[Any, Any], total_steps: int, seed: int) -> None:
+        """Learn from ``total_steps`` steps of ``env``, seeding everything with ``seed``.
+
+        ``env`` records, and stops the run: a step beyond ``total_steps`` raises an exception that
+        ends the training. It is seeded already and is reset only where an episode ended.
+        """
+
+    @abstractmethod
+    def policy(self, obs: NDArray[Any]) -> int:
+        """The evaluated policy's action for one observation ``[*obs]``; changes no state."""
 
 
 def observation_shape(spec: EnvSpec) -> tuple[int, ...]:

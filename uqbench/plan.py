@@ -19,11 +19,13 @@ class Cell:
 
     Attributes:
         config: the agent's typed settings, resolved for this task and budget.
+        owns_loop: whether the method is a ``LoopAgent``.
     """
 
     task: Task
     method: Method
     config: Any
+    owns_loop: bool
     runs: tuple[Run, ...]
 
 
@@ -134,7 +136,7 @@ def make_plan(
                 )
                 for seed in chosen_seeds
             )
-            cells.append(Cell(task, method, config, runs))
+            cells.append(Cell(task, method, config, spec.owns_loop, runs))
     standard = steps is None and not settings
     standard &= chosen_methods == suite.methods and chosen_tasks == suite.tasks_of(planned)
     standard &= chosen_seeds == tuple(range(planned.seeds))

@@ -44,12 +44,14 @@ def make_batches(plan: Plan, todo: Collection[Run], device: DeviceKind) -> list[
     """Split the runs that are to do into batches, in the plan's order.
 
     On a CPU a batch is small, so that all cores have work and little is lost by an interruption;
-    on a GPU all seeds of a cell go together.
+    on a GPU all seeds of a cell go together. A method that owns its loop has one run a batch.
     """
     batches = []
     for cell in plan.cells:
         runs = [run for run in cell.runs if run in todo]
         size = CPU_LANES if device == "cpu" else max(1, len(runs))
+        if cell.owns_loop:
+            size = 1
         for first in range(0, len(runs), size):
             lanes = replace(cell, runs=tuple(runs[first : first + size]))
             batches.append(Batch(lanes, plan.budget, plan.suite.metrics, device))

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from uqbench.agent import Agent
 from uqbench.environment import LaneEnv
+
+
+class Policy(Protocol):
+    """Something that acts: an ``Agent``, for one."""
+
+    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """Actions ``[L, M]`` for observations ``[L, M, *obs]``."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +29,7 @@ class Evaluated:
     ended: NDArray[np.bool_]
 
 
-def evaluate(agent: Agent, env: LaneEnv, lanes: int, episodes: int, max_steps: int) -> Evaluated:
+def evaluate(agent: Policy, env: LaneEnv, lanes: int, episodes: int, max_steps: int) -> Evaluated:
     """Play one episode in each of ``lanes * episodes`` environments, lane by lane.
 
     Args:

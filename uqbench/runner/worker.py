@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from uqbench.agent import Agent, EnvSpec
+from uqbench.agent import Agent, EnvSpec, LoopAgent
 from uqbench.config import resolve
 from uqbench.environment import GymnasiumLanes, LaneEnv, TimeLimit
 from uqbench.errors import UqbenchError
@@ -20,9 +21,10 @@ from uqbench.results.record import RunRecord, Timing
 from uqbench.results.scalars import scalar
 from uqbench.results.store import Store, now, this_process
 from uqbench.runner.batch import Batch
-from uqbench.runner.evaluation import evaluate
+from uqbench.runner.evaluation import Policy, evaluate
 from uqbench.runner.events import Event, Finished, Progress, Started
 from uqbench.runner.loop import interact
+from uqbench.runner.owned_loop import RecordedEnv, SinglePolicy, train
 from uqbench.runner.recorder import Recorder
 
 REPORT_SECONDS = 0.5
@@ -60,22 +62,30 @@ def execute(batch: Batch, store: Store, host: Host, report: Callable[[Event], No
         time_limit=task.time_limit,
         time_limit_is=task.time_limit_is,
     )
-    seeds = [run.agent_seed for run in runs]
-    agent: Agent = agent_spec.load_factory()(spec, seeds, batch.cell.config, device)
     recorder = Recorder(len(runs), budget.steps, environment.events, device)
+    make_agent = agent_spec.load_factory()
+    config, seeds = batch.cell.config, [run.agent_seed for run in runs]
+    metrics_of: Callable[[], Mapping[str, Tensor]]
+    policy: Policy
+    if agent_spec.owns_loop:
+        loop_agent: LoopAgent = make_agent(spec, config)
+        policy, metrics_of = SinglePolicy(loop_agent), dict
+    else:
+        agent: Agent = make_agent(spec, seeds, config, device)
+        policy, metrics_of = agent, agent.metrics
     began = reported = beaten = time.monotonic()
     latest: dict[str, Any] = {}
 
     def after_step(step: int) -> None:
         nonlocal reported, beaten, latest
         if step in recorder.due:
-            latest = recorder.record(agent.metrics())
+            latest = recorder.record(metrics_of())
         if budget.evaluation and _evaluation_due(step, budget.steps, budget.evaluation.every):
             episodes = budget.evaluation.episodes
             worlds = [run.evaluation_seed(m) for run in runs for m in range(episodes)]
             fresh = make_lanes(batch, host, worlds, device)
             recorder.evaluation(
-                evaluate(agent, fresh, len(runs), episodes, budget.evaluation.max_steps)
+                evaluate(policy, fresh, len(runs), episodes, budget.evaluation.max_steps)
             )
         clock = time.monotonic()
         if clock - reported >= REPORT_SECONDS:
@@ -89,7 +99,12 @@ def execute(batch: Batch, store: Store, host: Host, report: Callable[[Event], No
             beaten = clock
             write_running(step)
 
-    interact(agent, env, budget.steps, recorder, after_step)
+    if agent_spec.owns_loop:
+        recorded = RecordedEnv(env, budget.steps, recorder, after_step)
+        train(loop_agent, recorded, budget.steps, seeds[0])
+        after_step(budget.steps)
+    else:
+        interact(agent, env, budget.steps, recorder, after_step)
     seconds = time.monotonic() - began
     scalars: dict[int, dict[str, float | None]] = {}
     for run, (metrics, episodes_) in zip(runs, recorder.finish(), strict=True):

@@ -62,7 +62,7 @@ def run_locally(batches: Sequence[Batch], out: Path, workers: int) -> Iterator[E
                     continue
                 if message is not None:
                     yield message
-                elif waiting:
+                elif waiting and not worker.spent:
                     worker.give(waiting.pop(0))
                 else:
                     del team[ready]
@@ -93,6 +93,11 @@ class _Worker:
         self.batch = batch
         with suppress(BrokenPipeError):  # it died: reading from it will tell
             self.connection.send(batch)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the process has run a method that may have left global state behind."""
+        return self.batch is not None and self.batch.cell.owns_loop
 
     def obituary(self) -> str:
         self.process.join()

@@ -1,0 +1,110 @@
+"""A method that owns its loop is recorded, stopped, and told what it may not do."""
+
+import numpy as np
+import pytest
+import torch
+from gymnasium import Env, spaces
+
+from uqbench.agent import LoopAgent
+from uqbench.environment import GymnasiumLanes, TimeLimit
+from uqbench.errors import UqbenchError
+from uqbench.runner.owned_loop import RecordedEnv, SinglePolicy, train
+from uqbench.runner.recorder import Recorder
+
+CPU = torch.device("cpu")
+
+
+class Clock(Env):
+    """Episodes of five steps; the observation is the step, the reward is the action."""
+
+    observation_space = spaces.Box(0, 5, (1,))
+    action_space = spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t = 0
+        return np.array([0], np.float32), {"action_mask": np.array([True, False, True])}
+
+    def step(self, action):
+        self.t += 1
+        mask = np.array([self.t % 2 == 0, True, True])
+        return np.array([self.t], np.float32), float(action), self.t == 5, False, {
+            "action_mask": mask
+        }  # fmt: skip
+
+
+class Endless(LoopAgent):
+    """Plays on until the environment stops it."""
+
+    def train(self, env, total_steps, seed):
+        self.seen = []
+        while True:
+            obs, _ = env.reset()
+            done = False
+            while not done:
+                self.seen.append(float(obs[0]))
+                obs, _, terminated, truncated, _ = env.step(2)
+                done = terminated or truncated
+
+    def policy(self, obs):
+        return int(obs[0]) % 3
+
+
+class Short(Endless):
+    def train(self, env, total_steps, seed):
+        env.reset()
+        env.step(0)
+
+
+class Restless(Endless):
+    def train(self, env, total_steps, seed):
+        env.reset()
+        env.step(0)
+        env.reset()
+
+
+def run(agent, steps=13, limit=None):
+    told = []
+    recorder = Recorder(1, steps, (), CPU)
+    env = RecordedEnv(GymnasiumLanes(Clock, [0], limit), steps, recorder, told.append)
+    train(agent, env, steps, seed=0)
+    [(_, episodes)] = recorder.finish()
+    return episodes, told
+
+
+def test_a_loop_without_an_end_is_stopped_after_its_steps():
+    agent = Endless()
+    episodes, told = run(agent)
+    assert episodes["length"].tolist() == [5, 5, 3]
+    assert episodes["end"].tolist() == ["terminated", "terminated", "unfinished"]
+    assert episodes["return"].tolist() == [10, 10, 6]
+    assert agent.seen == [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3]
+    assert told == list(range(1, 13))  # the last step is told after the method has learned from it
+
+
+@pytest.mark.parametrize(("kind", "end"), [("terminal", "terminated"), ("truncation", "truncated")])
+def test_time_limits_are_the_tasks(kind, end):
+    episodes, _ = run(Endless(), limit=TimeLimit(4, kind))
+    assert episodes["length"].tolist() == [4, 4, 4, 1]
+    assert episodes["end"][0] == end
+
+
+def test_masks_reach_the_method():
+    env = RecordedEnv(GymnasiumLanes(Clock, [0]), 9, Recorder(1, 9, (), CPU), lambda step: None)
+    assert env.reset()[1]["action_mask"].tolist() == [True, False, True]
+    assert env.step(0)[4]["action_mask"].tolist() == [False, True, True]
+
+
+def test_a_method_that_stops_early_is_an_error():
+    with pytest.raises(UqbenchError, match="after 1 of 13 steps"):
+        run(Short())
+
+
+def test_training_episodes_may_not_be_cut_off():
+    with pytest.raises(UqbenchError, match="middle of an episode"):
+        run(Restless())
+
+
+def test_its_policy_answers_for_many_observations():
+    obs = torch.tensor([[[0.0], [1.0], [2.0], [4.0]]])
+    assert SinglePolicy(Endless()).policy(obs).tolist() == [[0, 1, 2, 1]]

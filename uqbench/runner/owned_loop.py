@@ -1,0 +1,120 @@
+"""Training a method that owns its loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, SupportsInt
+
+import gymnasium
+import torch
+from gymnasium import spaces
+from numpy.typing import NDArray
+from torch import Tensor
+
+from uqbench.agent import LoopAgent
+from uqbench.environment import LaneEnv
+from uqbench.errors import UqbenchError
+from uqbench.runner.recorder import Recorder
+
+
+class StepsExhaustedError(Exception):
+    """Raised by the environment's step after the run's last one."""
+
+
+class RecordedEnv(gymnasium.Env[NDArray[Any], Any]):
+    """One lane as a Gymnasium environment that records, and stops the run.
+
+    Args:
+        lane: an environment with one lane.
+        steps: length of the run.
+        recorder: takes in every outcome.
+        after_step: called with the number of steps taken, after each but the last: that one comes
+            after the method has learned from it.
+    """
+
+    def __init__(
+        self, lane: LaneEnv, steps: int, recorder: Recorder, after_step: Callable[[int], None]
+    ) -> None:
+        self.observation_space = lane.observation_space
+        self.action_space = spaces.Discrete(lane.n_actions)
+        self.taken = 0
+        self._lane = lane
+        self._steps = steps
+        self._recorder = recorder
+        self._after_step = after_step
+        self._fresh = lane.reset()
+        self._in_episode = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """The first observation of the next episode; the run's own seed stays.
+
+        Raises:
+            UqbenchError: an episode is under way: training does not cut episodes off.
+        """
+        if self._in_episode:
+            raise UqbenchError(
+                "the training environment was reset in the middle of an episode; step it until "
+                "terminated or truncated, and evaluate in an environment of your own"
+            )
+        obs, valid = self._fresh
+        return _single(obs), _mask_info(valid)
+
+    def step(self, action: SupportsInt) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
+        """Take one action.
+
+        Raises:
+            StepsExhaustedError: the run's last step was taken before.
+        """
+        if self.taken == self._steps:
+            raise StepsExhaustedError
+        outcome = self._lane.step(torch.tensor([int(action)]))
+        self._recorder.step(outcome)
+        self.taken += 1
+        terminated, truncated = bool(outcome.terminated[0]), bool(outcome.truncated[0])
+        self._in_episode = not (terminated or truncated)
+        self._fresh = outcome.obs, outcome.valid
+        if self.taken < self._steps:
+            self._after_step(self.taken)
+        return (
+            _single(outcome.next_obs),
+            float(outcome.reward[0]),
+            terminated,
+            truncated,
+            _mask_info(outcome.next_valid),
+        )
+
+
+class SinglePolicy:
+    """A ``LoopAgent``'s policy, one observation after the other."""
+
+    def __init__(self, agent: LoopAgent) -> None:
+        self._agent = agent
+
+    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """Actions ``[1, M]`` for observations ``[1, M, *obs]``."""
+        return torch.tensor([[int(self._agent.policy(one)) for one in obs[0].cpu().numpy()]])
+
+
+def train(agent: LoopAgent, env: RecordedEnv, steps: int, seed: int) -> None:
+    """Let a method train until the environment stops it.
+
+    Raises:
+        UqbenchError: it returned before it had taken all its steps.
+    """
+    try:
+        agent.train(env, steps, seed)
+    except StepsExhaustedError:
+        return  # how a loop without an end of its own ends
+    if env.taken < steps:
+        raise UqbenchError(f"train returned after {env.taken} of {steps} steps")
+
+
+def _single(obs: Tensor) -> NDArray[Any]:
+    array: NDArray[Any] = obs[0].cpu().numpy()
+    return array
+
+
+def _mask_info(valid: Tensor | None) -> dict[str, Any]:
+    return {} if valid is None else {"action_mask": valid[0].cpu().numpy()}
