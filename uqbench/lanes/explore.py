@@ -31,8 +31,9 @@ def epsilon_greedy(
         valid: ``[L, A]`` bool; None where all are.
     """
     if valid is None:
-        valid = torch.ones_like(values, dtype=torch.bool)
-    nth = (u[:, 1:] * valid.sum(-1, keepdim=True)).floor() + 1
-    # argmax of a bool is the first true entry: the n-th valid action
-    random = (valid.cumsum(-1) >= nth).to(torch.uint8).argmax(-1)
+        random = (u[:, 1] * values.shape[-1]).long()
+    else:
+        nth = (u[:, 1:] * valid.sum(-1, keepdim=True)).floor() + 1
+        # argmax of a bool is the first true entry: the n-th valid action
+        random = (valid.cumsum(-1) >= nth).to(torch.uint8).argmax(-1)
     return torch.where(u[:, 0] < epsilon, random, greedy(values, valid))

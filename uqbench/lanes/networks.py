@@ -63,23 +63,32 @@ class LaneConv2d(nn.Module):
         ensemble: int | None = None,
     ) -> None:
         super().__init__()
+        self._positions: Tensor
         depth, height, width = shape
         self.rows = (height - kernel) // stride + 1
         self.columns = (width - kernel) // stride + 1
         self.channels = channels
-        self._kernel, self._stride = kernel, stride
         self.product = LaneLinear(lanes, depth * kernel * kernel, channels, ensemble)
+        # Flat input positions, ordered [C, kernel, kernel, rows, columns].
+        positions = torch.arange(depth * height * width).view(depth, height, width)
+        windows = positions.unfold(1, kernel, stride).unfold(2, kernel, stride)
+        self.register_buffer(
+            "_positions", windows.permute(0, 3, 4, 1, 2).flatten(), persistent=False
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         """``[L, (E,) B, C, H, W] -> [L, (E,) B, rows * columns * channels]``, channels last.
 
         An input ``[L, 1, B, C, H, W]`` is shared by the members of an ensemble.
         """
-        patches = x.unfold(-2, self._kernel, self._stride).unfold(-2, self._kernel, self._stride)
-        patches = patches.movedim(-5, -3)  # [..., rows, columns, C, kernel, kernel]
-        patches = patches.reshape(*x.shape[:-4], -1, self.product.weight.shape[-2])
-        product: Tensor = self.product(patches)
-        return product.view(*product.shape[:-2], x.shape[-4], -1)
+        *stack, batch = x.shape[:-3]
+        # With the batch last a patch is gathered by whole rows, several times faster.
+        rows = x.flatten(-3).flatten(0, -3).transpose(1, 2).contiguous()  # [L·E, C·H·W, B]
+        patches = rows.index_select(1, self._positions)
+        patches = patches.view(rows.shape[0], -1, self.rows * self.columns * batch)
+        product: Tensor = self.product(patches.transpose(1, 2).unflatten(0, stack))
+        windows: Tensor = product.unflatten(-2, (self.rows * self.columns, batch))
+        return windows.transpose(-3, -2).flatten(-2)
 
     @property
     def features(self) -> int:

@@ -26,10 +26,11 @@ def quantile_loss(quantiles: Tensor, samples: Tensor, levels: Tensor, kappa: flo
     Returns:
         ``[...]``.
     """
-    u = samples[..., None, :] - quantiles[..., :, None]
-    weight = levels[:, None] - (u < 0).to(u.dtype)
     if kappa == 0.0:
-        rho = weight * u
-    else:
-        rho = weight.abs() * F.huber_loss(u, torch.zeros_like(u), reduction="none", delta=kappa)
+        # ρ_τ(u) = τ u + max(−u, 0); the first term needs no table of pairs
+        below = (quantiles[..., :, None] - samples[..., None, :]).relu().mean(-1)
+        return (levels * (samples.mean(-1, keepdim=True) - quantiles) + below).sum(-1)
+    u = samples[..., None, :] - quantiles[..., :, None]
+    weight = (levels[:, None] - (u < 0).to(u.dtype)).abs()
+    rho = weight * F.huber_loss(u, torch.zeros_like(u), reduction="none", delta=kappa)
     return rho.mean(-1).sum(-1)
