@@ -71,7 +71,8 @@ def measure_ours(lanes: int, steps: int, seed: int) -> float:
     import torch
     from uqbench_dqn.config import QRDQNConfig
     from uqbench_dqn.qr_dqn import QRDQN
-    from uqbench_minatar.game import Game, GameOptions
+    from uqbench_minatar.game import Game
+    from uqbench_minatar.options import GameOptions
 
     from uqbench.agent import EnvSpec
     from uqbench.environment import GymnasiumLanes
@@ -104,7 +105,9 @@ def measure_ours(lanes: int, steps: int, seed: int) -> float:
         quantiles=QUANTILES,
     )
     agent = QRDQN(spec, seeds, config, device)
-    interact(agent, env, clock.last, Recorder(lanes, clock.last, (), device), clock.tick)
+    recorder = Recorder(lanes, clock.last, (), device)
+    for taken, _ in interact(agent, env, clock.last, recorder):
+        clock.tick(taken)
     return lanes * clock.steps_per_second
 
 
@@ -115,7 +118,8 @@ def measure_peer(steps: int, seed: int) -> float:
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
     from torch import nn
-    from uqbench_minatar.game import Game, GameOptions
+    from uqbench_minatar.game import Game
+    from uqbench_minatar.options import GameOptions
 
     torch.set_num_threads(1)
     clock = Clock(steps)

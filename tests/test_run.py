@@ -143,6 +143,80 @@ def test_a_method_that_raises_fails_with_its_reason_and_the_suite_goes_on(tmp_pa
     assert list(states(out).values()) == ["finished"] * N_RUNS
 
 
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ("values", "Q-values are not finite after 6 steps"),
+        ("shape", "act returned torch.int64 of shape (1, 1); expected torch.int64 of shape (1,)"),
+        ("range", "the agent chose action 7; expected a valid one of 0 to 1"),
+    ],
+)
+def test_wrong_values_and_actions_fail_their_run_with_that_reason(wrong, reason, tmp_path):
+    done = run_toy(tmp_path, "--tasks", "short", "--set", f"slow.wrong={wrong}", code=1)
+    assert reason in done.stderr
+    found = states(tmp_path)
+    assert sorted(found.values()) == ["failed"] * 3 + ["finished"] * 3
+    assert all(("/slow/" in run) == (state == "failed") for run, state in found.items())
+
+
+def test_a_lane_that_fails_does_not_take_the_others_with_it(tmp_path):
+    done = run_toy(
+        tmp_path, "--tasks", "short", "--methods", "slow", "--set", "slow.wrong=range", "--set",
+        "slow.only_below=0.5", code=1,
+    )  # fmt: skip
+    assert "once more, each run alone" in done.stderr
+    assert sorted(set(states(tmp_path).values())) == ["failed", "finished"]
+
+
+def test_two_processes_on_one_store_share_the_work_and_run_nothing_twice(tmp_path):
+    command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(tmp_path)]
+    command += ["--set", "slow.step_seconds=0.002", "--workers", "1"]
+    both = [
+        subprocess.Popen(
+            command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    texts = [process.communicate(timeout=120) for process in both]
+    assert [process.returncode for process in both] == [0, 0], texts
+    assert list(states(tmp_path).values()) == ["finished"] * N_RUNS
+    done = [line.split(":")[0] for _, err in texts for line in err.splitlines() if ": done" in line]
+    runs = [f"{cell}/{seed}" for cell, seeds in (d.rsplit("/", 1) for d in done)
+            for seed in seeds.split(",")]  # fmt: skip
+    assert sorted(runs) == sorted(set(runs))
+    assert len(runs) == N_RUNS
+    assert texts[0][0] == texts[1][0]  # both end with the whole leaderboard
+
+
+def test_a_newer_schema_is_refused(tmp_path):
+    one = ("--methods", "fast", "--tasks", "short", "--seeds", "1")
+    run_toy(tmp_path, *one)
+    path = next(tmp_path.glob("toy/paper/short/fast/0-*/run.json"))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": 99}))
+    done = run_toy(tmp_path, *one, code=2)
+    assert "has schema 99, this uqbench reads up to 1" in done.stderr
+
+
+def test_a_full_disk_loses_nothing_that_is_finished(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=120k", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("this user may not mount a tmpfs")
+    try:
+        done = uqbench("run", "--suite", "toy", "--out", disk, "--workers", "1", code=2)
+        assert "No space left on device" in done.stderr
+        assert "Traceback" not in done.stderr
+        before = list(states(disk).values()).count("finished")
+        assert 0 < before < N_RUNS
+        subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
+        again = run_toy(disk)
+        assert f"{before} finished: not run again" in again.stderr
+        assert list(states(disk).values()) == ["finished"] * N_RUNS
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
 def test_a_worker_that_dies_costs_only_its_runs(tmp_path):
     healed = tmp_path / "healed"
     settings = ("--set", "slow.die_at=50", "--set", f"slow.healed={healed}")
@@ -252,6 +326,7 @@ def test_metrics_and_episodes_agree_with_each_other(finished):
         (("--suite", "toy", "--set", "fats.forward=1.0"), "There is no method to set 'fats'"),
         (("--suite", "toy", "--set", "forward"), "expected METHOD.KEY=VALUE"),
         (("--suite", "toy", "--seeds", "0"), "0 is not in the range x>=1"),
+        (("--suite", "toy", "--seeds", "-1"), "-1 is not in the range x>=1"),
         (("--suite", "toy", "--seed", "3", "--seed", "3"), "--seed 3 is given more than once"),
         (("--suite", "toy", "--seed", "3", "--seeds", "3"), "give one of them"),
         (("--suite", "toy", "--steps", "0"), "0 is not in the range x>=1"),

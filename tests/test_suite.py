@@ -86,8 +86,9 @@ def test_another_plugin_joins_methods_and_a_wrong_one_is_left_out_with_its_reaso
     catalogue = read_suites(host)
     assert [m.name for m in catalogue.suite("toy").methods] == ["slow", "fast", "third"]
     (problem,) = catalogue.problems
-    assert "bad.toml" in problem
-    assert "no agent 'wlaker'. Did you mean 'walker'?" in problem
+    assert problem.plugin == plugin
+    assert "bad.toml" in problem.reason
+    assert "no agent 'wlaker'. Did you mean 'walker'?" in problem.reason
 
 
 def test_a_joined_method_may_not_take_a_name(host):

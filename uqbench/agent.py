@@ -19,6 +19,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from uqbench.lanes.random import Draws
+
 
 @dataclass(frozen=True)
 class EnvSpec:
@@ -107,13 +109,45 @@ class Agent(ABC):
         """Diagnostics ``[L]`` by name, pulled by the runner now and then."""
         return {}
 
-    @abstractmethod
     def state_dict(self) -> dict[str, Any]:
-        """Everything that a resumed run needs to equal an unbroken one."""
+        """Everything that a resumed run needs to equal an unbroken one.
 
-    @abstractmethod
+        By default every attribute: tensors and numbers as they are, modules, optimisers and
+        replays by their own ``state_dict``. Frozen dataclasses, devices, spaces and random draws
+        (functions of the step) have nothing to save.
+
+        Raises:
+            TypeError: an attribute is of another kind; override both methods then.
+        """
+        saved = {}
+        for name, value in vars(self).items():
+            if hasattr(value, "state_dict"):
+                saved[name] = value.state_dict()
+            elif isinstance(value, Tensor | int | float | str | None):
+                saved[name] = value
+            elif not isinstance(value, _STATELESS) and not _is_frozen(value):
+                raise TypeError(
+                    f"{type(self).__name__}.{name} is a {type(value).__name__}, which cannot be "
+                    f"saved by default; override state_dict and load_state_dict"
+                )
+        return saved
+
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what ``state_dict`` returned."""
+        for name, value in state.items():
+            own = getattr(self, name)
+            if hasattr(own, "load_state_dict"):
+                own.load_state_dict(value)
+            else:
+                setattr(self, name, value.clone() if isinstance(value, Tensor) else value)
+
+
+_STATELESS = (torch.device, gymnasium.Space, Draws)
+
+
+def _is_frozen(value: object) -> bool:
+    parameters = getattr(value, "__dataclass_params__", None)
+    return parameters is not None and parameters.frozen
 
 
 class LoopAgent(ABC):

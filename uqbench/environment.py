@@ -101,6 +101,7 @@ class GymnasiumLanes(LaneEnv):
         self.observation_space = self._envs[0].observation_space
         lanes, shape = len(self._envs), self.observation_space.shape
         self._length = np.zeros(lanes, np.int64)
+        self._valid: Tensor | None = None
         self._obs_shape = (lanes, *(shape or ()))
 
     def reset(self) -> tuple[Tensor, Tensor | None]:
@@ -111,7 +112,8 @@ class GymnasiumLanes(LaneEnv):
             obs.append(first)
             infos.append(info)
         self._length[:] = 0
-        return self._stack(obs), self._masks(infos)
+        self._valid = self._masks(infos)
+        return self._stack(obs), self._valid
 
     def step(self, action: Tensor) -> Outcome:
         """Step every lane; lanes whose episode ended are reset at once."""
@@ -121,6 +123,10 @@ class GymnasiumLanes(LaneEnv):
         events = {name: np.zeros(lanes, np.float32) for name in self._events}
         final_obs, final_infos, next_obs, next_infos = [], [], [], []
         for i, (env, a) in enumerate(zip(self._envs, action.tolist(), strict=True)):
+            if not 0 <= a < self.n_actions or (self._valid is not None and not self._valid[i, a]):
+                raise UqbenchError(
+                    f"the agent chose action {a}; expected a valid one of 0 to {self.n_actions - 1}"
+                )
             obs, reward[i], terminated[i], truncated[i], info = env.step(a)
             self._length[i] += 1
             if self._time_limit is not None and self._length[i] >= self._time_limit.steps:
@@ -137,6 +143,7 @@ class GymnasiumLanes(LaneEnv):
                 self._length[i] = 0
             next_obs.append(obs)
             next_infos.append(info)
+        self._valid = self._masks(next_infos)
         return Outcome(
             reward=self._tensor(reward),
             terminated=self._tensor(terminated),
@@ -144,7 +151,7 @@ class GymnasiumLanes(LaneEnv):
             next_obs=self._stack(final_obs),
             obs=self._stack(next_obs),
             next_valid=self._masks(final_infos),
-            valid=self._masks(next_infos),
+            valid=self._valid,
             events={name: self._tensor(count) for name, count in events.items()},
         )
 

@@ -86,10 +86,10 @@ def make_plan(
     Raises:
         UqbenchError: a name is unknown, a selection is empty, or a setting is wrong.
     """
-    if not suite.methods:
+    if suite.baseline not in {method.name for method in suite.methods}:
         raise UqbenchError(
-            f"The suite {suite.name!r} has no methods: install a plugin that extends it, "
-            f"such as uqbench-dqn."
+            f"The suite {suite.name!r} compares with the method {suite.baseline!r}, which no "
+            f"plugin that is loaded gives: install or repair it (uqbench list plugins)."
         )
     budget_name = budget or suite.default_budget
     planned = suite.budget(budget_name)

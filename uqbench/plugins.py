@@ -6,13 +6,16 @@ not import. Here a plugin that fails is named with its reason, and everything el
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from importlib.resources.abc import Traversable
 from typing import Any, Generic, TypeVar
 
 import pluggy
+from packaging.requirements import Requirement
 
 from uqbench import hookspecs
 from uqbench.errors import unknown
@@ -20,15 +23,35 @@ from uqbench.specs import AgentSpec, EnvironmentSpec, Spec
 
 S = TypeVar("S", bound=Spec)
 
+SLOW_SECONDS = 2.0
+SELECTION = "UQBENCH_PLUGINS"
+"""Environment variable with the only plugins to load: entry points' names, comma-separated."""
+
 
 @dataclass(frozen=True)
 class Plugin:
-    """An entry point of the group ``uqbench`` and what became of it."""
+    """An entry point of the group ``uqbench`` and what became of it.
+
+    Attributes:
+        failure: why it was left out; None where it was loaded.
+        seconds: how long loading took.
+    """
 
     name: str
     distribution: str
     version: str
     failure: str | None = None
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def slow(self) -> str | None:
+        """A complaint about a plugin that takes long to import."""
+        if self.seconds < SLOW_SECONDS:
+            return None
+        return (
+            f"took {self.seconds:.1f} s to import, in every command; give factories as strings "
+            f"('package.module:Name'), so that libraries are imported when a run needs them"
+        )
 
 
 class Registry(Mapping[str, S], Generic[S]):
@@ -99,36 +122,65 @@ class Host:
 
     @classmethod
     def load(cls) -> Host:
-        """Load all plugins that are installed."""
+        """Load all plugins that are installed, or those that ``UQBENCH_PLUGINS`` names.
+
+        Raises:
+            UqbenchError: ``UQBENCH_PLUGINS`` names one that is not installed.
+        """
         host = cls()
-        for distribution, entry_point in _entry_points():
+        for distribution, entry_point in _chosen(list(_entry_points())):
             host.register(
                 name=entry_point.name,
                 distribution=distribution.name,
                 version=distribution.version,
                 load=entry_point.load,
+                requires=distribution.requires or (),
             )
         return host
 
     def register(
-        self, *, name: str, distribution: str, version: str, load: Callable[[], object]
+        self,
+        *,
+        name: str,
+        distribution: str,
+        version: str,
+        load: Callable[[], object],
+        requires: Iterable[str] = (),
     ) -> Plugin:
         """Load one plugin and take in what it adds, all or nothing.
 
         A failure becomes ``Plugin.failure``; every command reports it and goes on without it.
+
+        Args:
+            name: of the entry point.
+            distribution: that the entry point belongs to.
+            version: of the distribution.
+            load: imports and returns the plugin.
+            requires: the distribution's requirements; one on uqbench says which contract it is for.
         """
         plugin = Plugin(name, distribution, version)
         key = f"{distribution}:{name}"
+        began = time.perf_counter()
         try:
+            self._check_name(plugin)
+            _check_contract(requires)
             self.manager.register(load(), name=key)
             self.manager.check_pending()
             self._take_in(plugin, key)
-        except Exception as error:  # a plugin may fail in any way; the reason is kept and shown
+        except (Exception, SystemExit) as error:  # it may fail in any way; the reason is shown
             if self.manager.has_plugin(key):
                 self.manager.unregister(name=key)
             plugin = replace(plugin, failure=f"{type(error).__name__}: {error}")
-        self.plugins.append(plugin)
-        return plugin
+        self.plugins.append(replace(plugin, seconds=time.perf_counter() - began))
+        return self.plugins[-1]
+
+    def _check_name(self, plugin: Plugin) -> None:
+        for other in self.plugins:
+            if other.name == plugin.name:
+                raise ValueError(
+                    f"the entry point {plugin.name!r} is already taken by {other.distribution} "
+                    f"{other.version}; rename it, or uninstall one of the two"
+                )
 
     def _take_in(self, plugin: Plugin, key: str) -> None:
         """Call the collecting hooks of one plugin; register only when all of them succeeded."""
@@ -161,7 +213,34 @@ class Host:
         return [plugin for plugin in self.plugins if plugin.failure]
 
 
-def _entry_points() -> Iterator[tuple[metadata.Distribution, metadata.EntryPoint]]:
+def _check_contract(requires: Iterable[str]) -> None:
+    """Refuse a plugin whose requirement on uqbench leaves this contract out."""
+    for text in requires:
+        requirement = Requirement(text)
+        if requirement.name == "uqbench" and not requirement.specifier.contains(
+            hookspecs.CONTRACT, prereleases=True
+        ):
+            raise ValueError(
+                f"made for the contract {requirement.specifier} of uqbench, this one is "
+                f"{hookspecs.CONTRACT}; update the plugin, or install a uqbench that it is for"
+            )
+
+
+EntryPoint = tuple[metadata.Distribution, metadata.EntryPoint]
+
+
+def _chosen(found: list[EntryPoint]) -> list[EntryPoint]:
+    selection = os.environ.get(SELECTION)
+    if selection is None:
+        return found
+    names = {name.strip() for name in selection.split(",") if name.strip()}
+    for name in names:
+        if name not in {entry_point.name for _, entry_point in found}:
+            raise unknown(f"plugin to load ({SELECTION})", name, [e.name for _, e in found])
+    return [(d, e) for d, e in found if e.name in names or d.name == "uqbench"]
+
+
+def _entry_points() -> Iterator[EntryPoint]:
     """Entry points of the group, in an order that does not depend on ``sys.path``."""
     found = {
         (distribution.name, entry_point.name): (distribution, entry_point)

@@ -80,10 +80,13 @@ class EnvironmentSpec(Spec):
     Attributes:
         events: names of the counters the environment publishes, e.g. ``("falls",)``.
         lanes: whether the factory makes a ``LaneEnv``.
+        optimal_return: ground truth, where it is known: from a config to the expected undiscounted
+            return of the best policy. Metrics with ``statistic = "regret"`` need it.
     """
 
     events: tuple[str, ...] = ()
     lanes: bool = False
+    optimal_return: Callable[[Any], float] | None = None
 
 
 def _imported(target: object) -> object:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from uqbench.config import explain, resolve
 from uqbench.errors import UqbenchError, did_you_mean, unknown
-from uqbench.plugins import Host
+from uqbench.plugins import Host, Plugin
 from uqbench.specs import Spec
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
@@ -110,7 +110,8 @@ class Metric(_Model):
 
     Attributes:
         kind: ``online`` (training episodes) or ``evaluation`` (the last evaluation).
-        statistic: ``return`` of an episode, or ``reward_per_step``.
+        statistic: ``return`` of an episode; ``regret``, the optimal return minus that; or
+            ``reward_per_step``.
         window: online: the last fraction of training that counts.
         risk: the risk measure that makes one number of the episodes' returns, with its settings.
         direction: whether more is better.
@@ -120,7 +121,7 @@ class Metric(_Model):
     name: Name
     summary: str
     kind: Literal["online", "evaluation"]
-    statistic: Literal["return", "reward_per_step"] = "return"
+    statistic: Literal["return", "regret", "reward_per_step"] = "return"
     window: Fraction = 1.0
     risk: str = "expectation"
     risk_config: dict[str, Any] = {}
@@ -202,11 +203,22 @@ class Suite(_Model):
 
 
 @dataclass(frozen=True)
+class Problem:
+    """A suite file, or a part of one, that cannot be used."""
+
+    plugin: Plugin
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.plugin.distribution} {self.plugin.version}: {self.reason}"
+
+
+@dataclass(frozen=True)
 class Catalogue:
-    """The suites of the installed plugins, and what could not be used, with the reason."""
+    """The suites of the installed plugins, and what could not be used."""
 
     suites: dict[str, Suite]
-    problems: tuple[str, ...]
+    problems: tuple[Problem, ...]
 
     def suite(self, name: str) -> Suite:
         """The suite of that name.
@@ -217,7 +229,7 @@ class Catalogue:
         if name in self.suites:
             return self.suites[name]
         error = unknown("suite", name, self.suites)
-        raise UqbenchError("\n".join([str(error), *self.problems]))
+        raise UqbenchError("\n".join(map(str, [error, *self.problems])))
 
 
 def read_suites(host: Host) -> Catalogue:
@@ -225,33 +237,33 @@ def read_suites(host: Host) -> Catalogue:
 
     A file that is wrong becomes a problem that names it; the others go on working.
     """
-    suites: dict[str, tuple[Suite, str]] = {}
-    extensions: list[tuple[str, dict[str, Any], str]] = []
-    problems: list[str] = []
+    suites: dict[str, tuple[Suite, Plugin]] = {}
+    extensions: list[tuple[str, dict[str, Any], str, Plugin]] = []
+    problems: list[Problem] = []
     for path, plugin in host.suite_files:
-        where = f"{path.name} ({plugin.distribution})"
+        where = path.name
         try:
             table = _parse(path.read_text(encoding="utf-8"), where)
-            extensions += [(name, t, where) for name, t in table.pop("extend", {}).items()]
+            extensions += [(name, t, where, plugin) for name, t in table.pop("extend", {}).items()]
             if table:
                 suite = _validate(Suite, table, where)
                 if suite.name in suites:
                     raise UqbenchError(
                         f"{where}: the suite {suite.name!r} is already given by "
-                        f"{suites[suite.name][1]}; rename one of them."
+                        f"{suites[suite.name][1].distribution}; rename one of them."
                     )
                 check_suite(suite, host, where)
-                suites[suite.name] = suite, where
+                suites[suite.name] = suite, plugin
         except UqbenchError as error:
-            problems.append(str(error))
-    for name, table, where in extensions:
+            problems.append(Problem(plugin, str(error)))
+    for name, table, where, plugin in extensions:
         if name not in suites:
             continue  # the plugin that gives this suite is not installed
         suite, origin = suites[name]
         try:
             suites[name] = join(suite, table, host, f"{where}: extend.{name}"), origin
         except UqbenchError as error:
-            problems.append(str(error))
+            problems.append(Problem(plugin, str(error)))
     return Catalogue({name: suites[name][0] for name in sorted(suites)}, tuple(problems))
 
 
@@ -289,7 +301,7 @@ def check_suite(suite: Suite, host: Host, where: str) -> None:
     for task in suite.tasks:
         _check_task(task, host, f"{where}: tasks.{task.name}")
     for metric in suite.metrics:
-        _check_metric(metric, host, f"{where}: metrics.{metric.name}")
+        _check_metric(metric, suite, host, f"{where}: metrics.{metric.name}")
         _check_normalisation(metric, suite, where)
     for name, budget in suite.budgets.items():
         _check_budget(suite, budget, f"{where}: budgets.{name}")
@@ -303,14 +315,21 @@ def _check_task(task: Task, host: Host, key: str) -> None:
     resolve(config, task.options, where=f"{key}.options")
 
 
-def _check_metric(metric: Metric, host: Host, key: str) -> None:
+def _check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
     _known(metric.risk, host.risk_measures, f"{key}.risk", "risk measure")
     config = host.risk_measures[metric.risk].load_config()
     resolve(config, metric.risk_config, where=f"{key}.risk_config")
     if not math.isclose(metric.window * RECORDS, round(metric.window * RECORDS)):
         raise UqbenchError(f"{key}.window: expected whole hundredths, got {metric.window}.")
+    for task in suite.tasks:
+        truth = host.environments[task.environment].optimal_return
+        if metric.statistic == "regret" and truth is None:
+            raise UqbenchError(
+                f"{key}.statistic: 'regret' needs an environment with an optimal_return; "
+                f"{task.environment!r} of task {task.name!r} has none."
+            )
     if metric.statistic == "reward_per_step" and metric.risk != "expectation":
-        raise UqbenchError(f"{key}.risk: a risk measure needs statistic = 'return'.")
+        raise UqbenchError(f"{key}.risk: a risk measure needs statistic = 'return' or 'regret'.")
 
 
 def _check_normalisation(metric: Metric, suite: Suite, where: str) -> None:

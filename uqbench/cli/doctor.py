@@ -58,13 +58,13 @@ def command(out: Path) -> int:
     host = Host.load()
     for plugin in host.plugins:
         what = plugin.failure or ", ".join(host.added_by(plugin)) or "adds nothing"
-        say(
-            not plugin.failure,
-            f"plugin {plugin.name} ({plugin.distribution} {plugin.version}): {what}",
-        )
+        name = f"plugin {plugin.name} ({plugin.distribution} {plugin.version})"
+        say(not plugin.failure, f"{name}: {what}")
+        if plugin.slow:
+            say(False, f"{name}: {plugin.slow}")
     catalogue = read_suites(host)
     for problem in catalogue.problems:
-        say(False, problem)
+        say(False, str(problem))
     for suite in catalogue.suites.values():
         say(
             bool(suite.methods),

@@ -72,6 +72,8 @@ def command(kind: str | None, as_json: bool) -> None:
                 "version": plugin.version,
                 "adds": host.added_by(plugin),
                 "failure": plugin.failure,
+                "problems": [p.reason for p in catalogue.problems if p.plugin == plugin],
+                "slow": plugin.slow,
             }
             for plugin in host.plugins
         ],

@@ -87,6 +87,14 @@ class Display:
             case events.Failed():
                 self._end(event.batch)
                 self._say(f"{name}: FAILED: {event.reason}")
+            case events.Split():
+                self._running.pop(name, None)
+                if name in self._rows:
+                    self._bars.remove_task(self._rows.pop(name))
+                self._say(f"{name}: {event.reason}; once more, each run alone")
+            case events.Taken():
+                self._end(event.batch)
+                self._say(f"{name}: another process has it")
         taken = self._done + sum(self._running.values())
         self._bars.update(self._whole, completed=taken, eta=self._eta())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,7 +56,7 @@ def command(
     """
     del executor  # one so far; the option's values are checked
     from uqbench.cli.estimate import duration, estimate
-    from uqbench.results.store import Store
+    from uqbench.results.store import RunState, Store
     from uqbench.runner.batch import make_batches
 
     host = load_host()
@@ -65,7 +66,8 @@ def command(
     store = Store(out)
     if not dry_run:
         store.prepare()
-    todo = _announce(plan, {run: store.find(run) for run in plan.runs}, out)
+    states = {run: store.find(run) for run in plan.runs}
+    todo = _announce(plan, states, out)
     batches = make_batches(plan, todo, kind)
     workers = min(workers, len(batches)) or 1
     expected = estimate(plan, todo, store, workers)
@@ -80,11 +82,25 @@ def command(
             click.echo(f"{'run ' if run in todo else 'have'}  {run.folder}")
         return 0
     for run in todo:
-        if store.find(run).state.value == "damaged":
+        if states[run].state is RunState.DAMAGED:
             click.echo(f"uqbench: damaged run kept as {store.set_aside(run)}", err=True)
     failed = _execute(host, batches, out, workers, expected.seconds)
+    _await_others(plan, store)
     _show(plan, store, out)
     return 1 if failed else 0
+
+
+def _await_others(plan: Plan, store: Store) -> None:
+    """Wait for planned runs that other processes work on."""
+    from uqbench.results.store import RunState
+
+    def elsewhere() -> list[Run]:
+        return [run for run in plan.runs if store.find(run).state is RunState.RUNNING]
+
+    if waiting := elsewhere():
+        click.echo(f"Waiting for {len(waiting)} runs of another process.", err=True)
+        while elsewhere():
+            time.sleep(1)
 
 
 def _announce(plan: Plan, states: dict[Run, Found], out: Path) -> set[Run]:

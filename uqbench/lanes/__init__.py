@@ -7,12 +7,13 @@ On a CPU this holds bit for bit with one torch thread a process.
 from uqbench.lanes.explore import epsilon_greedy, greedy, linear_schedule
 from uqbench.lanes.networks import LaneConv2d, LaneLinear, initialise, lane_generators
 from uqbench.lanes.optimisers import adam
-from uqbench.lanes.random import DistinctIntegers, Normal, Uniform
+from uqbench.lanes.random import DistinctIntegers, Draws, Normal, Uniform
 from uqbench.lanes.replay import Replay
 from uqbench.lanes.targets import copy_parameters, target_copy
 
 __all__ = [
     "DistinctIntegers",
+    "Draws",
     "LaneConv2d",
     "LaneLinear",
     "Normal",

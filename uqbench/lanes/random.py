@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 
-class _Blocks(ABC):
-    """Draws of every lane for the block of steps that was asked for last."""
+class Draws(ABC):
+    """Draws of every lane: a function of the step; the block that was asked for last is kept."""
 
     def __init__(
         self, seeds: Sequence[int], stream: str, device: torch.device, block: int = 256
@@ -52,7 +52,7 @@ class _Blocks(ABC):
         return np.random.Generator(philox)
 
 
-class Uniform(_Blocks):
+class Uniform(Draws):
     """Uniform numbers in [0, 1) of a fixed shape per lane and step."""
 
     def __init__(
@@ -80,7 +80,7 @@ class Normal(Uniform):
         return generator.standard_normal((self._size, *self._shape), dtype=np.float32)
 
 
-class DistinctIntegers(_Blocks):
+class DistinctIntegers(Draws):
     """``count`` distinct integers out of the first ``size(t)``: a replay batch, no repeats.
 
     The pool at step ``t`` holds ``min(t + 1, capacity)`` items: one is added every step and the

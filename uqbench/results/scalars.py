@@ -17,7 +17,12 @@ def record_step(k: int, steps: int) -> int:
 
 
 def scalar(
-    metric: Metric, risk: RiskMeasure, episodes: Columns, records: Columns, steps: int
+    metric: Metric,
+    risk: RiskMeasure,
+    episodes: Columns,
+    records: Columns,
+    steps: int,
+    optimal_return: float | None = None,
 ) -> float | None:
     """A metric's value for one run, or None where no episode ended in its window.
 
@@ -27,6 +32,7 @@ def scalar(
         episodes: columns ``step``, ``phase``, ``return``, ``length``, ``end``.
         records: columns ``step``, ``metric``, ``value``; ``reward`` is cumulative.
         steps: length of the run.
+        optimal_return: of the task, for a regret.
     """
     first = record_step(round(RECORDS * (1 - metric.window)), steps)
     if metric.kind == "online" and metric.statistic == "reward_per_step":
@@ -43,7 +49,12 @@ def scalar(
     returns = torch.from_numpy(episodes["return"][counted])
     if metric.statistic == "reward_per_step":
         return float(returns.sum() / episodes["length"][counted].sum())
-    return float(risk(returns, torch.full_like(returns, 1 / len(returns))))
+    value = float(risk(returns, torch.full_like(returns, 1 / len(returns))))
+    if metric.statistic == "regret":
+        if optimal_return is None:
+            raise ValueError(f"the regret {metric.name!r} needs the task's optimal return")
+        return optimal_return - value
+    return value
 
 
 def _last_evaluation(episodes: Columns) -> NDArray[np.bool_]:

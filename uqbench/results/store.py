@@ -1,17 +1,18 @@
 """The result store: ``<root>/<suite>/<budget>/<task>/<method>/<seed>-<hash8>/``.
 
-A file is written under a temporary name, flushed to disk and renamed, ``run.json`` last: whoever
-reads sees the old file or the new one, whole. A finished run is never written again. Only the
-process that works on a run writes to its folder.
+Files are written whole, ``run.json`` last. A finished run is never written again. Only the process
+that has claimed a run writes to its folder; a claim is a lock of the operating system on ``.lock``,
+which ends with the process, however that ends.
 """
 
 from __future__ import annotations
 
 import enum
+import fcntl
 import json
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -25,14 +26,16 @@ from pydantic import ValidationError
 from uqbench.config import explain
 from uqbench.errors import UqbenchError
 from uqbench.results.columns import Columns, columns_digest
+from uqbench.results.files import write_whole
 from uqbench.results.record import SCHEMA_VERSION, Process, RunRecord
 from uqbench.run import Run
 
 RECORD = "run.json"
 METRICS = "metrics.parquet"
 EPISODES = "episodes.parquet"
-SILENT_SECONDS = 120
-"""A run on another machine that has not written for so long counts as abandoned."""
+LOCK = ".lock"
+SILENT_SECONDS = 600
+"""A run that has not been written for so long counts as abandoned, unless its lock is held."""
 
 
 class RunState(enum.Enum):
@@ -61,6 +64,19 @@ class Found:
     state: RunState
     record: RunRecord | None = None
     reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The right to work on a run."""
+
+    path: Path
+    descriptor: int
+
+    def release(self) -> None:
+        """Let others have the run."""
+        self.path.unlink(missing_ok=True)
+        os.close(self.descriptor)
 
 
 class Store:
@@ -109,6 +125,21 @@ class Store:
                 return Found(RunState.DAMAGED, reason=f"{name} does not match its digest")
         return found
 
+    def claim(self, run: Run) -> Claim | None:
+        """Take a run for this process, or return None where another one has it."""
+        path = self.folder(run) / LOCK
+        while True:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(descriptor)
+                return None
+            if path.exists() and path.stat().st_ino == os.fstat(descriptor).st_ino:
+                return Claim(path, descriptor)
+            os.close(descriptor)  # its holder removed the file between our opening and our lock
+
     def write(self, run: Run, record: RunRecord) -> None:
         """Write a run's record, whole or not at all.
 
@@ -118,16 +149,14 @@ class Store:
         folder = self.folder(run)
         if read(folder).state is RunState.FINISHED:
             raise UqbenchError(f"{run.folder} is finished; a finished run is never overwritten.")
-        folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(record.sealed().model_dump(mode="json"), indent=1, sort_keys=True)
-        _replace(folder / RECORD, lambda path: path.write_text(text + "\n", encoding="utf-8"))
+        write_whole(folder / RECORD, lambda path: path.write_text(text + "\n", encoding="utf-8"))
 
     def finish(self, run: Run, record: RunRecord, metrics: Columns, episodes: Columns) -> None:
         """Write a run's data, then its record with their digests."""
         folder = self.folder(run)
-        folder.mkdir(parents=True, exist_ok=True)
         for name, columns in ((METRICS, metrics), (EPISODES, episodes)):
-            _replace(folder / name, partial(pq.write_table, pa.table(dict(columns))))
+            write_whole(folder / name, partial(pq.write_table, pa.table(dict(columns))))
         digests = {name: file_digest(folder / name) for name in (METRICS, EPISODES)}
         digests["results"] = columns_digest(metrics, episodes)
         self.write(run, record.model_copy(update={"digests": digests}))
@@ -207,21 +236,7 @@ def _alive(record: RunRecord) -> bool:
             os.kill(record.process.pid, 0)
         except ProcessLookupError:
             return False
-        except PermissionError:
+        except PermissionError:  # it is there, and somebody else's
             return True
-        return True
     silent = datetime.now(UTC) - datetime.fromisoformat(record.updated)
     return silent.total_seconds() < SILENT_SECONDS
-
-
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
-    write(temporary)
-    with temporary.open("rb+") as file:
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from uqbench.plan import Cell, Plan
@@ -26,6 +26,10 @@ class Batch:
     def runs(self) -> tuple[Run, ...]:
         """The runs, one a lane."""
         return self.cell.runs
+
+    def of(self, runs: Sequence[Run]) -> Batch:
+        """The batch with only these of its runs; lanes are independent, so theirs is the same."""
+        return replace(self, cell=replace(self.cell, runs=tuple(runs)))
 
     @property
     def name(self) -> str:

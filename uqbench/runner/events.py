@@ -42,4 +42,19 @@ class Failed:
     reason: str
 
 
-Event = Started | Progress | Finished | Failed
+@dataclass(frozen=True)
+class Split:
+    """A batch of several runs failed: each is tried once more alone, so that the others go on."""
+
+    batch: Batch
+    reason: str
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Another process works on these runs, or has just finished them."""
+
+    batch: Batch
+
+
+Event = Started | Progress | Finished | Failed | Split | Taken

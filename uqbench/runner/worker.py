@@ -9,84 +9,85 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
-from uqbench.agent import Agent, EnvSpec, LoopAgent
 from uqbench.config import resolve
-from uqbench.environment import GymnasiumLanes, LaneEnv, TimeLimit
-from uqbench.errors import UqbenchError
 from uqbench.plugins import Host
+from uqbench.results.columns import Columns
 from uqbench.results.provenance import provenance
 from uqbench.results.record import RunRecord, Timing
 from uqbench.results.scalars import scalar
-from uqbench.results.store import Store, now, this_process
+from uqbench.results.store import Claim, RunState, Store, now, this_process
+from uqbench.run import Run
 from uqbench.runner.batch import Batch
-from uqbench.runner.evaluation import Policy, evaluate
-from uqbench.runner.events import Event, Finished, Progress, Started
-from uqbench.runner.loop import interact
-from uqbench.runner.owned_loop import RecordedEnv, SinglePolicy, train
-from uqbench.runner.recorder import Recorder
+from uqbench.runner.events import Event, Finished, Progress, Started, Taken
+from uqbench.runner.training import train_agent
 
 REPORT_SECONDS = 0.5
 HEARTBEAT_SECONDS = 10.0
 
 
 def execute(batch: Batch, store: Store, host: Host, report: Callable[[Event], None]) -> None:
-    """Train, evaluate and store the runs of a batch.
+    """Train, evaluate and store the runs of a batch; those that another process has are left.
 
     Args:
         batch: what to run.
-        store: where the runs are kept; each is finished, or left as it was when an error is raised.
+        store: where the runs are kept.
         host: the plugins.
         report: called with what happens.
     """
-    task, budget, runs = batch.cell.task, batch.budget, batch.runs
+    claims: list[Claim] = []
+    runs = []
+    try:
+        for run in batch.runs:
+            claim = store.claim(run)
+            if claim is None:
+                continue
+            claims.append(claim)
+            if store.find(run).state is not RunState.FINISHED:
+                runs.append(run)
+        others = [run for run in batch.runs if run not in runs]
+        if others:
+            report(Taken(batch.of(others)))
+        if runs:
+            _execute(batch.of(runs), store, host, report)
+    finally:
+        for claim in claims:
+            claim.release()
+
+
+def fail(batch: Batch, store: Store, reason: str, trace: str | None = None) -> None:
+    """Mark the runs of a batch that did not finish as failed, with the reason.
+
+    Raises:
+        UqbenchError: it cannot be written, as on a full disk.
+    """
+    for run in batch.runs:
+        record = store.find(run).record or _blank_record((), "unknown")
+        if record.status != "finished":
+            update = {"status": "failed", "reason": reason, "traceback": trace}
+            _write(store, run, record, update)
+
+
+def _execute(batch: Batch, store: Store, host: Host, report: Callable[[Event], None]) -> None:
+    budget, runs = batch.budget, batch.runs
     device = torch.device(batch.device)
-    environment = host.environments[task.environment]
-    agent_spec = host.agents[batch.cell.method.agent]
-    record = _blank_record([environment.module, agent_spec.module], _device_name(device))
+    modules = [
+        host.environments[batch.cell.task.environment].module,
+        host.agents[batch.cell.method.agent].module,
+    ]
+    record = _blank_record(modules, _device_name(device))
 
     def write_running(step: int) -> None:
         for run in runs:
-            update = {"identity": dict(run.identity), "step": step, "updated": now()}
-            store.write(run, record.model_copy(update=update))
+            _write(store, run, record, {"step": step})
 
     write_running(0)
     report(Started(batch))
-    env = make_lanes(batch, host, [run.environment_seed for run in runs], device)
-    spec = EnvSpec(
-        observation=env.observation_space,
-        n_actions=env.n_actions,
-        discount=task.discount,
-        total_steps=budget.steps,
-        time_limit=task.time_limit,
-        time_limit_is=task.time_limit_is,
-    )
-    recorder = Recorder(len(runs), budget.steps, environment.events, device)
-    make_agent = agent_spec.load_factory()
-    config, seeds = batch.cell.config, [run.agent_seed for run in runs]
-    metrics_of: Callable[[], Mapping[str, Tensor]]
-    policy: Policy
-    if agent_spec.owns_loop:
-        loop_agent: LoopAgent = make_agent(spec, config)
-        policy, metrics_of = SinglePolicy(loop_agent), dict
-    else:
-        agent: Agent = make_agent(spec, seeds, config, device)
-        policy, metrics_of = agent, agent.metrics
     began = reported = beaten = time.monotonic()
-    latest: dict[str, Any] = {}
 
-    def after_step(step: int) -> None:
-        nonlocal reported, beaten, latest
-        if step in recorder.due:
-            latest = recorder.record(metrics_of())
-        if budget.evaluation and _evaluation_due(step, budget.steps, budget.evaluation.every):
-            episodes = budget.evaluation.episodes
-            worlds = [run.evaluation_seed(m) for run in runs for m in range(episodes)]
-            fresh = make_lanes(batch, host, worlds, device)
-            recorder.evaluation(
-                evaluate(policy, fresh, len(runs), episodes, budget.evaluation.max_steps)
-            )
+    def tick(step: int, latest: Mapping[str, NDArray[np.float64]]) -> None:
+        nonlocal reported, beaten
         clock = time.monotonic()
         if clock - reported >= REPORT_SECONDS:
             reported = clock
@@ -99,58 +100,51 @@ def execute(batch: Batch, store: Store, host: Host, report: Callable[[Event], No
             beaten = clock
             write_running(step)
 
-    if agent_spec.owns_loop:
-        recorded = RecordedEnv(env, budget.steps, recorder, after_step)
-        train(loop_agent, recorded, budget.steps, seeds[0])
-        after_step(budget.steps)
-    else:
-        interact(agent, env, budget.steps, recorder, after_step)
+    columns = train_agent(batch, host, device, tick)
     seconds = time.monotonic() - began
-    scalars: dict[int, dict[str, float | None]] = {}
-    for run, (metrics, episodes_) in zip(runs, recorder.finish(), strict=True):
-        scalars[run.seed] = {
-            metric.name: scalar(
-                metric,
-                resolve(
-                    host.risk_measures[metric.risk].load_config(),
-                    metric.risk_config,
-                    where=f"metrics.{metric.name}",
-                ),
-                episodes_,
-                metrics,
-                budget.steps,
-            )
-            for metric in batch.metrics
-            if metric.kind == "online" or budget.evaluation
-        }
+    timing = Timing(
+        seconds=seconds, lanes=len(runs), steps_per_s=budget.steps * len(runs) / seconds
+    )
+    scalars = {}
+    for run, (metrics, episodes) in zip(runs, columns, strict=True):
+        scalars[run.seed] = _scalars(batch, host, metrics, episodes)
         update = {
             "identity": dict(run.identity),
             "status": "finished",
             "step": budget.steps,
             "updated": now(),
-            "timing": Timing(
-                seconds=seconds, lanes=len(runs), steps_per_s=budget.steps * len(runs) / seconds
-            ),
+            "timing": timing,
             "scalars": scalars[run.seed],
             "metrics": {metric.name: metric.definition() for metric in batch.metrics},
         }
-        store.finish(run, record.model_copy(update=update), metrics, episodes_)
+        store.finish(run, record.model_copy(update=update), metrics, episodes)
     report(Finished(batch, seconds, scalars))
 
 
-def fail(batch: Batch, store: Store, reason: str, trace: str | None = None) -> None:
-    """Mark the runs of a batch that did not finish as failed, with the reason."""
-    for run in batch.runs:
-        record = store.find(run).record or _blank_record((), "unknown")
-        if record.status != "finished":
-            update = {
-                "identity": dict(run.identity),
-                "status": "failed",
-                "reason": reason,
-                "traceback": trace,
-                "updated": now(),
-            }
-            store.write(run, record.model_copy(update=update))
+def _scalars(
+    batch: Batch, host: Host, metrics: Columns, episodes: Columns
+) -> dict[str, float | None]:
+    """A run's final value of every metric that its budget gives."""
+    values = {}
+    task = batch.cell.task
+    environment = host.environments[task.environment]
+    optimal = None
+    if environment.optimal_return is not None:
+        options = resolve(environment.load_config(), task.options, where=f"tasks.{task.name}")
+        optimal = environment.optimal_return(options)
+    for metric in batch.metrics:
+        if metric.kind == "online" or batch.budget.evaluation:
+            measure = host.risk_measures[metric.risk].load_config()
+            risk = resolve(measure, metric.risk_config, where=f"metrics.{metric.name}")
+            values[metric.name] = scalar(
+                metric, risk, episodes, metrics, batch.budget.steps, optimal
+            )
+    return values
+
+
+def _write(store: Store, run: Run, record: RunRecord, update: dict[str, Any]) -> None:
+    common = {"identity": dict(run.identity), "updated": now()}
+    store.write(run, record.model_copy(update=common | update))
 
 
 def _blank_record(packages: Sequence[str], device: str) -> RunRecord:
@@ -163,29 +157,6 @@ def _blank_record(packages: Sequence[str], device: str) -> RunRecord:
         process=this_process(),
         provenance=provenance(packages, device),
     )
-
-
-def make_lanes(batch: Batch, host: Host, seeds: Sequence[int], device: torch.device) -> LaneEnv:
-    """The task's environment with one lane a seed."""
-    task = batch.cell.task
-    spec = host.environments[task.environment]
-    where = f"{batch.runs[0].suite}: tasks.{task.name}.options"
-    options = resolve(spec.load_config(), task.options, where=where)
-    limit = None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
-    make = spec.load_factory()
-    if spec.lanes:
-        lanes = make(options, seeds, limit, device)
-        if not isinstance(lanes, LaneEnv):
-            raise UqbenchError(
-                f"the environment {spec.name!r} says lanes=True and made a "
-                f"{type(lanes).__name__}; expected a uqbench.environment.LaneEnv"
-            )
-        return lanes
-    return GymnasiumLanes(lambda: make(options), seeds, limit, spec.events, device)
-
-
-def _evaluation_due(step: int, steps: int, every: int | None) -> bool:
-    return step == steps or (every is not None and step % every == 0)
 
 
 def _device_name(device: torch.device) -> str:

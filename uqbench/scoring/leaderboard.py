@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uqbench.plan import Plan
+from uqbench.results.files import write_whole
 from uqbench.results.store import RunState, Store
 from uqbench.scoring.aggregate import (
     MINIMUM_SEEDS,
@@ -221,11 +222,8 @@ def board(plan: Plan, store: Store) -> Board:
 
 def write(files: Mapping[str, str], folder: Path) -> None:
     """Write a board's files, each whole or not at all."""
-    folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
-        temporary = folder / f".{name}.tmp"
-        temporary.write_text(text, encoding="utf-8", newline="")
-        temporary.replace(folder / name)
+        write_whole(folder / name, lambda path, text=text: path.write_bytes(text.encode()))  # type: ignore[misc]
 
 
 _BOOTSTRAP: dict[str, Any] = {"repetitions": REPETITIONS, "confidence": CONFIDENCE}

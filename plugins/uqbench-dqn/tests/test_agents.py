@@ -545,7 +545,8 @@ def learned(
         "gain": 1.0,
     }
     agent = make(kind, lanes, SEEDS, discount=0.5, **quick | settings)
-    interact(agent, lanes, steps, Silent(), lambda _: None)  # type: ignore[arg-type]
+    for _ in interact(agent, lanes, steps, Silent()):  # type: ignore[arg-type]
+        pass
     return agent
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Literal
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 
@@ -17,13 +18,19 @@ class CorridorOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class WalkerConfig:
-    """``raise_at`` and ``die_at``: the step at which the agent fails, unless ``healed`` exists."""
+    """``raise_at`` and ``die_at``: the step at which the agent fails, unless ``healed`` exists.
+
+    ``wrong``: what is wrong with its values or actions, in lanes whose first uniform number is
+    below ``only_below``.
+    """
 
     forward: float = 0.7
     raise_at: int = -1
     die_at: int = -1
     healed: str = ""
     step_seconds: float = 0.0
+    wrong: Literal["", "values", "shape", "range"] = ""
+    only_below: float = 1.0
 
     def fails(self, at: int, t: int) -> bool:
         return t == at and not (self.healed and Path(self.healed).exists())

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from toy_uqbench import WalkerConfig
-from uqbench.agent import Agent, EnvSpec, Step
+from uqbench.agent import Agent, EnvSpec, Step, Uncertainty
 from uqbench.lanes import Uniform
 
 
@@ -21,9 +21,13 @@ class Walker(Agent):
         self.config = config
         self.t = 0
         self.uniform = Uniform(seeds, "walk", device=device)
+        self.hurt = self.uniform.at(0) < config.only_below
 
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        return (self.uniform.at(self.t) < self.config.forward).long()
+        action = (self.uniform.at(self.t) < self.config.forward).long()
+        if self.config.wrong == "range":
+            return torch.where(self.hurt, 7, action)
+        return action[:, None] if self.config.wrong == "shape" else action
 
     def observe(self, step: Step) -> None:
         time.sleep(self.config.step_seconds)
@@ -35,6 +39,12 @@ class Walker(Agent):
 
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         return torch.ones(obs.shape[:2], dtype=torch.int64)
+
+    def uncertainty(self, obs: Tensor) -> Uncertainty:
+        mean = torch.zeros(*obs.shape[:2], 2)
+        if self.config.wrong == "values":
+            mean[self.hurt] = torch.nan
+        return Uncertainty(mean=mean)
 
     def metrics(self) -> Mapping[str, Tensor]:
         return {"uniform": self.uniform.at(self.t)}

@@ -1,7 +1,8 @@
 """The local executor: spawned processes, each with one torch thread.
 
-A worker is given one batch after the other. An error costs the batch that raised it; a worker that
-dies costs the batch it had, and another takes its place.
+A worker is given one batch after the other. An error costs the run that raised it: a batch of
+several is tried again run by run. A worker that dies costs the batch it had, and another takes its
+place.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ def run_locally(batches: Sequence[Batch], out: Path, workers: int) -> Iterator[E
         out: root of the result store.
         workers: processes.
     """
+    from uqbench.errors import UqbenchError
     from uqbench.results.store import Store
-    from uqbench.runner.events import Failed
+    from uqbench.runner.events import Failed, Split
     from uqbench.runner.worker import fail
 
     waiting = list(batches)
@@ -57,9 +59,12 @@ def run_locally(batches: Sequence[Batch], out: Path, workers: int) -> Iterator[E
                     del team[ready]
                     batch, reason = worker.batch, worker.obituary()
                     if batch is not None:
-                        fail(batch, Store(out), reason)
+                        with suppress(UqbenchError):  # on a full disk it stays abandoned
+                            fail(batch, Store(out), reason)
                         yield Failed(batch, reason)
                     continue
+                if isinstance(message, Split):
+                    waiting[:0] = [message.batch.of([run]) for run in message.batch.runs]
                 if message is not None:
                     yield message
                 elif waiting and not worker.spent:
@@ -128,9 +133,10 @@ def _work(connection: Connection, out: str) -> None:
 
     import torch
 
+    from uqbench.errors import UqbenchError
     from uqbench.plugins import Host
     from uqbench.results.store import Store
-    from uqbench.runner.events import Failed
+    from uqbench.runner.events import Failed, Split
     from uqbench.runner.worker import execute, fail
 
     torch.set_num_threads(1)
@@ -151,6 +157,10 @@ def _work(connection: Connection, out: str) -> None:
             execute(batch, store, host, send)
         except Exception as error:  # whatever a plugin raises is the reason of its failed runs
             reason = f"{type(error).__name__}: {error}"
-            fail(batch, store, reason, traceback.format_exc())
-            send(Failed(batch, reason))
+            if len(batch.runs) > 1:
+                send(Split(batch, reason))
+            else:
+                with suppress(UqbenchError):  # on a full disk it stays abandoned
+                    fail(batch, store, reason, traceback.format_exc())
+                send(Failed(batch, reason))
         send(None)

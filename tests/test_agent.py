@@ -1,0 +1,65 @@
+"""What the Agent base class saves by default."""
+
+import io
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import nn
+
+from uqbench.agent import Agent
+from uqbench.lanes import Replay, Uniform, adam
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Config:
+    rate: float = 0.1
+
+
+class Simple(Agent):
+    def __init__(self, value: float) -> None:
+        self.config, self.device, self.t, self.note = Config(), CPU, int(value), None
+        self.draws = Uniform([1], "x")
+        self.counts = torch.full((2,), value)
+        self.network = nn.Linear(2, 2)
+        self.optimiser = adam(self.network.parameters(), 0.1, 1e-8)
+        self.replay = Replay(1, 4, {"x": ((), torch.float32)}, CPU)
+
+    def act(self, obs, valid=None):
+        return torch.zeros(len(obs), dtype=torch.int64)
+
+    def observe(self, step):
+        pass
+
+    def policy(self, obs, valid=None):
+        return torch.zeros(obs.shape[:2], dtype=torch.int64)
+
+
+def test_tensors_numbers_networks_optimisers_and_replay_are_saved_and_taken_over():
+    saved, fresh = Simple(3.0), Simple(5.0)
+    saved.replay.add(x=torch.tensor([7.0]))
+    saved.network(torch.ones(2)).sum().backward()
+    saved.optimiser.step()
+    state = saved.state_dict()
+    assert set(state) == {"t", "note", "counts", "network", "optimiser", "replay"}
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    buffer.seek(0)
+    fresh.load_state_dict(torch.load(buffer, weights_only=True))
+    assert fresh.t == 3
+    assert torch.equal(fresh.counts, saved.counts)
+    assert torch.equal(fresh.network.weight, saved.network.weight)
+    assert len(fresh.replay) == 1
+    moments = [agent.optimiser.state_dict()["state"][0]["exp_avg"] for agent in (saved, fresh)]
+    assert torch.equal(*moments)
+    saved.counts += 1
+    assert not torch.equal(fresh.counts, saved.counts)
+
+
+def test_what_cannot_be_saved_by_default_is_an_error_that_names_it():
+    agent = Simple(1.0)
+    agent.history = [1, 2]
+    with pytest.raises(TypeError, match=r"Simple.history is a list.*override state_dict"):
+        agent.state_dict()

@@ -1,0 +1,160 @@
+"""Broken plugins, as real distributions: named with their reason, and everything else works."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOY = Path(__file__).parent / "toy"
+
+AGENT = """
+from uqbench import AgentSpec, hookimpl
+
+@hookimpl
+def uqbench_agents():
+    return [AgentSpec(name={name!r}, version="1", factory="nowhere:X", summary="")]
+"""
+
+SUITE = """
+from pathlib import Path
+from uqbench import hookimpl
+
+@hookimpl
+def uqbench_suites():
+    return [Path(__file__).with_name("suite.toml")]
+"""
+
+
+class Site:
+    """A folder of fabricated distributions beside the toy plugin."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def install(self, name: str, code: str, entry: str | None = None, requires: str = "") -> None:
+        package = self.folder / name.replace("-", "_")
+        package.mkdir()
+        (package / "__init__.py").write_text(code)
+        info = self.folder / f"{package.name}-3.1.dist-info"
+        info.mkdir()
+        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 3.1\n"
+        (info / "METADATA").write_text(
+            metadata + (f"Requires-Dist: {requires}\n" if requires else "")
+        )
+        (info / "entry_points.txt").write_text(f"[uqbench]\n{entry or name} = {package.name}\n")
+
+    def uqbench(self, *arguments: str, code: int = 0, **variables: str) -> tuple[str, str]:
+        environment = {"PYTHONPATH": f"{self.folder}{os.pathsep}{TOY}", **variables}
+        done = subprocess.run(
+            [sys.executable, "-m", "uqbench", *arguments],
+            env=os.environ | environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stdout, done.stderr
+
+    def plugins(self) -> dict[str, dict]:
+        stdout, _ = self.uqbench("list", "plugins", "--json")
+        return {entry["distribution"]: entry for entry in json.loads(stdout)}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    return Site(folder)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import no_such_library", "ModuleNotFoundError: No module named 'no_such_library'"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("from uqbench import hookimpl\n@hookimpl\ndef uqbench_agents():\n  1/0", "ZeroDivision"),
+        ("from uqbench import hookimpl\n@hookimpl\ndef uqbench_agnets(): return []", "agnets"),
+        (AGENT.format(name="walker"), "the agent 'walker' is already registered by"),
+        ("def uqbench_agents(:", "SyntaxError"),
+    ],
+)
+def test_a_broken_plugin_is_named_with_its_reason_and_all_else_works(code, reason, site, tmp_path):
+    site.install("zz-broken", code)
+    entry = site.plugins()["zz-broken"]
+    assert entry["version"] == "3.1"
+    assert reason in entry["failure"]
+    stdout, _ = site.uqbench("doctor", "--out", str(tmp_path / "out"), code=1)
+    assert "WRONG  plugin zz-broken (zz-broken 3.1)" in stdout
+    run = ("run", "--suite", "toy", "--budget", "smoke", "--out", str(tmp_path / "out"))
+    stdout, stderr = site.uqbench(*run)
+    assert "left out the plugin 'zz-broken' of zz-broken 3.1" in stderr
+    assert stdout.endswith("leaderboard.csv\n")
+
+
+def test_a_plugin_for_another_contract_is_skipped_without_importing_it(site):
+    site.install("zz-old", "raise RuntimeError('imported')", requires="uqbench<0.1")
+    assert (
+        "made for the contract <0.1 of uqbench, this one is 0.1"
+        in site.plugins()["zz-old"]["failure"]
+    )
+
+
+def test_an_entry_point_name_in_two_distributions_is_refused_in_the_second(site):
+    site.install("zz-one", AGENT.format(name="one"), entry="same")
+    site.install("zz-two", AGENT.format(name="two"), entry="same")
+    found = site.plugins()
+    assert found["zz-one"]["failure"] is None
+    assert "'same' is already taken by zz-one 3.1" in found["zz-two"]["failure"]
+
+
+def test_a_suite_that_is_taken_is_a_problem_of_the_second_plugin(site):
+    site.install("zz-suite", SUITE)
+    toy = (TOY / "toy_uqbench" / "toy.toml").read_text()
+    (site.folder / "zz_suite" / "suite.toml").write_text(toy)
+    assert "already given by toy-uqbench" in site.plugins()["zz-suite"]["problems"][0]
+    assert "toy" in site.uqbench("list", "suites")[0]
+
+
+def test_a_suite_that_needs_a_broken_plugin_refuses_to_start_and_says_why(site, tmp_path):
+    site.install("zz-suite", SUITE)
+    toy = (TOY / "toy_uqbench" / "toy.toml").read_text()
+    needy = toy.replace('name = "toy"', 'name = "needy"').replace('"walker"', '"sleeper"')
+    (site.folder / "zz_suite" / "suite.toml").write_text(needy)
+    site.install("zz-agent", "import no_such_library\n" + AGENT.format(name="sleeper"))
+    run = ("--budget", "smoke", "--out", str(tmp_path / "out"))
+    _, stderr = site.uqbench("run", "--suite", "needy", *run, code=2)
+    assert "there is no agent 'sleeper'" in stderr
+    assert "zz-agent 3.1: ModuleNotFoundError" in stderr
+    assert not (tmp_path / "out").exists()
+    site.uqbench("run", "--suite", "toy", *run)
+
+
+def test_a_suite_without_its_baseline_refuses_to_start(site, tmp_path):
+    site.install("zz-suite", SUITE)
+    toy = (TOY / "toy_uqbench" / "toy.toml").read_text()
+    lone = toy.replace('name = "toy"', 'name = "lone"').replace(
+        'baseline = "slow"', 'baseline = "x"'
+    )
+    (site.folder / "zz_suite" / "suite.toml").write_text(lone)
+    _, stderr = site.uqbench("run", "--suite", "lone", "--out", str(tmp_path), code=2)
+    assert "compares with the method 'x', which no plugin that is loaded gives" in stderr
+
+
+def test_a_plugin_that_takes_long_to_import_is_loaded_and_complained_about(site, tmp_path):
+    site.install("zz-slow", "import time; time.sleep(2.5)\n" + AGENT.format(name="slow-agent"))
+    entry = site.plugins()["zz-slow"]
+    assert entry["failure"] is None
+    assert "took 2." in entry["slow"]
+    stdout, _ = site.uqbench("doctor", "--out", str(tmp_path), code=1)
+    assert "WRONG  plugin zz-slow (zz-slow 3.1): took 2." in stdout
+
+
+def test_only_the_named_plugins_are_loaded(site):
+    site.install("zz-broken", "raise RuntimeError")
+    _, stderr = site.uqbench("list", UQBENCH_PLUGINS="toy")
+    assert stderr == ""
+    stdout, _ = site.uqbench("list", "plugins", "--json", UQBENCH_PLUGINS="toy")
+    assert [entry["name"] for entry in json.loads(stdout)] == ["builtin", "toy"]
+    _, stderr = site.uqbench("list", code=2, UQBENCH_PLUGINS="tyo")
+    assert "There is no plugin to load (UQBENCH_PLUGINS) 'tyo'. Did you mean 'toy'?" in stderr

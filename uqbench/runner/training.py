@@ -1,0 +1,113 @@
+"""Training an agent: the lanes of a batch, from the first step to their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from uqbench.agent import Agent, EnvSpec, LoopAgent
+from uqbench.config import resolve
+from uqbench.environment import GymnasiumLanes, LaneEnv, TimeLimit
+from uqbench.errors import UqbenchError
+from uqbench.plugins import Host
+from uqbench.results.columns import Columns
+from uqbench.runner.batch import Batch
+from uqbench.runner.evaluation import Policy, evaluate
+from uqbench.runner.loop import interact
+from uqbench.runner.owned_loop import RecordedEnv, SinglePolicy, train
+from uqbench.runner.recorder import Recorder
+
+Tick = Callable[[int, Mapping[str, NDArray[np.float64]]], None]
+"""Called after every step with the steps taken and the latest recorded metrics ``[L]`` by name."""
+
+
+def train_agent(
+    batch: Batch, host: Host, device: torch.device, tick: Tick
+) -> list[tuple[Columns, Columns]]:
+    """Train and evaluate the runs of a batch.
+
+    Args:
+        batch: the runs, one a lane.
+        host: the plugins.
+        device: where to compute.
+        tick: called after every step.
+
+    Returns:
+        The metrics and episodes of each run.
+    """
+    task, budget, runs = batch.cell.task, batch.budget, batch.runs
+    agent_spec = host.agents[batch.cell.method.agent]
+    env = make_lanes(batch, host, [run.environment_seed for run in runs], device)
+    spec = EnvSpec(
+        observation=env.observation_space,
+        n_actions=env.n_actions,
+        discount=task.discount,
+        total_steps=budget.steps,
+        time_limit=task.time_limit,
+        time_limit_is=task.time_limit_is,
+    )
+    events = host.environments[task.environment].events
+    recorder = Recorder(len(runs), budget.steps, events, device)
+    make_agent, config = agent_spec.load_factory(), batch.cell.config
+    seeds = [run.agent_seed for run in runs]
+    latest: Mapping[str, NDArray[np.float64]] = {}
+
+    def after(step: int, policy: Policy, metrics: Callable[[], Mapping[str, Tensor]]) -> None:
+        nonlocal latest
+        if step in recorder.due:
+            latest = recorder.record(metrics())
+        plan = budget.evaluation
+        if plan and (step == budget.steps or (plan.every and step % plan.every == 0)):
+            worlds = [run.evaluation_seed(m) for run in runs for m in range(plan.episodes)]
+            fresh = make_lanes(batch, host, worlds, device)
+            recorder.evaluation(evaluate(policy, fresh, len(runs), plan.episodes, plan.max_steps))
+        tick(step, latest)
+
+    if agent_spec.owns_loop:
+        loop_agent: LoopAgent = make_agent(spec, config)
+        single = SinglePolicy(loop_agent)
+        recorded = RecordedEnv(env, budget.steps, recorder, lambda step: after(step, single, dict))
+        train(loop_agent, recorded, budget.steps, seeds[0])
+        after(budget.steps, single, dict)
+    else:
+        agent: Agent = make_agent(spec, seeds, config, device)
+        for step, obs in interact(agent, env, budget.steps, recorder):
+            if step in recorder.due:
+                _check_values(agent, step, obs)
+            after(step, agent, agent.metrics)
+    return recorder.finish()
+
+
+def make_lanes(batch: Batch, host: Host, seeds: Sequence[int], device: torch.device) -> LaneEnv:
+    """The task's environment with one lane a seed."""
+    task = batch.cell.task
+    spec = host.environments[task.environment]
+    where = f"{batch.runs[0].suite}: tasks.{task.name}.options"
+    options = resolve(spec.load_config(), task.options, where=where)
+    limit = None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
+    make = spec.load_factory()
+    if spec.lanes:
+        lanes = make(options, seeds, limit, device)
+        if not isinstance(lanes, LaneEnv):
+            raise UqbenchError(
+                f"the environment {spec.name!r} says lanes=True and made a "
+                f"{type(lanes).__name__}; expected a uqbench.environment.LaneEnv"
+            )
+        return lanes
+    return GymnasiumLanes(lambda: make(options), seeds, limit, spec.events, device)
+
+
+def _check_values(agent: Agent, step: int, obs: Tensor) -> None:
+    """See that the values an agent states are numbers."""
+    stated = agent.uncertainty(obs[:, None])
+    if stated is not None and stated.mean is not None:
+        finite = stated.mean.flatten(1).isfinite().all(1).tolist()
+        if not all(finite):
+            lanes = [lane for lane, good in enumerate(finite) if not good]
+            raise UqbenchError(
+                f"the agent's Q-values are not finite after {step} steps, in lanes {lanes}"
+            )
