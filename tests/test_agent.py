@@ -63,3 +63,21 @@ def test_what_cannot_be_saved_by_default_is_an_error_that_names_it():
     agent.history = [1, 2]
     with pytest.raises(TypeError, match=r"Simple.history is a list.*override state_dict"):
         agent.state_dict()
+
+
+@dataclass(frozen=True)
+class Belief:
+    mean: torch.Tensor
+
+
+class Savable:
+    def state_dict(self):
+        return {}
+
+
+@pytest.mark.parametrize("value", [Belief(torch.zeros(2)), Savable(), [1], {"a": 1}])
+def test_what_would_be_lost_on_resume_is_refused(value):
+    agent = Simple(1.0)
+    agent.held = value
+    with pytest.raises(TypeError, match=r"Simple\.held"):
+        agent.state_dict()

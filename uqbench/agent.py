@@ -121,11 +121,11 @@ class Agent(ABC):
         """
         saved = {}
         for name, value in vars(self).items():
-            if hasattr(value, "state_dict"):
+            if hasattr(value, "state_dict") and hasattr(value, "load_state_dict"):
                 saved[name] = value.state_dict()
             elif isinstance(value, Tensor | int | float | str | None):
                 saved[name] = value
-            elif not isinstance(value, _STATELESS) and not _is_frozen(value):
+            elif not isinstance(value, _STATELESS) and not _is_settings(value):
                 raise TypeError(
                     f"{type(self).__name__}.{name} is a {type(value).__name__}, which cannot be "
                     f"saved by default; override state_dict and load_state_dict"
@@ -145,9 +145,12 @@ class Agent(ABC):
 _STATELESS = (torch.device, gymnasium.Space, Draws)
 
 
-def _is_frozen(value: object) -> bool:
+def _is_settings(value: object) -> bool:
+    """Whether it is a frozen dataclass of plain settings, not of tensors."""
     parameters = getattr(value, "__dataclass_params__", None)
-    return parameters is not None and parameters.frozen
+    if parameters is None or not parameters.frozen:
+        return False
+    return not any(isinstance(held, Tensor) for held in vars(value).values())
 
 
 class LoopAgent(ABC):

@@ -14,7 +14,7 @@ from typing import Any
 import pluggy
 
 from uqbench.run import Run
-from uqbench.specs import AgentSpec, EnvironmentSpec, Spec
+from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
 
 CONTRACT = "0.1"
 ENTRY_POINT_GROUP = "uqbench"
@@ -29,13 +29,18 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:  # type: ignore[empty-b
 
 
 @hookspec
+def uqbench_datasets() -> Iterable[DatasetSpec]:  # type: ignore[empty-body]
+    """Supervised problems: ``factory(config) -> uqbench.estimator.Dataset``."""
+
+
+@hookspec
 def uqbench_agents() -> Iterable[AgentSpec]:  # type: ignore[empty-body]
     """Agents: ``factory(spec, seeds, config, device) -> uqbench.agent.Agent``."""
 
 
 @hookspec
 def uqbench_estimators() -> Iterable[Spec]:  # type: ignore[empty-body]
-    """Predictive-uncertainty methods: ``factory(task, seeds, config, device)``."""
+    """Estimators: ``factory(task, seeds, config, device) -> uqbench.estimator.Estimator``."""
 
 
 @hookspec

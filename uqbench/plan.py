@@ -10,6 +10,7 @@ from uqbench.config import as_table
 from uqbench.errors import UqbenchError, unknown
 from uqbench.plugins import Host
 from uqbench.run import DeviceKind, Run, digest_of
+from uqbench.specs import Spec
 from uqbench.suite import Budget, Method, Suite, Task, method_config
 
 
@@ -105,7 +106,9 @@ def make_plan(
     cells = []
     for task in chosen_tasks:
         for method in chosen_methods:
-            spec = host.agents[method.agent]
+            if not method.suits(task):
+                continue
+            spec = method.spec(host)
             config = method_config(
                 method,
                 task,
@@ -120,12 +123,12 @@ def make_plan(
                     "name": budget_name,
                     **planned.model_dump(mode="json", include={"steps", "numerics", "evaluation"}),
                 },
-                "task": task.model_dump(mode="json")
-                | {"environment_version": host.environments[task.environment].version},
+                "task": task.model_dump(mode="json") | {"version": task_spec(task, host).version},
                 "method": {
                     "name": method.name,
                     "agent": method.agent,
-                    "agent_version": spec.version,
+                    "estimator": method.estimator,
+                    "version": spec.version,
                     "config": as_table(config),
                 },
                 "device": device,
@@ -136,11 +139,18 @@ def make_plan(
                 )
                 for seed in chosen_seeds
             )
-            cells.append(Cell(task, method, config, spec.owns_loop, runs))
+            cells.append(Cell(task, method, config, getattr(spec, "owns_loop", False), runs))
     standard = steps is None and not settings
     standard &= chosen_methods == suite.methods and chosen_tasks == suite.tasks_of(planned)
     standard &= chosen_seeds == tuple(range(planned.seeds))
     return Plan(suite, budget_name, planned, tuple(cells), standard)
+
+
+def task_spec(task: Task, host: Host) -> Spec:
+    """What a task is made of."""
+    if task.environment is not None:
+        return host.environments[task.environment]
+    return host.datasets[str(task.dataset)]
 
 
 def _choose(kind: str, things: Iterable[Any], names: Sequence[str] | None) -> tuple[Any, ...]:

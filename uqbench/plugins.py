@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 
 from uqbench import hookspecs
 from uqbench.errors import unknown
-from uqbench.specs import AgentSpec, EnvironmentSpec, Spec
+from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
 
 S = TypeVar("S", bound=Spec)
 
@@ -107,6 +107,7 @@ class Host:
         self.manager.add_hookspecs(hookspecs)
         self.plugins: list[Plugin] = []
         self.environments: Registry[EnvironmentSpec] = Registry("environment")
+        self.datasets: Registry[DatasetSpec] = Registry("dataset")
         self.agents: Registry[AgentSpec] = Registry("agent")
         self.estimators: Registry[Spec] = Registry("estimator")
         self.risk_measures: Registry[Spec] = Registry("risk measure")
@@ -114,6 +115,7 @@ class Host:
         self.suite_files: list[tuple[Traversable, Plugin]] = []
         self._registries: dict[str, Registry[Any]] = {
             "uqbench_environments": self.environments,
+            "uqbench_datasets": self.datasets,
             "uqbench_agents": self.agents,
             "uqbench_estimators": self.estimators,
             "uqbench_risk_measures": self.risk_measures,

@@ -89,5 +89,16 @@ class EnvironmentSpec(Spec):
     optimal_return: Callable[[Any], float] | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class DatasetSpec(Spec):
+    """A supervised problem: ``factory(config)`` gives a :class:`uqbench.estimator.Dataset`.
+
+    Attributes:
+        scores: names of the scores that it gives; suites refer to them.
+    """
+
+    scores: tuple[str, ...]
+
+
 def _imported(target: object) -> object:
     return pkgutil.resolve_name(target) if isinstance(target, str) else target

@@ -11,9 +11,9 @@ import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from uqbench.config import explain, resolve
 from uqbench.errors import UqbenchError, did_you_mean, unknown
@@ -24,6 +24,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
 Count = Annotated[int, Field(gt=0)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
+STATISTICS = ("return", "regret", "reward_per_step")
 RECORDS = 100
 """Records of a run's metrics, evenly spaced: a metric's window is a whole number of them."""
 
@@ -41,18 +42,27 @@ N = TypeVar("N", bound=_Named)
 
 
 class Task(_Model):
-    """One environment with its options.
+    """One environment, or one dataset, with its options.
 
     ``time_limit`` is in steps; ``time_limit_is`` says whether the state it ends in counts as
-    terminal (value zero) or as cut off (its value goes on).
+    terminal (value zero) or as cut off (its value goes on). An environment needs a ``discount``.
     """
 
     name: Name
-    environment: str
+    environment: str | None = None
+    dataset: str | None = None
     options: dict[str, Any] = {}
-    discount: Annotated[float, Field(ge=0, le=1)]
+    discount: Annotated[float, Field(ge=0, le=1)] | None = None
     time_limit: Count | None = None
     time_limit_is: Literal["terminal", "truncation"] = "truncation"
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if (self.environment is None) == (self.dataset is None):
+            raise ValueError("a task has either an 'environment' or a 'dataset'")
+        if (self.environment is None) != (self.discount is None):
+            raise ValueError("'discount' goes with an 'environment', and only there")
+        return self
 
 
 class Evaluation(_Model):
@@ -70,7 +80,7 @@ class Budget(_Model):
     """How long, how many seeds, when evaluated, in which numerics mode.
 
     Attributes:
-        steps: environment steps of a run.
+        steps: environment steps of a run; optimisation steps of an estimator.
         seeds: runs 0, 1, … of each task and method.
         schedule: factor on every ``Steps`` field of a method's config.
         ranks: whether results may be put in an order; where not, tables show none.
@@ -94,24 +104,42 @@ class Budget(_Model):
 
 
 class Method(_Model):
-    """An agent with a config, under the name that leaderboards show.
+    """An agent, or an estimator, with a config, under the name that leaderboards show.
 
     ``tasks`` holds settings that replace those of ``config`` on single tasks.
     """
 
     name: Name
-    agent: str
+    agent: str | None = None
+    estimator: str | None = None
     config: dict[str, Any] = {}
     tasks: dict[str, dict[str, Any]] = {}
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if (self.agent is None) == (self.estimator is None):
+            raise ValueError("a method has either an 'agent' or an 'estimator'")
+        return self
+
+    def suits(self, task: Task) -> bool:
+        """Whether the method is for such a task: agents for environments, estimators for data."""
+        return (self.agent is None) == (task.environment is None)
+
+    def spec(self, host: Host) -> Spec:
+        """What the method is made of."""
+        if self.agent is not None:
+            return host.agents[self.agent]
+        return host.estimators[str(self.estimator)]
 
 
 class Metric(_Model):
     """A number that every run gets.
 
     Attributes:
-        kind: ``online`` (training episodes) or ``evaluation`` (the last evaluation).
+        kind: ``online`` (training episodes), ``evaluation`` (the last evaluation), or ``estimate``
+            (a score that a dataset gives).
         statistic: ``return`` of an episode; ``regret``, the optimal return minus that; or
-            ``reward_per_step``.
+            ``reward_per_step``. Of an estimate: the name of the dataset's score.
         window: online: the last fraction of training that counts.
         risk: the risk measure that makes one number of the episodes' returns, with its settings.
         direction: whether more is better.
@@ -120,13 +148,17 @@ class Metric(_Model):
 
     name: Name
     summary: str
-    kind: Literal["online", "evaluation"]
-    statistic: Literal["return", "regret", "reward_per_step"] = "return"
+    kind: Literal["online", "evaluation", "estimate"]
+    statistic: str = "return"
     window: Fraction = 1.0
     risk: str = "expectation"
     risk_config: dict[str, Any] = {}
     direction: Literal["max", "min"] = "max"
     references: str | None = None
+
+    def suits(self, task: Task) -> bool:
+        """Whether the metric is about such a task."""
+        return (self.kind == "estimate") == (task.dataset is not None)
 
     def definition(self) -> dict[str, Any]:
         """What the metric's values depend on; kept with every run that was scored by it."""
@@ -310,9 +342,14 @@ def check_suite(suite: Suite, host: Host, where: str) -> None:
 
 
 def _check_task(task: Task, host: Host, key: str) -> None:
-    _known(task.environment, host.environments, f"{key}.environment", "environment")
-    config = host.environments[task.environment].load_config()
-    resolve(config, task.options, where=f"{key}.options")
+    spec: Spec
+    if task.environment is not None:
+        _known(task.environment, host.environments, f"{key}.environment", "environment")
+        spec = host.environments[task.environment]
+    else:
+        _known(str(task.dataset), host.datasets, f"{key}.dataset", "dataset")
+        spec = host.datasets[str(task.dataset)]
+    resolve(spec.load_config(), task.options, where=f"{key}.options")
 
 
 def _check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
@@ -322,13 +359,18 @@ def _check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
     if not math.isclose(metric.window * RECORDS, round(metric.window * RECORDS)):
         raise UqbenchError(f"{key}.window: expected whole hundredths, got {metric.window}.")
     for task in suite.tasks:
-        truth = host.environments[task.environment].optimal_return
-        if metric.statistic == "regret" and truth is None:
-            raise UqbenchError(
-                f"{key}.statistic: 'regret' needs an environment with an optimal_return; "
-                f"{task.environment!r} of task {task.name!r} has none."
-            )
-    if metric.statistic == "reward_per_step" and metric.risk != "expectation":
+        if task.dataset is not None and metric.suits(task):
+            scores = host.datasets[task.dataset].scores
+            _known(metric.statistic, scores, f"{key}.statistic", f"score of task {task.name!r},")
+        if task.environment is not None and metric.suits(task):
+            _known(metric.statistic, STATISTICS, f"{key}.statistic", "statistic")
+            truth = host.environments[task.environment].optimal_return
+            if metric.statistic == "regret" and truth is None:
+                raise UqbenchError(
+                    f"{key}.statistic: 'regret' needs an environment with an optimal_return; "
+                    f"{task.environment!r} of task {task.name!r} has none."
+                )
+    if metric.statistic not in ("return", "regret") and metric.risk != "expectation":
         raise UqbenchError(f"{key}.risk: a risk measure needs statistic = 'return' or 'regret'.")
 
 
@@ -359,6 +401,8 @@ def _check_budget(suite: Suite, budget: Budget, key: str) -> None:
             f"{key}: its primary metric {metric.name!r} needs a table 'evaluation' here."
         )
     for task in suite.tasks_of(budget):
+        if not metric.suits(task):
+            raise UqbenchError(f"{key}: the primary {metric.name!r} is not for task {task.name!r}.")
         if task.name not in suite.references(metric):
             raise UqbenchError(
                 f"{key}: expected normalisation.{metric.name}.references.{task.name} = "
@@ -368,11 +412,15 @@ def _check_budget(suite: Suite, budget: Budget, key: str) -> None:
 
 def _check_method(method: Method, suite: Suite, host: Host, where: str) -> None:
     key = f"{where}: methods.{method.name}"
-    _known(method.agent, host.agents, f"{key}.agent", "agent")
+    if method.agent is not None:
+        _known(method.agent, host.agents, f"{key}.agent", "agent")
+    else:
+        _known(str(method.estimator), host.estimators, f"{key}.estimator", "estimator")
     for name in method.tasks:
         _known(name, [task.name for task in suite.tasks], f"{key}.tasks", "task")
     for task in suite.tasks:
-        method_config(method, task, host.agents[method.agent], where=key)
+        if method.suits(task):
+            method_config(method, task, method.spec(host), where=key)
 
 
 def method_config(

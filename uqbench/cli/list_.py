@@ -9,7 +9,7 @@ import click
 
 from uqbench.cli.options import json_option, load_host
 
-KINDS = ("suites", "tasks", "agents", "estimators", "environments", "risks", "plugins")
+KINDS = ("suites", "tasks", "agents", "estimators", "environments", "datasets", "risks", "plugins")
 
 
 @click.command(name="list")
@@ -33,6 +33,7 @@ def command(kind: str | None, as_json: bool) -> None:
         "agents": host.agents,
         "estimators": host.estimators,
         "environments": host.environments,
+        "datasets": host.datasets,
         "risks": host.risk_measures,
     }
     listing: dict[str, list[dict[str, object]]] = {
@@ -48,7 +49,11 @@ def command(kind: str | None, as_json: bool) -> None:
             for suite in catalogue.suites.values()
         ],
         "tasks": [
-            {"name": f"{suite.name}/{task.name}", "environment": task.environment}
+            {
+                "name": f"{suite.name}/{task.name}",
+                "environment": task.environment,
+                "dataset": task.dataset,
+            }
             for suite in catalogue.suites.values()
             for task in suite.tasks
         ],

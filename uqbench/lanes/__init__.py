@@ -7,7 +7,7 @@ On a CPU this holds bit for bit with one torch thread a process.
 from uqbench.lanes.explore import epsilon_greedy, greedy, linear_schedule
 from uqbench.lanes.networks import LaneConv2d, LaneLinear, initialise, lane_generators
 from uqbench.lanes.optimisers import adam
-from uqbench.lanes.random import DistinctIntegers, Draws, Normal, Uniform
+from uqbench.lanes.random import DistinctIntegers, Draws, Normal, Uniform, generators
 from uqbench.lanes.replay import Replay
 from uqbench.lanes.targets import copy_parameters, target_copy
 
@@ -22,6 +22,7 @@ __all__ = [
     "adam",
     "copy_parameters",
     "epsilon_greedy",
+    "generators",
     "greedy",
     "initialise",
     "lane_generators",

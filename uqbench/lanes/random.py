@@ -16,6 +16,26 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 
+def generators(seeds: Sequence[int], stream: str, index: int) -> list[np.random.Generator]:
+    """NumPy generators, one a lane, for draws whose law the data decide, as of a posterior.
+
+    Args:
+        seeds: of the lanes.
+        stream: name of the purpose.
+        index: step, or block of steps; generators of two indices do not overlap.
+    """
+    word = int.from_bytes(sha256(stream.encode()).digest()[:8], "little")
+    return [
+        np.random.Generator(
+            np.random.Philox(
+                key=np.array([seed, word], np.uint64),
+                counter=np.array([0, index, 0, 0], np.uint64),  # the low word counts the draws
+            )
+        )
+        for seed in seeds
+    ]
+
+
 class Draws(ABC):
     """Draws of every lane: a function of the step; the block that was asked for last is kept."""
 
@@ -23,7 +43,7 @@ class Draws(ABC):
         self, seeds: Sequence[int], stream: str, device: torch.device, block: int = 256
     ) -> None:
         self._seeds = list(seeds)
-        self._stream = int.from_bytes(sha256(stream.encode()).digest()[:8], "little")
+        self._stream = stream
         self._device = device
         self._size = block
         self._index = -1
@@ -37,19 +57,12 @@ class Draws(ABC):
         index, offset = divmod(t, self._size)
         if index != self._index:
             lanes = [
-                self._draw(self._generator(seed, index), index * self._size) for seed in self._seeds
+                self._draw(generator, index * self._size)
+                for generator in generators(self._seeds, self._stream, index)
             ]
             self._block = torch.from_numpy(np.stack(lanes, axis=1)).to(self._device)
             self._index = index
         return self._block[offset]
-
-    def _generator(self, seed: int, index: int) -> np.random.Generator:
-        # A block has a 64-bit counter word of its own: blocks cannot overlap.
-        philox = np.random.Philox(
-            key=np.array([seed, self._stream], np.uint64),
-            counter=np.array([0, index, 0, 0], np.uint64),
-        )
-        return np.random.Generator(philox)
 
 
 class Uniform(Draws):

@@ -35,6 +35,8 @@ def scalar(
         optimal_return: of the task, for a regret.
     """
     first = record_step(round(RECORDS * (1 - metric.window)), steps)
+    if metric.kind == "estimate":
+        return float(records["value"][records["metric"] == metric.statistic].item())
     if metric.kind == "online" and metric.statistic == "reward_per_step":
         return _reward_per_step(records, first, steps)
     counted = (

@@ -40,18 +40,18 @@ def train_agent(
         The metrics and episodes of each run.
     """
     task, budget, runs = batch.cell.task, batch.budget, batch.runs
-    agent_spec = host.agents[batch.cell.method.agent]
+    agent_spec = host.agents[str(batch.cell.method.agent)]
+    environment = host.environments[str(task.environment)]
     env = make_lanes(batch, host, [run.environment_seed for run in runs], device)
     spec = EnvSpec(
         observation=env.observation_space,
         n_actions=env.n_actions,
-        discount=task.discount,
+        discount=float(task.discount or 0.0),
         total_steps=budget.steps,
         time_limit=task.time_limit,
         time_limit_is=task.time_limit_is,
     )
-    events = host.environments[task.environment].events
-    recorder = Recorder(len(runs), budget.steps, events, device)
+    recorder = Recorder(len(runs), budget.steps, environment.events, device)
     make_agent, config = agent_spec.load_factory(), batch.cell.config
     seeds = [run.agent_seed for run in runs]
     latest: Mapping[str, NDArray[np.float64]] = {}
@@ -85,7 +85,7 @@ def train_agent(
 def make_lanes(batch: Batch, host: Host, seeds: Sequence[int], device: torch.device) -> LaneEnv:
     """The task's environment with one lane a seed."""
     task = batch.cell.task
-    spec = host.environments[task.environment]
+    spec = host.environments[str(task.environment)]
     where = f"{batch.runs[0].suite}: tasks.{task.name}.options"
     options = resolve(spec.load_config(), task.options, where=where)
     limit = None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)

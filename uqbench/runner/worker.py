@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from uqbench.config import resolve
+from uqbench.plan import task_spec
 from uqbench.plugins import Host
 from uqbench.results.columns import Columns
 from uqbench.results.provenance import provenance
@@ -20,8 +21,10 @@ from uqbench.results.scalars import scalar
 from uqbench.results.store import Claim, RunState, Store, now, this_process
 from uqbench.run import Run
 from uqbench.runner.batch import Batch
+from uqbench.runner.estimating import fit_estimator
 from uqbench.runner.events import Event, Finished, Progress, Started, Taken
 from uqbench.runner.training import train_agent
+from uqbench.suite import Task
 
 REPORT_SECONDS = 0.5
 HEARTBEAT_SECONDS = 10.0
@@ -72,10 +75,8 @@ def fail(batch: Batch, store: Store, reason: str, trace: str | None = None) -> N
 def _execute(batch: Batch, store: Store, host: Host, report: Callable[[Event], None]) -> None:
     budget, runs = batch.budget, batch.runs
     device = torch.device(batch.device)
-    modules = [
-        host.environments[batch.cell.task.environment].module,
-        host.agents[batch.cell.method.agent].module,
-    ]
+    task, method = batch.cell.task, batch.cell.method
+    modules = [task_spec(task, host).module, method.spec(host).module]
     record = _blank_record(modules, _device_name(device))
 
     def write_running(step: int) -> None:
@@ -100,7 +101,10 @@ def _execute(batch: Batch, store: Store, host: Host, report: Callable[[Event], N
             beaten = clock
             write_running(step)
 
-    columns = train_agent(batch, host, device, tick)
+    if method.estimator is None:
+        columns = train_agent(batch, host, device, tick)
+    else:
+        columns = fit_estimator(batch, host, device)
     seconds = time.monotonic() - began
     timing = Timing(
         seconds=seconds, lanes=len(runs), steps_per_s=budget.steps * len(runs) / seconds
@@ -126,20 +130,25 @@ def _scalars(
 ) -> dict[str, float | None]:
     """A run's final value of every metric that its budget gives."""
     values = {}
-    task = batch.cell.task
-    environment = host.environments[task.environment]
-    optimal = None
-    if environment.optimal_return is not None:
-        options = resolve(environment.load_config(), task.options, where=f"tasks.{task.name}")
-        optimal = environment.optimal_return(options)
+    optimal = _optimal_return(batch.cell.task, host)
     for metric in batch.metrics:
-        if metric.kind == "online" or batch.budget.evaluation:
+        given = metric.kind != "evaluation" or batch.budget.evaluation
+        if metric.suits(batch.cell.task) and given:
             measure = host.risk_measures[metric.risk].load_config()
             risk = resolve(measure, metric.risk_config, where=f"metrics.{metric.name}")
             values[metric.name] = scalar(
                 metric, risk, episodes, metrics, batch.budget.steps, optimal
             )
     return values
+
+
+def _optimal_return(task: Task, host: Host) -> float | None:
+    """Ground truth, where the task's environment states it."""
+    spec = None if task.environment is None else host.environments[task.environment]
+    if spec is None or spec.optimal_return is None:
+        return None
+    options = resolve(spec.load_config(), task.options, where=f"tasks.{task.name}.options")
+    return spec.optimal_return(options)
 
 
 def _write(store: Store, run: Run, record: RunRecord, update: dict[str, Any]) -> None:

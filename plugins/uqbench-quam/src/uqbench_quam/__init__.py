@@ -1,0 +1,1 @@
+"""Estimators of predictive uncertainty for uqbench."""

@@ -1,0 +1,1 @@
+"""Tabular Bayesian reinforcement learning for uqbench."""

@@ -1,0 +1,143 @@
+"""Finite Markov decision processes in batches, and their exact solutions.
+
+Shapes: any batch ``*``, ``S`` states, ``A`` actions, ``S'`` successors. Whatever an agent plans
+with is made of elementwise operations and sums along the last dimension, so that one process of a
+batch is solved bit for bit as it would be alone; LAPACK's solvers do not promise that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from uqbench.lanes import greedy
+
+IMPROVEMENT = 1e-9
+"""An action replaces the one of a policy only if it is better by more: ties cannot cycle."""
+
+
+@dataclass(frozen=True)
+class MDP:
+    """A Markov decision process, or a batch of them.
+
+    Attributes:
+        transitions: ``[*, S, A, S']``, ``p(s' | s, a)``.
+        rewards: ``[*, S, A, S']``, the mean of ``r`` given ``s, a, s'``.
+        available: ``[*, S, A]`` bool; every state has an available action.
+    """
+
+    transitions: Tensor
+    rewards: Tensor
+    available: Tensor
+
+    def expected_rewards(self) -> Tensor:
+        """``E[r | s, a] = Σ_s' p(s' | s, a) r(s, a, s')``, ``[*, S, A]``."""
+        return (self.transitions * self.rewards).sum(-1)
+
+
+def action_values(mdp: MDP, values: Tensor, discount: float) -> Tensor:
+    """The Bellman equation: ``Q(s, a) = E[r | s, a] + γ Σ_s' p(s' | s, a) V(s')``, ``[*, S, A]``.
+
+    Actions that are not available get their value too: what taking them once would be worth.
+    """
+    following = (mdp.transitions * values[..., None, None, :]).sum(-1)
+    return mdp.expected_rewards() + discount * following
+
+
+def evaluate_policy(mdp: MDP, policy: Tensor, discount: float) -> Tensor:
+    """Solve ``V = r_π + γ P_π V`` for a policy ``[*, S]`` with γ < 1; ``[*, S]``."""
+    transitions, rewards = _under(mdp, policy)
+    return _eliminate(torch.eye(policy.shape[-1]).to(transitions) - discount * transitions, rewards)
+
+
+def policy_iteration(mdp: MDP, discount: float) -> Tensor:
+    """``Q*`` ``[*, S, A]`` for γ < 1, by policy iteration (Howard 1960)."""
+
+    def score(policy: Tensor) -> Tensor:
+        return action_values(mdp, evaluate_policy(mdp, policy, discount), discount)
+
+    return _improve(mdp, score)
+
+
+def gain(mdp: MDP, probabilities: Tensor) -> Tensor:
+    """Reward per step in the long run, ``[*]``: ``Σ_s μ(s) Σ_a π(a | s) E[r | s, a]``.
+
+    ``μ`` is the stationary distribution; the policy must have only one.
+
+    Args:
+        mdp: where the policy acts.
+        probabilities: ``π(a | s)``, ``[*, S, A]``.
+    """
+    transitions = (probabilities[..., None] * mdp.transitions).sum(-2)
+    identity = torch.eye(transitions.shape[-1]).to(transitions)
+    balance = identity - transitions.mT
+    balance[..., -1, :] = 1  # one balance equation follows from the others; μ sums to one
+    stationary: Tensor = torch.linalg.solve(balance, identity[-1].expand(balance.shape[:-1]))
+    return (stationary * (probabilities * mdp.expected_rewards()).sum(-1)).sum(-1)
+
+
+def uniform_policy(mdp: MDP) -> Tensor:
+    """``π(a | s)`` that is the same for every available action, ``[*, S, A]``."""
+    available = mdp.available.to(mdp.transitions)
+    return available / available.sum(-1, keepdim=True)
+
+
+def optimal_gain(mdp: MDP) -> Tensor:
+    """The highest gain of any policy, ``[*]``, where every policy has one stationary distribution.
+
+    Howard's policy iteration for the average reward: ``g + h = r_π + P_π h`` with ``h(0) = 0``.
+    """
+
+    def score(policy: Tensor) -> Tensor:
+        transitions, rewards = _under(mdp, policy)
+        equations = torch.eye(policy.shape[-1]).to(transitions) - transitions
+        equations[..., 0] = 1  # the unknown g takes the place of h(0)
+        relative = torch.linalg.solve(equations, rewards)
+        relative[..., 0] = 0
+        return action_values(mdp, relative, discount=1.0)
+
+    best = greedy(_improve(mdp, score), mdp.available)
+    return gain(mdp, torch.nn.functional.one_hot(best, mdp.available.shape[-1]).to(mdp.transitions))
+
+
+def _improve(mdp: MDP, score: Callable[[Tensor], Tensor]) -> Tensor:
+    """Improve a policy by its scores ``[*, S, A]`` until it is stable; returns the last scores.
+
+    A policy that is stable stays so: processes that are done do not change while others go on.
+    """
+    policy = greedy(mdp.expected_rewards(), mdp.available)
+    while True:
+        scores = score(policy)
+        better = greedy(scores, mdp.available)
+        improved = _of(scores, better) > _of(scores, policy) + IMPROVEMENT
+        if not improved.any():
+            return scores
+        policy = torch.where(improved, better, policy)
+
+
+def _under(mdp: MDP, policy: Tensor) -> tuple[Tensor, Tensor]:
+    """``P_π`` ``[*, S, S']`` and ``r_π`` ``[*, S]`` of a policy ``[*, S]``."""
+    index = policy[..., None, None].expand(*policy.shape, 1, policy.shape[-1])
+    return mdp.transitions.gather(-2, index).squeeze(-2), _of(mdp.expected_rewards(), policy)
+
+
+def _of(table: Tensor, policy: Tensor) -> Tensor:
+    """Entries ``[*, S]`` of ``[*, S, A]`` for the actions of a policy ``[*, S]``."""
+    return table.gather(-1, policy[..., None]).squeeze(-1)
+
+
+def _eliminate(equations: Tensor, right: Tensor) -> Tensor:
+    """Solve ``[*, S, S] x = [*, S]`` by Gauss-Jordan elimination.
+
+    Without pivoting: the rows of ``I − γ P`` are strictly diagonally dominant, which elimination
+    preserves, so that no pivot comes near zero.
+    """
+    table = torch.cat([equations, right[..., None]], -1)
+    for k in range(right.shape[-1]):
+        pivot = table[..., k, :] / table[..., k, k, None]
+        table = table - table[..., k, None] * pivot[..., None, :]
+        table[..., k, :] = pivot
+    return table[..., -1]

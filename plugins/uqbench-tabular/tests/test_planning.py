@@ -1,0 +1,110 @@
+"""Planning in batches of random MDPs with masks."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+from torch.nn.functional import one_hot
+from uqbench_tabular.planning import (
+    MDP,
+    action_values,
+    evaluate_policy,
+    gain,
+    optimal_gain,
+    policy_iteration,
+)
+
+
+def random_mdps(*batch: int, states: int = 4, actions: int = 3, seed: int = 0) -> MDP:
+    g = torch.Generator().manual_seed(seed)
+    shape = (*batch, states, actions, states)
+    transitions = torch.rand(shape, generator=g, dtype=torch.float64) ** 3
+    available = torch.rand(shape[:-1], generator=g) < 0.6
+    available[..., 0] |= ~available.any(-1)
+    return MDP(
+        transitions / transitions.sum(-1, keepdim=True),
+        torch.randn(shape, generator=g, dtype=torch.float64),
+        available,
+    )
+
+
+def one(mdps: MDP, *index: int) -> MDP:
+    """One MDP of a batch, in memory of its own."""
+    return MDP(*(table[index].clone() for table in vars(mdps).values()))
+
+
+def available_policies(mdp: MDP):
+    """Every deterministic policy of one MDP, ``[S]``."""
+    free = [row.nonzero().flatten().tolist() for row in mdp.available]
+    return map(torch.tensor, itertools.product(*free))
+
+
+@pytest.mark.parametrize("states", [3, 5, 25])
+def test_a_policys_values_solve_the_bellman_equation_as_lapack_does(states):
+    mdps = random_mdps(6, states=states)
+    policy = mdps.available.to(torch.uint8).argmax(-1)
+    pick = one_hot(policy, 3).double()[..., None]
+    transitions = (mdps.transitions * pick).sum(-2)
+    rewards = (mdps.expected_rewards() * pick[..., 0]).sum(-1)
+    expected = torch.linalg.solve(torch.eye(states) - 0.99 * transitions, rewards)
+    given = evaluate_policy(mdps, policy, 0.99)
+    assert torch.allclose(given, expected, rtol=0, atol=1e-10)
+
+
+def test_policy_iteration_equals_value_iteration():
+    mdps = random_mdps(20)
+    values = torch.zeros(20, 4, dtype=torch.float64)
+    for _ in range(400):  # 0.9^400 · 40 is below 1e-16
+        scores = action_values(mdps, values, 0.9)
+        values = scores.masked_fill(~mdps.available, -torch.inf).amax(-1)
+    assert torch.allclose(policy_iteration(mdps, 0.9), scores, rtol=0, atol=1e-10)
+
+
+def test_policy_iteration_equals_brute_force_over_deterministic_policies():
+    mdps = random_mdps(5)
+    for i in range(5):
+        mdp = one(mdps, i)
+        values = torch.stack([evaluate_policy(mdp, pi, 0.9) for pi in available_policies(mdp)])
+        best = action_values(mdp, values.amax(0), 0.9)
+        assert torch.allclose(policy_iteration(mdp, 0.9), best, rtol=0, atol=1e-10)
+
+
+def test_the_optimal_gain_equals_brute_force_over_deterministic_policies():
+    mdps = random_mdps(5)
+    for i in range(5):
+        mdp = one(mdps, i)
+        gains = [gain(mdp, one_hot(pi, 3).double()) for pi in available_policies(mdp)]
+        assert optimal_gain(mdps)[i].item() == pytest.approx(max(gains).item(), abs=1e-12)
+
+
+def test_actions_that_are_not_available_are_not_planned_with_but_valued():
+    """Two states; in state 1 an action that pays 100 is not available."""
+    transitions = torch.zeros(2, 2, 2, dtype=torch.float64)
+    transitions[:, 0, 1] = transitions[:, 1, 0] = 1
+    rewards = torch.zeros_like(transitions)
+    rewards[1, 0, 1], rewards[1, 1, 0] = 1, 100
+    both = torch.ones(2, 2, dtype=torch.bool)
+    masked = both.clone()
+    masked[1, 1] = False
+    values = policy_iteration(MDP(transitions, rewards, masked), 0.5)
+    assert values.tolist() == [[1.0, 0.5], [2.0, 100.5]]
+    free = policy_iteration(MDP(transitions, rewards, both), 0.5)
+    assert free[0, 0].item() == pytest.approx(50 / 0.75)
+
+
+def test_equally_good_actions_do_not_make_it_cycle():
+    """Every step pays 0.1: all policies are as good, but for rounding. It would go on for ever."""
+    mdps = random_mdps(200, states=12)
+    mdps = MDP(mdps.transitions, torch.full_like(mdps.rewards, 0.1), mdps.available)
+    worth = torch.full((200, 12, 3), 0.1 / (1 - 0.99), dtype=torch.float64)
+    assert torch.allclose(policy_iteration(mdps, 0.99), worth, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("states", [5, 12, 25, 40])
+def test_an_mdp_is_solved_alone_as_in_a_batch_bit_for_bit(states):
+    mdps = random_mdps(4, 8, states=states)
+    together = policy_iteration(mdps, 0.9)
+    for i, k in itertools.product(range(4), (0, 3, 7)):
+        assert torch.equal(policy_iteration(one(mdps, i, k), 0.9), together[i, k])

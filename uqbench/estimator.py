@@ -1,0 +1,99 @@
+"""The Estimator contract: predictive uncertainty for supervised problems, written for lanes.
+
+The problem scores; an estimator cannot. Two settings (Schweighofer et al. 2023, section 2): (a) the
+model is to be selected, uncertainty is about which; (b) a given model predicts, uncertainty is
+about how far other likely models differ from it.
+
+Shapes: ``L`` lanes, ``n`` training points, ``M`` points asked about, ``C`` classes, ``*x`` one
+input.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Data:
+    """A training set a lane: ``inputs`` ``[L, n, *x]`` and classes ``targets`` ``[L, n]``."""
+
+    inputs: Tensor
+    targets: Tensor
+
+
+@dataclass(frozen=True)
+class PredictiveUncertainty:
+    """What an estimator states about ``M`` inputs.
+
+    Attributes:
+        total: ``[L, M]``, the sum of the next two.
+        aleatoric: ``[L, M]``, what no amount of data removes.
+        epistemic: ``[L, M]``, what more data removes.
+        probs: ``[L, M, C]`` predicted class probabilities, or None for a regression.
+        unit: of the first three.
+    """
+
+    total: Tensor
+    aleatoric: Tensor
+    epistemic: Tensor
+    probs: Tensor | None
+    unit: Literal["nats", "variance"]
+
+
+class Reference(Protocol):
+    """The given model of setting (b), the same for every estimator."""
+
+    def probs(self, inputs: Tensor) -> Tensor:
+        """Class probabilities ``[L, M, C]`` for ``inputs`` ``[L, M, *x]``."""
+
+
+Predict = Callable[[Tensor], PredictiveUncertainty]
+"""From inputs ``[L, M, *x]`` to what is stated about them."""
+
+
+class Dataset(ABC):
+    """A supervised problem. Everything is a function of the lane's seed.
+
+    Constructed as ``factory(config)``.
+    """
+
+    inputs: tuple[int, ...]
+    n_classes: int
+
+    @abstractmethod
+    def data(self, seeds: Sequence[int]) -> Data:
+        """The training sets."""
+
+    @abstractmethod
+    def reference(self, seeds: Sequence[int]) -> Reference | None:
+        """The given models of setting (b); None in setting (a)."""
+
+    @abstractmethod
+    def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
+        """Scores ``[L]`` by the names that the plugin's ``DatasetSpec`` declares."""
+
+
+class Estimator(ABC):
+    """A method that states predictive uncertainty.
+
+    Constructed as ``factory(task, seeds, config, device)`` with a :class:`Dataset` as ``task``.
+    """
+
+    @abstractmethod
+    def __init__(
+        self, task: Dataset, seeds: Sequence[int], config: Any, device: torch.device
+    ) -> None: ...
+
+    @abstractmethod
+    def fit(self, data: Data, reference: Reference | None, steps: int) -> None:
+        """Learn by ``steps`` optimisation steps, as the budget gives them."""
+
+    @abstractmethod
+    def predict(self, inputs: Tensor) -> PredictiveUncertainty:
+        """State the uncertainty about ``inputs`` ``[L, M, *x]``; changes no state."""

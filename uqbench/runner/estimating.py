@@ -1,0 +1,60 @@
+"""Fitting and scoring an estimator: the lanes of a batch, from the data to their columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from uqbench.config import resolve
+from uqbench.errors import UqbenchError
+from uqbench.estimator import Dataset, Estimator
+from uqbench.plugins import Host
+from uqbench.results.columns import Columns
+from uqbench.runner.batch import Batch
+
+NO_EPISODES: Columns = {
+    "step": np.zeros(0, np.int64),
+    "phase": np.zeros(0, object),
+    "end": np.zeros(0, object),
+    "length": np.zeros(0, np.int64),
+    "return": np.zeros(0, np.float64),
+}
+
+
+def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[tuple[Columns, Columns]]:
+    """Fit an estimator to the runs' data sets and let the problem score what it states.
+
+    Returns:
+        The metrics and (no) episodes of each run; a metric is a score of the problem.
+
+    Raises:
+        UqbenchError: the problem's scores are not those that its plugin declares.
+    """
+    task, runs, steps = batch.cell.task, batch.runs, batch.budget.steps
+    spec = host.datasets[str(task.dataset)]
+    where = f"{runs[0].suite}: tasks.{task.name}.options"
+    dataset: Dataset = spec.load_factory()(resolve(spec.load_config(), task.options, where=where))
+    make = host.estimators[str(batch.cell.method.estimator)].load_factory()
+    worlds = [run.environment_seed for run in runs]
+    estimator: Estimator = make(
+        dataset, [run.agent_seed for run in runs], batch.cell.config, device
+    )
+    estimator.fit(dataset.data(worlds), dataset.reference(worlds), steps)
+    scores = dataset.score(worlds, estimator.predict)
+    if set(scores) != set(spec.scores):
+        raise UqbenchError(
+            f"the dataset {spec.name!r} scored {sorted(scores)}; its plugin declares "
+            f"{sorted(spec.scores)}"
+        )
+    names = sorted(scores)
+    return [
+        (
+            {
+                "step": np.full(len(names), steps, np.int64),
+                "metric": np.array(names, object),
+                "value": np.array([float(scores[name][lane]) for name in names]),
+            },
+            NO_EPISODES,
+        )
+        for lane in range(len(runs))
+    ]
