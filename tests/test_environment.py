@@ -198,7 +198,7 @@ class Masked(Counter):
 
     def mask(self) -> NDArray[np.int8]:
         mask = np.ones(5, np.int8)
-        mask[self.steps] = 0
+        mask[4 - self.steps] = 0
         return mask
 
 
@@ -214,11 +214,19 @@ def forbidden(valid: torch.Tensor | None) -> list[list[int]]:
 
 def test_masks_belong_to_the_observation_before_and_after_a_reset() -> None:
     env = lanes(make=Masked)
-    assert forbidden(env.reset()[1]) == [[0], [0], [0]]
+    assert forbidden(env.reset()[1]) == [[4], [4], [4]]
     act(env, 1, 0, 0)
     outcome = act(env, 0, 1, 0)
-    assert forbidden(outcome.next_valid) == [[1], [2], [2]]
-    assert forbidden(outcome.valid) == [[1], [0], [2]]
+    assert forbidden(outcome.next_valid) == [[3], [2], [2]]
+    assert forbidden(outcome.valid) == [[3], [4], [2]]
+
+
+@pytest.mark.parametrize("action", [-1, 4, 5])
+def test_an_action_that_is_not_valid_is_refused(action: int) -> None:
+    env = lanes(make=Masked)
+    env.reset()
+    with pytest.raises(UqbenchError, match=f"chose action {action}; expected a valid one of 0 to"):
+        act(env, 0, action, 0)
 
 
 @pytest.mark.parametrize("lane", [0, 1, 2])
@@ -228,8 +236,8 @@ def test_a_lane_that_gives_no_mask_has_all_actions_and_leaves_other_lanes_theirs
     env = lanes(make=SilentMasked)
     env.reset()
     outcome = act(env, *(int(i == lane) for i in range(3)))
-    assert forbidden(outcome.next_valid) == [[] if i == lane else [1] for i in range(3)]
-    assert forbidden(outcome.valid) == [[0] if i == lane else [1] for i in range(3)]
+    assert forbidden(outcome.next_valid) == [[] if i == lane else [3] for i in range(3)]
+    assert forbidden(outcome.valid) == [[4] if i == lane else [3] for i in range(3)]
 
 
 class Reusing(Counter):

@@ -70,12 +70,16 @@ def test_identity_holds_what_changes_numbers_and_nothing_else(host, suite):
     assert make_plan(slower, host, device="cpu").runs[0] == base
 
 
-def test_batches_hold_every_run_to_do_once_and_never_mix_cells(host, suite):
-    plan = make_plan(suite, host, device="cpu")
+@pytest.mark.parametrize(
+    ("device", "workers", "largest"), [("cpu", 1, 4), ("cpu", 2, 2), ("cpu", 99, 1), ("cuda", 1, 5)]
+)
+def test_batches_hold_every_run_to_do_once_and_never_mix_cells(
+    host, suite, device, workers, largest
+):
+    plan = make_plan(suite, host, device="cpu", methods=["dqn", "qr-dqn"])
     todo = set(plan.runs[1:])
-    for device, largest in (("cpu", CPU_LANES), ("cuda", 5)):
-        batches = make_batches(plan, todo, device)
-        runs = [run for batch in batches for run in batch.runs]
-        assert sorted(run.name for run in runs) == sorted(run.name for run in todo)
-        assert max(len(batch.runs) for batch in batches) == largest
-        assert all(len({(r.task, r.method) for r in batch.runs}) == 1 for batch in batches)
+    batches = make_batches(plan, todo, device, workers)
+    runs = [run for batch in batches for run in batch.runs]
+    assert sorted(run.name for run in runs) == sorted(run.name for run in todo)
+    assert max(len(batch.runs) for batch in batches) == largest <= CPU_LANES
+    assert all(len({(r.task, r.method) for r in batch.runs}) == 1 for batch in batches)

@@ -68,7 +68,7 @@ def command(
         store.prepare()
     states = {run: store.find(run) for run in plan.runs}
     todo = _announce(plan, states, out)
-    batches = make_batches(plan, todo, kind)
+    batches = make_batches(plan, todo, kind, workers)
     workers = min(workers, len(batches)) or 1
     expected = estimate(plan, todo, store, workers)
     if todo:

@@ -1,7 +1,8 @@
 """A torch toolkit for batches of independent runs: one lane a run, the leading dimension.
 
 Nothing here mixes lanes, so that a lane's numbers do not depend on which others run beside it.
-On a CPU this holds bit for bit with one torch thread a process.
+On a CPU this holds bit for bit with one torch thread a process for elementwise operations and
+batched products; not for ``torch.linalg.solve`` or the weight gradients of grouped convolutions.
 """
 
 from uqbench.lanes.explore import epsilon_greedy, greedy, linear_schedule

@@ -10,7 +10,9 @@ from uqbench.run import DeviceKind, Run
 from uqbench.suite import Budget, Metric
 
 CPU_LANES = 5
-"""Lanes of a program on one CPU core: five take 15 % less time each than one; more gain nothing."""
+"""Most lanes of a program on a CPU core: five take 15 % less time each than one, more no less."""
+BATCHES_PER_WORKER = 4
+"""With fewer batches than that, workers end at very different times."""
 
 
 @dataclass(frozen=True)
@@ -43,19 +45,20 @@ class Batch:
         return self.budget.steps * len(self.runs)
 
 
-def make_batches(plan: Plan, todo: Collection[Run], device: DeviceKind) -> list[Batch]:
+def make_batches(
+    plan: Plan, todo: Collection[Run], device: DeviceKind, workers: int
+) -> list[Batch]:
     """Split the runs that are to do into batches, in the plan's order.
 
-    On a CPU a batch is small, so that all cores have work and little is lost by an interruption;
-    on a GPU all seeds of a cell go together. A method that owns its loop has one run a batch.
+    On a GPU all seeds of a cell go together. On a CPU a batch is small, so that every worker has
+    several. A method that owns its loop has one run a batch.
     """
+    lanes = max(1, min(CPU_LANES, len(todo) // (BATCHES_PER_WORKER * workers)))
     batches = []
     for cell in plan.cells:
         runs = [run for run in cell.runs if run in todo]
-        size = CPU_LANES if device == "cpu" else max(1, len(runs))
-        if cell.owns_loop:
-            size = 1
+        size = 1 if cell.owns_loop else lanes if device == "cpu" else max(1, len(runs))
         for first in range(0, len(runs), size):
-            lanes = replace(cell, runs=tuple(runs[first : first + size]))
-            batches.append(Batch(lanes, plan.budget, plan.suite.metrics, device))
+            part = replace(cell, runs=tuple(runs[first : first + size]))
+            batches.append(Batch(part, plan.budget, plan.suite.metrics, device))
     return batches
