@@ -85,7 +85,6 @@ def test_a_factory_given_as_a_string_is_imported_when_it_is_asked_for():
 
     assert spec.load_factory() is OrderedDict
     assert spec.load_config() is OrderedDict
-    assert spec.module == "collections"
     missing = Spec(name="x", version="1", factory="nowhere_at_all:X", summary="")
     with pytest.raises(ModuleNotFoundError):
         missing.load_factory()

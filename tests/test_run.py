@@ -14,19 +14,26 @@ TOY = Path(__file__).parent / "toy"
 N_RUNS = 12  # two tasks, two methods, three seeds
 
 
-def environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"}
+def environment(**variables: str) -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | variables
 
 
-def uqbench(*arguments: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+def uqbench(
+    *arguments: str | Path, code: int = 0, variables: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "uqbench", *map(str, arguments)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment(**variables or {}), capture_output=True, text=True, check=False
+    )
     assert done.returncode == code, done.stderr + done.stdout
     return done
 
 
-def run_toy(out: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    return uqbench("run", "--suite", "toy", "--out", out, *arguments, code=code)
+def run_toy(
+    out: Path, *arguments: str, code: int = 0, variables: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    command = ("run", "--suite", "toy", "--out", out, *arguments)
+    return uqbench(*command, code=code, variables=variables)
 
 
 def states(out: Path) -> dict[str, str]:
@@ -194,7 +201,7 @@ def test_a_newer_schema_is_refused(tmp_path):
     path = next(tmp_path.glob("toy/paper/short/fast/0-*/run.json"))
     path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": 99}))
     done = run_toy(tmp_path, *one, code=2)
-    assert "has schema 99, this uqbench reads up to 1" in done.stderr
+    assert "it has schema 99, this uqbench reads up to 1: update uqbench" in done.stderr
 
 
 def test_a_full_disk_loses_nothing_that_is_finished(tmp_path):
@@ -215,6 +222,57 @@ def test_a_full_disk_loses_nothing_that_is_finished(tmp_path):
         assert list(states(disk).values()) == ["finished"] * N_RUNS
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_process_takes_over_what_another_one_left_when_it_was_killed(tmp_path):
+    command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(tmp_path)]
+    command += ["--methods", "slow", "--set", "slow.step_seconds=0.005", "--workers", "1"]
+    first = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True)
+    assert first.stderr is not None
+    while "started" not in first.stderr.readline():
+        pass
+    second = subprocess.Popen(
+        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert second.stderr is not None
+    while "started" not in second.stderr.readline():
+        pass
+    first.kill()
+    first.communicate()
+    second.communicate(timeout=120)
+    assert second.returncode == 0
+    assert list(states(tmp_path).values()) == ["finished"] * (N_RUNS // 2)
+
+
+def test_a_plugin_whose_hook_raises_is_named_and_stops_nothing(tmp_path):
+    done = run_toy(
+        tmp_path, "--methods", "fast", "--tasks", "short", "--seeds", "1",
+        variables={"TOY_HOOK_RAISES": "1"},
+    )  # fmt: skip
+    complaint = "the plugin toy-uqbench:toy failed in uqbench_run_finished: OSError: no network"
+    assert complaint in done.stderr
+    assert list(states(tmp_path).values()) == ["finished"]
+
+
+def test_life_cycle_hooks_are_told_every_run(tmp_path):
+    log = tmp_path / "log"
+    run_toy(
+        tmp_path / "results", "--tasks", "short", "--seeds", "1", "--set", "slow.raise_at=9",
+        variables={"TOY_LOG": str(log)}, code=1,
+    )  # fmt: skip
+    assert sorted(log.read_text().splitlines()) == [
+        "failed short slow 0 RuntimeError: the walker stumbled",
+        "finished short fast 0 online_return",
+        "started short fast 0",
+        "started short slow 0",
+    ]
+
+
+def test_provenance_names_every_package_that_takes_part(finished):
+    out, *_ = finished
+    record = json.loads(next(out.glob("toy/paper/long/fast/0-*/run.json")).read_text())
+    assert set(record["provenance"]["content"]) == {"uqbench", "toy_uqbench"}
+    assert {"uqbench", "toy-uqbench", "torch", "numpy"} <= set(record["provenance"]["versions"])
 
 
 def test_a_worker_that_dies_costs_only_its_runs(tmp_path):
@@ -255,19 +313,6 @@ def test_an_interrupted_run_leaves_a_valid_store_and_is_completed_by_the_next(ki
     done = run_toy(tmp_path, *selection)
     assert "1 abandoned: again" in done.stderr
     assert list(states(tmp_path).values()) == ["finished"] * 2
-
-
-def test_an_abandoned_run_is_run_again(tmp_path):
-    run_toy(tmp_path, "--methods", "fast", "--tasks", "short", "--seeds", "1")
-    path = next(tmp_path.glob("toy/paper/short/fast/0-*/run.json"))
-    from uqbench.results.record import RunRecord
-
-    record = RunRecord.model_validate_json(path.read_text())
-    gone = {"status": "running", "process": record.process.model_copy(update={"pid": 2**22 + 1})}
-    path.write_text(record.model_copy(update=gone).sealed().model_dump_json())
-    done = run_toy(tmp_path, "--methods", "fast", "--tasks", "short", "--seeds", "1")
-    assert "1 abandoned: again" in done.stderr
-    assert list(states(tmp_path).values()) == ["finished"]
 
 
 @pytest.mark.parametrize("name", ["metrics.parquet", "episodes.parquet", "run.json"])
@@ -327,8 +372,11 @@ def test_metrics_and_episodes_agree_with_each_other(finished):
         (("--suite", "toy", "--set", "fast.forward=high"), "forward: Input should be a valid num"),
         (("--suite", "toy", "--set", "fats.forward=1.0"), "There is no method to set 'fats'"),
         (("--suite", "toy", "--set", "forward"), "expected METHOD.KEY=VALUE"),
-        (("--suite", "toy", "--seeds", "0"), "0 is not in the range x>=1"),
-        (("--suite", "toy", "--seeds", "-1"), "-1 is not in the range x>=1"),
+        (("--suite", "toy", "--seeds", "0"), "0 is not in the range 1<=x"),
+        (("--suite", "toy", "--seeds", "99999999"), "99999999 is not in the range"),
+        (("--suite", "toy", "--set", "fast.forward=nan"), "not JSON compliant"),
+        (("--suite", "toy", "--set", "fast.forward=1\nx=2"), "forward: Input should be a valid"),
+        (("--suite", "toy", "--seeds", "-1"), "-1 is not in the range 1<=x"),
         (("--suite", "toy", "--seed", "3", "--seed", "3"), "--seed 3 is given more than once"),
         (("--suite", "toy", "--seed", "3", "--seeds", "3"), "give one of them"),
         (("--suite", "toy", "--steps", "0"), "0 is not in the range x>=1"),
@@ -354,9 +402,20 @@ def test_leaderboard_has_the_same_bytes_again_and_notices_a_changed_one(finished
         f"toy/paper/{name}"
         for name in ("cost.csv", "leaderboard.csv", "manifest.json", "scores.csv", "tasks.csv")
     }
-    assert "byte for byte" in uqbench(*board, "--check").stdout
+    assert "12 of its 12 rows compared" in uqbench(*board, "--check").stdout
+    assert len(json.loads(uqbench(*board, "--json").stdout)) == 2
     elsewhere = ("leaderboard", "--suite", "toy", "--out", tmp_path / "none", "--to", tmp_path)
-    assert "follow from scores.csv" in uqbench(*elsewhere, "--check").stdout
+    assert "0 of its 12 rows compared" in uqbench(*elsewhere, "--check").stdout
+    scores = tmp_path / "toy/paper/scores.csv"
+    whole = scores.read_text()
+    scores.write_text("\n".join(whole.splitlines()[:-1]) + "\n")
+    assert "has 11 runs, the plan 12" in uqbench(*elsewhere, "--check", code=2).stderr
+    head, first_row, rest = whole.split("\n", 2)
+    cells = first_row.split(",")
+    cells[5] = "9.0"
+    scores.write_text("\n".join([head, ",".join(cells), rest]))
+    assert "does not follow from" in uqbench(*elsewhere, "--check", code=2).stderr
+    scores.write_text(whole)
     path = tmp_path / "toy/paper/leaderboard.csv"
     path.write_bytes(path.read_bytes().replace(b"fast,1,", b"fast,2,"))
     assert "leaderboard.csv: differs" in uqbench(*elsewhere, "--check", code=1).stdout

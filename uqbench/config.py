@@ -65,9 +65,12 @@ def _read(config: type[Any], settings: Mapping[str, Any], where: str) -> Any:
             raise UqbenchError(f"{where}: unknown key {key!r}. {did_you_mean(key, fields)}")
     try:
         # JSON mode: TOML's arrays become tuples, and strict keeps "32" from passing as 32.
-        return TypeAdapter(config).validate_json(json.dumps(dict(settings)), strict=True)
+        text = json.dumps(dict(settings), allow_nan=False)
+        return TypeAdapter(config).validate_json(text, strict=True)
     except ValidationError as error:
         raise UqbenchError(f"{where}: {explain(error)}") from None
+    except (ValueError, TypeError) as error:  # not a number, or a date
+        raise UqbenchError(f"{where}: {error}") from None
 
 
 def _scaled(config: Any, schedule: float) -> Any:

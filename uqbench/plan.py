@@ -55,7 +55,7 @@ class Plan:
         """Name of the plan's leaderboard folder: the budget, or a selection of it."""
         if self.standard:
             return self.budget_name
-        digest = digest_of([str(run.folder) for run in self.runs])
+        digest = digest_of(sorted(run.on_device("cpu").digest for run in self.runs))
         return f"{self.budget_name}-selection-{digest[:8]}"
 
 
@@ -98,7 +98,7 @@ def make_plan(
         planned = planned.model_copy(update={"steps": steps})
     chosen_methods = _choose("method", suite.methods, methods)
     chosen_tasks = _choose("task", suite.tasks_of(planned), tasks)
-    chosen_seeds = tuple(range(planned.seeds)) if seeds is None else tuple(seeds)
+    chosen_seeds = tuple(range(planned.seeds)) if seeds is None else tuple(sorted(seeds))
     settings = settings or {}
     for name in settings:
         if name not in {method.name for method in chosen_methods}:

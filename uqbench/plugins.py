@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 import pluggy
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from uqbench import hookspecs
 from uqbench.errors import unknown
@@ -33,6 +34,8 @@ class Plugin:
     """An entry point of the group ``uqbench`` and what became of it.
 
     Attributes:
+        package: top-level import name, where its installed files are.
+        requires: names of the distributions that it depends on.
         failure: why it was left out; None where it was loaded.
         seconds: how long loading took.
     """
@@ -40,6 +43,8 @@ class Plugin:
     name: str
     distribution: str
     version: str
+    package: str = ""
+    requires: tuple[str, ...] = field(default=(), compare=False)
     failure: str | None = None
     seconds: float = field(default=0.0, compare=False)
 
@@ -136,6 +141,7 @@ class Host:
                 distribution=distribution.name,
                 version=distribution.version,
                 load=entry_point.load,
+                package=entry_point.module.partition(".")[0],
                 requires=distribution.requires or (),
             )
         return host
@@ -147,6 +153,7 @@ class Host:
         distribution: str,
         version: str,
         load: Callable[[], object],
+        package: str = "",
         requires: Iterable[str] = (),
     ) -> Plugin:
         """Load one plugin and take in what it adds, all or nothing.
@@ -158,14 +165,17 @@ class Host:
             distribution: that the entry point belongs to.
             version: of the distribution.
             load: imports and returns the plugin.
+            package: top-level import name.
             requires: the distribution's requirements; one on uqbench says which contract it is for.
         """
-        plugin = Plugin(name, distribution, version)
+        requirements = [Requirement(text) for text in requires]
+        names = tuple(canonicalize_name(r.name) for r in requirements if _applies(r))
+        plugin = Plugin(name, distribution, version, package, names)
         key = f"{distribution}:{name}"
         began = time.perf_counter()
         try:
             self._check_name(plugin)
-            _check_contract(requires)
+            _check_contract(requirements)
             self.manager.register(load(), name=key)
             self.manager.check_pending()
             self._take_in(plugin, key)
@@ -209,17 +219,47 @@ class Host:
         ]
         return specs + [f"suite file {path.name}" for path, by in self.suite_files if by == plugin]
 
+    def with_requirements(self, plugins: Iterable[Plugin]) -> list[Plugin]:
+        """These plugins, uqbench's own, and all plugins that they are built on."""
+        found: dict[str, Plugin] = {}
+        waiting = [p for p in self.plugins if p.distribution == "uqbench"] + list(plugins)
+        while waiting:
+            plugin = waiting.pop()
+            if plugin.distribution not in found:
+                found[plugin.distribution] = plugin
+                waiting += [
+                    p for p in self.plugins if canonicalize_name(p.distribution) in plugin.requires
+                ]
+        return [found[name] for name in sorted(found)]
+
+    def tell(self, hook: str, **arguments: Any) -> list[str]:
+        """Call a life-cycle hook of every plugin; return a complaint for each that raises."""
+        complaints = []
+        for implementation in getattr(self.manager.hook, hook).get_hookimpls():
+            given = {name: arguments[name] for name in implementation.argnames}
+            try:
+                implementation.function(**given)
+            except Exception as error:  # a logger that fails must not stop the runs it logs
+                complaints.append(
+                    f"the plugin {implementation.plugin_name} failed in {hook}: "
+                    f"{type(error).__name__}: {error}"
+                )
+        return complaints
+
     @property
     def failures(self) -> list[Plugin]:
         """The plugins that could not be loaded."""
         return [plugin for plugin in self.plugins if plugin.failure]
 
 
-def _check_contract(requires: Iterable[str]) -> None:
+def _applies(requirement: Requirement) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+
+
+def _check_contract(requirements: Iterable[Requirement]) -> None:
     """Refuse a plugin whose requirement on uqbench leaves this contract out."""
-    for text in requires:
-        requirement = Requirement(text)
-        if requirement.name == "uqbench" and not requirement.specifier.contains(
+    for requirement in requirements:
+        if canonicalize_name(requirement.name) == "uqbench" and not requirement.specifier.contains(
             hookspecs.CONTRACT, prereleases=True
         ):
             raise ValueError(

@@ -45,13 +45,6 @@ class Spec:
             raise TypeError(f"the config of {self.name!r} is not a class: {config!r}")
         return config
 
-    @property
-    def module(self) -> str:
-        """Top-level package of the factory: where its provenance is read."""
-        factory = self.factory
-        path = factory if isinstance(factory, str) else factory.__module__
-        return path.partition(":")[0].partition(".")[0]
-
 
 @dataclass(frozen=True, kw_only=True)
 class AgentSpec(Spec):

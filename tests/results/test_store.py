@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -58,25 +60,51 @@ def test_a_finished_run_is_never_overwritten(tmp_path):
         store.write(run, make_record(run))
 
 
-def test_the_state_of_a_live_process_is_running_and_of_a_dead_one_abandoned(tmp_path):
+def test_a_run_is_running_while_it_is_claimed_and_abandoned_after(tmp_path):
     store, run = Store(tmp_path), make_run()
-    record = make_record(run)
-    store.write(run, record)
+    claim = store.claim(run)
+    assert claim is not None
+    store.write(run, make_record(run))
     assert store.find(run).state is RunState.RUNNING
-    dead = record.process.model_copy(update={"pid": 2**22 + 1})
-    store.write(run, record.model_copy(update={"process": dead}))
+    claim.release()
     assert store.find(run).state is RunState.ABANDONED
 
 
-def test_a_run_elsewhere_is_abandoned_when_it_has_been_silent(tmp_path):
+def test_a_run_has_one_claim_and_claims_of_other_runs_do_not_matter(tmp_path):
     store, run = Store(tmp_path), make_run()
-    record = make_record(run)
-    elsewhere = record.process.model_copy(update={"host": "another machine"})
-    store.write(run, record.model_copy(update={"process": elsewhere}))
-    assert store.find(run).state is RunState.RUNNING
-    silent = {"process": elsewhere, "updated": "2020-01-01T00:00:00+00:00"}
-    store.write(run, record.model_copy(update=silent))
+    claim, other = store.claim(run), store.claim(make_run(seed=1))
+    assert claim is not None
+    assert other is not None
+    assert store.claim(run) is None
+    claim.release()
+    again = store.claim(run)
+    assert again is not None
+    again.release()
+    other.release()
+    assert list((tmp_path / ".locks").iterdir()) == []
+
+
+def test_a_claim_ends_with_its_process_however_that_ends(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    script = (
+        "import os, signal, sys; sys.path.insert(0, sys.argv[2]); import test_store as t\n"
+        "from pathlib import Path; s = t.Store(Path(sys.argv[1])); c = s.claim(t.make_run())\n"
+        "s.write(t.make_run(), t.make_record(t.make_run())); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    here = str(Path(__file__).parent)
+    subprocess.run([sys.executable, "-c", script, str(tmp_path), here], check=False)
     assert store.find(run).state is RunState.ABANDONED
+    assert store.claim(run) is not None
+
+
+def test_moving_a_damaged_run_aside_keeps_the_claim(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    (finish(store, run) / "run.json").write_text("{")
+    claim = store.claim(run)
+    assert claim is not None
+    store.set_aside(run)
+    assert store.claim(run) is None
+    claim.release()
 
 
 @pytest.mark.parametrize("name", ["metrics.parquet", "episodes.parquet"])
@@ -105,12 +133,22 @@ def test_a_record_of_another_identity_is_damaged(tmp_path):
     assert store.find(run).state is RunState.DAMAGED
 
 
-def test_a_newer_schema_is_refused_by_name(tmp_path):
+def test_a_newer_schema_is_told_from_damage(tmp_path):
     store, run = Store(tmp_path), make_run()
     path = finish(store, run) / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": 2}))
-    with pytest.raises(UqbenchError, match="has schema 2, this uqbench reads up to 1"):
-        store.find(run)
+    found = store.find(run)
+    assert found.state is RunState.NEWER
+    assert found.reason == "it has schema 2, this uqbench reads up to 1"
+
+
+def test_a_record_that_cannot_be_read_is_damaged(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    path = finish(store, run) / "run.json"
+    path.unlink()
+    path.mkdir()
+    assert store.find(run).state is RunState.DAMAGED
+    assert [found.state for _, found in store.records()] == [RunState.DAMAGED]
 
 
 def test_damaged_runs_are_set_aside_and_kept(tmp_path):

@@ -72,10 +72,13 @@ def command(out: Path) -> int:
             f"{len(suite.tasks)} tasks, budgets {', '.join(suite.budgets)}",
         )
     try:
+        existed = out.exists()
         Store(out).prepare()
     except UqbenchError as error:
         say(False, str(error))
     else:
         free = shutil.disk_usage(out).free / 2**30
+        if not existed:
+            out.rmdir()
         say(True, f"results can be written to {out}/ ({free:.0f} GiB free)")
     return 1 if wrong else 0

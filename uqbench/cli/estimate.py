@@ -22,12 +22,11 @@ class Estimate:
 def estimate(plan: Plan, todo: Collection[Run], store: Store, workers: int) -> Estimate:
     """Estimate the wall time of some of a plan's runs on ``workers`` processes."""
     speeds: dict[tuple[str, str, str], list[float]] = {}
-    for folder, found in store.records():
+    for folder, found in store.records(plan.suite.name):
         if found.record is not None and found.record.timing is not None:
-            suite, _, task, method, _ = folder.parts
+            _, _, task, method, _ = folder.parts
             key = (task, method, str(found.record.identity.get("device")))
-            if suite == plan.suite.name:
-                speeds.setdefault(key, []).append(found.record.timing.steps_per_s)
+            speeds.setdefault(key, []).append(found.record.timing.steps_per_s)
     core_seconds, timed = 0.0, 0
     for run in todo:
         known = speeds.get((run.task, run.method, str(run.identity["device"])))

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from uqbench.plugins import Host
     from uqbench.run import DeviceKind
 
+MOST_SEEDS = 10_000
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 out_option = click.option(
@@ -86,7 +88,9 @@ def selection_options(function: F) -> F:
             "--methods", "--agents", metavar="A,B", help="Only these methods, e.g. dqn,qr-dqn."
         ),
         click.option("--tasks", metavar="T,U", help="Only these tasks."),
-        click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds 0 to N-1."),
+        click.option(
+            "--seeds", type=click.IntRange(1, MOST_SEEDS), metavar="N", help="Seeds 0 to N-1."
+        ),
         click.option(
             "--seed",
             type=click.IntRange(min=0),
@@ -122,6 +126,12 @@ def load_host() -> Host:
             err=True,
         )
     return host
+
+
+def count(number: int, noun: str) -> str:
+    """``1 run``, ``2 runs``, ``2 processes``."""
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number} {noun}{ending}"
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
@@ -160,6 +170,7 @@ def _settings(assignments: tuple[str, ...]) -> dict[str, dict[str, Any]]:
 def _toml_value(text: str) -> Any:
     """A value as a suite file would hold it; text that is not TOML is a string."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        table = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
         return text
+    return table["value"] if len(table) == 1 else text

@@ -63,6 +63,7 @@ class Display:
                 self._rows[name] = self._bars.add_task(
                     name, total=event.batch.budget.steps, speed="", eta=""
                 )
+                self._spoken[name] = time.monotonic()
                 self._line(f"{name}: started")
             case events.Progress():
                 lanes = len(event.batch.runs)
@@ -73,7 +74,7 @@ class Display:
                 self._bars.update(
                     self._rows[name], completed=event.step, speed=texts[0], eta=texts[1]
                 )
-                if time.monotonic() - self._spoken.get(name, 0) >= LINE_SECONDS:
+                if time.monotonic() - self._spoken[name] >= LINE_SECONDS:
                     share = event.step / event.batch.budget.steps
                     self._line(f"{name}: {share:.0%}, {texts[0]}, {texts[1]}; {self._eta()}")
                     self._spoken[name] = time.monotonic()
@@ -95,6 +96,8 @@ class Display:
             case events.Taken():
                 self._end(event.batch)
                 self._say(f"{name}: another process has it")
+            case events.SetAside():
+                self._say(f"{name}: the damaged run is kept as {event.kept_as}")
         taken = self._done + sum(self._running.values())
         self._bars.update(self._whole, completed=taken, eta=self._eta())
 
@@ -109,6 +112,8 @@ class Display:
         spent = time.monotonic() - self._began
         # until a tenth is done the first estimate is better than what was seen
         share = taken / self._total
+        if share >= 1:
+            return "all runs: 100%"
         left = spent * (1 / share - 1) if share > 0.1 else max(0.0, self._expected - spent)
         return f"all runs: {share:.0%}, about {duration(left)} left"
 

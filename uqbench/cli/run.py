@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from uqbench.cli.options import Selection, load_host, out_option, selection_options
+from uqbench.cli.options import Selection, count, load_host, out_option, selection_options
+from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
     from uqbench.plan import Plan
@@ -56,7 +57,7 @@ def command(
     """
     del executor  # one so far; the option's values are checked
     from uqbench.cli.estimate import duration, estimate
-    from uqbench.results.store import RunState, Store
+    from uqbench.results.store import TO_DO, RunState, Store
     from uqbench.runner.batch import make_batches
 
     host = load_host()
@@ -67,56 +68,60 @@ def command(
     if not dry_run:
         store.prepare()
     states = {run: store.find(run) for run in plan.runs}
-    todo = _announce(plan, states, out)
-    batches = make_batches(plan, todo, kind, workers)
-    workers = min(workers, len(batches)) or 1
-    expected = estimate(plan, todo, store, workers)
-    if todo:
-        click.echo(
-            f"On {kind}, {workers} processes: about {duration(expected.seconds)} "
-            f"(from {expected.basis}). Safe to interrupt; run again to go on.",
-            err=True,
+    newer = [run for run, found in states.items() if found.state is RunState.NEWER]
+    if newer:
+        raise UqbenchError(
+            f"{out / newer[0].folder}: {states[newer[0]].reason}: update uqbench, or use another "
+            f"--out."
         )
+    todo = _announce(plan, states, out)
     if dry_run:
         for run in plan.runs:
             click.echo(f"{'run ' if run in todo else 'have'}  {run.folder}")
         return 0
-    for run in todo:
-        if states[run].state is RunState.DAMAGED:
-            click.echo(f"uqbench: damaged run kept as {store.set_aside(run)}", err=True)
-    failed = _execute(host, batches, out, workers, expected.seconds)
-    _await_others(plan, store)
+    tried: set[Run] = set()
+    while True:
+        todo -= tried
+        if todo:
+            batches = make_batches(plan, todo, kind, workers)
+            team = min(workers, len(batches))
+            expected = estimate(plan, todo, store, team)
+            click.echo(
+                f"On {kind}, {count(team, 'process')}: about {duration(expected.seconds)} "
+                f"(from {expected.basis}). Safe to interrupt; run again to go on.",
+                err=True,
+            )
+            tried |= _execute(host, batches, out, team, expected.seconds)
+        left = {run: store.read(run.folder).state for run in plan.runs}
+        todo = {run for run, state in left.items() if state in TO_DO} - tried
+        running = [run for run, state in left.items() if state is RunState.RUNNING]
+        if not todo and not running:
+            break
+        if not todo:
+            click.echo(f"Waiting for {count(len(running), 'run')} of another process.", err=True)
+            _wait_for_any(running, store)
     _show(plan, store, out)
-    return 1 if failed else 0
+    return 0 if set(left.values()) == {RunState.FINISHED} else 1
 
 
-def _await_others(plan: Plan, store: Store) -> None:
-    """Wait for planned runs that other processes work on."""
+def _wait_for_any(running: Sequence[Run], store: Store) -> None:
+    """Wait until one of these runs, which another process works on, is not running any more."""
     from uqbench.results.store import RunState
 
-    def elsewhere() -> list[Run]:
-        return [run for run in plan.runs if store.find(run).state is RunState.RUNNING]
-
-    if waiting := elsewhere():
-        click.echo(f"Waiting for {len(waiting)} runs of another process.", err=True)
-        while elsewhere():
-            time.sleep(1)
+    while all(store.read(run.folder).state is RunState.RUNNING for run in running):
+        time.sleep(1)
 
 
 def _announce(plan: Plan, states: dict[Run, Found], out: Path) -> set[Run]:
     """Say what will run and why; return the runs to do."""
-    from uqbench.results.store import RunState
+    from uqbench.results.store import TO_DO, RunState
 
-    todo = {
-        run
-        for run, found in states.items()
-        if found.state not in (RunState.FINISHED, RunState.RUNNING)
-    }
+    todo = {run for run, found in states.items() if found.state in TO_DO}
     methods = dict.fromkeys(cell.method.name for cell in plan.cells)
     tasks = dict.fromkeys(cell.task.name for cell in plan.cells)
     click.echo(
         f"{plan.suite.name}, budget {plan.budget_name}: {plan.budget.summary}\n"
-        f"{len(plan.runs)} runs of {plan.budget.steps:,} steps: "
+        f"{count(len(plan.runs), 'run')} of {plan.budget.steps:,} steps: "
         f"{', '.join(methods)} on {', '.join(tasks)}. Results go to {out}/.",
         err=True,
     )
@@ -132,39 +137,45 @@ def _announce(plan: Plan, states: dict[Run, Found], out: Path) -> set[Run]:
     return todo
 
 
-def _execute(host: Host, batches: Sequence[Batch], out: Path, workers: int, expected: float) -> int:
-    """Execute; return the number of runs that failed."""
+def _execute(
+    host: Host, batches: Sequence[Batch], out: Path, workers: int, expected: float
+) -> set[Run]:
+    """Execute; return the runs that were tried, whether they finished or failed."""
     from uqbench.cli.progress import Display
     from uqbench.runner import events
     from uqbench.runner.executors.local import run_locally
 
-    failed = 0
-    if not batches:
-        return failed
+    tried: set[Run] = set()
+    complaints: dict[str, None] = {}
     with Display(batches, expected) as display:
         for event in run_locally(batches, out, workers):
             display.show(event)
-            _call_hooks(host, event)
-            if isinstance(event, events.Failed):
-                failed += len(event.batch.runs)
-    return failed
+            complaints |= dict.fromkeys(_tell_plugins(host, event))
+            if isinstance(event, events.Finished | events.Failed):
+                tried |= set(event.batch.runs)
+    for complaint in complaints:
+        click.echo(f"uqbench: {complaint}", err=True)
+    return tried
 
 
-def _call_hooks(host: Host, event: Event) -> None:
-    """Tell the plugins, run by run."""
+def _tell_plugins(host: Host, event: Event) -> Iterator[str]:
+    """Call the life-cycle hooks, run by run; yields what plugins did wrong."""
     from uqbench.runner import events
 
-    hook = host.manager.hook
     for run in event.batch.runs:
         match event:
             case events.Started():
-                hook.uqbench_run_started(run=run)
+                yield from host.tell("uqbench_run_started", run=run)
             case events.Progress():
-                hook.uqbench_run_progress(run=run, step=event.step, metrics=event.metrics[run.seed])
+                metrics = event.metrics[run.seed]
+                yield from host.tell(
+                    "uqbench_run_progress", run=run, step=event.step, metrics=metrics
+                )
             case events.Finished():
-                hook.uqbench_run_finished(run=run, scalars=event.scalars[run.seed])
+                scalars = event.scalars[run.seed]
+                yield from host.tell("uqbench_run_finished", run=run, scalars=scalars)
             case events.Failed():
-                hook.uqbench_run_failed(run=run, reason=event.reason)
+                yield from host.tell("uqbench_run_failed", run=run, reason=event.reason)
 
 
 def _show(plan: Plan, store: Store, out: Path) -> None:
@@ -182,8 +193,6 @@ def _show(plan: Plan, store: Store, out: Path) -> None:
 
 def _device(choice: str) -> DeviceKind:
     import torch
-
-    from uqbench.errors import UqbenchError
 
     available = torch.cuda.is_available()
     if choice == "cuda" and not available:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from uqbench.cli.options import json_option, out_option
+
+if TYPE_CHECKING:
+    from uqbench.results.store import Found
 
 
 @click.command()
@@ -37,7 +40,7 @@ def command(out: Path, as_json: bool) -> None:
         return
     cells: dict[str, Counter[str]] = {}
     for entry in entries:
-        cells.setdefault(str(Path(entry["run"]).parent), Counter())[entry["state"]] += 1
+        cells.setdefault(str(PurePosixPath(entry["run"]).parent), Counter())[entry["state"]] += 1
     for cell, counts in cells.items():
         click.echo(f"{cell}: {', '.join(f'{n} {state}' for state, n in sorted(counts.items()))}")
     for entry in entries:
@@ -49,7 +52,7 @@ def command(out: Path, as_json: bool) -> None:
             click.echo(f"{entry['state']}: {entry['run']}: {entry['reason']}")
 
 
-def _entry(folder: Path, found: Any) -> dict[str, Any]:
+def _entry(folder: PurePosixPath, found: Found) -> dict[str, Any]:
     record = found.record
     entry: dict[str, Any] = {
         "run": str(folder),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rich.console import Console
 from rich.table import Table
 
@@ -23,11 +25,14 @@ def print_board(board: Board) -> None:
     table.add_column("runs", justify="right")
     for label in LABELS.values():
         table.add_column(label, justify="right")
-    table.add_column(f"P(better than {baseline})", justify="right")
+    compares = any(line.method != baseline for line in board.lines)
+    if compares:
+        table.add_column(f"P(better than {baseline})", justify="right")
     for line in sorted(board.lines, key=lambda line: places.get(line.method, 0)):
         cells = [line.method, f"{line.scored}/{line.planned}"]
         cells += [_interval(line.primary.get(name)) for name in LABELS]
-        cells.append("" if line.method == baseline else _interval(line.improvement))
+        if compares:
+            cells.append("" if line.method == baseline else _interval(line.improvement))
         table.add_row(*([str(places.get(line.method, ""))] if places else []), *cells)
     console = Console()
     if not console.is_terminal:  # a file or a pipe has no width to keep to
@@ -48,12 +53,16 @@ def notes(board: Board) -> list[str]:
     ]
     if not plan.budget.ranks:
         lines.append(f"The budget {plan.budget_name!r} is too short to rank methods: no order.")
-    missing = sum(line.planned - line.scored for line in board.lines)
-    failed = sum(line.failed for line in board.lines)
-    if missing:
+    without = Counter(
+        "finished without a value" if score.status == "finished" else score.status
+        for score in board.scores
+        if score.score is None
+    )
+    if without:
+        states = ", ".join(f"{number} {state}" for state, number in sorted(without.items()))
         lines.append(
-            f"{missing} of {len(board.scores)} planned runs have no score ({failed} failed): "
-            f"where runs are missing, no aggregate is given."
+            f"{without.total()} of {len(board.scores)} planned runs have no score ({states}): "
+            f"no aggregate is given where one is missing."
         )
     mixed = [package for package, hashes in board.content.items() if len(hashes) > 1]
     if mixed:

@@ -15,7 +15,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     Raises:
         UqbenchError: it cannot be written, as on a full disk; the old file, if any, is untouched.
     """
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")  # its own for every process
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(temporary)

@@ -5,32 +5,35 @@ from __future__ import annotations
 import platform
 import subprocess
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from importlib import metadata, util
 from pathlib import Path
 
+from uqbench.plugins import Plugin
 from uqbench.results.record import Provenance
 
-LIBRARIES = ("torch", "numpy", "gymnasium")
 
-
-def provenance(packages: Iterable[str], device: str) -> Provenance:
+def provenance(plugins: Iterable[Plugin], device: str) -> Provenance:
     """Describe this process.
 
     Args:
-        packages: top-level import names of the plugins that take part.
+        plugins: those that take part, with those that they are built on.
         device: what the computation runs on, in words.
     """
-    packages = sorted({"uqbench", *packages})
-    distributions = metadata.packages_distributions()
-    names = {name for package in packages for name in distributions.get(package, ())}
-    versions = {name: metadata.version(name) for name in sorted(names | set(LIBRARIES))}
+    plugins = list(plugins)
+    versions = {"python": platform.python_version()}
+    for plugin in plugins:
+        versions[plugin.distribution] = plugin.version
+        for name in plugin.requires:
+            with suppress(metadata.PackageNotFoundError):  # an optional one
+                versions.setdefault(name, metadata.version(name))
     return Provenance(
         platform=f"{platform.system()} {platform.machine()}",
         device=device,
-        versions={"python": platform.python_version(), **versions},
-        content={package: content_hash(package) for package in packages},
+        versions=versions,
+        content={plugin.package: content_hash(plugin.package) for plugin in plugins},
         git_revision=_git_revision(),
     )
 

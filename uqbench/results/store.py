@@ -1,8 +1,9 @@
 """The result store: ``<root>/<suite>/<budget>/<task>/<method>/<seed>-<hash8>/``.
 
 Files are written whole, ``run.json`` last. A finished run is never written again. Only the process
-that has claimed a run writes to its folder; a claim is a lock of the operating system on ``.lock``,
-which ends with the process, however that ends.
+that has claimed a run writes to its folder. A claim is a lock of the operating system on a file in
+``<root>/.locks/``: it ends with the process, however that ends, and a run is running while it is
+claimed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import fcntl
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,14 +30,13 @@ from uqbench.errors import UqbenchError
 from uqbench.results.columns import Columns, columns_digest
 from uqbench.results.files import write_whole
 from uqbench.results.record import SCHEMA_VERSION, Process, RunRecord
-from uqbench.run import Run
+from uqbench.run import Run, digest_of
 
 RECORD = "run.json"
 METRICS = "metrics.parquet"
 EPISODES = "episodes.parquet"
-LOCK = ".lock"
-SILENT_SECONDS = 600
-"""A run that has not been written for so long counts as abandoned, unless its lock is held."""
+LOCKS = ".locks"
+CLAIM_ATTEMPTS = 5
 
 
 class RunState(enum.Enum):
@@ -47,6 +48,7 @@ class RunState(enum.Enum):
     FAILED: it ended with an error; run it from the start.
     FINISHED: whole and stored; never run again.
     DAMAGED: stored, but a file is missing or its digest differs; set aside and run again.
+    NEWER: stored by a newer uqbench; left alone, and the command refused.
     """
 
     MISSING = "missing"
@@ -55,6 +57,11 @@ class RunState(enum.Enum):
     FAILED = "failed"
     FINISHED = "finished"
     DAMAGED = "damaged"
+    NEWER = "newer"
+
+
+TO_DO = (RunState.MISSING, RunState.ABANDONED, RunState.FAILED, RunState.DAMAGED)
+"""States of runs that ``uqbench run`` runs."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +115,16 @@ class Store:
 
     def read(self, folder: str | PurePosixPath) -> Found:
         """The state of a run by its folder below the root, from its record alone."""
-        return read(self.root / folder)
+        found = _read(self.root / folder)
+        if found.record is not None and found.record.status == "running":
+            if self._is_claimed(folder):
+                return Found(RunState.RUNNING, found.record)
+            return Found(RunState.ABANDONED, found.record, "its process is gone")
+        return found
 
     def find(self, run: Run) -> Found:
         """The state of a run, with the digests of all its files checked."""
-        found = read(self.folder(run))
+        found = self.read(run.folder)
         if found.state is not RunState.FINISHED or found.record is None:
             return found
         if found.record.identity != run.identity:
@@ -126,19 +138,42 @@ class Store:
         return found
 
     def claim(self, run: Run) -> Claim | None:
-        """Take a run for this process, or return None where another one has it."""
-        path = self.folder(run) / LOCK
-        while True:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        """Take a run for this process, or return None where another one has it.
+
+        Raises:
+            UqbenchError: the lock cannot be made, as on a full disk.
+        """
+        path = self._lock(run.folder)
+        for _ in range(CLAIM_ATTEMPTS):
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            except OSError as error:
+                raise UqbenchError(f"{path} cannot be made: {error.strerror}") from error
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(descriptor)
-                return None
-            if path.exists() and path.stat().st_ino == os.fstat(descriptor).st_ino:
-                return Claim(path, descriptor)
-            os.close(descriptor)  # its holder removed the file between our opening and our lock
+                if path.stat().st_ino == os.fstat(descriptor).st_ino:
+                    return Claim(path, descriptor)
+            except (BlockingIOError, FileNotFoundError):
+                time.sleep(0.01)  # held, perhaps only to look at it; or its holder removed the file
+            os.close(descriptor)
+        return None
+
+    def _is_claimed(self, folder: str | PurePosixPath) -> bool:
+        try:
+            descriptor = os.open(self._lock(folder), os.O_RDONLY)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
+    def _lock(self, folder: str | PurePosixPath) -> Path:
+        return self.root / LOCKS / digest_of(str(folder))[:16]
 
     def write(self, run: Run, record: RunRecord) -> None:
         """Write a run's record, whole or not at all.
@@ -147,7 +182,7 @@ class Store:
             UqbenchError: the run is finished; a finished run is immutable.
         """
         folder = self.folder(run)
-        if read(folder).state is RunState.FINISHED:
+        if _read(folder).state is RunState.FINISHED:
             raise UqbenchError(f"{run.folder} is finished; a finished run is never overwritten.")
         text = json.dumps(record.sealed().model_dump(mode="json"), indent=1, sort_keys=True)
         write_whole(folder / RECORD, lambda path: path.write_text(text + "\n", encoding="utf-8"))
@@ -162,13 +197,15 @@ class Store:
         self.write(run, record.model_copy(update={"digests": digests}))
 
     def set_aside(self, run: Run) -> Path:
-        """Move a damaged run out of the way, keeping it."""
+        """Move a damaged run, which this process has claimed, out of the way, keeping it."""
         folder = self.folder(run)
         for number in range(1, 1000):
             aside = folder.with_name(f"{folder.name}.damaged-{number}")
             if not aside.exists():
-                folder.rename(aside)
-                return aside
+                try:
+                    return folder.rename(aside)
+                except OSError as error:
+                    raise UqbenchError(f"{folder} cannot be set aside: {error.strerror}") from error
         raise UqbenchError(f"{run.folder}: too many damaged copies; remove some of them.")
 
     def columns(self, run: Run) -> tuple[Columns, Columns]:
@@ -182,36 +219,34 @@ class Store:
         )
         return metrics, episodes
 
-    def records(self) -> Iterator[tuple[Path, Found]]:
+    def records(self, suite: str = "*") -> Iterator[tuple[PurePosixPath, Found]]:
         """Every run's folder, relative to the root, and state, read from ``run.json`` alone."""
-        for path in sorted(self.root.glob(f"*/*/*/*/*/{RECORD}")):
+        for path in sorted(self.root.glob(f"{suite}/*/*/*/*/{RECORD}")):
             if ".damaged-" not in path.parent.name:
-                yield path.parent.relative_to(self.root), read(path.parent)
+                folder = PurePosixPath(path.parent.relative_to(self.root).as_posix())
+                yield folder, self.read(folder)
 
 
-def read(folder: Path) -> Found:
-    """A run's state from its record alone."""
-    path = folder / RECORD
+def _read(folder: Path) -> Found:
+    """A run's record and what it says, whole or not."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = (folder / RECORD).read_text(encoding="utf-8")
     except FileNotFoundError:
         return Found(RunState.MISSING)
+    except OSError as error:
+        return Found(RunState.DAMAGED, reason=f"{RECORD} cannot be read: {error.strerror}")
     try:
         version = json.loads(text)["schema_version"]
         if version > SCHEMA_VERSION:
-            raise UqbenchError(
-                f"{path} has schema {version}, this uqbench reads up to {SCHEMA_VERSION}: "
-                f"update uqbench, or use another --out."
-            )
+            reason = f"it has schema {version}, this uqbench reads up to {SCHEMA_VERSION}"
+            return Found(RunState.NEWER, reason=reason)
         record = RunRecord.model_validate_json(text)
     except ValidationError as error:
         return Found(RunState.DAMAGED, reason=f"{RECORD}: {explain(error)}")
     except (ValueError, KeyError, TypeError) as error:
         return Found(RunState.DAMAGED, reason=f"{RECORD} cannot be read: {error}")
     if record.digest != record.compute_digest():
-        return Found(RunState.DAMAGED, record, f"{RECORD} does not match its digest")
-    if record.status == "running" and not _alive(record):
-        return Found(RunState.ABANDONED, record, "its process is gone")
+        return Found(RunState.DAMAGED, reason=f"{RECORD} does not match its digest")
     return Found(RunState(record.status), record, record.reason)
 
 
@@ -228,15 +263,3 @@ def now() -> str:
 def file_digest(path: Path) -> str:
     """The sha256 of a file."""
     return sha256(path.read_bytes()).hexdigest()
-
-
-def _alive(record: RunRecord) -> bool:
-    if record.process.host == socket.gethostname():
-        try:
-            os.kill(record.process.pid, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:  # it is there, and somebody else's
-            return True
-    silent = datetime.now(UTC) - datetime.fromisoformat(record.updated)
-    return silent.total_seconds() < SILENT_SECONDS

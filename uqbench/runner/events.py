@@ -57,4 +57,12 @@ class Taken:
     batch: Batch
 
 
-Event = Started | Progress | Finished | Failed | Split | Taken
+@dataclass(frozen=True)
+class SetAside:
+    """A damaged run of the batch was moved out of the way, and is run again."""
+
+    batch: Batch
+    kept_as: str
+
+
+Event = Started | Progress | Finished | Failed | Split | Taken | SetAside

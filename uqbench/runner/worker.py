@@ -12,8 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from uqbench.config import resolve
-from uqbench.plan import task_spec
-from uqbench.plugins import Host
+from uqbench.plugins import Host, Plugin
 from uqbench.results.columns import Columns
 from uqbench.results.provenance import provenance
 from uqbench.results.record import RunRecord, Timing
@@ -22,7 +21,7 @@ from uqbench.results.store import Claim, RunState, Store, now, this_process
 from uqbench.run import Run
 from uqbench.runner.batch import Batch
 from uqbench.runner.estimating import fit_estimator
-from uqbench.runner.events import Event, Finished, Progress, Started, Taken
+from uqbench.runner.events import Event, Finished, Progress, SetAside, Started, Taken
 from uqbench.runner.training import train_agent
 from uqbench.suite import Task
 
@@ -47,7 +46,10 @@ def execute(batch: Batch, store: Store, host: Host, report: Callable[[Event], No
             if claim is None:
                 continue
             claims.append(claim)
-            if store.find(run).state is not RunState.FINISHED:
+            state = store.find(run).state
+            if state is RunState.DAMAGED:
+                report(SetAside(batch.of([run]), str(store.set_aside(run))))
+            if state is not RunState.FINISHED:
                 runs.append(run)
         others = [run for run in batch.runs if run not in runs]
         if others:
@@ -66,18 +68,23 @@ def fail(batch: Batch, store: Store, reason: str, trace: str | None = None) -> N
         UqbenchError: it cannot be written, as on a full disk.
     """
     for run in batch.runs:
-        record = store.find(run).record or _blank_record((), "unknown")
-        if record.status != "finished":
-            update = {"status": "failed", "reason": reason, "traceback": trace}
-            _write(store, run, record, update)
+        claim = store.claim(run)
+        if claim is None:
+            continue  # another process has it
+        try:
+            found = store.find(run)
+            if found.state is RunState.FINISHED:
+                continue
+            record = found.record or _blank_record((), "unknown")
+            _write(store, run, record, {"status": "failed", "reason": reason, "traceback": trace})
+        finally:
+            claim.release()
 
 
 def _execute(batch: Batch, store: Store, host: Host, report: Callable[[Event], None]) -> None:
     budget, runs = batch.budget, batch.runs
     device = torch.device(batch.device)
-    task, method = batch.cell.task, batch.cell.method
-    modules = [task_spec(task, host).module, method.spec(host).module]
-    record = _blank_record(modules, _device_name(device))
+    record = _blank_record(host.with_requirements(_origins(batch, host)), _device_name(device))
 
     def write_running(step: int) -> None:
         for run in runs:
@@ -101,7 +108,7 @@ def _execute(batch: Batch, store: Store, host: Host, report: Callable[[Event], N
             beaten = clock
             write_running(step)
 
-    if method.estimator is None:
+    if batch.cell.method.estimator is None:
         columns = train_agent(batch, host, device, tick)
     else:
         columns = fit_estimator(batch, host, device)
@@ -151,12 +158,27 @@ def _optimal_return(task: Task, host: Host) -> float | None:
     return spec.optimal_return(options)
 
 
+def _origins(batch: Batch, host: Host) -> list[Plugin]:
+    """The plugins that a batch's task, method and metrics come from."""
+    task, method = batch.cell.task, batch.cell.method
+    origins = [host.risk_measures.origin(metric.risk) for metric in batch.metrics]
+    if task.environment is not None:
+        origins.append(host.environments.origin(task.environment))
+    if task.dataset is not None:
+        origins.append(host.datasets.origin(task.dataset))
+    if method.agent is not None:
+        origins.append(host.agents.origin(method.agent))
+    if method.estimator is not None:
+        origins.append(host.estimators.origin(method.estimator))
+    return origins
+
+
 def _write(store: Store, run: Run, record: RunRecord, update: dict[str, Any]) -> None:
     common = {"identity": dict(run.identity), "updated": now()}
     store.write(run, record.model_copy(update=common | update))
 
 
-def _blank_record(packages: Sequence[str], device: str) -> RunRecord:
+def _blank_record(plugins: Sequence[Plugin], device: str) -> RunRecord:
     return RunRecord(
         identity={},
         status="running",
@@ -164,7 +186,7 @@ def _blank_record(packages: Sequence[str], device: str) -> RunRecord:
         began=now(),
         updated=now(),
         process=this_process(),
-        provenance=provenance(packages, device),
+        provenance=provenance(plugins, device),
     )
 
 

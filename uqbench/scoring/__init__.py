@@ -1,1 +1,1 @@
-"""Scores: normalisation, aggregates with intervals, claims and leaderboards."""
+"""From runs to leaderboards: scores, aggregation, tables."""

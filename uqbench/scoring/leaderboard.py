@@ -133,14 +133,15 @@ class Board:
     def files(self) -> dict[str, str]:
         """The board's files by name, deterministic to the byte."""
         tables = {
-            "leaderboard.csv": _csv(self._leaderboard_rows()),
+            "leaderboard.csv": _csv(self.rows()),
             "scores.csv": to_csv(self.scores, self.plan.suite.metrics),
             "tasks.csv": _csv(self._task_rows()),
         }
         manifest = json.dumps(self._manifest(tables), indent=1, sort_keys=True) + "\n"
         return {**tables, "manifest.json": manifest}
 
-    def _leaderboard_rows(self) -> list[Row]:
+    def rows(self) -> list[Row]:
+        """The lines of ``leaderboard.csv``."""
         places = ranks(self.lines) if self.plan.budget.ranks else {}
         secondary = [
             metric.name

@@ -45,6 +45,30 @@ class Score:
     content: str
 
 
+def check_scores(scores: Sequence[Score], plan: Plan, where: str) -> None:
+    """See that stored scores are those of a plan, and normalised as its suite says.
+
+    Raises:
+        UqbenchError: runs differ from the plan's, or a score does not follow from its raw value.
+    """
+    stored = sorted((s.task, s.method, s.seed) for s in scores)
+    planned = sorted((run.task, run.method, run.seed) for run in plan.runs)
+    if stored != planned:
+        differing = sorted(set(stored).symmetric_difference(planned)) or stored
+        raise UqbenchError(
+            f"{where} has {len(stored)} runs, the plan {len(planned)}; they differ in "
+            f"{', '.join('/'.join(map(str, key)) for key in differing[:3])}."
+        )
+    primary = plan.suite.primary_metric(plan.budget)
+    references = plan.suite.references(primary)
+    for s in scores:
+        raw = s.values.get(primary.name)
+        if s.score != (None if raw is None else references[s.task].normalise(raw)):
+            raise UqbenchError(
+                f"{where}: the score of {s.run} does not follow from its {primary.name}."
+            )
+
+
 def gather(plan: Plan, store: Store) -> list[Score]:
     """The scores of all planned runs, from the store; runs of either kind of device count."""
     primary = plan.suite.primary_metric(plan.budget)
@@ -117,13 +141,15 @@ def from_csv(text: str, where: str) -> list[Score]:
 
 
 def _either_device(run: Run, store: Store) -> tuple[Run, Found]:
-    """The run as it was finished on some device, else as it is planned."""
-    for device in DEVICES:
-        candidate = run.on_device(device)
-        found = store.find(candidate)
-        if found.state is RunState.FINISHED:
-            return candidate, found
-    return run, store.find(run)
+    """The run as it is planned, or as it was finished on another kind of device."""
+    planned = store.find(run)
+    if planned.state is not RunState.FINISHED:
+        for device in DEVICES:
+            other = run.on_device(device)
+            found = store.find(other) if other != run else planned
+            if found.state is RunState.FINISHED:
+                return other, found
+    return run, planned
 
 
 def _values(

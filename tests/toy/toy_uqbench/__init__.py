@@ -1,6 +1,7 @@
 """A plugin for tests: a corridor, an agent that is quick, and ways for an agent to fail."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
+from uqbench.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,3 +68,26 @@ def uqbench_agents() -> Iterable[AgentSpec]:
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
     return [files("toy_uqbench") / "toy.toml"]
+
+
+def _log(*words: object) -> None:
+    if "TOY_LOG" in os.environ:
+        with Path(os.environ["TOY_LOG"]).open("a") as file:
+            print(*words, file=file)
+
+
+@hookimpl
+def uqbench_run_started(run: Run) -> None:
+    _log("started", run.task, run.method, run.seed)
+
+
+@hookimpl
+def uqbench_run_finished(run: Run, scalars: Mapping[str, float | None]) -> None:
+    if "TOY_HOOK_RAISES" in os.environ:
+        raise OSError("no network")
+    _log("finished", run.task, run.method, run.seed, sorted(scalars)[-1])
+
+
+@hookimpl
+def uqbench_run_failed(run: Run, reason: str) -> None:
+    _log("failed", run.task, run.method, run.seed, reason)
