@@ -49,8 +49,8 @@ class PredictiveUncertainty:
 class Reference(Protocol):
     """The given model of setting (b), the same for every estimator."""
 
-    def probs(self, inputs: Tensor) -> Tensor:
-        """Class probabilities ``[L, M, C]`` for ``inputs`` ``[L, M, *x]``."""
+    def log_probs(self, inputs: Tensor) -> Tensor:
+        """Log-probabilities of the classes ``[L, M, C]`` for ``inputs`` ``[L, M, *x]``."""
 
 
 Predict = Callable[[Tensor], PredictiveUncertainty]

@@ -2,7 +2,10 @@
 
 Nothing here mixes lanes, so that a lane's numbers do not depend on which others run beside it.
 On a CPU this holds bit for bit with one torch thread a process for elementwise operations and
-batched products; not for ``torch.linalg.solve`` or the weight gradients of grouped convolutions.
+batched products, given ``MKL_CBWR`` (workers set it: without, MKL chooses kernels by address, and
+sizes that are no multiple of four floats differ). It does not hold for ``torch.linalg.solve``, for
+the weight gradients of grouped convolutions, nor for sums over a *leading* dimension: move that to
+the end.
 """
 
 from uqbench.lanes.explore import epsilon_greedy, greedy, linear_schedule

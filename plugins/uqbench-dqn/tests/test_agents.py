@@ -597,3 +597,30 @@ def test_a_truncated_episode_is_worth_more_than_a_terminated_one(
     settings = {"quantiles": 5} if kind is QRDQN else {}
     agent = learned(kind, Endless, 900, limit, **settings)
     near(agent.uncertainty(STATE).mean[:, 0], [value, value], 0.1)
+
+
+@pytest.mark.parametrize("kind", [DQN, QRDQN])
+def test_a_transition_is_stored_field_by_field(kind: type[DeepQ]) -> None:
+    lanes = GymnasiumLanes(Bandit, SEEDS)
+    agent = make(kind, lanes, SEEDS, replay_start=50, batch_size=4, replay_capacity=7)
+    shape = lanes.reset()[0].shape
+    count = len(SEEDS)
+    valid = torch.zeros(count, lanes.n_actions, dtype=torch.bool)
+    valid[:, 1] = True
+    stored = Step(
+        t=0,
+        obs=torch.full(shape, 0.25),
+        action=torch.ones(count, dtype=torch.int64),
+        reward=torch.full((count,), 0.5),
+        terminated=torch.ones(count, dtype=torch.bool),
+        truncated=torch.zeros(count, dtype=torch.bool),
+        next_obs=torch.full(shape, 0.75),
+        valid_actions=valid,
+    )
+    agent.observe(stored)
+    batch = agent.replay.gather(torch.zeros(count, 1, dtype=torch.int64))
+    for name in ("obs", "action", "reward", "terminated", "next_obs"):
+        assert torch.equal(batch[name][:, 0], getattr(stored, name)), name
+    assert torch.equal(batch["next_valid"][:, 0], valid)
+    assert agent.replay.capacity == 7
+    assert {group["eps"] for group in agent.optimiser.param_groups} == {1e-8}

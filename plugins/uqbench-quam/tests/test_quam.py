@@ -10,12 +10,11 @@ import torch
 from uqbench_quam.config import DeepEnsembleConfig, TwoMoonsOptions
 from uqbench_quam.ensemble import DeepEnsemble
 from uqbench_quam.two_moons import FAR, TwoMoons, auroc, moons, off_data_grid
-from uqbench_quam.uncertainty import cross_entropy, entropy, given, selected
+from uqbench_quam.uncertainty import divergence, entropy, given, selected
 
 from uqbench.estimator import PredictiveUncertainty
 
 CPU = torch.device("cpu")
-SMALL = DeepEnsembleConfig(members=3, hidden=(16,))
 
 
 @pytest.fixture(autouse=True)
@@ -28,29 +27,43 @@ def random_probs(*shape: int) -> torch.Tensor:
     return torch.rand(*shape, generator=generator, dtype=torch.float64).softmax(-1)
 
 
-def test_entropy_of_a_fair_coin_is_log_two_and_of_a_certain_one_zero():
-    probs = torch.tensor([[0.5, 0.5], [1.0, 0.0]], dtype=torch.float64)
-    assert entropy(probs).tolist() == pytest.approx([math.log(2), 0.0])
-    assert cross_entropy(probs, probs).tolist() == pytest.approx([math.log(2), 0.0])
+def test_entropy_of_a_fair_coin_is_log_two_and_a_divergence_from_itself_zero():
+    fair = torch.tensor([0.5, 0.5], dtype=torch.float64).log()
+    assert entropy(fair).item() == pytest.approx(math.log(2))
+    assert divergence(fair, fair).item() == 0
 
 
 def test_in_setting_a_the_epistemic_part_is_the_mutual_information():
     members = random_probs(7, 4, 3)
-    stated = selected(members)
-    kl = (members * (members / members.mean(0)).log()).sum(-1).mean(0)
-    assert torch.allclose(stated.epistemic, kl)
-    assert torch.allclose(stated.total, stated.aleatoric + stated.epistemic)
-    same = selected(members[:1].expand(5, -1, -1))
+    stated = selected(members.log())
+    mean = members.mean(0)
+    total = -(mean * mean.log()).sum(-1)
+    aleatoric = -(members * members.log()).sum(-1).mean(0)
+    assert torch.allclose(stated.probs, mean)
+    assert torch.allclose(stated.total, total)
+    assert torch.allclose(stated.aleatoric, aleatoric)
+    assert torch.allclose(stated.epistemic, total - aleatoric)
+    same = selected(members[:1].expand(5, -1, -1).log())
     assert torch.allclose(same.epistemic, torch.zeros(4, dtype=torch.float64))
 
 
 def test_in_setting_b_the_epistemic_part_is_the_mean_divergence_from_the_given_model():
     members, reference = random_probs(7, 4, 3), random_probs(1, 4, 3)[0]
-    stated = given(reference, members)
-    kl = (reference * (reference / members).log()).sum(-1).mean(0)
-    assert torch.allclose(stated.epistemic, kl)
-    assert torch.allclose(stated.aleatoric, entropy(reference))
-    assert (stated.epistemic >= 0).all()
+    stated = given(reference.log(), members.log())
+    cross = -(reference * members.log()).sum(-1).mean(0)
+    aleatoric = -(reference * reference.log()).sum(-1)
+    assert torch.allclose(stated.total, cross)
+    assert torch.allclose(stated.aleatoric, aleatoric)
+    assert torch.allclose(stated.epistemic, cross - aleatoric)
+
+
+def test_epistemic_parts_are_not_negative_where_everybody_is_certain():
+    logits = torch.randn(10, 500, 2, generator=torch.Generator().manual_seed(0)) + torch.tensor(
+        [40.0, 0.0]
+    )
+    members = logits.double().log_softmax(-1)
+    assert (selected(members).epistemic >= -1e-30).all()
+    assert (given(members[0], members[1:]).epistemic >= -1e-17).all()
 
 
 def test_moons_are_half_circles_and_the_grid_is_off_them():
@@ -96,19 +109,22 @@ def test_the_score_of_a_known_prediction_is_known():
 @pytest.mark.parametrize("setting", ["selected", "given"])
 def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(setting):
     task = TwoMoons(TwoMoonsOptions(points=20, setting=setting))
+    config = DeepEnsembleConfig(members=10, hidden=(16,))
 
     def epistemic(seeds: list[int]) -> torch.Tensor:
-        estimator = DeepEnsemble(task, seeds, SMALL, CPU)
+        estimator = DeepEnsemble(task, seeds, config, CPU)
         estimator.fit(task.data(seeds), task.reference(seeds), steps=30)
         return estimator.predict(off_data_grid().expand(len(seeds), -1, -1)).epistemic
 
-    assert torch.equal(epistemic([7])[0], epistemic([1, 7, 9])[1])
+    alone = epistemic([7])[0]
+    for group in ([1, 7, 9], [7, 2], [5, 4, 3, 7]):
+        assert torch.equal(alone, epistemic(group)[group.index(7)])
 
 
 def test_the_reference_is_the_same_for_every_estimator():
     task = TwoMoons(TwoMoonsOptions(points=20))
     x = off_data_grid()[None, :5]
-    assert torch.equal(task.reference([3]).probs(x), task.reference([3]).probs(x))
+    assert torch.equal(task.reference([3]).log_probs(x), task.reference([3]).log_probs(x))
 
 
 def test_an_ensemble_learns_and_doubts_off_the_data():

@@ -18,6 +18,7 @@ from uqbench_uadqn.uncertainty import aleatoric_var, epistemic_var
 
 from uqbench.agent import EnvSpec, Step
 from uqbench.environment import GymnasiumLanes
+from uqbench.lanes import Normal
 from uqbench.seeding import derive_seed
 
 CPU = torch.device("cpu")
@@ -99,6 +100,77 @@ def test_one_target_vector_of_the_main_network_trains_all_three():
     assert torch.allclose(agent.objective(data), losses)
 
 
+def test_the_objective_adds_the_penalty_of_both_samples_with_the_transitions_in_the_replay():
+    agent = small_agent(noise_scale=2.0, replay_capacity=25, kappa=0.5)
+    with torch.no_grad():
+        for parameter in agent.posterior.parameters():
+            parameter += 0.1
+    agent.replay.added = 40  # the ring holds 25
+    data = batch()
+    target = agent.bellman_target(data)
+    outputs = [agent.online(data["obs"]), *agent.posterior(data["obs"]).unbind(1)]
+    losses = sum(
+        quantile_loss(of_action(o, data["action"]), target, agent.levels, 0.5).mean(-1)
+        for o in outputs
+    )
+    penalty = agent.anchor.penalty(agent.posterior, 2.0, transitions=25).sum(1)
+    assert torch.allclose(agent.objective(data), losses + penalty)
+    assert (penalty > 0).all()
+
+
+def test_levels_are_midpoints():
+    assert torch.allclose(small_agent().levels, torch.tensor([0.1, 0.3, 0.5, 0.7, 0.9]))
+
+
+def test_the_noise_is_normal_and_new_at_every_step():
+    agent = small_agent(epistemic_weight=5.0)
+    obs = torch.randn(2, 3, generator=torch.Generator().manual_seed(5))
+    noise = Normal((0, 1), "thompson", (4,))
+    for t in range(6):
+        agent.t = t
+        mean, epistemic, _ = (values[:, 0] for values in agent._stated(obs[:, None]))
+        score = mean + 5.0 * (epistemic + 1e-8).sqrt() * noise.at(t)
+        assert torch.equal(agent.act(obs), score.argmax(-1))
+
+
+def test_non_greedy_actions_are_counted():
+    greedy, curious = small_agent(epistemic_weight=0.0), small_agent(epistemic_weight=50.0)
+    obs = torch.randn(2, 3, generator=torch.Generator().manual_seed(5))
+    for agent in (greedy, curious):
+        for t in range(20):
+            agent.t = t
+            agent.act(obs)
+    assert greedy.metrics()["non_greedy_actions"].tolist() == [0, 0]
+    assert (curious.metrics()["non_greedy_actions"] > 5).all()
+
+
+def test_the_policy_keeps_to_valid_actions():
+    agent = small_agent()
+    obs = torch.randn(2, 3, 3, generator=torch.Generator().manual_seed(5))
+    only = torch.zeros(2, 3, 4, dtype=torch.bool)
+    only[..., 2] = True
+    assert (agent.policy(obs, only) == 2).all()
+
+
+@pytest.mark.parametrize("group", [[0, 1], [2, 3], [0, 1, 2], [7, 6, 5, 4, 3]])
+def test_a_lanes_anchor_does_not_depend_on_the_lanes_beside(group):
+    config = UADQNConfig()
+    spec = EnvSpec(spaces.Box(0, 1, (4, 10, 10)), 6, 0.99, 100)
+
+    def anchor(seeds):
+        agent = UADQN(spec, seeds, config, CPU)
+        with torch.no_grad():
+            for parameter in agent.posterior.parameters():
+                parameter += parameter.square()
+        return agent.anchor.scale, agent.anchor.penalty(agent.posterior, 1.0, 100)
+
+    scales, penalties = anchor(group)
+    for lane, seed in enumerate(group):
+        scale, penalty = anchor([seed])
+        assert torch.equal(scales[lane], scale[0])
+        assert torch.equal(penalties[lane], penalty[0])
+
+
 def test_the_anchor_pulls_with_noise_over_prior_and_transitions():
     agent = small_agent(noise_scale=2.0)
     with torch.no_grad():
@@ -177,7 +249,8 @@ def test_a_resumed_agent_goes_on_bit_for_bit():
     buffer = io.BytesIO()
     torch.save(agent.state_dict(), buffer)
     buffer.seek(0)
-    resumed, _ = minatar([5, 6])
+    resumed, _ = minatar([8, 9])  # other weights and anchors, which resuming replaces
+    resumed._noise, resumed._batches = agent._noise, agent._batches
     resumed.load_state_dict(torch.load(buffer, weights_only=True))
     again = GymnasiumLanes(lambda: Game(GameOptions(game="breakout")), [1, 2])
     more = GymnasiumLanes(lambda: Game(GameOptions(game="breakout")), [1, 2])

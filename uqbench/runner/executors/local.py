@@ -23,7 +23,13 @@ if TYPE_CHECKING:  # a spawned process imports this module before it limits its 
     from uqbench.runner.batch import Batch
     from uqbench.runner.events import Event
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_CBWR": "AVX2",  # the same bits wherever in memory a lane's numbers lie
+}
+"""What a worker sets before it loads torch."""
 
 
 def run_locally(batches: Sequence[Batch], out: Path, workers: int) -> Iterator[Event]:
@@ -125,8 +131,7 @@ class _Worker:
 
 def _work(connection: Connection, out: str) -> None:
     """A worker's life: receive a batch, execute it, say None; until the connection closes."""
-    for variable in THREAD_VARIABLES:
-        os.environ[variable] = "1"
+    os.environ.update(ENVIRONMENT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
 
     import traceback

@@ -1,7 +1,8 @@
 """Settings of the DQN family.
 
-The defaults are those of Clements et al. 2019, section 3.2 (UA-DQN's MinAtar experiments): the
-hyper-parameters of Young & Tian 2019, with Adam instead of RMSProp and a final ε of 0.03.
+The defaults are those of Clements et al. 2019, section 3.2 and Appendix D (UA-DQN's MinAtar
+experiments): the hyper-parameters of Young & Tian 2019, with Adam instead of RMSProp and a final ε
+of 0.03. κ and the gains of the initial weights are not in the paper; they are the released code's.
 """
 
 from __future__ import annotations
@@ -97,3 +98,10 @@ class QRDQNConfig(EpsilonGreedyConfig):
     quantiles: int = 50
     kappa: float = 0.0
     gain: float = 3.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.quantiles < 1 or self.kappa < 0:
+            raise ValueError(
+                f"expected quantiles >= 1 and kappa >= 0, got {self.quantiles} and {self.kappa}"
+            )

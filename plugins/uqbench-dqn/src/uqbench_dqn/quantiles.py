@@ -8,7 +8,10 @@ from torch.nn import functional as F
 
 
 def midpoint_levels(n: int) -> Tensor:
-    """Quantile levels ``τ_i = (i + 1/2) / N``, ``i = 0 … N−1`` (Dabney et al. 2017, Lemma 2)."""
+    """Quantile levels ``τ_i = (i + 1/2) / N``, ``i = 0 … N−1`` (Dabney et al. 2017, Lemma 2).
+
+    Clements et al. 2019 write ``i / (N + 1)``; their released code has midpoints.
+    """
     return (torch.arange(n) + 0.5) / n
 
 

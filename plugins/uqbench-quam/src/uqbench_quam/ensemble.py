@@ -39,7 +39,7 @@ class DeepEnsemble(Estimator):
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """What the members state, about themselves (a) or about the given model (b)."""
-        members = self.networks.members_probs(inputs.to(self.device)).cpu()
+        members = self.networks.members_log_probs(inputs.to(self.device)).cpu()
         if self.reference is None:
             return selected(members)
-        return given(self.reference.probs(inputs), members)
+        return given(self.reference.log_probs(inputs), members)

@@ -45,10 +45,10 @@ class Classifiers(nn.Module):
         return logits
 
     @torch.no_grad()
-    def members_probs(self, inputs: Tensor) -> Tensor:
-        """Class probabilities of each member, ``[E, L, M, C]``."""
+    def members_log_probs(self, inputs: Tensor) -> Tensor:
+        """Log-probabilities of the classes for each member, float64 ``[E, L, M, C]``."""
         logits: Tensor = self(inputs)
-        return logits.softmax(-1).movedim(1, 0)
+        return logits.double().log_softmax(-1).movedim(1, 0)
 
 
 def fit(

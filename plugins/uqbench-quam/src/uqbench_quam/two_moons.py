@@ -76,9 +76,9 @@ class GivenModel:
     def __init__(self, network: Classifiers) -> None:
         self._network = network
 
-    def probs(self, inputs: Tensor) -> Tensor:
-        """Class probabilities ``[L, M, C]``."""
-        return self._network.members_probs(inputs)[0]
+    def log_probs(self, inputs: Tensor) -> Tensor:
+        """Log-probabilities of the classes, ``[L, M, C]``."""
+        return self._network.members_log_probs(inputs)[0]
 
 
 def moons(half: int) -> NDArray[np.float64]:

@@ -1,10 +1,13 @@
 """Predictive uncertainty of classifiers, in nats (Schweighofer et al. 2023, section 2).
 
-``probs`` are class probabilities along the last dimension; members of a posterior sample lie along
-the first, ``[S, ..., C]``.
+Everything is computed from log-probabilities, ``[..., C]``; members of a posterior sample lie along
+the first dimension, ``[S, ..., C]``. Epistemic parts are divergences, not differences of entropies:
+far from the boundary a difference would be rounding noise.
 """
 
 from __future__ import annotations
+
+from math import log
 
 import torch
 from torch import Tensor
@@ -12,23 +15,23 @@ from torch import Tensor
 from uqbench.estimator import PredictiveUncertainty
 
 
-def entropy(probs: Tensor) -> Tensor:
-    """``H[p] = −Σ_c p_c log p_c``, with ``0 log 0 = 0``."""
-    terms: Tensor = torch.special.entr(probs)
-    return terms.sum(-1)
+def entropy(log_probs: Tensor) -> Tensor:
+    """``H[p] = −Σ_c p_c log p_c``."""
+    return -(log_probs.exp() * log_probs).sum(-1)
 
 
-def cross_entropy(probs: Tensor, others: Tensor) -> Tensor:
-    """``CE[p, q] = −Σ_c p_c log q_c``."""
-    terms: Tensor = torch.special.xlogy(probs, others)
-    return -terms.sum(-1)
+def divergence(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """``KL[p ‖ q] = Σ_c p_c (log p_c − log q_c)``."""
+    return (log_p.exp() * (log_p - log_q)).sum(-1)
 
 
 def selected(members: Tensor) -> PredictiveUncertainty:
-    """Setting (a), eq. 1: total ``H[E p]``, aleatoric ``E H[p]``, epistemic their difference."""
-    mean = members.mean(0)
-    total, aleatoric = entropy(mean), entropy(members).mean(0)
-    return PredictiveUncertainty(total, aleatoric, total - aleatoric, mean, "nats")
+    """Setting (a), eq. 1: total ``H[E p]``, aleatoric ``E H[p]``, epistemic ``E KL[p ‖ E p]``."""
+    log_mean = torch.logsumexp(members.movedim(0, -1).contiguous(), -1) - log(len(members))
+    aleatoric, epistemic = _mean(entropy(members)), _mean(divergence(members, log_mean))
+    return PredictiveUncertainty(
+        aleatoric + epistemic, aleatoric, epistemic, log_mean.exp(), "nats"
+    )
 
 
 def given(reference: Tensor, members: Tensor) -> PredictiveUncertainty:
@@ -36,5 +39,12 @@ def given(reference: Tensor, members: Tensor) -> PredictiveUncertainty:
 
     ``p`` is the given model's prediction ``[..., C]``, ``q`` the members'.
     """
-    total, aleatoric = cross_entropy(reference, members).mean(0), entropy(reference)
-    return PredictiveUncertainty(total, aleatoric, total - aleatoric, reference, "nats")
+    aleatoric, epistemic = entropy(reference), _mean(divergence(reference, members))
+    return PredictiveUncertainty(
+        aleatoric + epistemic, aleatoric, epistemic, reference.exp(), "nats"
+    )
+
+
+def _mean(members: Tensor) -> Tensor:
+    """Mean over the first dimension, in an order that does not depend on the lanes beside."""
+    return members.movedim(0, -1).contiguous().mean(-1)

@@ -31,14 +31,17 @@ class Anchor:
             [
                 (parameter - initial).square().flatten(2).sum(-1)
                 for parameter, initial in zip(networks.parameters(), self.weights, strict=True)
-            ]
-        ).sum(0)
+            ],
+            dim=-1,
+        ).sum(-1)
         return noise_scale**2 / (self.scale.square() * transitions) * distance
 
 
 def prior_scale(weights: Sequence[Tensor]) -> Tensor:
     """Mean over a network's tensors of their standard deviation at the start, ``[L, E]``.
 
-    Biases are tensors too; they start at zero and count as zero.
+    The paper says "the standard deviation of the network weights"; that biases, which start at
+    zero, are tensors that count, is the reading of the released code.
     """
-    return torch.stack([weight.flatten(2).std(-1) for weight in weights]).mean(0)
+    # over the last dimension: torch sums a leading one in an order that depends on the lanes beside
+    return torch.stack([weight.flatten(2).std(-1) for weight in weights], dim=-1).mean(-1)

@@ -1,4 +1,4 @@
-"""Settings of UA-DQN; the defaults are those of Clements et al. 2019, section 3.2 (MinAtar)."""
+"""Settings of UA-DQN; the defaults are those of Clements et al. 2019 on MinAtar."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uqbench_dqn.config import DeepQConfig
 
 @dataclass(frozen=True, kw_only=True)
 class UADQNConfig(DeepQConfig):
-    """UA-DQN's settings.
+    """UA-DQN's settings: section 3.2 and Appendix D; κ and the gains are the released code's.
 
     Attributes:
         quantiles: N.
@@ -30,3 +30,11 @@ class UADQNConfig(DeepQConfig):
     aleatoric: Literal["unbiased", "biased"] = "unbiased"
     posterior_gain: float = 3.0
     noise_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.quantiles < 2:
+            raise ValueError(f"an uncertainty needs at least 2 quantiles, got {self.quantiles}")
+        for name in ("kappa", "noise_scale", "epistemic_weight", "aleatoric_weight"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
