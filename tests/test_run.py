@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 TOY = Path(__file__).parent / "toy"
@@ -337,10 +338,11 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(tmp_path):
 
 
 def test_run_json_follows_its_published_schema(finished):
-    jsonschema = pytest.importorskip("jsonschema")
     out, *_ = finished
     schema = json.loads((Path(__file__).parents[1] / "docs" / "run.schema.json").read_text())
-    for path in out.glob("toy/*/*/*/*/run.json"):
+    paths = list(out.glob("toy/*/*/*/*/run.json"))
+    assert len(paths) == N_RUNS
+    for path in paths:
         jsonschema.validate(json.loads(path.read_text()), schema)
 
 

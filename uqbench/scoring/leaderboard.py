@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -224,7 +225,7 @@ def board(plan: Plan, store: Store) -> Board:
 def write(files: Mapping[str, str], folder: Path) -> None:
     """Write a board's files, each whole or not at all."""
     for name, text in files.items():
-        write_whole(folder / name, lambda path, text=text: path.write_bytes(text.encode()))  # type: ignore[misc]
+        write_whole(folder / name, partial(Path.write_bytes, data=text.encode()))
 
 
 _BOOTSTRAP: dict[str, Any] = {"repetitions": REPETITIONS, "confidence": CONFIDENCE}

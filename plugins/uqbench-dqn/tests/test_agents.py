@@ -624,3 +624,21 @@ def test_a_transition_is_stored_field_by_field(kind: type[DeepQ]) -> None:
     assert torch.equal(batch["next_valid"][:, 0], valid)
     assert agent.replay.capacity == 7
     assert {group["eps"] for group in agent.optimiser.param_groups} == {1e-8}
+
+
+@pytest.mark.parametrize("kind", [DQN, QRDQN])
+def test_the_policy_keeps_to_valid_actions(kind: type[DeepQ]) -> None:
+    lanes = GymnasiumLanes(Bandit, SEEDS)
+    agent = make(kind, lanes, SEEDS, replay_start=50)
+    obs = lanes.reset()[0][:, None]
+    for action in range(lanes.n_actions):
+        only = torch.zeros(len(SEEDS), 1, lanes.n_actions, dtype=torch.bool)
+        only[..., action] = True
+        assert (agent.policy(obs, only) == action).all()
+
+
+def test_qr_dqn_smooths_its_loss_by_its_own_kappa() -> None:
+    lanes = GymnasiumLanes(Bandit, SEEDS)
+    agent = make(QRDQN, lanes, SEEDS, replay_start=50, quantiles=2, kappa=4.0)
+    error = torch.tensor([[[1.0, 1.0]]])  # within κ: ½ u², weighted by τ = 1/4 and 3/4
+    assert agent.loss(torch.zeros_like(error), error).item() == pytest.approx(0.5)
