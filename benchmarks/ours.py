@@ -1,0 +1,91 @@
+"""uqbench as the benchmarks run it: its MinAtar lanes, its agents, its loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from uqbench_dqn.config import DQNConfig, QRDQNConfig
+from uqbench_dqn.dqn import DQN
+from uqbench_dqn.qr_dqn import QRDQN
+from uqbench_minatar.plugin import uqbench_environments
+from uqbench_uadqn.agent import UADQN
+from uqbench_uadqn.config import UADQNConfig
+from work import (
+    ADAM_EPSILON,
+    BATCH,
+    CHANNELS,
+    DISCOUNT,
+    EPSILON,
+    GAME,
+    HIDDEN,
+    KERNEL,
+    LEARNING_RATE,
+    LEARNING_STARTS,
+    PLANNED_STEPS,
+    QUANTILES,
+    REPLAY,
+    TARGET_PERIOD,
+    Clock,
+)
+
+from uqbench.agent import Agent, EnvSpec
+from uqbench.environment import GymnasiumLanes, LaneEnv
+from uqbench.runner.loop import interact
+from uqbench.runner.recorder import Recorder
+
+COMMON = {
+    "learning_rate": LEARNING_RATE,
+    "adam_epsilon": ADAM_EPSILON,
+    "batch_size": BATCH,
+    "replay_capacity": REPLAY,
+    "replay_start": LEARNING_STARTS,
+    "target_period": TARGET_PERIOD,
+    "channels": CHANNELS,
+    "kernel": KERNEL,
+    "hidden": (HIDDEN,),
+}
+GREEDY = {"epsilon_last": EPSILON, "epsilon_steps": 1}
+
+
+def minatar_lanes(game: str, seeds: Sequence[int], device: torch.device) -> LaneEnv:
+    """A game with one lane a seed, as the plugin provides it."""
+    spec = next(spec for spec in uqbench_environments() if spec.name == "minatar")
+    options = spec.load_config()(game=game)
+    make = spec.load_factory()
+    if spec.lanes:
+        lanes: LaneEnv = make(options, seeds, None, device)
+        return lanes
+    return GymnasiumLanes(lambda: make(options), seeds, device=device)
+
+
+def make_agent(
+    method: str, env: LaneEnv, seeds: Sequence[int], numerics: str, device: torch.device
+) -> Agent:
+    """An agent with the settings of the common work."""
+    assert numerics == "eager"
+    spec = EnvSpec(
+        observation=env.observation_space,
+        n_actions=env.n_actions,
+        discount=DISCOUNT,
+        total_steps=PLANNED_STEPS,
+    )
+    if method == "dqn":
+        return DQN(spec, seeds, DQNConfig(**COMMON, **GREEDY), device)
+    if method == "qr-dqn":
+        return QRDQN(spec, seeds, QRDQNConfig(**COMMON, **GREEDY, quantiles=QUANTILES), device)
+    return UADQN(spec, seeds, UADQNConfig(**COMMON, quantiles=QUANTILES), device)
+
+
+def measure_ours(method: str, lanes: int, steps: int, seed: int, numerics: str) -> float:
+    """Environment steps per second of all lanes together."""
+    torch.set_num_threads(1)
+    device = torch.device("cpu")
+    seeds = range(seed * lanes, (seed + 1) * lanes)
+    env = minatar_lanes(GAME, seeds, device)
+    agent = make_agent(method, env, seeds, numerics, device)
+    clock = Clock(steps)
+    recorder = Recorder(lanes, clock.last, (), device)
+    for taken, *_ in interact(agent, env, clock.last, recorder):
+        clock.tick(taken)
+    return lanes * clock.steps_per_second
