@@ -14,9 +14,7 @@ from gymnasium import spaces
 from minatar import Environment
 from numpy.typing import NDArray
 
-from uqbench_minatar.options import GameOptions
-
-N_ACTIONS = 6
+from uqbench_minatar.options import N_ACTIONS, GameOptions
 
 
 class Game(gymnasium.Env[Any, Any]):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 GAMES = ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
+N_ACTIONS = 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,11 +17,14 @@ class GameOptions:
         game: one of the five.
         sticky_action_prob: probability that the last action is repeated instead of the chosen one.
         difficulty_ramping: whether games grow harder as an episode goes on.
+        backend: what plays them: compiled games that step all lanes in one call, or those of the
+            ``minatar`` package. Both give the same, bit for bit.
     """
 
     game: str
     sticky_action_prob: float = 0.1
     difficulty_ramping: bool = True
+    backend: Literal["lanes", "reference"] = "lanes"
 
     def __post_init__(self) -> None:
         if self.game not in GAMES:

@@ -17,7 +17,8 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
         EnvironmentSpec(
             name="minatar",
             version=f"1+minatar{version('minatar')}",
-            factory="uqbench_minatar.game:Game",
+            lanes=True,
+            factory="uqbench_minatar.environment:make",
             config="uqbench_minatar.options:GameOptions",
             summary="MinAtar's five games, six actions each",
             source="Young & Tian 2019",

@@ -11,28 +11,29 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+import torch
 
-from uqbench_minatar.game import N_ACTIONS, Game
-from uqbench_minatar.options import GAMES, GameOptions
+from uqbench_minatar.lanes import MinAtarLanes
+from uqbench_minatar.options import GAMES, N_ACTIONS, GameOptions
 
 BATCHES = 100
 
 
 def measure(game: str, steps: int, seed: int) -> tuple[float, float, float, float]:
     """Mean return and its standard error, mean reward per step and its standard error."""
-    env = Game(GameOptions(game=game))
-    actions = np.random.default_rng(seed).integers(N_ACTIONS, size=steps)
+    env = MinAtarLanes(GameOptions(game=game), [seed])
+    actions = torch.from_numpy(np.random.default_rng(seed).integers(N_ACTIONS, size=(steps, 1)))
     rewards = np.zeros(steps)
     returns = []
     collected = 0.0
-    env.reset(seed=seed)
+    env.reset()
     for t, action in enumerate(actions):
-        _, rewards[t], terminated, _, _ = env.step(int(action))
+        outcome = env.step(action)
+        rewards[t] = outcome.reward[0]
         collected += rewards[t]
-        if terminated:
+        if outcome.terminated[0]:
             returns.append(collected)
             collected = 0.0
-            env.reset()
     batches = rewards.reshape(BATCHES, -1).mean(1)
     return (
         float(np.mean(returns)),

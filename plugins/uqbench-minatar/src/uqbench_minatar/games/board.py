@@ -1,0 +1,34 @@
+"""What the games share: the ten by ten board, its observations and the actions."""
+
+from __future__ import annotations
+
+from uqbench_minatar.compiled import Obs, compiled
+
+WIDTH = 10
+CELLS = WIDTH * WIDTH
+LAST = WIDTH - 1  # column or row
+
+LEFT, UP, RIGHT, DOWN, FIRE = range(1, 6)  # the actions; 0 does nothing
+
+
+@compiled
+def put(obs: Obs, channel: int, x: int, y: int) -> None:
+    """Set a cell of an observation."""
+    obs[CELLS * channel + WIDTH * y + x] = 1
+
+
+@compiled
+def put_on_board(obs: Obs, channel: int, x: int, y: int) -> None:
+    """Set a cell of an observation unless ``x`` is off the board."""
+    if 0 <= x <= LAST:
+        put(obs, channel, x, y)
+
+
+@compiled
+def left_or_right(x: int, action: int) -> int:
+    """Where an action takes a player who is in column ``x``."""
+    if action == LEFT:
+        return max(0, x - 1)
+    if action == RIGHT:
+        return min(LAST, x + 1)
+    return x

@@ -1,0 +1,66 @@
+"""The CUDA kernels equal the minatar package's games: in Numba's simulator, which is pure Python.
+
+    NUMBA_DISABLE_JIT=1 NUMBA_ENABLE_CUDASIM=1 python -m pytest tests/simulated_cuda.py
+
+It needs no GPU; test_cuda.py runs it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+import torch
+from uqbench_minatar import cuda
+from uqbench_minatar.lanes import MinAtarLanes
+from uqbench_minatar.options import GAMES, N_ACTIONS, GameOptions
+
+SEEDS = [0, 1, *range(100, 132)]  # two blocks of threads, the second not full
+STEPS = 12
+
+
+@pytest.fixture(autouse=True)
+def _simulated() -> None:
+    assert numba.config.ENABLE_CUDASIM
+    assert numba.config.DISABLE_JIT
+
+
+def on_kernels(game: str, seeds: list[int]) -> MinAtarLanes:
+    """Lanes in the CPU's memory that the simulated kernels step."""
+    env = MinAtarLanes(GameOptions(game=game), seeds)
+    env._program = cuda.Program(env._settings, env._lanes)
+    return env
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_kernels_equal_the_package(game: str, oracle: Any) -> None:
+    """Two lanes for 400 steps, one by a player who gets far; then all lanes for a few."""
+    for seeds, steps in ((SEEDS[:2], 400), (SEEDS, STEPS)):
+        env = on_kernels(game, seeds)
+        oracles = [oracle(game, seed, 0.1, True) for seed in seeds]
+        obs, _ = env.reset()
+        np.testing.assert_array_equal(obs, [one.observation() for one in oracles])
+        rng = np.random.default_rng(0)
+        for _ in range(steps):
+            action = rng.integers(N_ACTIONS, size=len(seeds))
+            action[0] = oracles[0].advice()
+            out = env.step(torch.from_numpy(action))
+            expected = [one.act(a) for one, a in zip(oracles, action, strict=True)]
+            assert list(zip(out.reward.tolist(), out.terminated.tolist(), strict=True)) == expected
+            final = np.array([one.observation() for one in oracles])
+            np.testing.assert_array_equal(out.next_obs, final)
+            for i in np.flatnonzero(out.terminated):
+                oracles[i].package.reset()
+                final[i] = oracles[i].observation()
+            np.testing.assert_array_equal(out.obs, final)
+
+
+def test_an_invalid_action_does_nothing() -> None:
+    obs = []
+    for action in (0, 6, -1):
+        env = on_kernels("breakout", [0])
+        env.reset()
+        obs.append(env.step(torch.tensor([action])).obs.numpy().tobytes())
+    assert len(set(obs)) == 1

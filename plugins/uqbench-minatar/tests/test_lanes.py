@@ -1,0 +1,202 @@
+"""MinAtarLanes is the minatar package's games, bit for bit, over as many steps as it takes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from uqbench_minatar import random
+from uqbench_minatar.environment import make
+from uqbench_minatar.lanes import MinAtarLanes
+from uqbench_minatar.options import GAMES, N_ACTIONS, GameOptions
+
+from uqbench.environment import GymnasiumLanes, LaneEnv, Outcome, TimeLimit
+from uqbench.errors import UqbenchError
+
+CPU = torch.device("cpu")
+SEEDS = [0, 1, 2, 2**32 - 1, 12345]
+CHANCE = np.array([1, 0.3, 0.1, 0.02, 0])  # of a random action instead of the player's, by lane
+SETTINGS = list(product([0.0, 0.1], [False, True]))  # sticky actions, ramping
+every_game = pytest.mark.parametrize("game", GAMES)
+
+# what has to happen in 200,000 steps for them to show anything
+RARE = {
+    "asterix": ["gold", "hit", "spawn without room", "fastest"],
+    "breakout": ["brick", "missed", "last brick", "new wall", "through bricks"],
+    "freeway": ["crossed", "run over", "time is up"],
+    "seaquest": [
+        *("shot", "one diver less", "six divers", "free air", "no air", "no diver"),
+        *("enemy bullets", "fastest", "crowd"),
+    ],
+    "space_invaders": ["shot", "new block", "hit", "landed", "fastest"],
+}
+HIGHEST_LEVEL = {"asterix": 9, "seaquest": 19, "space_invaders": 6}
+
+
+def lanes(
+    game: str, seeds: list[int] = SEEDS, limit: TimeLimit | None = None, **options: Any
+) -> LaneEnv:
+    return make(GameOptions(game=game, **options), seeds, limit, CPU)
+
+
+def play(env: LaneEnv, actions: NDArray[Any]) -> list[tuple[bytes, ...]]:
+    """What a game gives, copied."""
+    return [contents(env.step(torch.from_numpy(action))) for action in actions]
+
+
+def contents(out: Outcome) -> tuple[bytes, ...]:
+    assert (out.valid, out.next_valid, dict(out.events)) == (None, None, {})
+    tensors = (out.reward, out.terminated, out.truncated, out.next_obs, out.obs)
+    return tuple(str(t.dtype).encode() + t.numpy().tobytes() for t in tensors)
+
+
+def actions(steps: int, seeds: list[int] = SEEDS, seed: int = 0) -> NDArray[Any]:
+    return np.random.default_rng(seed).integers(N_ACTIONS, size=(steps, len(seeds)))
+
+
+def assert_same_stream(stream: NDArray[Any], words: NDArray[Any], position: int) -> None:
+    """NumPy renews all words at once: renew the rest before comparing them."""
+    assert stream[random.POSITION] == position
+    for k in range(position, random.WORDS):
+        random.renew(stream, k)
+    np.testing.assert_array_equal(stream[: random.WORDS], words)
+
+
+@every_game
+def test_200_000_steps_equal_the_packages(game: str, oracle: Any) -> None:
+    events: Counter[str] = Counter()
+    level = 0
+    for sticky, ramping in SETTINGS:
+        env = lanes(game, sticky_action_prob=sticky, difficulty_ramping=ramping)
+        oracles = [oracle(game, seed, sticky, ramping) for seed in SEEDS]
+        obs, _ = env.reset()
+        np.testing.assert_array_equal(obs, [one.observation() for one in oracles])
+        rng = np.random.default_rng(0)
+        for _ in range(10_000):
+            action = rng.integers(N_ACTIONS, size=len(SEEDS))
+            for i in np.flatnonzero(rng.random(len(SEEDS)) >= CHANCE):
+                action[i] = oracles[i].advice()
+            out = env.step(torch.from_numpy(action))
+            expected = [one.act(a) for one, a in zip(oracles, action, strict=True)]
+            assert list(zip(out.reward.tolist(), out.terminated.tolist(), strict=True)) == expected
+            assert not out.truncated.any()
+            final = np.array([one.observation() for one in oracles])
+            assert out.next_obs.numpy().tobytes() == final.tobytes()
+            for i in np.flatnonzero(out.terminated):
+                oracles[i].package.reset()
+                final[i] = oracles[i].observation()
+            assert out.obs.numpy().tobytes() == final.tobytes()
+            level = max(level, *(one.level() for one in oracles))
+        for stream, one in zip(env.state_dict()["streams"].numpy(), oracles, strict=True):
+            assert_same_stream(stream, *one.stream())
+            events += one.events
+    assert [name for name in RARE[game] if not events[name]] == []
+    assert level == HIGHEST_LEVEL.get(game, 0)
+
+
+@every_game
+@pytest.mark.parametrize("kind", ["terminal", "truncation"])
+@pytest.mark.parametrize("steps", [1, 7, 40])
+def test_a_time_limit_is_that_of_the_reference(game: str, kind: Any, steps: int) -> None:
+    limit = TimeLimit(steps, kind)
+    env, reference = lanes(game, limit=limit), lanes(game, limit=limit, backend="reference")
+    assert isinstance(env, MinAtarLanes)
+    assert isinstance(reference, GymnasiumLanes)
+    assert (env.n_actions, env.observation_space) == (N_ACTIONS, reference.observation_space)
+    assert env.reset()[0].numpy().tobytes() == reference.reset()[0].numpy().tobytes()
+    assert play(env, actions(300)) == play(reference, actions(300))
+
+
+@every_game
+@pytest.mark.parametrize("invalid", [-1, 6, 2**32])
+def test_an_invalid_action_is_refused_as_by_the_reference(game: str, invalid: int) -> None:
+    action = torch.tensor([0, 3, invalid, 1, 2])
+    messages = []
+    for backend in ("lanes", "reference"):
+        env = lanes(game, backend=backend)
+        env.reset()
+        with pytest.raises(UqbenchError) as error:
+            env.step(action)
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+
+
+@every_game
+def test_resetting_begins_the_same_episodes_again(game: str) -> None:
+    env = lanes(game, sticky_action_prob=0.5)
+    seen = []
+    for _ in range(2):
+        seen.append(env.reset()[0].numpy().tobytes())
+        seen.append(play(env, actions(200)))
+    assert seen[:2] == seen[2:]
+
+
+@every_game
+def test_a_lane_does_not_depend_on_the_others(game: str) -> None:
+    together, alone = lanes(game), lanes(game, [SEEDS[3]])
+    together.reset()
+    alone.reset()
+    for action in actions(300):
+        out, expected = (
+            together.step(torch.from_numpy(action)),
+            alone.step(torch.tensor(action[3:4])),
+        )
+        assert torch.equal(out.obs[3:4], expected.obs)
+        assert torch.equal(out.reward[3:4], expected.reward)
+
+
+@every_game
+def test_a_loaded_state_goes_on_as_the_saved_one(game: str) -> None:
+    env = lanes(game, limit=TimeLimit(90, "truncation"))
+    env.reset()
+    play(env, actions(333))
+    saved = env.state_dict()
+    obs = env.step(torch.from_numpy(actions(1)[0])).next_obs.clone()
+    expected = play(env, actions(333, seed=1))
+    other = lanes(game, [9] * len(SEEDS), TimeLimit(90, "truncation"))
+    other.load_state_dict(saved)
+    assert torch.equal(other.step(torch.from_numpy(actions(1)[0])).next_obs, obs)
+    assert play(other, actions(333, seed=1)) == expected
+
+
+def test_a_saved_state_is_a_copy() -> None:
+    env = lanes("asterix")
+    env.reset()
+    saved = env.state_dict()
+    kept = {name: value.clone() for name, value in saved.items()}
+    play(env, actions(50))
+    assert all(torch.equal(saved[name], kept[name]) for name in kept)
+    assert torch.equal(saved["obs"].view(torch.bool), lanes("asterix").reset()[0].flatten(1))
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+@pytest.mark.parametrize("backend", ["lanes", "reference"])
+def test_a_seed_that_numpy_does_not_take_is_refused(seed: int, backend: Any) -> None:
+    with pytest.raises(Exception, match=r"[Ss]eed"):
+        lanes("breakout", [seed], backend=backend).reset()
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**32 - 1])
+def test_random_numbers_are_numpys(seed: int) -> None:
+    ours, theirs = random.seeded(seed), np.random.RandomState(seed)
+    for _ in range(400):
+        assert random.uniform(ours) == theirs.rand()
+        for n in (1, 2, 3, 5, 8, 9, 1000, 2**31 + 1):
+            assert random.below(ours, n) == theirs.randint(n)
+    assert_same_stream(ours, *theirs.get_state()[1:3])
+
+
+def test_registering_and_configuring_import_neither_numba_nor_minatar() -> None:
+    command = (
+        "import sys, uqbench_minatar.plugin, uqbench_minatar.options, uqbench_minatar.environment;"
+        "print({'numba', 'minatar'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, check=True)
+    assert done.stdout.decode().strip() == "set()"
