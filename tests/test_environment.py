@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
+from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 
-from uqbench.environment import GymnasiumLanes, Outcome, TimeLimit
-from uqbench.errors import UqbenchError
+from uqbench.environment import GymnasiumLanes, LaneEnv, Outcome, TimeLimit
+from uqbench.errors import CannotSaveError, UqbenchError
 
 
 class Counter(gymnasium.Env[NDArray[np.float32], int]):
@@ -337,3 +339,67 @@ def test_actions_reach_the_environment_as_python_integers() -> None:
     act(env, 4, 0, 2)
     assert seen == [4, 0, 2]
     assert {type(action) for action in seen} == {int}
+
+
+class Walking(Masked):
+    """Moves by chance; episodes end by chance."""
+
+    def step(self, action: int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        obs, _, _, _, info = super().step(0)
+        ended = bool(self.np_random.random() < 0.1)
+        return obs, float(self.np_random.normal()), ended, False, info
+
+
+def test_a_loaded_copy_steps_on_exactly_like_the_saved_one() -> None:
+    limit = TimeLimit(4, "truncation")
+    env, copy = lanes(make=Walking, time_limit=limit), lanes(make=Walking, time_limit=limit)
+    env.reset()
+    for _ in range(6):
+        act(env, 0, 0, 0)
+    copy.load_state_dict(env.state_dict())
+    for _ in range(40):
+        one, other = act(env, 0, 0, 0), act(copy, 0, 0, 0)
+        for name, value in vars(one).items():
+            if name != "events":
+                assert torch.equal(value, getattr(other, name)), name
+    with pytest.raises(UqbenchError, match="chose action"):
+        act(copy, 5, 0, 0)
+
+
+class Locked(Counter):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+
+
+class Forgetful(Counter, EzPickle):
+    """Is pickled as a fresh one, as many of Gymnasium's own environments are."""
+
+
+def wrapped() -> gymnasium.Env[Any, Any]:
+    return gymnasium.wrappers.TimeLimit(Forgetful(), 9)
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (Locked, "Locked cannot be pickled"),
+        (Forgetful, "Forgetful is pickled without its state"),
+        (wrapped, "Forgetful is pickled without its state"),
+    ],
+)
+def test_an_environment_that_cannot_be_saved_says_so(make: Any, reason: str) -> None:
+    env = lanes(make=make)
+    env.reset()
+    with pytest.raises(CannotSaveError, match=reason):
+        env.state_dict()
+
+
+def test_lanes_of_a_plugin_cannot_be_saved_unless_they_say_how() -> None:
+    class Own(LaneEnv):
+        def reset(self) -> Any: ...
+
+        def step(self, action: torch.Tensor) -> Any: ...
+
+    with pytest.raises(CannotSaveError, match="Own has no state_dict"):
+        Own().state_dict()

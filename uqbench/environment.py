@@ -6,6 +6,7 @@ Autoreset happens in the same step: an :class:`Outcome` holds the last observati
 
 from __future__ import annotations
 
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +15,10 @@ from typing import Any, Literal
 import gymnasium
 import numpy as np
 import torch
+from gymnasium.utils import EzPickle
 from torch import Tensor
 
-from uqbench.errors import UqbenchError
+from uqbench.errors import CannotSaveError, UqbenchError
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,24 @@ class LaneEnv(ABC):
     @abstractmethod
     def step(self, action: Tensor) -> Outcome:
         """Take one action ``[L]`` in every lane."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that another copy needs to step on exactly as this one would.
+
+        Called between two steps. Episodes under way, random streams, lengths: tensors, numbers,
+        strings, bytes and None, in dictionaries and lists.
+
+        Raises:
+            CannotSaveError: it cannot be saved, as by default; runs then have no checkpoints.
+        """
+        raise CannotSaveError(f"{type(self).__name__} has no state_dict")
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what ``state_dict`` of a copy with the same seeds returned.
+
+        Called instead of ``reset``.
+        """
+        raise CannotSaveError(f"{type(self).__name__} has no load_state_dict")
 
 
 class GymnasiumLanes(LaneEnv):
@@ -155,6 +175,26 @@ class GymnasiumLanes(LaneEnv):
             events={name: self._tensor(count) for name, count in events.items()},
         )
 
+    def state_dict(self) -> dict[str, Any]:
+        """The environments, pickled one by one, their lengths and valid actions.
+
+        Raises:
+            CannotSaveError: one cannot be pickled, or its pickle would not hold its state.
+        """
+        return {
+            "envs": [_pickled(env) for env in self._envs],
+            "length": torch.from_numpy(self._length.copy()),
+            "valid": self._valid,
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what ``state_dict`` returned."""
+        for env in self._envs:
+            env.close()
+        self._envs = [pickle.loads(env) for env in state["envs"]]
+        self._length = state["length"].numpy().copy()
+        self._valid = state["valid"]
+
     def _stack(self, observations: list[Any]) -> Tensor:
         stacked = np.empty(self._obs_shape, self.observation_space.dtype)
         for i, obs in enumerate(observations):
@@ -172,3 +212,20 @@ class GymnasiumLanes(LaneEnv):
 
     def _tensor(self, array: np.ndarray[Any, Any]) -> Tensor:
         return torch.from_numpy(array).to(self._device)
+
+
+def _pickled(env: gymnasium.Env[Any, Any]) -> bytes:
+    """An environment's pickle, where that holds its state."""
+    layer: Any = env
+    while layer is not None:
+        if getattr(type(layer), "__getstate__", None) is EzPickle.__getstate__:
+            raise CannotSaveError(
+                f"{type(layer).__name__} is pickled without its state (gymnasium.utils.EzPickle); "
+                f"give it a __getstate__ and a __setstate__ of its own"
+            )
+        layer = layer.env if isinstance(layer, gymnasium.Wrapper) else None
+    try:
+        return pickle.dumps(env)
+    except Exception as error:  # what cannot be pickled raises whatever it likes
+        name = type(env.unwrapped).__name__
+        raise CannotSaveError(f"{name} cannot be pickled: {error}") from error

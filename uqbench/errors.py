@@ -10,6 +10,10 @@ class UqbenchError(Exception):
     """The command cannot be carried out as given; the message says what to do instead."""
 
 
+class CannotSaveError(UqbenchError):
+    """A thing has no state that can be saved; a run that has it cannot go on from a checkpoint."""
+
+
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """Return a sentence that names the nearest known name, or all of them when none is near."""
     names = sorted(set(known))

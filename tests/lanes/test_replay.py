@@ -123,3 +123,10 @@ def test_a_state_is_a_snapshot_without_unused_slots() -> None:
     assert state["ring"]["obs"].untyped_storage().nbytes() == LANES * 4
     replay._ring["reward"].fill_(7.0)
     torch.testing.assert_close(state["ring"]["reward"], transition(0)["reward"][:, None])
+
+
+def test_booleans_take_a_bit_each() -> None:
+    bits = Replay(LANES, 1000, {"obs": ((3, 5), torch.bool)}, torch.device("cpu"))
+    for _ in range(64):
+        bits.add(obs=torch.ones(LANES, 3, 5, dtype=torch.bool))
+    assert bits.state_dict()["ring"]["obs"].untyped_storage().nbytes() == LANES * 64 * 15 // 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from uqbench.environment import Outcome
+from uqbench.results.columns import columns_digest
 from uqbench.results.scalars import record_step, scalar
 from uqbench.risk import CVaR, Expectation, RiskMeasure
 from uqbench.runner.evaluation import Evaluated
@@ -320,3 +322,24 @@ def test_the_window_of_every_metric_starts_at_a_record(steps: int, window: float
 @pytest.mark.parametrize(("k", "step"), [(0, 0), (1, 12), (50, 625), (99, 1237), (100, 1250)])
 def test_records_are_counted_in_hundredths_rounded_down(k: int, step: int) -> None:
     assert record_step(k, 1250) == step
+
+
+@pytest.mark.parametrize("at", [0, 1, 255, 256, 300, 700])
+def test_a_recorder_loaded_from_a_file_goes_on_like_the_saved_one(at: int) -> None:
+    outcomes = random_outcomes(700)
+    unbroken = recorded(outcomes[:at], at=(1, at)) if at else recorder(700)
+    if at:
+        scores = np.array([[1.5, 0.1]] * LANES)
+        unbroken.evaluation(Evaluated(scores, scores.astype(np.int64), scores > 1))
+    file = io.BytesIO()
+    torch.save(unbroken.state_dict(), file)
+    file.seek(0)
+    resumed = recorder(700)
+    resumed.load_state_dict(torch.load(file, weights_only=True))
+    for step in outcomes[at:]:
+        unbroken.step(step)
+        resumed.step(step)
+    for made in (unbroken, resumed):
+        made.record({"loss": torch.arange(LANES) / 3})
+    for expected, found in zip(unbroken.finish(), resumed.finish(), strict=True):
+        assert columns_digest(*expected) == columns_digest(*found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -60,14 +61,30 @@ class Replay:
         }
 
     def state_dict(self) -> dict[str, Any]:
-        """What was added so far; slots never written are left out."""
+        """What was added so far; slots never written are left out, booleans packed into bits."""
+        ring = {name: ring[:, : len(self)] for name, ring in self._ring.items()}
         return {
             "added": self.added,
-            "ring": {name: ring[:, : len(self)].clone() for name, ring in self._ring.items()},
+            "ring": {
+                name: _packed(values) if values.dtype == torch.bool else values.clone()
+                for name, values in ring.items()
+            },
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what ``state_dict`` returned."""
         self.added = state["added"]
         for name, ring in self._ring.items():
-            ring[:, : len(self)] = state["ring"][name]
+            values, kept = state["ring"][name], ring[:, : len(self)]
+            kept.copy_(_unpacked(values, kept.shape) if ring.dtype == torch.bool else values)
+
+
+def _packed(values: Tensor) -> Tensor:
+    """Booleans ``[L, *]`` as bits ``[L, bytes]`` uint8, on the CPU."""
+    return torch.from_numpy(np.stack([np.packbits(lane.cpu().numpy()) for lane in values]))
+
+
+def _unpacked(packed: Tensor, shape: torch.Size) -> Tensor:
+    """The booleans ``[L, *]`` that ``_packed`` was given."""
+    bits = np.unpackbits(packed.cpu().numpy(), axis=1, count=shape[1:].numel())
+    return torch.from_numpy(bits).view(torch.bool).view(shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -96,6 +97,50 @@ class Recorder:
             for records, episodes in zip(self._records, self._episodes, strict=True)
         ]
 
+    def state_dict(self) -> dict[str, Any]:
+        """Everything so far, as tensors; words are numbered."""
+        self._flush()
+        return {
+            "taken": self._taken,
+            "totals": _saved(self._totals),
+            "episode": _saved(self._episode),
+            "began": _saved(self._began),
+            "records": [
+                {name: _saved(column) for name, column in _metrics_columns(records).items()}
+                for records in self._records
+            ],
+            "episodes": [
+                {
+                    name: _saved(column)
+                    for name, column in _episode_columns(episodes, self._events).items()
+                }
+                for episodes in self._episodes
+            ],
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what ``state_dict`` returned."""
+        self._filled = 0
+        self._taken = state["taken"]
+        self._totals, self._episode, self._began = (
+            _loaded(state[name]) for name in ("totals", "episode", "began")
+        )
+        self._records = [
+            list(zip(*(_listed(lane[name]) for name in ("step", "metric", "value")), strict=True))
+            for lane in state["records"]
+        ]
+        counts = ("return", *(f"event_{name}" for name in self._events))
+        self._episodes = [
+            list(
+                zip(
+                    *(_listed(lane[name]) for name in ("step", "phase", "end", "length")),
+                    np.stack([_loaded(lane[name]) for name in counts], axis=1),
+                    strict=True,
+                )
+            )
+            for lane in state["episodes"]
+        ]
+
     def _flush(self) -> None:
         counts = self._counts[: self._filled].double().cpu().numpy()
         ends = self._ends[: self._filled].cpu().numpy()
@@ -138,3 +183,28 @@ def _episode_columns(
         "return": counts[:, 0],
         **{f"event_{name}": counts[:, i] for i, name in enumerate(events, start=1)},
     }
+
+
+def _saved(column: NDArray[Any]) -> Tensor | dict[str, Any]:
+    """An array as a tensor; words as numbers and what they stand for."""
+    if column.dtype != object:
+        return torch.from_numpy(column.copy())
+    words = sorted(set(column))
+    numbers = {word: number for number, word in enumerate(words)}
+    kind = np.uint8 if len(words) <= 256 else np.int64
+    return {
+        "words": words,
+        "numbers": torch.from_numpy(np.array([numbers[word] for word in column], kind)),
+    }
+
+
+def _loaded(saved: Tensor) -> NDArray[Any]:
+    array: NDArray[Any] = saved.numpy().copy()
+    return array
+
+
+def _listed(saved: Tensor | Mapping[str, Any]) -> list[Any]:
+    """The values that ``_saved`` was given."""
+    if isinstance(saved, Tensor):
+        return saved.tolist()
+    return [saved["words"][number] for number in saved["numbers"].tolist()]
