@@ -60,7 +60,7 @@ def uqbench_claim_kinds() -> Iterable[Spec]:  # type: ignore[empty-body]
 
 @hookspec
 def uqbench_run_started(run: Run) -> None:
-    """A run began (called in the process that the user started, like the three below)."""
+    """A run began, or goes on (called in the process that the user started, like those below)."""
 
 
 @hookspec

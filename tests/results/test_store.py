@@ -10,7 +10,7 @@ from uqbench.errors import UqbenchError
 from uqbench.results.columns import columns_digest
 from uqbench.results.record import SCHEMA_VERSION, Provenance, RunRecord
 from uqbench.results.store import RunState, Store, now, this_process
-from uqbench.run import Run
+from uqbench.run import Run, digest_of
 
 METRICS = {
     "step": np.array([1, 2]),
@@ -136,10 +136,19 @@ def test_a_record_of_another_identity_is_damaged(tmp_path):
 def test_a_newer_schema_is_told_from_damage(tmp_path):
     store, run = Store(tmp_path), make_run()
     path = finish(store, run) / "run.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": 2}))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": 3}))
     found = store.find(run)
     assert found.state is RunState.NEWER
-    assert found.reason == "it has schema 2, this uqbench reads up to 1"
+    assert found.reason == "it has schema 3, this uqbench reads up to 2"
+
+
+def test_a_run_that_was_stored_before_there_were_checkpoints_is_finished(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    path = finish(store, run) / "run.json"
+    table = json.loads(path.read_text()) | {"schema_version": 1}
+    del table["checkpoint"], table["resumed"], table["digest"]
+    path.write_text(json.dumps(table | {"digest": digest_of(table)}))
+    assert store.find(run).state is RunState.FINISHED
 
 
 def test_a_record_that_cannot_be_read_is_damaged(tmp_path):
@@ -173,7 +182,7 @@ def test_the_digest_of_numbers_sees_values_names_and_boundaries():
 def test_the_published_schema_names_the_fields_of_the_record():
     published = Path(__file__).parents[2] / "docs" / "run.schema.json"
     schema, own = json.loads(published.read_text()), RunRecord.model_json_schema()
-    assert schema["properties"]["schema_version"]["const"] == SCHEMA_VERSION
+    assert max(schema["properties"]["schema_version"]["enum"]) == SCHEMA_VERSION
     for there, here in [(schema, own), *((schema["$defs"][k], d) for k, d in own["$defs"].items())]:
         assert there["properties"].keys() == here["properties"].keys()
         assert sorted(there["required"]) == sorted(here["required"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from statistics import median
 
 from uqbench.plan import Plan
@@ -22,7 +23,10 @@ class Estimate:
 def estimate(plan: Plan, todo: Collection[Run], store: Store, workers: int) -> Estimate:
     """Estimate the wall time of some of a plan's runs on ``workers`` processes."""
     speeds: dict[tuple[str, str, str], list[float]] = {}
+    saved: dict[PurePosixPath, int] = {}
     for folder, found in store.records(plan.suite.name):
+        if found.record is not None and found.record.checkpoint is not None:
+            saved[folder] = found.record.checkpoint.step
         if found.record is not None and found.record.timing is not None:
             _, _, task, method, _ = folder.parts
             key = (task, method, str(found.record.identity.get("device")))
@@ -32,7 +36,7 @@ def estimate(plan: Plan, todo: Collection[Run], store: Store, workers: int) -> E
         known = speeds.get((run.task, run.method, str(run.identity["device"])))
         timed += known is not None
         step = 1 / median(known) if known else plan.budget.step_ms / 1000
-        core_seconds += plan.budget.steps * step
+        core_seconds += (plan.budget.steps - saved.get(run.folder, 0)) * step
     nominal = f"a nominal {plan.budget.step_ms:g} ms a step"
     bases = {0: nominal, len(todo): "the speed of earlier runs"}
     basis = bases.get(timed, f"the speed of earlier runs and {nominal}")

@@ -30,6 +30,8 @@ class Display:
         self._expected = seconds
         self._done = 0
         self._running: dict[str, int] = {}
+        self._before: dict[str, int] = {}  # steps that earlier processes took
+        self._told: set[str] = set()
         self._rows: dict[str, TaskID] = {}
         self._spoken: dict[str, float] = {}
         self._began = time.monotonic()
@@ -59,18 +61,20 @@ class Display:
         name = event.batch.name
         match event:
             case events.Started():
-                self._running[name] = 0
+                self._forget(name)  # where it begins once more
+                self._running[name] = self._before[name] = event.step * len(event.batch.runs)
                 self._rows[name] = self._bars.add_task(
                     name, total=event.batch.budget.steps, speed="", eta=""
                 )
                 self._spoken[name] = time.monotonic()
-                self._line(f"{name}: started")
+                how = f"goes on from step {event.step:,}" if event.step else "started"
+                self._line(f"{name}: {how}")
             case events.Progress():
                 lanes = len(event.batch.runs)
                 self._running[name] = event.step * lanes
-                speed = event.step / event.seconds
-                left = (event.batch.budget.steps - event.step) / speed
-                texts = (f"{speed * lanes:,.0f} steps/s", f"{duration(left)} left")
+                speed = max(1, event.step * lanes - self._before[name]) / event.seconds
+                left = (event.batch.steps - event.step * lanes) / speed
+                texts = (f"{speed:,.0f} steps/s", f"{duration(left)} left")
                 self._bars.update(
                     self._rows[name], completed=event.step, speed=texts[0], eta=texts[1]
                 )
@@ -89,23 +93,29 @@ class Display:
                 self._end(event.batch)
                 self._say(f"{name}: FAILED: {event.reason}")
             case events.Split():
-                self._running.pop(name, None)
-                if name in self._rows:
-                    self._bars.remove_task(self._rows.pop(name))
+                self._forget(name)
+                self._before.pop(name, None)
                 self._say(f"{name}: {event.reason}; once more, each run alone")
             case events.Taken():
                 self._end(event.batch)
                 self._say(f"{name}: another process has it")
             case events.SetAside():
                 self._say(f"{name}: the damaged run is kept as {event.kept_as}")
+            case events.Notice():
+                if event.text not in self._told:
+                    self._told.add(event.text)
+                    self._say(f"{name}: {event.text}")
         taken = self._done + sum(self._running.values())
         self._bars.update(self._whole, completed=taken, eta=self._eta())
 
     def _end(self, batch: Batch) -> None:
-        self._running.pop(batch.name, None)
+        self._forget(batch.name)
         self._done += batch.steps
-        if batch.name in self._rows:
-            self._bars.remove_task(self._rows.pop(batch.name))
+
+    def _forget(self, name: str) -> None:
+        self._running.pop(name, None)
+        if name in self._rows:
+            self._bars.remove_task(self._rows.pop(name))
 
     def _eta(self) -> str:
         taken = self._done + sum(self._running.values())
@@ -114,7 +124,9 @@ class Display:
         share = taken / self._total
         if share >= 1:
             return "all runs: 100%"
-        left = spent * (1 / share - 1) if share > 0.1 else max(0.0, self._expected - spent)
+        before = sum(self._before.values())
+        own = (taken - before) / max(1, self._total - before)
+        left = spent * (1 / own - 1) if own > 0.1 else max(0.0, self._expected - spent)
         return f"all runs: {share:.0%}, about {duration(left)} left"
 
     def _line(self, text: str) -> None:

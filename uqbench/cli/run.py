@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -41,14 +42,29 @@ if TYPE_CHECKING:
 @click.option(
     "--executor", type=click.Choice(["local"]), default="local", help="Where runs are executed."
 )
+@click.option(
+    "--checkpoint-seconds",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds between checkpoints of unfinished runs; 0 for none.",
+)
 @out_option
 @click.option("--dry-run", is_flag=True, help="Say what would run, and stop.")
 def command(
-    selection: Selection, device: str, workers: int | None, executor: str, out: Path, dry_run: bool
+    selection: Selection,
+    device: str,
+    workers: int | None,
+    executor: str,
+    checkpoint_seconds: float,
+    out: Path,
+    dry_run: bool,
 ) -> int:
     """Run a suite: do what is missing, then print its leaderboard.
 
-    Safe to interrupt at any moment; run again, it does only what is missing.
+    Safe to interrupt at any moment; run again, it does only what is missing. What was under way
+    goes on from its last checkpoint, also on another machine that has a copy of --out.
 
     \b
     Examples:
@@ -83,7 +99,13 @@ def command(
     while True:
         todo -= tried
         if todo:
-            batches = make_batches(plan, todo, kind, workers)
+            records = {run: store.read(run.folder).record for run in todo}
+            checkpoints = {
+                run: record.checkpoint.folder
+                for run, record in records.items()
+                if record is not None and record.checkpoint is not None
+            }
+            batches = make_batches(plan, todo, kind, workers, checkpoints)
             team = min(workers, len(batches))
             expected = estimate(plan, todo, store, team)
             click.echo(
@@ -91,7 +113,7 @@ def command(
                 f"(from {expected.basis}). Safe to interrupt; run again to go on.",
                 err=True,
             )
-            tried |= _execute(host, batches, out, team, expected.seconds)
+            tried |= _execute(host, batches, out, team, expected.seconds, checkpoint_seconds)
         left = {run: store.read(run.folder).state for run in plan.runs}
         todo = {run for run, state in left.items() if state in TO_DO} - tried
         running = [run for run, state in left.items() if state is RunState.RUNNING]
@@ -130,25 +152,41 @@ def _announce(plan: Plan, states: dict[Run, Found], out: Path) -> set[Run]:
         if not runs or state is RunState.MISSING:
             continue
         action = "again" if runs[0] in todo else "not run again"
-        click.echo(f"{len(runs)} {state.value}: {action}.", err=True)
+        click.echo(f"{len(runs)} {state.value}: {action}{_from_steps(runs, states)}.", err=True)
         if state in (RunState.DAMAGED, RunState.FAILED):
             for run in runs:
                 click.echo(f"  {run.folder}: {states[run].reason}", err=True)
     return todo
 
 
+def _from_steps(runs: Sequence[Run], states: dict[Run, Found]) -> str:
+    """How many of some runs go on from a checkpoint, and from which steps."""
+    records = (states[run].record for run in runs)
+    steps = [r.checkpoint.step for r in records if r is not None and r.checkpoint is not None]
+    if not steps:
+        return ""
+    first, last = f"{min(steps):,}", f"{max(steps):,}"
+    return f", {len(steps)} from step {first if first == last else f'{first} to {last}'}"
+
+
 def _execute(
-    host: Host, batches: Sequence[Batch], out: Path, workers: int, expected: float
+    host: Host,
+    batches: Sequence[Batch],
+    out: Path,
+    workers: int,
+    expected: float,
+    checkpoint_seconds: float,
 ) -> set[Run]:
     """Execute; return the runs that were tried, whether they finished or failed."""
     from uqbench.cli.progress import Display
     from uqbench.runner import events
     from uqbench.runner.executors.local import run_locally
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's word for Ctrl-C
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
     with Display(batches, expected) as display:
-        for event in run_locally(batches, out, workers):
+        for event in run_locally(batches, out, workers, checkpoint_seconds):
             display.show(event)
             complaints |= dict.fromkeys(_tell_plugins(host, event))
             if isinstance(event, events.Finished | events.Failed):

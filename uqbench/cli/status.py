@@ -49,7 +49,9 @@ def command(out: Path, as_json: bool) -> None:
             eta = "" if left is None else f", about {duration(left)} left"
             click.echo(f"running: {entry['run']}: {entry['step']:,} of {entry['steps']:,}{eta}")
         elif entry["reason"]:
-            click.echo(f"{entry['state']}: {entry['run']}: {entry['reason']}")
+            at = entry["checkpoint_step"]
+            on = "" if at is None else f"; goes on from step {at:,} of {entry['steps']:,}"
+            click.echo(f"{entry['state']}: {entry['run']}: {entry['reason']}{on}")
 
 
 def _entry(folder: PurePosixPath, found: Found) -> dict[str, Any]:
@@ -60,11 +62,14 @@ def _entry(folder: PurePosixPath, found: Found) -> dict[str, Any]:
         "reason": found.reason,
         "step": None,
         "steps": None,
+        "checkpoint_step": None,
         "seconds_left": None,
     }
     if record is not None:
         steps = record.identity["budget"]["steps"]
         entry |= {"step": record.step, "steps": steps}
+        if record.checkpoint is not None:
+            entry["checkpoint_step"] = record.checkpoint.step
         if record.status == "running" and record.step:
             began = datetime.fromisoformat(record.began)
             spent = (datetime.fromisoformat(record.updated) - began).total_seconds()

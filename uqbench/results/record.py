@@ -8,7 +8,10 @@ from pydantic import BaseModel, ConfigDict
 
 from uqbench.run import digest_of
 
-SCHEMA_VERSION: Literal[1] = 1
+SCHEMA_VERSION: Literal[2] = 2
+
+_SINCE_2 = frozenset({"checkpoint", "resumed"})
+"""Fields that a record of schema 1 does not have."""
 
 
 class Process(BaseModel):
@@ -38,11 +41,44 @@ class Provenance(BaseModel):
     git_revision: str | None
 
 
+class Saved(BaseModel):
+    """Where an unfinished run goes on from.
+
+    Attributes:
+        folder: of the checkpoint, below the store's root; runs that execute together share one.
+        step: steps taken when it was written.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    folder: str
+    step: int
+
+
+class Resumed(BaseModel):
+    """A run went on from a checkpoint.
+
+    Attributes:
+        step: steps taken before.
+        when: UTC time.
+        host: the machine that went on.
+        device: what it computes on, in words.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    step: int
+    when: str
+    host: str
+    device: str
+
+
 class Timing(BaseModel):
     """Cost of the run.
 
     Attributes:
-        seconds: wall time of the training steps and evaluations of all lanes of the program.
+        seconds: wall time of the training steps and evaluations of all lanes of the program,
+            before and after it was resumed.
         lanes: how many runs shared the program.
         steps_per_s: environment steps of this run per second of a core, ``steps·lanes/seconds``.
     """
@@ -64,6 +100,10 @@ class RunRecord(BaseModel):
         step: steps taken when the record was written.
         began: UTC time at which work on it began.
         updated: UTC time of writing.
+        process: who works on it, or did so last.
+        provenance: of the process that began it.
+        checkpoint: where it goes on from, while it is unfinished; None: from the first step.
+        resumed: where it went on from, and on what.
         scalars: final value of each metric; None where the run gives none.
         metrics: definitions of the metrics that the scalars were computed by.
         digests: sha256 of each data file, and of the numbers in them under ``results``.
@@ -72,7 +112,7 @@ class RunRecord(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[1, 2] = SCHEMA_VERSION
     identity: dict[str, Any]
     status: Literal["running", "finished", "failed"]
     reason: str | None = None
@@ -82,6 +122,8 @@ class RunRecord(BaseModel):
     updated: str
     process: Process
     provenance: Provenance
+    checkpoint: Saved | None = None
+    resumed: tuple[Resumed, ...] = ()
     timing: Timing | None = None
     scalars: dict[str, float | None] = {}
     metrics: dict[str, dict[str, Any]] = {}
@@ -94,4 +136,5 @@ class RunRecord(BaseModel):
 
     def compute_digest(self) -> str:
         """The sha256 that ``digest`` should hold."""
-        return digest_of(self.model_dump(mode="json", exclude={"digest"}))
+        without = {"digest"} | (_SINCE_2 if self.schema_version == 1 else set())
+        return digest_of(self.model_dump(mode="json", exclude=without))

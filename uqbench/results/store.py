@@ -35,6 +35,7 @@ from uqbench.run import Run, digest_of
 RECORD = "run.json"
 METRICS = "metrics.parquet"
 EPISODES = "episodes.parquet"
+CHECKPOINT = "checkpoint"
 LOCKS = ".locks"
 CLAIM_ATTEMPTS = 5
 
@@ -44,8 +45,9 @@ class RunState(enum.Enum):
 
     MISSING: nothing stored; run it.
     RUNNING: another live process works on it; leave it.
-    ABANDONED: a process began it and is gone; run it from the start.
-    FAILED: it ended with an error; run it from the start.
+    ABANDONED: a process began it and is gone; go on from its checkpoint, or from the start.
+    FAILED: it ended with an error, or its worker died; go on from its checkpoint, if there is one
+        (an error removes it, the death of a worker does not), or from the start.
     FINISHED: whole and stored; never run again.
     DAMAGED: stored, but a file is missing or its digest differs; set aside and run again.
     NEWER: stored by a newer uqbench; left alone, and the command refused.
@@ -95,6 +97,10 @@ class Store:
     def folder(self, run: Run) -> Path:
         """Where a run is kept."""
         return self.root / run.folder
+
+    def checkpoint_folder(self, run: Run) -> Path:
+        """Where the checkpoint of a run, and of those that execute with it, is kept."""
+        return self.folder(run) / CHECKPOINT
 
     def prepare(self) -> None:
         """Create the root and write to it once.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from uqbench.plan import Cell, Plan
@@ -30,7 +30,7 @@ class Batch:
         return self.cell.runs
 
     def of(self, runs: Sequence[Run]) -> Batch:
-        """The batch with only these of its runs; lanes are independent, so theirs is the same."""
+        """The batch with these runs of its cell; lanes are independent, so each is the same."""
         return replace(self, cell=replace(self.cell, runs=tuple(runs)))
 
     @property
@@ -46,19 +46,32 @@ class Batch:
 
 
 def make_batches(
-    plan: Plan, todo: Collection[Run], device: DeviceKind, workers: int
+    plan: Plan,
+    todo: Collection[Run],
+    device: DeviceKind,
+    workers: int,
+    checkpoints: Mapping[Run, str] | None = None,
 ) -> list[Batch]:
     """Split the runs that are to do into batches, in the plan's order.
 
     On a GPU all seeds of a cell go together. On a CPU a batch is small, so that every worker has
-    several. A method that owns its loop has one run a batch.
+    several. A method that owns its loop has one run a batch. Runs that share a checkpoint, named
+    in ``checkpoints``, are a batch again, whatever the number of workers.
     """
+    checkpoints = checkpoints or {}
     lanes = max(1, min(CPU_LANES, len(todo) // (BATCHES_PER_WORKER * workers)))
     batches = []
     for cell in plan.cells:
-        runs = [run for run in cell.runs if run in todo]
-        size = 1 if cell.owns_loop else lanes if device == "cpu" else max(1, len(runs))
-        for first in range(0, len(runs), size):
-            part = replace(cell, runs=tuple(runs[first : first + size]))
+        groups: dict[str, list[Run]] = {}
+        fresh = []
+        for run in cell.runs:
+            if run in todo and run in checkpoints:
+                groups.setdefault(checkpoints[run], []).append(run)
+            elif run in todo:
+                fresh.append(run)
+        size = 1 if cell.owns_loop else lanes if device == "cpu" else max(1, len(fresh))
+        parts = [fresh[first : first + size] for first in range(0, len(fresh), size)]
+        for runs in (*groups.values(), *parts):
+            part = replace(cell, runs=tuple(runs))
             batches.append(Batch(part, plan.budget, plan.suite.metrics, device))
     return batches

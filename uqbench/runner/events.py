@@ -10,14 +10,18 @@ from uqbench.runner.batch import Batch
 
 @dataclass(frozen=True)
 class Started:
-    """A batch began."""
+    """A batch began, or goes on from a checkpoint after ``step`` steps."""
 
     batch: Batch
+    step: int = 0
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A batch has taken ``step`` steps in every lane; ``metrics`` holds the latest by seed."""
+    """A batch has taken ``step`` steps in every lane; ``metrics`` holds the latest by seed.
+
+    ``seconds`` have passed since this process began it or went on with it.
+    """
 
     batch: Batch
     step: int
@@ -27,7 +31,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Finished:
-    """A batch is stored; ``scalars`` holds each run's final metrics by seed."""
+    """A batch is stored; ``scalars`` holds each run's final metrics by seed.
+
+    ``seconds`` are those of all processes that worked on it.
+    """
 
     batch: Batch
     seconds: float
@@ -65,4 +72,12 @@ class SetAside:
     kept_as: str
 
 
-Event = Started | Progress | Finished | Failed | Split | Taken | SetAside
+@dataclass(frozen=True)
+class Notice:
+    """What the user should know about a batch, which goes on all the same."""
+
+    batch: Batch
+    text: str
+
+
+Event = Started | Progress | Finished | Failed | Split | Taken | SetAside | Notice

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,9 +14,23 @@ from uqbench.errors import UqbenchError
 from uqbench.runner.recorder import Recorder
 
 
+class Position(NamedTuple):
+    """Between two steps: how many were taken, and what to act on next.
+
+    Attributes:
+        step: steps taken.
+        obs: ``[L, *obs]``.
+        valid: ``[L, A]`` bool, valid actions in ``obs``; None where all are.
+    """
+
+    step: int
+    obs: Tensor
+    valid: Tensor | None
+
+
 def interact(
-    agent: Agent, env: LaneEnv, steps: int, recorder: Recorder
-) -> Iterator[tuple[int, Tensor]]:
+    agent: Agent, env: LaneEnv, steps: int, recorder: Recorder, start: Position | None = None
+) -> Iterator[Position]:
     """Let an agent act and learn in all lanes; yield after every step.
 
     Args:
@@ -23,12 +38,13 @@ def interact(
         env: where it acts.
         steps: environment steps of each lane.
         recorder: takes in every outcome.
+        start: where to go on from, with the others as they were there; None resets ``env``.
 
     Yields:
-        The number of steps taken, and the observations ``[L, *obs]`` to act on next.
+        The position after each step.
     """
-    obs, valid = env.reset()
-    for t in range(steps):
+    first, obs, valid = Position(0, *env.reset()) if start is None else start
+    for t in range(first, steps):
         action = agent.act(obs, valid)
         _check_form(action, lanes=len(obs))
         outcome = env.step(action)
@@ -47,7 +63,7 @@ def interact(
         )
         recorder.step(outcome)
         obs, valid = outcome.obs, outcome.valid
-        yield t + 1, obs
+        yield Position(t + 1, obs, valid)
 
 
 def _check_form(action: Tensor, lanes: int) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -12,12 +14,14 @@ from torch import Tensor
 from uqbench.agent import Agent, EnvSpec, LoopAgent
 from uqbench.config import resolve
 from uqbench.environment import GymnasiumLanes, LaneEnv, TimeLimit
-from uqbench.errors import UqbenchError
+from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.plugins import Host
 from uqbench.results.columns import Columns
 from uqbench.runner.batch import Batch
+from uqbench.runner.checkpoint import UnusableError
 from uqbench.runner.evaluation import Policy, evaluate
-from uqbench.runner.loop import interact
+from uqbench.runner.keeping import Keeper
+from uqbench.runner.loop import Position, interact
 from uqbench.runner.owned_loop import RecordedEnv, SinglePolicy, train
 from uqbench.runner.recorder import Recorder
 
@@ -26,7 +30,12 @@ Tick = Callable[[int, Mapping[str, NDArray[np.float64]]], None]
 
 
 def train_agent(
-    batch: Batch, host: Host, device: torch.device, tick: Tick
+    batch: Batch,
+    host: Host,
+    device: torch.device,
+    tick: Tick,
+    keeper: Keeper,
+    saved: Callable[[], Mapping[str, Any]] | None = None,
 ) -> list[tuple[Columns, Columns]]:
     """Train and evaluate the runs of a batch.
 
@@ -35,9 +44,15 @@ def train_agent(
         host: the plugins.
         device: where to compute.
         tick: called after every step.
+        keeper: writes checkpoints.
+        saved: reads the one to go on from; None begins with the first step.
 
     Returns:
         The metrics and episodes of each run.
+
+    Raises:
+        UnusableError: the runs cannot go on from what was saved.
+        SystemExit: the process was asked to stop.
     """
     task, budget, runs = batch.cell.task, batch.budget, batch.runs
     agent_spec = host.agents[str(batch.cell.method.agent)]
@@ -75,11 +90,40 @@ def train_agent(
         after(budget.steps, single, dict)
     else:
         agent: Agent = make_agent(spec, seeds, config, device)
-        for step, obs in interact(agent, env, budget.steps, recorder):
-            if step in recorder.due:
-                _check_values(agent, step, obs)
-            after(step, agent, agent.metrics)
+        parts: Mapping[str, _Stateful] = {"agent": agent, "environment": env, "recorder": recorder}
+        start = None if saved is None else _load(saved(), parts)
+        with keeper.stop.deferred():
+            for position in interact(agent, env, budget.steps, recorder, start):
+                if position.step in recorder.due:
+                    _check_values(agent, position.step, position.obs)
+                after(position.step, agent, agent.metrics)
+                keeper.after(position.step, partial(_save, position, parts))
     return recorder.finish()
+
+
+class _Stateful(Protocol):
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
+
+
+def _save(position: Position, parts: Mapping[str, _Stateful]) -> dict[str, Any]:
+    state: dict[str, Any] = {"position": position._asdict()}
+    for name, part in parts.items():
+        try:
+            state[name] = part.state_dict()
+        except Exception as error:  # whatever a plugin raises is the reason
+            raise CannotSaveError(f"the {name} cannot be saved: {error}") from error
+    return state
+
+
+def _load(state: Mapping[str, Any], parts: Mapping[str, _Stateful]) -> Position:
+    for name, part in parts.items():
+        try:
+            part.load_state_dict(state[name])
+        except Exception as error:  # likewise
+            raise UnusableError(f"the {name} does not take its saved state: {error}") from error
+    return Position(**state["position"])
 
 
 def make_lanes(batch: Batch, host: Host, seeds: Sequence[int], device: torch.device) -> LaneEnv:

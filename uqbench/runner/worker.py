@@ -5,6 +5,9 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,24 +15,35 @@ import torch
 from numpy.typing import NDArray
 
 from uqbench.config import resolve
+from uqbench.errors import UqbenchError
 from uqbench.plugins import Host, Plugin
 from uqbench.results.columns import Columns
 from uqbench.results.provenance import provenance
-from uqbench.results.record import RunRecord, Timing
+from uqbench.results.record import SCHEMA_VERSION, Resumed, RunRecord, Saved, Timing
 from uqbench.results.scalars import scalar
 from uqbench.results.store import Claim, RunState, Store, now, this_process
 from uqbench.run import Run
 from uqbench.runner.batch import Batch
+from uqbench.runner.checkpoint import Checkpoint, UnusableError, read_state, remove
 from uqbench.runner.estimating import fit_estimator
-from uqbench.runner.events import Event, Finished, Progress, SetAside, Started, Taken
-from uqbench.runner.training import train_agent
+from uqbench.runner.events import Event, Finished, Notice, Progress, SetAside, Started, Taken
+from uqbench.runner.keeping import CHECKPOINT_SECONDS, Keeper, Stop
+from uqbench.runner.resuming import Origin, find_origin, named_folders, tidy
+from uqbench.runner.training import Tick, train_agent
 from uqbench.suite import Task
 
 REPORT_SECONDS = 0.5
 HEARTBEAT_SECONDS = 10.0
 
 
-def execute(batch: Batch, store: Store, host: Host, report: Callable[[Event], None]) -> None:
+def execute(
+    batch: Batch,
+    store: Store,
+    host: Host,
+    report: Callable[[Event], None],
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    stop: Stop | None = None,
+) -> None:
     """Train, evaluate and store the runs of a batch; those that another process has are left.
 
     Args:
@@ -37,6 +51,11 @@ def execute(batch: Batch, store: Store, host: Host, report: Callable[[Event], No
         store: where the runs are kept.
         host: the plugins.
         report: called with what happens.
+        checkpoint_seconds: between two checkpoints; 0 for none.
+        stop: by which the process is asked to stop.
+
+    Raises:
+        SystemExit: the process was asked to stop.
     """
     claims: list[Claim] = []
     runs = []
@@ -55,7 +74,8 @@ def execute(batch: Batch, store: Store, host: Host, report: Callable[[Event], No
         if others:
             report(Taken(batch.of(others)))
         if runs:
-            _execute(batch.of(runs), store, host, report)
+            work = _Work(batch.of(runs), store, host, report)
+            work.execute(checkpoint_seconds, stop or Stop())
     finally:
         for claim in claims:
             claim.release()
@@ -81,55 +101,162 @@ def fail(batch: Batch, store: Store, reason: str, trace: str | None = None) -> N
             claim.release()
 
 
-def _execute(batch: Batch, store: Store, host: Host, report: Callable[[Event], None]) -> None:
-    budget, runs = batch.budget, batch.runs
-    device = torch.device(batch.device)
-    record = _blank_record(host.with_requirements(_origins(batch, host)), _device_name(device))
+class _Work:
+    """The runs of a batch, claimed by this process, from their first step or a checkpoint on.
 
-    def write_running(step: int) -> None:
-        for run in runs:
-            _write(store, run, record, {"step": step})
+    ``lanes`` are those that execute: the runs, and those that a checkpoint holds beside them, which
+    are not stored.
+    """
 
-    write_running(0)
-    report(Started(batch))
-    began = reported = beaten = time.monotonic()
+    def __init__(
+        self, batch: Batch, store: Store, host: Host, report: Callable[[Event], None]
+    ) -> None:
+        self.batch, self.store, self.host, self.report = batch, store, host, report
+        self.device = torch.device(batch.device)
+        self.device_name = _device_name(self.device)
+        plugins = host.with_requirements(_origins(batch, host))
+        self.blank = self.record = _blank_record(plugins, self.device_name)
+        self.lanes = batch.runs
 
-    def tick(step: int, latest: Mapping[str, NDArray[np.float64]]) -> None:
-        nonlocal reported, beaten
-        clock = time.monotonic()
-        if clock - reported >= REPORT_SECONDS:
-            reported = clock
-            by_seed = {
-                run.seed: {name: float(values[lane]) for name, values in latest.items()}
-                for lane, run in enumerate(runs)
+    def execute(self, checkpoint_seconds: float, stop: Stop) -> None:
+        """Do the work, once more from the first step where a checkpoint cannot be used."""
+        runs = self.batch.runs
+        try:
+            origin = find_origin(runs, self.store, self.record.provenance)
+            self._begin(origin)
+            columns, seconds = self._compute(origin, checkpoint_seconds, stop)
+        except UnusableError as error:
+            self.report(Notice(self.batch, f"the first step again: {error}"))
+            for folder in named_folders(runs, self.store) - {None}:
+                assert folder is not None
+                remove(folder)
+            self._begin(None)
+            columns, seconds = self._compute(None, checkpoint_seconds, stop)
+        self._finish(columns, seconds)
+
+    def _begin(self, origin: Origin | None) -> None:
+        """Put down in the runs' records that they begin, or go on."""
+        step, self.lanes, self.record = 0, self.batch.runs, self.blank
+        if origin is not None:
+            step, self.lanes = origin.about.step, origin.lanes
+            resumed = Resumed(
+                step=step, when=now(), host=this_process().host, device=self.device_name
+            )
+            update = {
+                "began": origin.about.began,
+                "provenance": origin.about.provenance,
+                "resumed": (*origin.about.resumed, resumed),
+                "checkpoint": self._saved(origin.folder, step),
             }
-            report(Progress(batch, step, clock - began, by_seed))
-        if clock - beaten >= HEARTBEAT_SECONDS:
-            beaten = clock
-            write_running(step)
+            self.record = self.blank.model_copy(update=update)
+        self._write_running(step)
+        self.report(Started(self.batch, step))
 
-    if batch.cell.method.estimator is None:
-        columns = train_agent(batch, host, device, tick)
-    else:
-        columns = fit_estimator(batch, host, device)
-    seconds = time.monotonic() - began
-    timing = Timing(
-        seconds=seconds, lanes=len(runs), steps_per_s=budget.steps * len(runs) / seconds
-    )
-    scalars = {}
-    for run, (metrics, episodes) in zip(runs, columns, strict=True):
-        scalars[run.seed] = _scalars(batch, host, metrics, episodes)
-        update = {
-            "identity": dict(run.identity),
-            "status": "finished",
-            "step": budget.steps,
-            "updated": now(),
-            "timing": timing,
-            "scalars": scalars[run.seed],
-            "metrics": {metric.name: metric.definition() for metric in batch.metrics},
-        }
-        store.finish(run, record.model_copy(update=update), metrics, episodes)
-    report(Finished(batch, seconds, scalars))
+    def _compute(
+        self, origin: Origin | None, checkpoint_seconds: float, stop: Stop
+    ) -> tuple[list[tuple[Columns, Columns]], float]:
+        """The metrics and episodes of each lane, and the wall time of all processes."""
+        batch, device = self.batch.of(self.lanes), self.device
+        if batch.cell.method.estimator is not None:
+            began = time.monotonic()
+            return fit_estimator(batch, self.host, device), time.monotonic() - began
+        folder = self.store.checkpoint_folder(self.batch.runs[0])
+        about = Checkpoint(
+            seeds=tuple(run.seed for run in self.lanes),
+            runs=tuple(run.digest for run in self.lanes),
+            step=0 if origin is None else origin.about.step,
+            seconds=0.0 if origin is None else origin.about.seconds,
+            began=self.record.began,
+            provenance=self.record.provenance,
+            resumed=self.record.resumed,
+        )
+
+        def written(step: int) -> None:
+            self.record = self.record.model_copy(update={"checkpoint": self._saved(folder, step)})
+            self._write_running(step)
+            if origin is not None and origin.folder != folder:
+                tidy(origin.folder, self.lanes, self.store)
+
+        def tell(text: str) -> None:
+            self.report(Notice(self.batch, text))
+
+        keeper = Keeper(folder, about, checkpoint_seconds, stop, written, tell)
+        saved = None
+        if origin is not None:
+            saved = partial(read_state, origin.folder, origin.about, device)
+        try:
+            columns = train_agent(batch, self.host, device, self._ticker(), keeper, saved)
+        except UnusableError:
+            raise
+        except Exception:  # it would come to the same again: what led to it may be in the state
+            self._drop_checkpoint()
+            raise
+        return columns, keeper.seconds
+
+    def _ticker(self) -> Tick:
+        """Reports progress and writes the records now and then."""
+        began = reported = beaten = time.monotonic()
+
+        def tick(step: int, latest: Mapping[str, NDArray[np.float64]]) -> None:
+            nonlocal reported, beaten
+            clock = time.monotonic()
+            if clock - reported >= REPORT_SECONDS:
+                reported = clock
+                by_seed = {
+                    run.seed: {
+                        name: float(values[self.lanes.index(run)])
+                        for name, values in latest.items()
+                    }
+                    for run in self.batch.runs
+                }
+                self.report(Progress(self.batch, step, clock - began, by_seed))
+            if clock - beaten >= HEARTBEAT_SECONDS:
+                beaten = clock
+                self._write_running(step)
+
+        return tick
+
+    def _finish(self, columns: Sequence[tuple[Columns, Columns]], seconds: float) -> None:
+        """Store the runs; their checkpoint is not needed any more."""
+        batch, steps = self.batch, self.batch.budget.steps
+        timing = Timing(
+            seconds=seconds,
+            lanes=len(self.lanes),
+            steps_per_s=steps * len(self.lanes) / seconds,
+        )
+        scalars = {}
+        for run in batch.runs:
+            metrics, episodes = columns[self.lanes.index(run)]
+            scalars[run.seed] = _scalars(batch, self.host, metrics, episodes)
+            update = {
+                "identity": dict(run.identity),
+                "status": "finished",
+                "step": steps,
+                "updated": now(),
+                "checkpoint": None,
+                "timing": timing,
+                "scalars": scalars[run.seed],
+                "metrics": {metric.name: metric.definition() for metric in batch.metrics},
+            }
+            self.store.finish(run, self.record.model_copy(update=update), metrics, episodes)
+        if self.record.checkpoint is not None:
+            tidy(self.store.root / self.record.checkpoint.folder, self.lanes, self.store)
+        self.report(Finished(batch, seconds, scalars))
+
+    def _write_running(self, step: int) -> None:
+        for run in self.batch.runs:
+            _write(self.store, run, self.record, {"step": step})
+
+    def _saved(self, folder: Path, step: int) -> Saved:
+        return Saved(folder=folder.relative_to(self.store.root).as_posix(), step=step)
+
+    def _drop_checkpoint(self) -> None:
+        saved = self.record.checkpoint
+        if saved is not None:
+            self.record = self.record.model_copy(update={"checkpoint": None})
+            with suppress(UqbenchError):  # what is wrong is the error that led here
+                self._write_running(saved.step)
+            tidy(self.store.root / saved.folder, self.lanes, self.store)
 
 
 def _scalars(
@@ -174,7 +301,11 @@ def _origins(batch: Batch, host: Host) -> list[Plugin]:
 
 
 def _write(store: Store, run: Run, record: RunRecord, update: dict[str, Any]) -> None:
-    common = {"identity": dict(run.identity), "updated": now()}
+    common = {
+        "schema_version": SCHEMA_VERSION,
+        "identity": dict(run.identity),
+        "updated": now(),
+    }
     store.write(run, record.model_copy(update=common | update))
 
 

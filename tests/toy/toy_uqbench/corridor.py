@@ -1,5 +1,7 @@
 """The corridor."""
 
+import os
+import threading
 from typing import Any
 
 import gymnasium
@@ -15,6 +17,8 @@ class Corridor(gymnasium.Env[np.ndarray[Any, Any], int]):
         self.observation_space = spaces.Box(0, 1, (options.length,), np.float32)
         self.action_space = spaces.Discrete(2)
         self.at = 0
+        if "TOY_UNPICKLABLE" in os.environ:
+            self.lock = threading.Lock()
 
     def _observe(self) -> np.ndarray[Any, Any]:
         return np.eye(self.options.length, dtype=np.float32)[self.at]

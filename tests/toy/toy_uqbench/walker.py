@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,6 +22,7 @@ class Walker(Agent):
         self.config = config
         self.t = 0
         self.uniform = Uniform(seeds, "walk", device=device)
+        self.walked = torch.zeros(len(seeds), device=device)
         self.hurt = self.uniform.at(0) < config.only_below
 
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
@@ -31,10 +33,14 @@ class Walker(Agent):
 
     def observe(self, step: Step) -> None:
         time.sleep(self.config.step_seconds)
+        if "TOY_STEPS" in os.environ:
+            with Path(os.environ["TOY_STEPS"]).open("a") as file:
+                print(step.t, file=file)
         if self.config.fails(self.config.raise_at, step.t):
             raise RuntimeError("the walker stumbled")
         if self.config.fails(self.config.die_at, step.t):
             os.kill(os.getpid(), signal.SIGKILL)
+        self.walked += step.reward * self.uniform.at(self.t)
         self.t = step.t + 1
 
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
@@ -47,10 +53,11 @@ class Walker(Agent):
         return Uncertainty(mean=mean)
 
     def metrics(self) -> Mapping[str, Tensor]:
-        return {"uniform": self.uniform.at(self.t)}
+        return {"uniform": self.uniform.at(self.t), "walked": self.walked}
 
     def state_dict(self) -> dict[str, Any]:
-        return {"t": self.t}
+        return {"t": self.t, "walked": self.walked}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.t = state["t"]
+        self.walked = state["walked"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,18 +31,23 @@ ENVIRONMENT = {
     "MKL_CBWR": "AVX2",  # the same bits wherever in memory a lane's numbers lie
 }
 """What a worker sets before it loads torch."""
+STOP_SECONDS = 5.0
+"""For a last checkpoint, once the workers are asked to stop."""
 
 
-def run_locally(batches: Sequence[Batch], out: Path, workers: int) -> Iterator[Event]:
+def run_locally(
+    batches: Sequence[Batch], out: Path, workers: int, checkpoint_seconds: float
+) -> Iterator[Event]:
     """Execute batches in ``workers`` processes and yield what happens.
 
-    Closing the iterator, or an interrupt, stops the workers at once; what they had not finished
-    counts as abandoned.
+    Closing the iterator, or an interrupt, stops the workers, who may write a checkpoint first; what
+    they had not finished counts as abandoned.
 
     Args:
         batches: what to execute, in this order.
         out: root of the result store.
         workers: processes.
+        checkpoint_seconds: between two checkpoints of a batch; 0 for none.
     """
     from uqbench.errors import UqbenchError
     from uqbench.results.store import Store
@@ -53,7 +59,7 @@ def run_locally(batches: Sequence[Batch], out: Path, workers: int) -> Iterator[E
     try:
         while waiting or team:
             while waiting and len(team) < workers:
-                worker = _Worker.start(out)
+                worker = _Worker.start(out, checkpoint_seconds)
                 team[worker.connection] = worker
                 worker.give(waiting.pop(0))
             for ready in wait(list(team)):
@@ -80,7 +86,10 @@ def run_locally(batches: Sequence[Batch], out: Path, workers: int) -> Iterator[E
                     worker.dismiss()
     finally:
         for worker in team.values():
-            worker.stop()
+            worker.process.terminate()
+        patience = time.monotonic() + STOP_SECONDS
+        for worker in team.values():
+            worker.stop(patience)
 
 
 @dataclass
@@ -92,10 +101,11 @@ class _Worker:
     batch: Batch | None = None
 
     @classmethod
-    def start(cls, out: Path) -> _Worker:
+    def start(cls, out: Path, checkpoint_seconds: float) -> _Worker:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(theirs, str(out)), daemon=True)
+        arguments = (theirs, str(out), checkpoint_seconds)
+        process = context.Process(target=_work, args=arguments, daemon=True)
         process.start()
         theirs.close()
         return cls(process, ours)
@@ -121,15 +131,15 @@ class _Worker:
         self.connection.close()
         self.process.join()
 
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.join(timeout=5)
+    def stop(self, patience: float) -> None:
+        """Wait for its end, and no longer than until ``patience``."""
+        self.process.join(timeout=max(0.0, patience - time.monotonic()))
         if self.process.is_alive():
             self.process.kill()
             self.process.join()
 
 
-def _work(connection: Connection, out: str) -> None:
+def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
     """A worker's life: receive a batch, execute it, say None; until the connection closes."""
     os.environ.update(ENVIRONMENT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
@@ -142,8 +152,11 @@ def _work(connection: Connection, out: str) -> None:
     from uqbench.plugins import Host
     from uqbench.results.store import Store
     from uqbench.runner.events import Failed, Split
+    from uqbench.runner.keeping import Stop
     from uqbench.runner.worker import execute, fail
 
+    stop = Stop()
+    signal.signal(signal.SIGTERM, stop.ask)
     torch.set_num_threads(1)
     host, store = Host.load(), Store(Path(out))
 
@@ -151,7 +164,7 @@ def _work(connection: Connection, out: str) -> None:
         try:
             connection.send(message)
         except OSError:
-            raise SystemExit(1) from None  # the parent is gone
+            stop.ask()  # the parent is gone
 
     while True:
         try:
@@ -159,7 +172,7 @@ def _work(connection: Connection, out: str) -> None:
         except (EOFError, OSError):
             return
         try:
-            execute(batch, store, host, send)
+            execute(batch, store, host, send, checkpoint_seconds, stop)
         except Exception as error:  # whatever a plugin raises is the reason of its failed runs
             reason = f"{type(error).__name__}: {error}"
             if len(batch.runs) > 1:

@@ -1,0 +1,177 @@
+"""Checkpoints on disk: what is read is what was written, or the file that is wrong is named."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.results.record import Provenance
+from uqbench.runner.checkpoint import (
+    Checkpoint,
+    UnusableError,
+    read,
+    read_state,
+    remove,
+    write,
+)
+from uqbench.runner.keeping import Keeper, Stop
+
+CPU = torch.device("cpu")
+ABOUT = Checkpoint(
+    seeds=(3, 4),
+    runs=("a", "b"),
+    step=7,
+    seconds=1.5,
+    began="then",
+    provenance=Provenance(platform="p", device="d", versions={}, content={}, git_revision=None),
+    resumed=(),
+)
+
+
+def state(**more: Any) -> dict[str, Any]:
+    return {"agent": {"weights": torch.arange(6.0), "t": 7, "name": b"x", "none": None}, **more}
+
+
+def test_what_is_read_is_what_was_written(tmp_path):
+    given = state(more=[(1, 2.5), {0: torch.ones(2, dtype=torch.bool)}])
+    write(tmp_path / "c", ABOUT, given)
+    about = read(tmp_path / "c")
+    assert about.model_copy(update={"state": "", "digest": ""}) == ABOUT
+    found = read_state(tmp_path / "c", about, CPU)
+    assert torch.equal(found["agent"].pop("weights"), given["agent"].pop("weights"))
+    assert torch.equal(found["more"][1].pop(0), given["more"][1].pop(0))
+    assert found == given
+
+
+def test_the_next_one_takes_the_place_of_the_last_and_of_what_was_left_half_written(tmp_path):
+    write(tmp_path, ABOUT, state())
+    (tmp_path / ".step-8.pt.99.tmp").write_bytes(b"half")
+    write(tmp_path, ABOUT.model_copy(update={"step": 9}), state())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.json", "step-9.pt"]
+    assert read(tmp_path).step == 9
+
+
+def test_a_state_that_was_written_without_its_description_changes_nothing(tmp_path):
+    write(tmp_path, ABOUT, state())
+    (tmp_path / "step-8.pt").write_bytes(b"killed here")
+    assert read(tmp_path).step == 7
+
+
+@pytest.mark.parametrize("name", ["checkpoint.json", "step-7.pt"])
+@pytest.mark.parametrize("damage", ["changed", "cut", "missing"])
+def test_a_damaged_file_is_named(name, damage, tmp_path):
+    write(tmp_path, ABOUT, state())
+    path: Path = tmp_path / name
+    data = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    elif damage == "cut":
+        path.write_bytes(data[:-9])
+    elif name == "checkpoint.json":
+        path.write_bytes(data.replace(b'"seconds": 1.5', b'"seconds": 1.6'))
+    else:
+        path.write_bytes(data[:-99] + bytes([data[-99] ^ 1]) + data[-98:])
+    with pytest.raises(UnusableError, match=name.replace(".", r"\.")):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("thing", "kind"),
+    [(np.ones(2), "numpy.ndarray"), (np.float64(1), "numpy.float64"), ({1}, "builtins.set")],
+)
+def test_what_could_not_be_read_again_is_refused_by_its_name(thing, kind, tmp_path):
+    with pytest.raises(CannotSaveError, match=rf"agent\.deep\[1\] is a {kind}"):
+        write(tmp_path, ABOUT, {"agent": {"deep": [1, thing]}})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_view_is_saved_without_what_it_is_a_view_of(tmp_path):
+    write(tmp_path, ABOUT, {"view": torch.zeros(1_000_000)[:3]})
+    assert (tmp_path / "step-7.pt").stat().st_size < 10_000
+
+
+def test_removing_leaves_nothing_and_may_be_done_twice(tmp_path):
+    write(tmp_path / "c", ABOUT, state())
+    remove(tmp_path / "c")
+    remove(tmp_path / "c")
+    assert list(tmp_path.iterdir()) == []
+
+
+class Kept:
+    """A keeper, and what it said."""
+
+    def __init__(self, folder: Path, every: float) -> None:
+        self.written: list[int] = []
+        self.told: list[str] = []
+        self.stop = Stop()
+        about = ABOUT.model_copy(update={"step": 0})
+        self.keeper = Keeper(folder, about, every, self.stop, self.written.append, self.told.append)
+
+
+def test_checkpoints_are_rarer_where_they_take_long(tmp_path, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("uqbench.runner.keeping.time.monotonic", lambda: clock[0])
+    kept = Kept(tmp_path, every=60.0)
+
+    def slow() -> dict[str, Any]:
+        clock[0] += 2.0
+        return state()
+
+    for step in range(1, 500):
+        clock[0] += 1.0
+        kept.keeper.after(step, slow)
+    # the first after 60 s; from then on 100 times the two seconds that one takes
+    assert kept.written == [60, 260, 460]
+
+
+def test_asked_to_stop_it_writes_where_it_is_and_ends(tmp_path):
+    kept = Kept(tmp_path, every=1000.0)
+
+    def work() -> None:
+        with kept.stop.deferred():
+            for step in range(1, 5):
+                if step == 2:
+                    kept.stop.ask()
+                kept.keeper.after(step, state)
+
+    with pytest.raises(SystemExit):
+        work()
+    assert kept.written == [2]
+    assert read(tmp_path).step == 2
+
+
+def test_outside_of_steps_it_ends_at_once():
+    stop = Stop()
+    with pytest.raises(SystemExit):
+        stop.ask()
+    stop = Stop()
+    with pytest.raises(SystemExit), stop.deferred():
+        stop.ask()
+
+
+def test_what_cannot_be_saved_is_told_once_and_not_tried_again(tmp_path):
+    kept, tried = Kept(tmp_path, every=1e-9), []
+
+    def locked() -> dict[str, Any]:
+        tried.append(1)
+        return {"agent": threading.Lock()}
+
+    for step in range(1, 5):
+        kept.keeper.after(step, locked)
+    assert len(tried) == len(kept.told) == 1
+    assert "an interrupted run starts again: agent is a" in kept.told[0]
+
+
+def test_a_full_disk_costs_a_checkpoint_and_not_the_run(tmp_path, monkeypatch):
+    def full(*_: object) -> None:
+        raise UqbenchError("no space")
+
+    kept = Kept(tmp_path, every=1e-9)
+    monkeypatch.setattr("uqbench.runner.keeping.write", full)
+    kept.keeper.after(1, state)
+    assert kept.told == ["no checkpoint: no space"]
+    assert kept.written == []

@@ -1,0 +1,217 @@
+"""A run that is cut off goes on from its checkpoint, and equals an unbroken one bit for bit."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+TOY = Path(__file__).parent / "toy"
+SLOW = ("--methods", "slow", "--set", "slow.step_seconds=0.004")
+PAIRS = (*SLOW, "--tasks", "long", "--seeds", "8")  # one worker takes two seeds at a time
+ALONE = (*SLOW, "--tasks", "long", "--seeds", "1")
+NEVER = ("--checkpoint-seconds", "10000")  # but where the run is interrupted
+
+
+def start(out: Path, *arguments: str, **variables: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out), *arguments],
+        env=os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # a shell's background job ignores SIGINT, and so would its children
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def run(out: Path, *arguments: str, code: int = 0, **variables: str) -> str:
+    """What a run that comes to its end says."""
+    process = start(out, *arguments, **variables)
+    _, stderr = process.communicate(timeout=120)
+    assert process.returncode == code, stderr
+    return stderr
+
+
+def records(out: Path) -> dict[str, dict]:
+    """Records by the task, method and seed of the run."""
+    found = {}
+    for path in sorted(out.glob("toy/paper/*/*/*/run.json")):
+        task, method, leaf = path.parent.relative_to(out / "toy/paper").parts
+        found[f"{task}/{method}/{leaf.split('-')[0]}"] = json.loads(path.read_text())
+    return found
+
+
+def results(out: Path) -> dict[str, str]:
+    return {name: record["digests"]["results"] for name, record in records(out).items()}
+
+
+def wait_for(condition, process: "subprocess.Popen[str] | None" = None) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        assert process is None or process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+
+def saved(out: Path) -> list[dict]:
+    found = records(out).values()
+    return [record["checkpoint"] for record in found if record["checkpoint"] is not None]
+
+
+def cut_off(out: Path, *arguments: str, lanes: int) -> None:
+    """Kill a run and its workers, as a machine that goes down, after its first checkpoint."""
+    process = start(out, *arguments, "--workers", "1", "--checkpoint-seconds", "0.2")
+    wait_for(lambda: len(saved(out)) == lanes, process)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def interrupt(out: Path, with_: signal.Signals, *arguments: str, **variables: str) -> None:
+    """Interrupt a run in its middle; its worker may still be there for a moment."""
+    process = start(out, *arguments, "--workers", "1", *NEVER, **variables)
+    wait_for(lambda: records(out), process)
+    time.sleep(0.5)
+    process.send_signal(with_)
+    process.communicate(timeout=60)
+    wait_for(lambda: not any_alive(out))
+
+
+def any_alive(out: Path) -> bool:
+    for record in records(out).values():
+        try:
+            os.kill(record["process"]["pid"], 0)
+        except ProcessLookupError:
+            continue
+        return True
+    return False
+
+
+def checkpoints(out: Path) -> Sequence[Path]:
+    return sorted(out.glob("toy/*/*/*/*/checkpoint"))
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Digests of the results of runs that nothing cut off."""
+    out = tmp_path_factory.mktemp("unbroken")
+    run(out, "--methods", "slow", "--tasks", "long", "--seeds", "8")
+    return results(out)
+
+
+def test_runs_that_were_killed_go_on_elsewhere_with_other_workers_and_equal_unbroken_ones(
+    unbroken, tmp_path
+):
+    here, there = tmp_path / "here", tmp_path / "there"
+    cut_off(here, *PAIRS, lanes=2)
+    pair = [f"long/slow/{seed}" for seed in (0, 1)]
+    step = records(here)[pair[0]]["checkpoint"]["step"]
+    assert 0 < step < 600
+    assert [records(here)[name]["checkpoint"] for name in pair] == saved(here)
+    assert len(checkpoints(here)) == 1  # lanes share one
+    shutil.copytree(here, there)
+    stderr = run(there, *PAIRS, "--workers", "3")
+    assert f"2 abandoned: again, 2 from step {step}." in stderr
+    assert f"long/slow/0,1: goes on from step {step}" in stderr
+    assert results(there) == unbroken
+    for name, record in records(there).items():
+        assert [one["step"] for one in record["resumed"]] == ([step] if name in pair else [])
+    assert checkpoints(there) == []
+
+
+def test_a_run_that_shared_its_checkpoint_goes_on_alone(unbroken, tmp_path):
+    cut_off(tmp_path, *PAIRS, lanes=2)
+    for seed in ("1", "0"):
+        stderr = run(tmp_path, *SLOW, "--tasks", "long", "--seed", seed)
+        assert f"long/slow/{seed}: goes on from step" in stderr
+    assert len(results(tmp_path)) == 2
+    assert results(tmp_path).items() <= unbroken.items()
+    assert checkpoints(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_step_is_lost_or_taken_twice_where_a_run_is_interrupted(kind, unbroken, tmp_path):
+    out, log = tmp_path / "results", tmp_path / "steps"
+    interrupt(out, kind, *ALONE, TOY_STEPS=str(log))
+    taken = len(log.read_text().splitlines())
+    assert 0 < taken < 600
+    assert [one["step"] for one in saved(out)] == [taken]
+    run(out, *ALONE, TOY_STEPS=str(log))
+    assert [int(step) for step in log.read_text().splitlines()] == list(range(600))
+    assert results(out).items() <= unbroken.items()
+
+
+def test_status_says_where_a_run_goes_on(tmp_path):
+    interrupt(tmp_path, signal.SIGTERM, *ALONE)
+    step = saved(tmp_path)[0]["step"]
+    status = [sys.executable, "-m", "uqbench", "status", "--out", str(tmp_path)]
+    text = subprocess.run(status, capture_output=True, text=True, check=True).stdout
+    assert f"its process is gone; goes on from step {step} of 600" in text
+    listed = subprocess.run([*status, "--json"], capture_output=True, text=True, check=True).stdout
+    assert [entry["checkpoint_step"] for entry in json.loads(listed)] == [step]
+
+
+def test_a_damaged_checkpoint_is_named_and_the_run_starts_again(unbroken, tmp_path):
+    interrupt(tmp_path, signal.SIGTERM, *ALONE)
+    [path] = checkpoints(tmp_path)[0].glob("step-*.pt")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    stderr = run(tmp_path, *ALONE)
+    assert f"the first step again: {path} does not match its digest" in stderr
+    assert "goes on" not in stderr
+    assert results(tmp_path).items() <= unbroken.items()
+    assert next(iter(records(tmp_path).values()))["resumed"] == []
+    assert checkpoints(tmp_path) == []
+
+
+def test_other_versions_or_contents_of_packages_start_again(unbroken, tmp_path):
+    interrupt(tmp_path, signal.SIGTERM, *ALONE)
+    copy = tmp_path / "plugin"
+    shutil.copytree(TOY, copy)
+    (copy / "toy_uqbench" / "other.py").write_text("")
+    stderr = run(tmp_path, *ALONE, PYTHONPATH=str(copy))
+    assert "was made with other content of toy_uqbench" in stderr
+    assert results(tmp_path).items() <= unbroken.items()
+
+
+def test_an_environment_that_cannot_be_saved_is_told_once_and_runs(unbroken, tmp_path):
+    stderr = run(
+        tmp_path, *PAIRS, "--workers", "1", "--checkpoint-seconds", "0.1", TOY_UNPICKLABLE="1"
+    )
+    assert stderr.count("an interrupted run starts again: the environment cannot be saved") == 1
+    assert "Corridor cannot be pickled" in stderr
+    assert results(tmp_path) == unbroken
+    assert checkpoints(tmp_path) == []
+
+
+def test_zero_seconds_means_no_checkpoints(tmp_path):
+    process = start(tmp_path, *ALONE, "--checkpoint-seconds", "0")
+    wait_for(lambda: records(tmp_path))
+    time.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    wait_for(lambda: not any_alive(tmp_path))
+    assert saved(tmp_path) == []
+    assert checkpoints(tmp_path) == []
+
+
+@pytest.mark.parametrize(("failure", "kept"), [("raise_at", False), ("die_at", True)])
+def test_an_error_removes_the_checkpoint_and_the_death_of_a_worker_does_not(
+    failure, kept, unbroken, tmp_path
+):
+    out, healed = tmp_path / "results", tmp_path / "healed"
+    settings = (*ALONE, "--set", f"slow.{failure}=400", "--set", f"slow.healed={healed}")
+    run(out, *settings, "--checkpoint-seconds", "0.1", code=1)
+    assert len(saved(out)) == len(checkpoints(out)) == int(kept)
+    healed.touch()
+    stderr = run(out, *settings)
+    assert ("goes on from step" in stderr) == kept
+    assert results(out).items() <= unbroken.items()

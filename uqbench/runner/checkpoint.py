@@ -1,0 +1,179 @@
+"""Checkpoints on disk: the state of a batch, and what it belongs to.
+
+``<folder>/step-<n>.pt`` holds the state and ``<folder>/checkpoint.json``, written last, names it
+with its digest: whoever reads finds the old checkpoint or the new one, and a damaged one is told.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from functools import partial
+from hashlib import file_digest, sha256
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any, Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
+from torch import Tensor
+
+from uqbench.config import explain
+from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.results.files import write_whole
+from uqbench.results.record import Provenance, Resumed
+from uqbench.run import digest_of
+
+ABOUT = "checkpoint.json"
+
+
+class UnusableError(UqbenchError):
+    """A checkpoint is damaged or belongs to something else; the run starts again."""
+
+
+class Checkpoint(BaseModel):
+    """The contents of ``checkpoint.json``.
+
+    Attributes:
+        seeds: of the runs that execute together, lane by lane.
+        runs: digests of their identities.
+        step: steps taken.
+        seconds: wall time that they took.
+        began: UTC time at which work on the runs began.
+        provenance: of the process that began them; who goes on needs the same versions and content.
+        resumed: where and on what they went on since.
+        state: digest of the state's file.
+        digest: of these contents without this field.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: Literal[1] = 1
+    seeds: tuple[int, ...]
+    runs: tuple[str, ...]
+    step: int
+    seconds: float
+    began: str
+    provenance: Provenance
+    resumed: tuple[Resumed, ...]
+    state: str = ""
+    digest: str = ""
+
+    def compute_digest(self) -> str:
+        """The sha256 that ``digest`` should hold."""
+        return digest_of(self.model_dump(mode="json", exclude={"digest"}))
+
+
+def write(folder: Path, about: Checkpoint, state: Mapping[str, Any]) -> None:
+    """Write a checkpoint, whole or not at all, in the place of the one that is there.
+
+    Args:
+        folder: the checkpoint's own.
+        about: what it belongs to, without digests.
+        state: tensors, numbers, strings, bytes and None, in dictionaries, lists and tuples.
+
+    Raises:
+        CannotSaveError: the state holds something else.
+        UqbenchError: it cannot be written, as on a full disk.
+    """
+    saved = _plain(state, "")
+    path = _state_path(folder, about)
+    write_whole(path, partial(_save, saved))
+    about = about.model_copy(update={"state": _digest(path)})
+    about = about.model_copy(update={"digest": about.compute_digest()})
+    write_whole(folder / ABOUT, partial(_write_text, about.model_dump_json(indent=1) + "\n"))
+    for other in folder.iterdir():  # the one before, and what was left half-written
+        if other not in (path, folder / ABOUT):
+            other.unlink()
+
+
+def read(folder: Path) -> Checkpoint:
+    """What a checkpoint belongs to; the digests of both its files are checked.
+
+    Raises:
+        UnusableError: there is none, or it is damaged.
+    """
+    path = folder / ABOUT
+    try:
+        about = Checkpoint.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise UnusableError(f"{path}: {explain(error)}") from error
+    except OSError as error:
+        raise UnusableError(f"{path} cannot be read: {error.strerror}") from error
+    if about.digest != about.compute_digest():
+        raise UnusableError(f"{path} does not match its digest")
+    path = _state_path(folder, about)
+    try:
+        whole = _digest(path) == about.state
+    except OSError as error:
+        raise UnusableError(f"{path} cannot be read: {error.strerror}") from error
+    if not whole:
+        raise UnusableError(f"{path} does not match its digest")
+    return about
+
+
+def read_state(folder: Path, about: Checkpoint, device: torch.device) -> dict[str, Any]:
+    """The state of a checkpoint; what was on the CPU is there again, the rest on ``device``.
+
+    Raises:
+        UnusableError: it cannot be read.
+    """
+
+    def place(storage: Any, tag: str) -> Any:
+        return storage if tag == "cpu" else storage.to(device=device)
+
+    path = _state_path(folder, about)
+    try:
+        state: dict[str, Any] = torch.load(path, map_location=place, weights_only=True)
+    except (OSError, UnpicklingError) as error:
+        raise UnusableError(f"{path} cannot be read: {error}") from error
+    return state
+
+
+def remove(folder: Path) -> None:
+    """Remove a checkpoint, if there is one."""
+    (folder / ABOUT).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _state_path(folder: Path, about: Checkpoint) -> Path:
+    return folder / f"step-{about.step}.pt"
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, sha256).hexdigest()
+
+
+def _save(state: Any, path: Path) -> None:
+    try:
+        torch.save(state, path)
+    except RuntimeError as error:  # what torch makes of a full disk
+        raise OSError(str(error)) from error
+
+
+def _write_text(text: str, path: Path) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _plain(value: Any, name: str) -> Any:
+    """The value, with views cut out of what they are views of: they would be saved with all of it.
+
+    Raises:
+        CannotSaveError: it, or something in it, is not plain.
+    """
+    kind = type(value)
+    if isinstance(value, Tensor):
+        value = value.detach()
+        own = value.numel() * value.element_size()
+        return value if value.untyped_storage().nbytes() == own else value.clone()
+    if value is None or kind in (bool, int, float, str, bytes):
+        return value
+    if isinstance(value, Mapping):
+        return {key: _plain(item, f"{name}.{key}") for key, item in value.items()}
+    if kind in (list, tuple):
+        return kind(_plain(item, f"{name}[{i}]") for i, item in enumerate(value))
+    raise CannotSaveError(
+        f"{name.removeprefix('.')} is a {kind.__module__}.{kind.__qualname__}; expected tensors, "
+        f"numbers, strings, bytes and None, in dictionaries, lists and tuples"
+    )

@@ -1,0 +1,112 @@
+"""When checkpoints are written: every so often, and where a process is asked to stop.
+
+The clock decides when a checkpoint is written, never what a run computes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.runner.checkpoint import Checkpoint, write
+
+CHECKPOINT_SECONDS = 60.0
+SHARE = 0.01
+"""Of the time, at most, that writing checkpoints may take."""
+
+
+class Stop:
+    """A request that this process ends, at once or after the step that it is in."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._deferred = False
+
+    def ask(self, *_signal: object) -> None:
+        """End the process, or, where that is deferred, ask for it; a signal handler.
+
+        Raises:
+            SystemExit: it is not deferred.
+        """
+        self.asked = True
+        if not self._deferred:
+            raise SystemExit(1)
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Within, only ``asked`` is set; who steps on looks at it after every step."""
+        self._deferred = True
+        try:
+            yield
+        finally:
+            self._deferred = False
+        if self.asked:
+            raise SystemExit(1)
+
+
+class Keeper:
+    """Writes the checkpoints of one batch.
+
+    Args:
+        folder: where.
+        about: what they belong to; ``step`` and ``seconds`` are those at which this process began.
+        every: seconds between two; more where that takes more than ``SHARE``; 0 for none.
+        stop: whether to end after this step.
+        written: called with a checkpoint's step when it is whole.
+        tell: called with what the user should know.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        about: Checkpoint,
+        every: float,
+        stop: Stop,
+        written: Callable[[int], None],
+        tell: Callable[[str], None],
+    ) -> None:
+        self.stop = stop
+        self._folder = folder
+        self._about = about
+        self._every = every
+        self._written = written
+        self._tell = tell
+        self._last = about.step  # there is one of this step, or nothing to save
+        self._began = time.monotonic()
+        self._due = self._began + every
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the batch, with that of processes before this one."""
+        return self._about.seconds + time.monotonic() - self._began
+
+    def after(self, step: int, state: Callable[[], Mapping[str, Any]]) -> None:
+        """Write a checkpoint if one is due; called after every step.
+
+        Raises:
+            SystemExit: the process was asked to stop.
+        """
+        due = self._every and (self.stop.asked or time.monotonic() >= self._due)
+        if due and step != self._last:
+            self._save(step, state)
+        if self.stop.asked:
+            raise SystemExit(1)
+
+    def _save(self, step: int, state: Callable[[], Mapping[str, Any]]) -> None:
+        began = time.monotonic()
+        about = self._about.model_copy(update={"step": step, "seconds": self.seconds})
+        try:
+            write(self._folder, about, state())
+            self._last = step
+            self._written(step)
+        except CannotSaveError as error:
+            self._every = 0.0
+            self._tell(f"no checkpoints, an interrupted run starts again: {error}")
+        except UqbenchError as error:
+            self._tell(f"no checkpoint: {error}")
+        ended = time.monotonic()
+        self._due = ended + max(self._every, (ended - began) / SHARE)
