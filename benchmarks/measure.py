@@ -101,38 +101,43 @@ def arguments(description: str, repeats: int = 5) -> argparse.ArgumentParser:
     return parser
 
 
-def run(
-    options: argparse.Namespace, contestants: Mapping[str, Contestant], ratios: Sequence[Ratio]
-) -> None:
-    """Measure and print; in a contestant's process, measure that one."""
+def take_turns(
+    options: argparse.Namespace, contestants: Mapping[str, Contestant]
+) -> dict[str, list[float]]:
+    """Measure each in every round; in a contestant's process, measure that one and end."""
+    global _clock
     if options.one:
-        global _clock
         _clock = time.process_time if options.clock == "cpu" else time.perf_counter
         print(contestants[options.one].measure(options, options.round))
-        return
+        sys.exit()
     rates: dict[str, list[float]] = {name: [] for name in contestants}
-    loads = [_load()]
     for turn in range(options.repeats):
         names = list(contestants)
         for name in names if turn % 2 == 0 else reversed(names):
             rates[name].append(apart(name, turn, contestants[name].environment, options.core))
-            said = f"{turn + 1}/{options.repeats} {name}: {rates[name][-1]:,.0f} steps/s"
+            said = f"{turn + 1}/{options.repeats} {name}: {rates[name][-1]:,.1f}, load {_load()}"
             print(said, file=sys.stderr, flush=True)
-        loads.append(_load())
+    return rates
+
+
+def report(
+    options: argparse.Namespace, rates: Mapping[str, Sequence[float]], ratios: Sequence[Ratio]
+) -> None:
+    """Print the tables; write the file if one is asked for."""
     print(rate_table(rates))
     if ratios:
         print(f"\n{ratio_table(ratios, rates)}")
     if options.json:
-        report = {
+        found = {
             "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
             "rates": rates,
             "ratios": {
                 ratio.name: {"target": ratio.target, "values": ratio.values(rates)}
                 for ratio in ratios
             },
-            "machine": machine() | {"load": loads},
+            "machine": machine(),
         }
-        options.json.write_text(json.dumps(report, indent=2) + "\n")
+        options.json.write_text(json.dumps(found, indent=2) + "\n")
 
 
 def apart(name: str, turn: int, environment: Mapping[str, str], core: int) -> float:
@@ -164,7 +169,7 @@ def ratio_table(ratios: Sequence[Ratio], rates: Mapping[str, Sequence[float]]) -
     for ratio in ratios:
         values = ratio.values(rates)
         median = statistics.median(values)
-        cells = [f"{value:.2f}" for value in (median, min(values), max(values))]
+        cells = [f"{value:.3g}" for value in (median, min(values), max(values))]
         verdict = ("yes" if ratio.met(median) else "no") if ratio.target else ""
         lines.append(f"| {' | '.join([ratio.name, *cells, ratio.target, verdict])} |")
     return "\n".join(lines)
@@ -176,7 +181,8 @@ def machine() -> dict[str, Any]:
         "versions": {name: found for name in PACKAGES if (found := _version(name))},
         "python": platform.python_version(),
         "processor": _processor(),
-        "cores": len(_cores()),
+        "cores": os.cpu_count(),
+        "load": _load(),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from uqbench_dqn.config import DQNConfig, QRDQNConfig
@@ -29,7 +29,7 @@ from work import (
     Clock,
 )
 
-from uqbench.agent import Agent, EnvSpec
+from uqbench.agent import Agent, EnvSpec, Step
 from uqbench.environment import GymnasiumLanes, LaneEnv
 from uqbench.runner.loop import interact
 from uqbench.runner.recorder import Recorder
@@ -59,22 +59,54 @@ def minatar_lanes(game: str, seeds: Sequence[int], device: torch.device) -> Lane
     return GymnasiumLanes(lambda: make(options), seeds, device=device)
 
 
+def with_numerics(agent: Agent, numerics: str) -> Agent:
+    """The agent as a budget with these numerics runs it."""
+    if numerics != "eager":
+        raise ValueError(f"expected eager, got {numerics!r}")
+    return agent
+
+
 def make_agent(
     method: str, env: LaneEnv, seeds: Sequence[int], numerics: str, device: torch.device
 ) -> Agent:
     """An agent with the settings of the common work."""
-    assert numerics == "eager"
     spec = EnvSpec(
         observation=env.observation_space,
         n_actions=env.n_actions,
         discount=DISCOUNT,
         total_steps=PLANNED_STEPS,
     )
+    agent: Agent
     if method == "dqn":
-        return DQN(spec, seeds, DQNConfig(**COMMON, **GREEDY), device)
-    if method == "qr-dqn":
-        return QRDQN(spec, seeds, QRDQNConfig(**COMMON, **GREEDY, quantiles=QUANTILES), device)
-    return UADQN(spec, seeds, UADQNConfig(**COMMON, quantiles=QUANTILES), device)
+        agent = DQN(spec, seeds, DQNConfig(**COMMON, **GREEDY), device)
+    elif method == "qr-dqn":
+        agent = QRDQN(spec, seeds, QRDQNConfig(**COMMON, **GREEDY, quantiles=QUANTILES), device)
+    else:
+        agent = UADQN(spec, seeds, UADQNConfig(**COMMON, quantiles=QUANTILES), device)
+    return with_numerics(agent, numerics)
+
+
+def bare_loop(agent: Agent, env: LaneEnv, steps: int) -> Iterator[int]:
+    """Act, step, observe, and nothing else; yields the number of steps taken."""
+    obs, valid = env.reset()
+    for t in range(steps):
+        action = agent.act(obs, valid)
+        outcome = env.step(action)
+        agent.observe(
+            Step(
+                t=t,
+                obs=obs,
+                action=action,
+                reward=outcome.reward,
+                terminated=outcome.terminated,
+                truncated=outcome.truncated,
+                next_obs=outcome.next_obs,
+                valid_actions=outcome.next_valid,
+                events=outcome.events,
+            )
+        )
+        obs, valid = outcome.obs, outcome.valid
+        yield t + 1
 
 
 def measure_ours(method: str, lanes: int, steps: int, seed: int, numerics: str) -> float:

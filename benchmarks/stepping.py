@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 
-from measure import Contestant, Ratio, arguments, positive, run, seconds
+from measure import Contestant, Ratio, arguments, positive, report, seconds, take_turns
 
 from uqbench.runner.executors.local import ENVIRONMENT
 
@@ -21,7 +21,8 @@ BLOCK = 1_000  # steps between two looks at the clock
 
 
 def timed(block: Callable[[], None], steps: int, options: argparse.Namespace) -> float:
-    """Steps per second of a block that takes some steps; the first run of it is warm-up."""
+    """Steps per second of a block of them; JAX compiles in the first, and perhaps the second."""
+    block()
     block()
     began, blocks = seconds(), 0
     while seconds() - began < options.seconds or blocks == 0:
@@ -125,7 +126,7 @@ def main() -> None:
         ratios.append(Ratio(f"{game}: uqbench ÷ minatar", own, [theirs], at_least=10))
         if peers:
             ratios.append(Ratio(f"{game}: uqbench ÷ gymnax's best", own, list(peers), at_least=3))
-    run(options, contestants, ratios)
+    report(options, take_turns(options, contestants), ratios)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from measure import Contestant, Ratio, arguments, positive, run
+from measure import Contestant, Ratio, arguments, positive, report, take_turns
 from work import GAME, Clock
 
 from uqbench.runner.executors.local import ENVIRONMENT
@@ -140,7 +140,8 @@ def main() -> None:
     if options.script and not options.script.is_file():
         parser.error(f"--script: no file {options.script}")
     contestants = contestants_of(options.method, options)
-    run(options, contestants, ratios_of(options.method, options, list(contestants)))
+    rates = take_turns(options, contestants)
+    report(options, rates, ratios_of(options.method, options, list(contestants)))
 
 
 if __name__ == "__main__":
