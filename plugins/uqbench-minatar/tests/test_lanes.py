@@ -22,7 +22,7 @@ from uqbench.errors import UqbenchError
 
 CPU = torch.device("cpu")
 SEEDS = [0, 1, 2, 2**32 - 1, 12345]
-CHANCE = np.array([1, 0.3, 0.1, 0.02, 0])  # of a random action instead of the player's, by lane
+CHANCE = np.array([1, 1, 0.1, 0.02, 0])  # of a random action instead of the player's, by lane
 SETTINGS = list(product([0.0, 0.1], [False, True]))  # sticky actions, ramping
 every_game = pytest.mark.parametrize("game", GAMES)
 

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import torch
 from numba import cuda
+from numba.core.errors import NumbaPerformanceWarning
 
 from uqbench_minatar.stepping import Lanes, Settings, begin_episode, step_lane
 
@@ -39,26 +41,35 @@ class Program:
     """
 
     def __init__(self, settings: Settings, lanes: Lanes) -> None:
-        self._settings = settings
-        self._arrays = Lanes(*(_shared(tensor) for tensor in lanes))
+        self._arguments = settings, Lanes(*(_shared(tensor) for tensor in lanes))
+        self._device = lanes.action.device
         self._blocks = -(-len(lanes.action) // THREADS)
+        self._launchers: dict[int, tuple[Any, Any]] = {}
 
     def begin(self) -> None:
         """Begin an episode in all lanes."""
-        _begin[self._blocks, THREADS, _stream()](self._settings, self._arrays)
+        begin, _ = self._on_current_stream()
+        begin(*self._arguments)
 
     def step(self) -> None:
         """Step all lanes."""
-        _step[self._blocks, THREADS, _stream()](self._settings, self._arrays)
+        _, step = self._on_current_stream()
+        step(*self._arguments)
+
+    def _on_current_stream(self) -> tuple[Any, Any]:
+        if self._device.type != "cuda":  # in the simulator
+            return _begin[self._blocks, THREADS], _step[self._blocks, THREADS]
+        handle = torch.cuda.current_stream(self._device).cuda_stream
+        if handle not in self._launchers:
+            stream = cuda.external_stream(handle)
+            with warnings.catch_warnings(action="ignore", category=NumbaPerformanceWarning):
+                self._launchers[handle] = (  # it warns of a GPU that has more processors than this
+                    _begin[self._blocks, THREADS, stream],
+                    _step[self._blocks, THREADS, stream],
+                )
+        return self._launchers[handle]
 
 
 def _shared(tensor: torch.Tensor) -> Any:
     """The memory of a tensor; the simulator, which has no GPU, takes that of one on the CPU."""
     return cuda.as_cuda_array(tensor) if tensor.is_cuda else tensor.numpy()
-
-
-def _stream() -> Any:
-    """PyTorch's current stream; 0 in the simulator."""
-    if not torch.cuda.is_available():
-        return 0
-    return cuda.external_stream(torch.cuda.current_stream().cuda_stream)

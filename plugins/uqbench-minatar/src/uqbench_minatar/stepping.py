@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from uqbench_minatar.compiled import Obs, State, Stream, compiled
+from uqbench_minatar.compiled import Obs, State, Stream, compiled, inlined
 from uqbench_minatar.games import asterix, breakout, freeway, seaquest, space_invaders
 from uqbench_minatar.options import GAMES
 from uqbench_minatar.random import uniform
@@ -93,7 +93,7 @@ def step_game(
     return space_invaders.step(state, action, ramping)
 
 
-@compiled
+@inlined
 def step_lane(settings: Settings, lanes: Lanes, lane: int) -> None:
     """Step one lane, and begin its next episode where this one ended."""
     state, stream = lanes.states[lane], lanes.streams[lane]
@@ -110,14 +110,16 @@ def step_lane(settings: Settings, lanes: Lanes, lane: int) -> None:
     lanes.reward[lane] = reward
     lanes.terminated[lane] = terminated
     lanes.truncated[lane] = truncated
-    draw_game(settings.game, state, lanes.next_obs[lane])
+    next_obs, obs = lanes.next_obs[lane], lanes.obs[lane]
+    draw_game(settings.game, state, next_obs)
     if terminated or truncated:
         begin_episode(settings, lanes, lane)
     else:
-        lanes.obs[lane, :] = lanes.next_obs[lane]
+        for k in range(len(obs)):  # faster than slices
+            obs[k] = next_obs[k]
 
 
-@compiled
+@inlined
 def begin_episode(settings: Settings, lanes: Lanes, lane: int) -> None:
     """Reset one lane's game; its random numbers go on."""
     state = lanes.states[lane]
