@@ -126,17 +126,9 @@ def test_runs_that_were_killed_go_on_elsewhere_with_other_workers_and_equal_unbr
     assert checkpoints(there) == []
 
 
-def test_a_run_that_shared_its_checkpoint_goes_on_alone(unbroken, tmp_path):
-    cut_off(tmp_path, *PAIRS, lanes=2)
-    for seed in ("1", "0"):
-        stderr = run(tmp_path, *SLOW, "--tasks", "long", "--seed", seed)
-        assert f"long/slow/{seed}: goes on from step" in stderr
-    assert len(results(tmp_path)) == 2
-    assert results(tmp_path).items() <= unbroken.items()
-    assert checkpoints(tmp_path) == []
-
-
-@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "kind", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda kind: kind.name
+)
 def test_no_step_is_lost_or_taken_twice_where_a_run_is_interrupted(kind, unbroken, tmp_path):
     out, log = tmp_path / "results", tmp_path / "steps"
     interrupt(out, kind, *ALONE, TOY_STEPS=str(log))
