@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-SHORT = "--suite minatar --budget smoke --tasks breakout --seeds 1 --steps 3000".split()
+SHORT = ("--suite", "minatar", "--budget", "smoke", "--tasks", "breakout", "--seeds", "1",
+         "--steps", "3000")  # fmt: skip
 
 
 def command(out: Path, *arguments: str) -> list[str]:
