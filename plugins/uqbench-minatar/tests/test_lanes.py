@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from uqbench_minatar import random
 from uqbench_minatar.environment import make
+from uqbench_minatar.games import seaquest, space_invaders
 from uqbench_minatar.lanes import MinAtarLanes
 from uqbench_minatar.options import GAMES, N_ACTIONS, GameOptions
 
@@ -99,6 +100,69 @@ def test_200_000_steps_equal_the_packages(game: str, oracle: Any) -> None:
             events += one.events
     assert [name for name in RARE[game] if not events[name]] == []
     assert level == HIGHEST_LEVEL.get(game, 0)
+
+
+@pytest.mark.parametrize("game", ["seaquest", "space_invaders"])
+def test_crowded_boards_go_on_as_the_packages(game: str, oracle: Any) -> None:
+    """From boards that players hardly reach: equal members of a list, shots at the last moment,
+    aliens in the last row.
+    """
+    rng = np.random.default_rng(0)
+    seeds = list(range(1500))
+    env = lanes(game, seeds)
+    env.reset()
+    saved = env.state_dict()
+    oracles = [oracle(game, seed, 0.1, True) for seed in seeds]
+    for one, state in zip(oracles, saved["states"].numpy(), strict=True):
+        CROWD[game](one.game, state, rng)
+    env.load_state_dict(saved)
+    over = np.zeros(len(seeds), bool)
+    for action in actions(15, seeds):
+        out = env.step(torch.from_numpy(action))
+        for i in np.flatnonzero(~over):
+            assert (out.reward[i], out.terminated[i]) == oracles[i].act(action[i])
+            np.testing.assert_array_equal(out.next_obs[i], oracles[i].observation())
+        over |= out.terminated.numpy()
+
+
+def crowd_seaquest(g: Any, state: NDArray[Any], rng: np.random.Generator) -> None:
+    """Two rows full of bullets, divers, fish and submarines, some of them equal."""
+    g.sub_x, g.sub_y, g.surface = int(rng.integers(1, 9)), int(rng.integers(1, 4)), False
+    state[[seaquest.SUB_X, seaquest.SUB_Y, seaquest.SURFACED]] = g.sub_x, g.sub_y, 0
+    for name, members, width, most in (
+        ("f_bullets", seaquest.BULLETS, seaquest.BULLET, 4),
+        ("e_fish", seaquest.FISH, seaquest.SWIMMER, 12),
+        ("e_subs", seaquest.SUBMARINES, seaquest.SUBMARINE, 12),
+        ("e_bullets", seaquest.ENEMY_BULLETS, seaquest.BULLET, 12),
+        ("divers", seaquest.DIVERS, seaquest.SWIMMER, 4),
+    ):
+        state[members] = n = rng.integers(most)
+        rows = [rng.integers(10, size=n), rng.integers(2, 4, size=n), rng.integers(2, size=n)]
+        rows += [rng.integers(2, size=n) for _ in range(width - 3)]
+        listed = np.array(rows).T.tolist()
+        setattr(g, name, [[x, y, bool(right), *timers] for x, y, right, *timers in listed])
+        items = state[members + 1 :][: n * width].reshape(n, width)
+        items[:] = listed if n else items
+        items[:, seaquest.DIRECTION] = 2 * items[:, seaquest.DIRECTION] - 1
+
+
+def crowd_space_invaders(g: Any, state: NDArray[Any], rng: np.random.Generator) -> None:
+    """Few aliens, low, that move at once; bullets everywhere."""
+    bits = 1 << np.arange(10)
+    for name, rows, density in (
+        ("alien_map", space_invaders.ALIENS, 0.05),
+        ("f_bullet_map", space_invaders.FRIENDLY, 0.02),
+        ("e_bullet_map", space_invaders.ENEMY, 0.02),
+    ):
+        board = (rng.random((10, 10)) < density).astype(float)
+        board[rng.integers(10), rng.integers(10)] = 1
+        setattr(g, name, board)
+        state[rows : rows + 10] = board @ bits
+    g.alien_move_timer = state[space_invaders.MOVE_TIMER] = int(rng.integers(3))
+    g.alien_dir = state[space_invaders.DIRECTION] = int(rng.choice([-1, 1]))
+
+
+CROWD = {"seaquest": crowd_seaquest, "space_invaders": crowd_space_invaders}
 
 
 @every_game
