@@ -10,15 +10,16 @@ Shapes: ``L`` lanes, ``M`` observations of a lane, ``A`` actions, ``N`` atoms of
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import gymnasium
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from uqbench.lanes.clock import Clock
 from uqbench.lanes.random import Draws
 
 
@@ -81,7 +82,15 @@ class Agent(ABC):
     """A method that learns while it acts, one ``act`` and one ``observe`` a step.
 
     Constructed as ``factory(spec, seeds, config, device)``, with one seed a lane.
+
+    Attributes:
+        compiled: names of methods from tensors to tensors, each called with tensors of one shape:
+            where a budget's numerics say ``compiled``, they are.
+        clock: the step, where the agent reads it from the clock's tensor; see ``phase``.
     """
+
+    compiled: ClassVar[tuple[str, ...]] = ()
+    clock: Clock | None = None
 
     @abstractmethod
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
@@ -105,6 +114,14 @@ class Agent(ABC):
         """What the agent knows about ``obs`` ``[L, M, *obs]``, or None where it states nothing."""
         return None
 
+    def phase(self, t: int) -> Hashable | None:
+        """Which program step ``t`` is, or None, as by default, where it has to be run from Python.
+
+        Steps of one phase differ in nothing but tensors, and the agent has a ``clock`` that it
+        advances at the end of ``observe``. On a GPU they are captured once and replayed.
+        """
+        return None
+
     def metrics(self) -> Mapping[str, Tensor]:
         """Diagnostics ``[L]`` by name, pulled by the runner now and then."""
         return {}
@@ -121,6 +138,8 @@ class Agent(ABC):
         """
         saved = {}
         for name, value in vars(self).items():
+            if name in self.compiled:
+                continue
             if hasattr(value, "state_dict") and hasattr(value, "load_state_dict"):
                 saved[name] = value.state_dict()
             elif isinstance(value, Tensor | int | float | str | None):

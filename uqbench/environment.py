@@ -55,10 +55,18 @@ class Outcome:
 
 
 class LaneEnv(ABC):
-    """Independent copies of one environment that step together, lane ``i`` from ``seeds[i]``."""
+    """Independent copies of one environment that step together, lane ``i`` from ``seeds[i]``.
+
+    Attributes:
+        observation_space: of one lane.
+        n_actions: A; actions are 0 to A − 1.
+        capturable: whether ``step`` can be captured in a CUDA graph: it works on its device alone,
+            never waits for it, and writes every outcome into the same tensors.
+    """
 
     observation_space: gymnasium.Space[Any]
     n_actions: int
+    capturable: bool = False
 
     @abstractmethod
     def reset(self) -> tuple[Tensor, Tensor | None]:

@@ -84,7 +84,9 @@ class Budget(_Model):
         seeds: runs 0, 1, … of each task and method.
         schedule: factor on every ``Steps`` field of a method's config.
         ranks: whether results may be put in an order; where not, tables show none.
-        numerics: how the update is executed.
+        numerics: how the update is executed: ``eager``, or ``compiled``, which takes 15 to 30 s to
+            warm up and pays where a run takes many minutes. Part of a run's identity: it may change
+            last bits.
         primary: the metric that is scored, where it is not the suite's.
         tasks: the tasks that take part; None for all.
         step_ms: milliseconds a step of one run takes on one core, nominal: the first estimate,
@@ -97,7 +99,7 @@ class Budget(_Model):
     ranks: bool
     step_ms: Annotated[float, Field(gt=0)]
     schedule: Annotated[float, Field(gt=0)] = 1.0
-    numerics: Literal["eager"] = "eager"
+    numerics: Literal["eager", "compiled"] = "eager"
     primary: str | None = None
     tasks: tuple[str, ...] | None = None
     evaluation: Evaluation | None = None

@@ -31,7 +31,8 @@ def chosen(epsilon: float, values: list[float], valid: list[bool] | None = None)
     ("t", "expected"), [(0, 1.0), (100, 1.0), (101, 0.991), (150, 0.55), (200, 0.1), (10_000, 0.1)]
 )
 def test_schedule_waits_falls_linearly_and_stays(t: int, expected: float) -> None:
-    assert linear_schedule(t, 1.0, 0.1, start=100, length=100) == pytest.approx(expected)
+    value = linear_schedule(torch.tensor(t), 1.0, 0.1, start=100, length=100)
+    assert value.item() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

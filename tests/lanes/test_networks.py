@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from uqbench.lanes import LaneConv2d, LaneLinear, adam, initialise, lane_generators
+from uqbench.lanes import Adam, LaneConv2d, LaneLinear, initialise, lane_generators
 
 LANES, BATCH = 3, 5
 every_ensemble = pytest.mark.parametrize("ensemble", [None, 1, 4])
@@ -36,13 +36,13 @@ def assert_same_map(
     module: nn.Module, layer: LaneLinear, x: Tensor, ensemble: int | None, reference: object
 ) -> None:
     """``module(x)`` and all its gradients equal ``reference(weight, bias, x)`` member by member."""
-    x.requires_grad_()
+    last = len(leading(ensemble)) - 1
+    x = x.flatten(0, last).requires_grad_()
     out = module(x)
     cotangent = normal(*out.shape, seed=9)
     grads = torch.autograd.grad(out, [layer.weight, layer.bias, x], cotangent)
-    last = len(leading(ensemble)) - 1
-    parts = [tensor.flatten(0, last) for tensor in (layer.weight, layer.bias, x, out, cotangent)]
-    grad_parts = [grad.flatten(0, last) for grad in grads]
+    parts = [layer.weight.flatten(0, last), layer.bias.flatten(0, last), x, out, cotangent]
+    grad_parts = [grads[0].flatten(0, last), grads[1].flatten(0, last), grads[2]]
     for member, (weight, bias, inputs, given, direction) in enumerate(zip(*parts, strict=True)):
         leaves = [tensor.detach().requires_grad_() for tensor in (weight, bias, inputs)]
         expected = reference(*leaves)
@@ -75,23 +75,14 @@ def test_convolution_is_torchs_conv2d_per_lane_with_the_same_gradients(
     fill(layer)
 
     def reference(weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
-        filters = weight.T.unflatten(1, (shape[0], kernel, kernel))
+        filters = weight.T.unflatten(1, (kernel, kernel, shape[0])).movedim(-1, 1)
         out = F.conv2d(x, filters, bias[0], stride=stride)
         assert out.shape[1:] == (layer.channels, layer.rows, layer.columns)
         return out.movedim(1, -1).flatten(1)
 
     x = normal(*leading(ensemble), BATCH, *shape)
-    assert layer(x).shape == (*leading(ensemble), BATCH, layer.features)
+    assert layer(x.flatten(0, -5)).shape == (LANES * (ensemble or 1), BATCH, layer.features)
     assert_same_map(layer, layer.product, x, ensemble, reference)
-
-
-def test_layers_take_a_batch_that_all_members_share() -> None:
-    """An ensemble is fed with views: the batch expanded along E, not copied."""
-    linear, convolution = LaneLinear(LANES, 6, 2, 4), LaneConv2d(LANES, (2, 4, 4), 3, 3, 1, 4)
-    for layer, shape in [(linear, (6,)), (convolution, (2, 4, 4))]:
-        fill(layer)
-        shared = normal(LANES, 1, BATCH, *shape).expand(LANES, 4, BATCH, *shape)
-        torch.testing.assert_close(layer(shared), layer(shared.contiguous()))
 
 
 @every_ensemble
@@ -152,14 +143,13 @@ def test_members_of_an_ensemble_start_apart() -> None:
 def trained(seeds: list[int], ensemble: int | None) -> tuple[list[Tensor], Tensor]:
     """Parameters and loss after ten steps of Adam; lane data depend on the lane's seed only."""
     made = initialised(seeds, ensemble)
-    optimiser = adam(made.parameters(), 1e-2, 1e-8)
-    stack = () if ensemble is None else (ensemble,)
+    optimiser = Adam(made.parameters(), 1e-2, 1e-8)
+    members = ensemble or 1
     for t in range(10):
-        x = torch.stack([normal(*stack, 32, 2, 5, 5, seed=1000 * s + t).float() for s in seeds])
-        loss = (made(x) - x.mean((-1, -2, -3))[..., None]).square().flatten(1).mean(1)
-        optimiser.zero_grad(set_to_none=True)
-        loss.sum().backward()
-        optimiser.step()
+        x = torch.cat([normal(members, 32, 2, 5, 5, seed=1000 * s + t).float() for s in seeds])
+        loss = (made(x) - x.mean((-1, -2, -3))[..., None]).square()
+        loss = loss.unflatten(0, (len(seeds), members)).flatten(1).mean(1)
+        optimiser.step(torch.autograd.grad(loss.sum(), optimiser.parameters))
     return [parameter.detach() for parameter in made.parameters()], loss.detach()
 
 
@@ -180,7 +170,25 @@ def test_adam_takes_the_papers_first_step() -> None:
     """θ₁ = θ₀ − α g / (|g| + ε): bias correction cancels the moments' decay at t = 1."""
     parameter = nn.Parameter(torch.tensor([1.0, -2.0, 3.0, 0.5]))
     gradient = torch.tensor([0.5, -4.0, 1e-3, 0.0])
-    parameter.grad = gradient.clone()
-    adam([parameter], learning_rate=0.1, epsilon=1e-3).step()
+    Adam([parameter], learning_rate=0.1, epsilon=1e-3).step([gradient])
     expected = torch.tensor([1.0, -2.0, 3.0, 0.5]) - 0.1 * gradient / (gradient.abs() + 1e-3)
     torch.testing.assert_close(parameter.detach(), expected)
+
+
+@pytest.mark.parametrize("width", [16, 300, 7])
+def test_adam_is_torchs_adam_and_goes_on_after_being_saved(width: int) -> None:
+    start = normal(3, width).float()
+    parameter, theirs = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    ours, reference = Adam([parameter], 0.01, 1e-8), torch.optim.Adam([theirs], 0.01, eps=1e-8)
+    for t in range(20):
+        if t == 10:
+            state = ours.state_dict()
+            ours.step([torch.full_like(start, 9.0)])  # what came after the state was taken
+            parameter.data.copy_(theirs.data)
+            ours = Adam([parameter], 0.01, 1e-8)
+            ours.load_state_dict(state)
+        gradient = normal(3, width, seed=t).float()
+        ours.step([gradient])
+        theirs.grad = gradient
+        reference.step()
+        torch.testing.assert_close(parameter.detach(), theirs.detach(), rtol=1e-5, atol=1e-6)

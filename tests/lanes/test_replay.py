@@ -8,9 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from uqbench.lanes import Replay
+from uqbench.lanes import Clock, Replay
 
 LANES, CAPACITY = 3, 5
+CPU = torch.device("cpu")
 FIELDS = {
     "obs": ((2, 2), torch.uint8),
     "reward": ((), torch.float32),
@@ -19,7 +20,12 @@ FIELDS = {
 
 
 def make(capacity: int = CAPACITY) -> Replay:
-    return Replay(LANES, capacity, FIELDS, torch.device("cpu"))
+    return Replay(LANES, capacity, FIELDS, Clock(CPU))
+
+
+def add(replay: Replay, t: int) -> None:
+    replay.add(**transition(t))
+    replay._clock.advance()
 
 
 def transition(t: int) -> dict[str, Tensor]:
@@ -35,7 +41,7 @@ def transition(t: int) -> dict[str, Tensor]:
 def filled(steps: int) -> Replay:
     replay = make()
     for t in range(steps):
-        replay.add(**transition(t))
+        add(replay, t)
     return replay
 
 
@@ -47,7 +53,7 @@ def whole(replay: Replay) -> dict[str, Tensor]:
 def test_length_is_what_was_added_up_to_the_capacity(steps: int) -> None:
     replay = filled(steps)
     assert len(replay) == min(steps, CAPACITY)
-    assert replay.added == steps
+    assert replay.stored == min(steps + 1, CAPACITY)  # with that of the step under way
 
 
 @pytest.mark.parametrize("steps", [1, 4, 5, 6, 10, 13])
@@ -82,6 +88,7 @@ def test_the_replay_keeps_copies() -> None:
     replay, given = make(), transition(1)
     given = {name: value.clone() for name, value in given.items()}
     replay.add(**given)
+    replay._clock.advance()
     given["reward"].fill_(-1.0)
     batch = whole(replay)
     batch["reward"].fill_(-2.0)
@@ -106,27 +113,29 @@ def test_a_replay_loaded_from_a_file_goes_on_like_the_saved_one(steps: int) -> N
     torch.save(replay.state_dict(), file)
     file.seek(0)
     other = make()
+    other._clock.load_state_dict(replay._clock.state_dict())
     other.load_state_dict(torch.load(file, weights_only=True))
     for t in range(steps, steps + 3):
-        replay.add(**transition(t))
-        other.add(**transition(t))
+        add(replay, t)
+        add(other, t)
     assert len(other) == len(replay)
-    assert other.added == replay.added
     stored, expected = whole(other), whole(replay)
     assert all(torch.equal(stored[name], expected[name]) for name in FIELDS)
 
 
 def test_a_state_is_a_snapshot_without_unused_slots() -> None:
     replay = make(capacity=1000)
-    replay.add(**transition(0))
+    add(replay, 0)
     state = replay.state_dict()
-    assert state["ring"]["obs"].untyped_storage().nbytes() == LANES * 4
+    assert state["obs"].untyped_storage().nbytes() == LANES * 4
     replay._ring["reward"].fill_(7.0)
-    torch.testing.assert_close(state["ring"]["reward"], transition(0)["reward"][:, None])
+    torch.testing.assert_close(state["reward"], transition(0)["reward"][None])
 
 
 def test_booleans_take_a_bit_each() -> None:
-    bits = Replay(LANES, 1000, {"obs": ((3, 5), torch.bool)}, torch.device("cpu"))
+    clock = Clock(CPU)
+    bits = Replay(LANES, 1000, {"obs": ((3, 5), torch.bool)}, clock)
     for _ in range(64):
         bits.add(obs=torch.ones(LANES, 3, 5, dtype=torch.bool))
-    assert bits.state_dict()["ring"]["obs"].untyped_storage().nbytes() == LANES * 64 * 15 // 8
+        clock.advance()
+    assert bits.state_dict()["obs"].untyped_storage().nbytes() == LANES * 64 * 15 // 8

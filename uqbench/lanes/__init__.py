@@ -8,14 +8,17 @@ the weight gradients of grouped convolutions, nor for sums over a *leading* dime
 the end.
 """
 
+from uqbench.lanes.clock import Clock
 from uqbench.lanes.explore import epsilon_greedy, greedy, linear_schedule
 from uqbench.lanes.networks import LaneConv2d, LaneLinear, initialise, lane_generators
-from uqbench.lanes.optimisers import adam
+from uqbench.lanes.optimisers import Adam
 from uqbench.lanes.random import DistinctIntegers, Draws, Normal, Uniform, generators
 from uqbench.lanes.replay import Replay
 from uqbench.lanes.targets import copy_parameters, target_copy
 
 __all__ = [
+    "Adam",
+    "Clock",
     "DistinctIntegers",
     "Draws",
     "LaneConv2d",
@@ -23,7 +26,6 @@ __all__ = [
     "Normal",
     "Replay",
     "Uniform",
-    "adam",
     "copy_parameters",
     "epsilon_greedy",
     "generators",

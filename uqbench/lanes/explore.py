@@ -6,10 +6,17 @@ import torch
 from torch import Tensor
 
 
-def linear_schedule(t: int, first: float, last: float, start: int, length: int) -> float:
-    """``first`` until step ``start``, then linearly to ``last`` over ``length`` steps."""
-    progress = min(max((t - start) / length, 0.0), 1.0)
-    return first + progress * (last - first)
+def linear_schedule(t: Tensor, first: float, last: float, start: int, length: int) -> Tensor:
+    """``first`` until step ``start``, then linearly to ``last`` over ``length`` steps.
+
+    Args:
+        t: the step, ``[]``: a clock's tensor.
+        first: value up to ``start``.
+        last: value from ``start + length`` on.
+        start: first step of the change.
+        length: steps of the change.
+    """
+    return first + ((t - start) / length).clamp(0, 1) * (last - first)
 
 
 def greedy(values: Tensor, valid: Tensor | None = None) -> Tensor:
@@ -20,7 +27,7 @@ def greedy(values: Tensor, valid: Tensor | None = None) -> Tensor:
 
 
 def epsilon_greedy(
-    values: Tensor, u: Tensor, epsilon: float, valid: Tensor | None = None
+    values: Tensor, u: Tensor, epsilon: float | Tensor, valid: Tensor | None = None
 ) -> Tensor:
     """With probability ε a uniformly random valid action, else the greedy one.
 

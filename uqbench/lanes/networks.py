@@ -28,19 +28,14 @@ class LaneLinear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(*stack, 1, outputs))
 
     def forward(self, x: Tensor) -> Tensor:
-        """``[L, B, in] -> [L, B, out]``; with an ensemble ``[L, E, B, in] -> [L, E, B, out]``.
-
-        An input ``[L, 1, B, in]`` is shared by the members.
-        """
-        if self.weight.dim() == 4:
-            x = x.expand(-1, self.weight.shape[1], -1, -1)
-        out = torch.baddbmm(self.bias.flatten(0, -3), x.flatten(0, -3), self.weight.flatten(0, -3))
-        return out.view(*x.shape[:-1], -1)
+        """``[S, B, in] -> [S, B, out]``, S = L, or L · E with the members of a lane in a row."""
+        return torch.baddbmm(self.bias.flatten(0, -3), x, self.weight.flatten(0, -3))
 
 
 class LaneConv2d(nn.Module):
     """A convolution without padding per lane (and ensemble member), as patches times weights.
 
+    A filter's weights, a column of ``product.weight``, are ordered ``[kernel, kernel, C]``.
     Products of patches are bit-identical per lane; the weight gradients of grouped convolutions
     are not.
 
@@ -63,32 +58,32 @@ class LaneConv2d(nn.Module):
         ensemble: int | None = None,
     ) -> None:
         super().__init__()
-        self._positions: Tensor
         depth, height, width = shape
         self.rows = (height - kernel) // stride + 1
         self.columns = (width - kernel) // stride + 1
         self.channels = channels
         self.product = LaneLinear(lanes, depth * kernel * kernel, channels, ensemble)
-        # Flat input positions, ordered [C, kernel, kernel, rows, columns].
-        positions = torch.arange(depth * height * width).view(depth, height, width)
-        windows = positions.unfold(1, kernel, stride).unfold(2, kernel, stride)
-        self.register_buffer(
-            "_positions", windows.permute(0, 3, 4, 1, 2).flatten(), persistent=False
-        )
+        self._kernel = kernel
+        self._stride = stride
 
     def forward(self, x: Tensor) -> Tensor:
-        """``[L, (E,) B, C, H, W] -> [L, (E,) B, rows * columns * channels]``, channels last.
+        """``[S, B, C, H, W] -> [S, B, rows * columns * channels]``, channels last.
 
-        An input ``[L, 1, B, C, H, W]`` is shared by the members of an ensemble.
+        S = L, or L · E with the members of a lane in a row.
         """
-        *stack, batch = x.shape[:-3]
-        # With the batch last a patch is gathered by whole rows, several times faster.
-        rows = x.flatten(-3).flatten(0, -3).transpose(1, 2).contiguous()  # [L·E, C·H·W, B]
-        patches = rows.index_select(1, self._positions)
-        patches = patches.view(rows.shape[0], -1, self.rows * self.columns * batch)
-        product: Tensor = self.product(patches.transpose(1, 2).unflatten(0, stack))
-        windows: Tensor = product.unflatten(-2, (self.rows * self.columns, batch))
-        return windows.transpose(-3, -2).flatten(-2)
+        product: Tensor = self.product(self._patches(x))
+        return product.view(*x.shape[:2], -1)
+
+    def _patches(self, x: Tensor) -> Tensor:
+        """``[S, B, C, H, W] -> [S, B * rows * columns, kernel * kernel * C]``."""
+        pixels = x.movedim(2, -1).contiguous()  # channels last: a row of a patch is contiguous
+        lane, batch, row, column, _ = pixels.stride()
+        depth, kernel = pixels.shape[-1], self._kernel
+        patches = pixels.as_strided(
+            (*pixels.shape[:2], self.rows, self.columns, kernel, kernel * depth),
+            (lane, batch, row * self._stride, column * self._stride, row, 1),
+        )
+        return patches.reshape(len(x), -1, kernel * kernel * depth)
 
     @property
     def features(self) -> int:

@@ -15,6 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from uqbench.lanes.clock import Clock
+
 
 def generators(seeds: Sequence[int], stream: str, index: int) -> list[np.random.Generator]:
     """NumPy generators, one a lane, for draws whose law the data decide, as of a posterior.
@@ -37,7 +39,11 @@ def generators(seeds: Sequence[int], stream: str, index: int) -> list[np.random.
 
 
 class Draws(ABC):
-    """Draws of every lane: a function of the step; the block that was asked for last is kept."""
+    """Draws of every lane: a function of the step; the block that was asked for last is kept.
+
+    ``at(t)`` looks a step up by its number, ``at(clock)`` by the clock's tensor, as a program that
+    is to be captured must.
+    """
 
     def __init__(
         self, seeds: Sequence[int], stream: str, device: torch.device, block: int = 256
@@ -48,21 +54,36 @@ class Draws(ABC):
         self._size = block
         self._index = -1
         self._block = torch.empty(0)
+        self._clock: Clock | None = None
 
     @abstractmethod
     def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:
         """Draws ``[block, …]`` of one lane for the steps ``first``, ``first + 1``, …."""
 
-    def _values(self, t: int) -> Tensor:
-        index, offset = divmod(t, self._size)
-        if index != self._index:
-            lanes = [
-                self._draw(generator, index * self._size)
-                for generator in generators(self._seeds, self._stream, index)
-            ]
-            self._block = torch.from_numpy(np.stack(lanes, axis=1)).to(self._device)
-            self._index = index
-        return self._block[offset]
+    def prepare(self, t: int) -> None:
+        """Draw the block that step ``t`` falls in, in the place of the one that is kept."""
+        index = t // self._size
+        if index == self._index:
+            return
+        lanes = [
+            self._draw(generator, index * self._size)
+            for generator in generators(self._seeds, self._stream, index)
+        ]
+        block = torch.from_numpy(np.stack(lanes, axis=1))
+        if self._index == -1:
+            self._block = block.to(self._device)
+        else:
+            self._block.copy_(block)
+        self._index = index
+
+    def _values(self, t: int | Clock) -> Tensor:
+        if isinstance(t, int):
+            self.prepare(t)
+            return self._block[t % self._size].clone()
+        if t is not self._clock:
+            self._clock = t
+            t.prepares(self)
+        return self._block.index_select(0, (t.tensor % self._size)[None])[0]
 
 
 class Uniform(Draws):
@@ -78,7 +99,7 @@ class Uniform(Draws):
         super().__init__(seeds, stream, device or torch.device("cpu"))
         self._shape = tuple(shape)
 
-    def at(self, t: int) -> Tensor:
+    def at(self, t: int | Clock) -> Tensor:
         """The draws of step ``t``, ``[L, *shape]`` float32."""
         return self._values(t)
 
@@ -115,13 +136,14 @@ class DistinctIntegers(Draws):
         self._count = count
         self._capacity = capacity
 
-    def at(self, t: int) -> Tensor:
+    def at(self, t: int | Clock) -> Tensor:
         """The integers of step ``t``, ``[L, count]`` int64."""
-        pool = min(t + 1, self._capacity)
+        step = t if isinstance(t, int) else t.t
+        pool = min(step + 1, self._capacity)
         if pool < self._count:
             raise ValueError(
                 f"expected at least {self._count} stored items to draw from, there are {pool} at "
-                f"step {t}; start learning later or draw fewer"
+                f"step {step}; start learning later or draw fewer"
             )
         return self._values(t)
 

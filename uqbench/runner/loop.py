@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from uqbench.agent import Agent, Step
-from uqbench.environment import LaneEnv
+from uqbench.environment import LaneEnv, Outcome
 from uqbench.errors import UqbenchError
+from uqbench.runner.numerics import Capture, CapturedSteps
 from uqbench.runner.recorder import Recorder
 
 
@@ -29,7 +30,12 @@ class Position(NamedTuple):
 
 
 def interact(
-    agent: Agent, env: LaneEnv, steps: int, recorder: Recorder, start: Position | None = None
+    agent: Agent,
+    env: LaneEnv,
+    steps: int,
+    recorder: Recorder,
+    start: Position | None = None,
+    capture: Capture | None = None,
 ) -> Iterator[Position]:
     """Let an agent act and learn in all lanes; yield after every step.
 
@@ -39,12 +45,19 @@ def interact(
         steps: environment steps of each lane.
         recorder: takes in every outcome.
         start: where to go on from, with the others as they were there; None resets ``env``.
+        capture: records steps that are to be replayed; None runs every step from Python. The agent
+            has phases and a clock then.
 
     Yields:
-        The position after each step.
+        The position after each step; its tensors are overwritten by the next.
     """
-    first, obs, valid = Position(0, *env.reset()) if start is None else start
-    for t in range(first, steps):
+    first, begun, begun_valid = Position(0, *env.reset()) if start is None else start
+    # own: an environment may write into what it returned
+    obs, valid = begun.clone(), _kept(None, begun_valid)
+    t = first
+
+    def take() -> Outcome:
+        nonlocal valid
         action = agent.act(obs, valid)
         _check_form(action, lanes=len(obs))
         outcome = env.step(action)
@@ -61,9 +74,23 @@ def interact(
                 events=outcome.events,
             )
         )
-        recorder.step(outcome)
-        obs, valid = outcome.obs, outcome.valid
+        obs.copy_(outcome.obs)
+        valid = _kept(valid, outcome.valid)
+        return outcome
+
+    advance: Callable[[], Outcome] = take
+    if capture is not None:
+        advance = CapturedSteps(take, agent, capture)
+    for t in range(first, steps):
+        recorder.step(advance())
         yield Position(t + 1, obs, valid)
+
+
+def _kept(buffer: Tensor | None, valid: Tensor | None) -> Tensor | None:
+    """The valid actions, in the buffer where there is one."""
+    if buffer is None or valid is None:
+        return None if valid is None else valid.clone()
+    return buffer.copy_(valid)
 
 
 def _check_form(action: Tensor, lanes: int) -> None:

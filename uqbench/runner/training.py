@@ -22,6 +22,7 @@ from uqbench.runner.checkpoint import UnusableError
 from uqbench.runner.evaluation import Policy, evaluate
 from uqbench.runner.keeping import Keeper
 from uqbench.runner.loop import Position, interact
+from uqbench.runner.numerics import can_be_captured, compile_agent, cuda_graphs
 from uqbench.runner.owned_loop import RecordedEnv, SinglePolicy, train
 from uqbench.runner.recorder import Recorder
 
@@ -90,10 +91,15 @@ def train_agent(
         after(budget.steps, single, dict)
     else:
         agent: Agent = make_agent(spec, seeds, config, device)
+        capture = None
+        if budget.numerics == "compiled":
+            compile_agent(agent)
+            if can_be_captured(agent, env, device):
+                capture = cuda_graphs()
         parts: Mapping[str, _Stateful] = {"agent": agent, "environment": env, "recorder": recorder}
         start = None if saved is None else _load(saved(), parts)
         with keeper.stop.deferred():
-            for position in interact(agent, env, budget.steps, recorder, start):
+            for position in interact(agent, env, budget.steps, recorder, start, capture):
                 if position.step in recorder.due:
                     _check_values(agent, position.step, position.obs)
                 after(position.step, agent, agent.metrics)

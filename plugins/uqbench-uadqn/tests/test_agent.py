@@ -96,7 +96,9 @@ def test_one_target_vector_of_the_main_network_trains_all_three():
         quantile_loss(of_action(outputs, data["action"]), target, agent.levels).mean(-1)
         for outputs in networks
     )
-    agent.replay.added = 7  # at the anchors themselves the penalty is zero, whatever n
+    agent.clock.load_state_dict(
+        {"t": 6}
+    )  # with the step's own 7: at the anchors themselves the penalty is zero, whatever n
     assert torch.allclose(agent.objective(data), losses)
 
 
@@ -105,7 +107,7 @@ def test_the_objective_adds_the_penalty_of_both_samples_with_the_transitions_in_
     with torch.no_grad():
         for parameter in agent.posterior.parameters():
             parameter += 0.1
-    agent.replay.added = 40  # the ring holds 25
+    agent.clock.load_state_dict({"t": 40})  # the ring holds 25
     data = batch()
     target = agent.bellman_target(data)
     outputs = [agent.online(data["obs"]), *agent.posterior(data["obs"]).unbind(1)]
@@ -127,7 +129,7 @@ def test_the_noise_is_normal_and_new_at_every_step():
     obs = torch.randn(2, 3, generator=torch.Generator().manual_seed(5))
     noise = Normal((0, 1), "thompson", (4,))
     for t in range(6):
-        agent.t = t
+        agent.clock.load_state_dict({"t": t})
         mean, epistemic, _ = (values[:, 0] for values in agent._stated(obs[:, None]))
         score = mean + 5.0 * (epistemic + 1e-8).sqrt() * noise.at(t)
         assert torch.equal(agent.act(obs), score.argmax(-1))
@@ -138,7 +140,7 @@ def test_non_greedy_actions_are_counted():
     obs = torch.randn(2, 3, generator=torch.Generator().manual_seed(5))
     for agent in (greedy, curious):
         for t in range(20):
-            agent.t = t
+            agent.clock.load_state_dict({"t": t})
             agent.act(obs)
     assert greedy.metrics()["non_greedy_actions"].tolist() == [0, 0]
     assert (curious.metrics()["non_greedy_actions"] > 5).all()

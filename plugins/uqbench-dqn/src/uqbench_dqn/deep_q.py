@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from uqbench.agent import Agent, EnvSpec, Step, observation_dtype, observation_shape
 from uqbench.lanes import (
+    Adam,
+    Clock,
     DistinctIntegers,
     Replay,
-    adam,
     copy_parameters,
     greedy,
     initialise,
@@ -39,6 +40,9 @@ class DeepQ(Agent):
         beside: networks that the optimiser learns beside the online one; kept with it.
     """
 
+    compiled: ClassVar[tuple[str, ...]] = ("objective_of",)
+    clock: Clock
+
     def __init__(
         self,
         spec: EnvSpec,
@@ -51,13 +55,14 @@ class DeepQ(Agent):
         self.config = config
         self.discount = spec.discount
         self.start = max(config.replay_start, config.batch_size)
+        self.clock = Clock(device)
         lanes, shape = len(seeds), observation_shape(spec)
         self.online = q_network(lanes, spec, config, outputs)
         initialise(self.online, lane_generators(seeds), config.gain)
         self.online.to(device)
         self.target = target_copy(self.online)
         self.learned = nn.ModuleList([self.online] if beside is None else [self.online, beside])
-        self.optimiser = adam(self.learned.parameters(), config.learning_rate, config.adam_epsilon)
+        self.optimiser = Adam(self.learned.parameters(), config.learning_rate, config.adam_epsilon)
         capacity = min(config.replay_capacity, spec.total_steps)
         self.replay = Replay(
             lanes,
@@ -70,12 +75,11 @@ class DeepQ(Agent):
                 "next_obs": (shape, observation_dtype(spec)),
                 "next_valid": ((spec.n_actions,), torch.bool),
             },
-            device,
+            self.clock,
         )
         self._batches = DistinctIntegers(seeds, "replay", config.batch_size, capacity, device)
         self._all_valid = torch.ones(lanes, spec.n_actions, dtype=torch.bool, device=device)
         self._loss = torch.full((lanes,), torch.nan, device=device)
-        self.t = 0
 
     @abstractmethod
     def q_values(self, outputs: Tensor) -> Tensor:
@@ -95,11 +99,17 @@ class DeepQ(Agent):
             next_obs=step.next_obs,
             next_valid=self._all_valid if step.valid_actions is None else step.valid_actions,
         )
-        if step.t >= self.start:
-            self._learn(self.replay.gather(self._batches.at(step.t)))
-            if step.t % self.config.target_period == 0:
-                copy_parameters(self.online, self.target)
-        self.t = step.t + 1
+        learns, renews = self.phase(self.clock.t)
+        if learns:
+            self._learn()
+        if renews:
+            copy_parameters(self.online, self.target)
+        self.clock.advance()
+
+    def phase(self, t: int) -> tuple[bool, bool]:
+        """Whether step ``t`` takes a gradient step, and whether it renews the target network."""
+        learns = t >= self.start
+        return learns, learns and t % self.config.target_period == 0
 
     @torch.no_grad()
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
@@ -111,12 +121,14 @@ class DeepQ(Agent):
         predicted = of_action(self.online(batch["obs"]), batch["action"])
         return self.loss(predicted, self.bellman_target(batch))
 
-    def _learn(self, batch: Mapping[str, Tensor]) -> None:
-        objective = self.objective(batch)
-        self.optimiser.zero_grad(set_to_none=True)
-        objective.sum().backward()
-        self.optimiser.step()
-        self._loss = objective.detach()
+    def objective_of(self, index: Tensor) -> Tensor:
+        """The objective ``[L]`` of the replay's transitions ``index`` ``[L, B]``."""
+        return self.objective(self.replay.gather(index))
+
+    def _learn(self) -> None:
+        objective = self.objective_of(self._batches.at(self.clock))
+        self.optimiser.step(torch.autograd.grad(objective.sum(), self.optimiser.parameters))
+        self._loss.copy_(objective.detach())
 
     @torch.no_grad()
     def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:
@@ -133,8 +145,8 @@ class DeepQ(Agent):
     def state_dict(self) -> dict[str, Any]:
         """Networks, optimiser, replay and the step; random numbers are a function of the step."""
         return {
-            "t": self.t,
-            "loss": self._loss,
+            "clock": self.clock.state_dict(),
+            "loss": self._loss.clone(),
             "learned": self.learned.state_dict(),
             "target": self.target.state_dict(),
             "optimiser": self.optimiser.state_dict(),
@@ -143,8 +155,8 @@ class DeepQ(Agent):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what ``state_dict`` returned."""
-        self.t = state["t"]
-        self._loss = state["loss"]
+        self.clock.load_state_dict(state["clock"])
+        self._loss.copy_(state["loss"])
         self.learned.load_state_dict(state["learned"])
         self.target.load_state_dict(state["target"])
         self.optimiser.load_state_dict(state["optimiser"])

@@ -17,6 +17,7 @@ class EpsilonGreedyQ(DeepQ):
     """ε-greedy actions, as DQN and QR-DQN have."""
 
     config: EpsilonGreedyConfig
+    compiled = (*DeepQ.compiled, "values_to_act_on")
 
     def __init__(
         self,
@@ -32,17 +33,25 @@ class EpsilonGreedyQ(DeepQ):
     @torch.no_grad()
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """ε-greedy; ε keeps its first value until learning starts."""
-        values = self.q_values(self.online(obs[:, None]))[:, 0]
-        return epsilon_greedy(values, self._explore.at(self.t), self.epsilon, valid)
+        values = self.values_to_act_on(obs)
+        return epsilon_greedy(values, self._explore.at(self.clock), self.epsilon, valid)
+
+    def values_to_act_on(self, obs: Tensor) -> Tensor:
+        """Q-values ``[L, A]`` of ``obs`` ``[L, *obs]``."""
+        return self.q_values(self.online(obs[:, None]))[:, 0]
 
     @property
-    def epsilon(self) -> float:
-        """ε of the coming step."""
+    def epsilon(self) -> Tensor:
+        """ε of the coming step, ``[]``."""
         config = self.config
         return linear_schedule(
-            self.t, config.epsilon_first, config.epsilon_last, self.start, config.epsilon_steps
+            self.clock.tensor,
+            config.epsilon_first,
+            config.epsilon_last,
+            self.start,
+            config.epsilon_steps,
         )
 
     def metrics(self) -> Mapping[str, Tensor]:
         """The last loss, and ε."""
-        return {**super().metrics(), "epsilon": torch.full_like(self._loss, self.epsilon)}
+        return {**super().metrics(), "epsilon": self.epsilon.expand_as(self._loss)}

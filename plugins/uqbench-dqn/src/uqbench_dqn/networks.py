@@ -53,7 +53,6 @@ class QNetwork(nn.Module):
             )
         self._outputs = (n_actions, outputs)
         self._ensemble = ensemble
-        self._shape = shape
         self.convolution: LaneConv2d | None = None
         width = math.prod(shape)
         if len(shape) == 3:
@@ -70,16 +69,13 @@ class QNetwork(nn.Module):
     def forward(self, obs: Tensor) -> Tensor:
         """``[L, B, *obs] -> [L, B, A, outputs]``; with an ensemble ``-> [L, E, B, A, outputs]``."""
         x = obs.to(torch.float32)
-        if self._ensemble is not None:
-            x = x.unsqueeze(1)
-        if self.convolution is None:
-            x = x.flatten(-len(self._shape))
-        else:
-            x = self.convolution(x).relu()
+        if self._ensemble is not None:  # members are lanes of their own that see the same
+            x = x.repeat_interleave(self._ensemble, dim=0)
+        x = x.flatten(2) if self.convolution is None else self.convolution(x).relu()
         for layer in self.layers[:-1]:
             x = layer(x).relu()
         outputs: Tensor = self.layers[-1](x).unflatten(-1, self._outputs)
-        return outputs
+        return outputs if self._ensemble is None else outputs.unflatten(0, (-1, self._ensemble))
 
 
 def q_network(

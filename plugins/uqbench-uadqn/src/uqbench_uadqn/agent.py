@@ -31,6 +31,7 @@ class UADQN(DeepQ):
     """QR-DQN that explores by its epistemic and avoids its aleatoric uncertainty."""
 
     config: UADQNConfig
+    compiled = (*DeepQ.compiled, "scores")
 
     def __init__(
         self, spec: EnvSpec, seeds: Sequence[int], config: UADQNConfig, device: torch.device
@@ -48,18 +49,25 @@ class UADQN(DeepQ):
     @torch.no_grad()
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """``argmax_a  E_i y_i − λ σ̃_aleatoric + β σ̃_epistemic ξ_a``, ``ξ_a ~ N(0, 1)``."""
-        stated = self._stated(obs[:, None])
-        mean, epistemic, aleatoric = (values[:, 0] for values in stated)
-        score = (
-            mean
-            - self.config.aleatoric_weight * aleatoric.clamp(min=0).sqrt()
-            + self.config.epistemic_weight
-            * (epistemic + VARIANCE_FLOOR).sqrt()
-            * self._noise.at(self.t)
-        )
+        score, mean = self.scores(obs, self._noise.at(self.clock))
         action = greedy(score, valid)
         self._non_greedy += action != greedy(mean, valid)
         return action
+
+    def scores(self, obs: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """What ``act`` maximises, and the mean return, ``[L, A]`` each.
+
+        Args:
+            obs: ``[L, *obs]``.
+            noise: ξ, ``[L, A]``.
+        """
+        mean, epistemic, aleatoric = (values[:, 0] for values in self._stated(obs[:, None]))
+        score = (
+            mean
+            - self.config.aleatoric_weight * aleatoric.clamp(min=0).sqrt()
+            + self.config.epistemic_weight * (epistemic + VARIANCE_FLOOR).sqrt() * noise
+        )
+        return score, mean
 
     def objective(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Quantile losses of the three networks on the same targets, and the anchors' penalty."""
@@ -68,7 +76,7 @@ class UADQN(DeepQ):
         action = batch["action"].unsqueeze(1).expand(-1, SAMPLES, -1)
         samples = self.loss(of_action(self.posterior(batch["obs"]), action), target.unsqueeze(1))
         penalty = self.anchor.penalty(
-            self.posterior, self.config.noise_scale, transitions=len(self.replay)
+            self.posterior, self.config.noise_scale, transitions=self.replay.stored
         )
         return main + (samples + penalty).sum(1)
 

@@ -19,13 +19,13 @@ class Anchor:
         self.weights = [parameter.detach().clone() for parameter in networks.parameters()]
         self.scale = prior_scale(self.weights)
 
-    def penalty(self, networks: nn.Module, noise_scale: float, transitions: int) -> Tensor:
+    def penalty(self, networks: nn.Module, noise_scale: float, transitions: Tensor | int) -> Tensor:
         """``σ²_data / (σ²_prior n) ‖θ − θ⁰‖²`` of each network, ``[L, E]``.
 
         Args:
             networks: with the present weights θ.
             noise_scale: σ_data.
-            transitions: n, how many are in the replay.
+            transitions: n, how many are in the replay, ``[]``.
         """
         distance = torch.stack(
             [

@@ -1,0 +1,73 @@
+"""The step that all lanes are at, on the host and on the device.
+
+A captured program (a CUDA graph) executes again what was recorded once: a host number in it stays
+what it was. Whatever differs between two steps is therefore read from the clock's ``tensor``, and
+every mode does so, that what runs on a GPU is what runs on a CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import torch
+
+
+class Prepared(Protocol):
+    """Something that the host makes ready for a step, such as random numbers."""
+
+    def prepare(self, t: int) -> None:
+        """Make ready for step ``t``, in place."""
+
+
+class Clock:
+    """Counts steps.
+
+    Attributes:
+        t: the step, for what the host decides: which program a step is.
+        tensor: the same number, int64 ``[]`` on the device, for what the program computes.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.t = 0
+        self.tensor = torch.zeros((), dtype=torch.int64, device=device)
+        self._prepared: list[Prepared] = []
+        self._capturing = False
+
+    def advance(self) -> None:
+        """On to the next step; called once a step, as the last thing in it."""
+        self.tensor += 1
+        if not self._capturing:
+            self.follow()
+
+    @contextmanager
+    def capturing(self) -> Iterator[None]:
+        """While a step is captured: ``advance`` leaves the host alone, and replays ``follow``."""
+        self._capturing = True
+        try:
+            yield
+        finally:
+            self._capturing = False
+
+    def follow(self) -> None:
+        """Take over on the host that a program has advanced the tensor."""
+        self.t += 1
+        for prepared in self._prepared:
+            prepared.prepare(self.t)
+
+    def prepares(self, thing: Prepared) -> None:
+        """Let the host make ``thing`` ready for every step from this one on."""
+        self._prepared.append(thing)
+        thing.prepare(self.t)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The step."""
+        return {"t": self.t}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take over what ``state_dict`` returned."""
+        self.t = state["t"]
+        self.tensor.fill_(self.t)
+        for prepared in self._prepared:
+            prepared.prepare(self.t)

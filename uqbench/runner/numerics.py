@@ -1,0 +1,87 @@
+"""How an agent's update is executed: from Python, compiled, captured.
+
+``eager`` runs torch's operations one by one. ``compiled`` gives the methods that an agent names in
+``compiled`` to ``torch.compile``; on a GPU the whole step, with acting and the environment, is
+captured besides: recorded once for each of the agent's phases, and replayed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable
+
+import torch
+
+from uqbench.agent import Agent
+from uqbench.environment import LaneEnv, Outcome
+from uqbench.lanes.clock import Clock
+
+WARM_UP = 3
+"""Steps of a phase that run from Python before one is captured: they compile and allocate."""
+
+Replay = Callable[[], None]
+Capture = Callable[[Callable[[], None]], Replay]
+"""Records what a function does to tensors, without doing it, and gives what does it again."""
+
+
+def compile_agent(agent: Agent) -> None:
+    """Put compiled methods in the place of those that the agent names.
+
+    What was compiled for agents before is forgotten: torch allows few versions of one method.
+    """
+    torch.compiler.reset()
+    for name in agent.compiled:
+        setattr(agent, name, torch.compile(getattr(agent, name), fullgraph=True, dynamic=False))
+
+
+def can_be_captured(agent: Agent, env: LaneEnv, device: torch.device) -> bool:
+    """Whether the steps of an agent and its environment can be replayed on the device alone."""
+    return device.type == "cuda" and env.capturable and agent.phase(0) is not None
+
+
+class CapturedSteps:
+    """Takes steps of all lanes, each phase of them captured once and replayed.
+
+    Args:
+        step: takes a step from Python; reads and writes tensors that stay where they are.
+        agent: says which phase a step is in; has a clock.
+        capture: records a step.
+    """
+
+    def __init__(self, step: Callable[[], Outcome], agent: Agent, capture: Capture) -> None:
+        assert agent.clock is not None
+        self._step = step
+        self._agent = agent
+        self._clock: Clock = agent.clock
+        self._capture = capture
+        self._taken: Counter[Hashable] = Counter()
+        self._programs: dict[Hashable, tuple[Replay, Outcome]] = {}
+
+    def __call__(self) -> Outcome:
+        """Take a step; the outcome's tensors are overwritten by the next of its phase."""
+        phase = self._agent.phase(self._clock.t)
+        if phase not in self._programs:
+            if self._taken[phase] < WARM_UP:
+                self._taken[phase] += 1
+                return self._step()
+            outcomes: list[Outcome] = []
+            with self._clock.capturing():
+                replay = self._capture(lambda: outcomes.append(self._step()))
+            self._programs[phase] = replay, outcomes[-1]
+        replay, outcome = self._programs[phase]
+        replay()
+        self._clock.follow()
+        return outcome
+
+
+def cuda_graphs() -> Capture:
+    """Capture as CUDA graphs that share their memory; to be used on a stream of one's own."""
+    pool = torch.cuda.graph_pool_handle()
+
+    def capture(step: Callable[[], None]) -> Replay:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=pool, stream=torch.cuda.current_stream()):
+            step()
+        return graph.replay
+
+    return capture
