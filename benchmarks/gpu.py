@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--games", nargs="+", choices=GAMES, default=GAMES)
     parser.add_argument("--seeds", type=positive, default=10, help="lanes of each game")
     parser.add_argument("--minutes", type=positive, default=5)
-    parser.add_argument("--numerics", default="eager")
+    parser.add_argument("--numerics", choices=("eager", "compiled"), default="compiled")
     parser.add_argument("--json", type=Path, help="a file for all numbers and versions")
     options = parser.parse_args()
     if not torch.cuda.is_available():

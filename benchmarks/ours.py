@@ -32,6 +32,7 @@ from work import (
 from uqbench.agent import Agent, EnvSpec, Step
 from uqbench.environment import GymnasiumLanes, LaneEnv
 from uqbench.runner.loop import interact
+from uqbench.runner.numerics import compile_agent
 from uqbench.runner.recorder import Recorder
 
 COMMON = {
@@ -61,8 +62,8 @@ def minatar_lanes(game: str, seeds: Sequence[int], device: torch.device) -> Lane
 
 def with_numerics(agent: Agent, numerics: str) -> Agent:
     """The agent as a budget with these numerics runs it."""
-    if numerics != "eager":
-        raise ValueError(f"expected eager, got {numerics!r}")
+    if numerics == "compiled":
+        compile_agent(agent)
     return agent
 
 
@@ -88,7 +89,8 @@ def make_agent(
 
 def bare_loop(agent: Agent, env: LaneEnv, steps: int) -> Iterator[int]:
     """Act, step, observe, and nothing else; yields the number of steps taken."""
-    obs, valid = env.reset()
+    first, valid = env.reset()
+    obs = first.clone()
     for t in range(steps):
         action = agent.act(obs, valid)
         outcome = env.step(action)
@@ -105,7 +107,8 @@ def bare_loop(agent: Agent, env: LaneEnv, steps: int) -> Iterator[int]:
                 events=outcome.events,
             )
         )
-        obs, valid = outcome.obs, outcome.valid
+        obs.copy_(outcome.obs)
+        valid = outcome.valid
         yield t + 1
 
 

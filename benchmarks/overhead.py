@@ -97,7 +97,7 @@ def harness(options: argparse.Namespace, _turn: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder))
         store.prepare()
-        execute(batch, store, host, hear, options.checkpoint_seconds)
+        execute((batch,), store, host, hear, options.checkpoint_seconds)
         took = seconds() - began
     if not began:
         raise RuntimeError("too few steps to measure; take more --steps")
@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--method", choices=("dqn", "qr-dqn", "ua-dqn"), default="qr-dqn")
     parser.add_argument("--steps", type=positive, default=20_000, help="steps of each lane")
     parser.add_argument("--lanes", type=positive, default=5)
-    parser.add_argument("--numerics", default="eager")
+    parser.add_argument("--numerics", choices=("eager", "compiled"), default="compiled")
     parser.add_argument("--checkpoint-seconds", type=float, default=60.0)
     options = parser.parse_args()
     contestants = {BARE: Contestant(bare, ENVIRONMENT), HARNESS: Contestant(harness, ENVIRONMENT)}

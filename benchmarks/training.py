@@ -16,7 +16,7 @@ from work import GAME, Clock
 
 from uqbench.runner.executors.local import ENVIRONMENT
 
-NUMERICS = ("eager",)
+NUMERICS = ("eager", "compiled")
 LANES = (1, 5)
 JAX_SEEDS = (1, 10, 30)
 

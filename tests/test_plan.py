@@ -2,7 +2,8 @@ import pytest
 
 from uqbench.plan import make_plan
 from uqbench.plugins import Host
-from uqbench.runner.batch import CPU_LANES, make_batches
+from uqbench.runner.batch import GPU_LANES, default_lanes, make_programs
+from uqbench.runner.measuring import Speed, fastest
 from uqbench.suite import Suite, read_suites
 
 
@@ -71,15 +72,46 @@ def test_identity_holds_what_changes_numbers_and_nothing_else(host, suite):
 
 
 @pytest.mark.parametrize(
-    ("device", "workers", "largest"), [("cpu", 1, 4), ("cpu", 2, 2), ("cpu", 99, 1), ("cuda", 1, 5)]
+    ("device", "lanes", "largest"), [("cpu", 4, 4), ("cpu", 2, 2), ("cpu", 1, 1), ("cuda", 1, 5)]
 )
-def test_batches_hold_every_run_to_do_once_and_never_mix_cells(
-    host, suite, device, workers, largest
-):
+def test_batches_hold_every_run_to_do_once_and_never_mix_cells(host, suite, device, lanes, largest):
     plan = make_plan(suite, host, device="cpu", methods=["dqn", "qr-dqn"])
     todo = set(plan.runs[1:])
-    batches = make_batches(plan, todo, device, workers)
+    batches = [batch for program in make_programs(plan, todo, device, lanes) for batch in program]
     runs = [run for batch in batches for run in batch.runs]
     assert sorted(run.name for run in runs) == sorted(run.name for run in todo)
-    assert max(len(batch.runs) for batch in batches) == largest <= CPU_LANES
+    assert max(len(batch.runs) for batch in batches) == largest
     assert all(len({(r.task, r.method) for r in batch.runs}) == 1 for batch in batches)
+
+
+def test_on_a_cpu_a_program_is_a_batch_and_on_a_gpu_a_methods_tasks(host, suite):
+    plan = make_plan(suite, host, device="cpu", methods=["dqn", "qr-dqn"])
+    assert all(len(program) == 1 for program in make_programs(plan, plan.runs, "cpu", 5))
+    programs = make_programs(plan, plan.runs, "cuda", 5)
+    assert [{batch.cell.method.name for batch in program} for program in programs] == [
+        {"dqn"},
+        {"qr-dqn"},
+    ]
+    tasks = len(suite.tasks_of(plan.budget))
+    assert [len(program) for program in programs] == [tasks, tasks]
+
+
+def test_a_program_on_a_gpu_has_no_more_lanes_than_its_memory_holds(host, suite):
+    plan = make_plan(suite, host, device="cpu", methods=["dqn"], seeds=range(40))
+    programs = make_programs(plan, plan.runs, "cuda", 5)
+    assert all(sum(len(b.runs) for b in program) <= GPU_LANES for program in programs)
+    assert sum(len(b.runs) for program in programs for b in program) == len(plan.runs)
+
+
+@pytest.mark.parametrize(
+    ("runs", "workers", "lanes"), [(100, 1, 5), (9, 1, 2), (9, 2, 1), (24, 2, 3), (1, 99, 1)]
+)
+def test_unmeasured_batches_are_small_enough_that_every_worker_has_several(runs, workers, lanes):
+    assert default_lanes(runs, workers) == lanes
+
+
+def test_the_fastest_of_the_measured_that_keeps_every_process_busy():
+    speeds = [Speed(1, 2, 900.0), Speed(5, 2, 1200.0), Speed(10, 2, 1300.0), Speed(10, 1, 700.0)]
+    assert fastest(speeds, runs=20) == speeds[2]
+    assert fastest(speeds, runs=19) == speeds[1]
+    assert fastest(speeds, runs=1) == speeds[0]

@@ -46,10 +46,10 @@ def resolve(
     """
     if not dataclasses.is_dataclass(config):
         raise UqbenchError(f"{where}: the config type {config.__name__} is not a dataclass.")
-    scaled = _scaled(_read(config, settings, where), schedule)
+    made = scaled(_read(config, settings, where), schedule)
     if not overrides:
-        return scaled
-    return _read(config, dataclasses.asdict(scaled) | dict(overrides), where)
+        return made
+    return _read(config, dataclasses.asdict(made) | dict(overrides), where)
 
 
 def as_table(config: Any) -> dict[str, Any]:
@@ -73,7 +73,8 @@ def _read(config: type[Any], settings: Mapping[str, Any], where: str) -> Any:
         raise UqbenchError(f"{where}: {error}") from None
 
 
-def _scaled(config: Any, schedule: float) -> Any:
+def scaled(config: Any, schedule: float) -> Any:
+    """The config with every :data:`Steps` field multiplied, to one step at least."""
     hints = get_type_hints(type(config), include_extras=True)
     changes = {
         name: max(1, round(getattr(config, name) * schedule))

@@ -8,7 +8,7 @@ import pytest
 from uqbench.plan import Cell, make_plan
 from uqbench.plugins import Host
 from uqbench.results.store import RunState, Store
-from uqbench.runner.batch import Batch, make_batches
+from uqbench.runner.batch import Batch, make_programs
 from uqbench.runner.events import Started
 from uqbench.runner.keeping import Keeper, Stop
 from uqbench.runner.worker import execute
@@ -48,7 +48,7 @@ def run(
     with monkeypatch.context() as patched:
         patched.setattr(Keeper, "after", after)
         try:
-            execute(batch, store, host, told.append, checkpoint_seconds=1000.0, stop=Stop())
+            execute((batch,), store, host, told.append, checkpoint_seconds=1000.0, stop=Stop())
         except SystemExit:
             assert until
         else:
@@ -107,8 +107,8 @@ def test_runs_that_share_a_checkpoint_are_a_batch_again(batch, host):
     suite = read_suites(host).suite("toy")
     plan = make_plan(suite, host, device="cpu", methods=["fast"], tasks=["long"], seeds=range(6))
     shared = dict.fromkeys(plan.runs[1:4], "there")
-    for workers in (1, 2, 9):
-        batches = make_batches(plan, plan.runs, "cpu", workers, shared)
+    for lanes in (1, 2, 9):
+        batches = [batch for (batch,) in make_programs(plan, plan.runs, "cpu", lanes, shared)]
         assert batches[0].runs == plan.runs[1:4]
         rest = [one for batch in batches[1:] for one in batch.runs]
         assert rest == [run for run in plan.runs if run not in shared]

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,11 +16,12 @@ from uqbench.cli.options import Selection, count, load_host, out_option, selecti
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
+    from uqbench.cli.estimate import Estimate
     from uqbench.plan import Plan
     from uqbench.plugins import Host
     from uqbench.results.store import Found, Store
     from uqbench.run import DeviceKind, Run
-    from uqbench.runner.batch import Batch
+    from uqbench.runner.batch import Program
     from uqbench.runner.events import Event
 
 
@@ -74,12 +75,11 @@ def command(
     del executor  # one so far; the option's values are checked
     from uqbench.cli.estimate import duration, estimate
     from uqbench.results.store import TO_DO, RunState, Store
-    from uqbench.runner.batch import make_batches
+    from uqbench.runner.batch import make_programs
 
     host = load_host()
     kind = _device(device)
     plan = selection.plan(host, kind)
-    workers = workers or (_cores() if kind == "cpu" else 1)
     store = Store(out)
     if not dry_run:
         store.prepare()
@@ -105,15 +105,16 @@ def command(
                 for run, record in records.items()
                 if record is not None and record.checkpoint is not None
             }
-            batches = make_batches(plan, todo, kind, workers, checkpoints)
-            team = min(workers, len(batches))
+            lanes, team = _lanes_and_team(plan, todo, kind, workers, estimate(plan, todo, store, 1))
+            programs = make_programs(plan, todo, kind, lanes, checkpoints)
+            team = min(team, len(programs))
             expected = estimate(plan, todo, store, team)
             click.echo(
                 f"On {kind}, {count(team, 'process')}: about {duration(expected.seconds)} "
                 f"(from {expected.basis}). Safe to interrupt; run again to go on.",
                 err=True,
             )
-            tried |= _execute(host, batches, out, team, expected.seconds, checkpoint_seconds)
+            tried |= _execute(host, programs, out, team, expected.seconds, checkpoint_seconds)
         left = {run: store.read(run.folder).state for run in plan.runs}
         todo = {run for run, state in left.items() if state in TO_DO} - tried
         running = [run for run, state in left.items() if state is RunState.RUNNING]
@@ -124,6 +125,41 @@ def command(
             _wait_for_any(running, store)
     _show(plan, store, out)
     return 0 if set(left.values()) == {RunState.FINISHED} else 1
+
+
+def _lanes_and_team(
+    plan: Plan, todo: Collection[Run], device: DeviceKind, workers: int | None, alone: Estimate
+) -> tuple[int, int]:
+    """Lanes of a batch and number of processes, measured where the plan is long enough.
+
+    Args:
+        plan: what was planned.
+        todo: the runs to do.
+        device: where.
+        workers: the processes that the user asked for.
+        alone: how long the runs would take one process.
+    """
+    from uqbench.runner.batch import Batch, default_lanes
+    from uqbench.runner.measuring import WORTH_FROM, fastest, measure_speeds
+
+    if device == "cuda":
+        return 1, workers or 1
+    cores = workers or _cores()
+    cell = next((c for c in plan.cells if c.method.agent and not c.owns_loop), None)
+    if cell is None or alone.seconds / cores < WORTH_FROM:
+        return default_lanes(len(todo), cores), cores
+    batch = Batch(cell, plan.budget, plan.suite.metrics, device)
+    speeds = measure_speeds(batch, cores)
+    if workers:
+        speeds = [speed for speed in speeds if speed.processes == workers]
+    best = fastest(speeds, len(todo))
+    table = ", ".join(f"{s.lanes} × {s.processes}: {s.steps_per_s:,.0f}" for s in speeds)
+    click.echo(
+        f"Lanes × processes: {best.lanes} × {best.processes}, the fastest of steps/s measured with "
+        f"{cell.method.name} on {cell.task.name} ({table}).",
+        err=True,
+    )
+    return best.lanes, best.processes
 
 
 def _wait_for_any(running: Sequence[Run], store: Store) -> None:
@@ -171,7 +207,7 @@ def _from_steps(runs: Sequence[Run], states: dict[Run, Found]) -> str:
 
 def _execute(
     host: Host,
-    batches: Sequence[Batch],
+    programs: Sequence[Program],
     out: Path,
     workers: int,
     expected: float,
@@ -185,8 +221,9 @@ def _execute(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's word for Ctrl-C
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
+    batches = [batch for program in programs for batch in program]
     with Display(batches, expected) as display:
-        for event in run_locally(batches, out, workers, checkpoint_seconds):
+        for event in run_locally(programs, out, workers, checkpoint_seconds):
             display.show(event)
             complaints |= dict.fromkeys(_tell_plugins(host, event))
             if isinstance(event, events.Finished | events.Failed):

@@ -1,4 +1,4 @@
-"""Batches: runs that execute together, as lanes of one program."""
+"""What executes together: runs as lanes of a batch, batches as a program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from uqbench.run import DeviceKind, Run
 from uqbench.suite import Budget, Metric
 
 CPU_LANES = 5
-"""Most lanes of a program on a CPU core: five take 15 % less time each than one, more no less."""
+"""Most lanes of a batch on a CPU core, where nothing was measured: more take no less time each."""
+GPU_LANES = 64
+"""Most lanes of a program on a GPU: five games with ten seeds each, and their memory."""
 BATCHES_PER_WORKER = 4
 """With fewer batches than that, workers end at very different times."""
 
@@ -45,21 +47,32 @@ class Batch:
         return self.budget.steps * len(self.runs)
 
 
-def make_batches(
+Program = tuple[Batch, ...]
+"""Batches of one process whose steps take turns: on a GPU, a method's tasks."""
+
+
+def make_programs(
     plan: Plan,
     todo: Collection[Run],
     device: DeviceKind,
-    workers: int,
+    lanes: int,
     checkpoints: Mapping[Run, str] | None = None,
-) -> list[Batch]:
-    """Split the runs that are to do into batches, in the plan's order.
+) -> list[Program]:
+    """Split the runs that are to do into programs, in the plan's order.
 
-    On a GPU all seeds of a cell go together. On a CPU a batch is small, so that every worker has
-    several. A method that owns its loop has one run a batch. Runs that share a checkpoint, named
-    in ``checkpoints``, are a batch again, whatever the number of workers.
+    On a CPU a program is a batch of at most ``lanes`` runs of a cell. On a GPU all runs of a cell
+    are a batch, and a method's tasks, whose observations differ in shape, a program. A method that
+    owns its loop has one run a batch. Runs that share a checkpoint, named in ``checkpoints``, are a
+    batch again.
+
+    Args:
+        plan: what was planned.
+        todo: the runs to do.
+        device: where.
+        lanes: most runs of a batch on a CPU.
+        checkpoints: by run.
     """
     checkpoints = checkpoints or {}
-    lanes = max(1, min(CPU_LANES, len(todo) // (BATCHES_PER_WORKER * workers)))
     batches = []
     for cell in plan.cells:
         groups: dict[str, list[Run]] = {}
@@ -69,9 +82,30 @@ def make_batches(
                 groups.setdefault(checkpoints[run], []).append(run)
             elif run in todo:
                 fresh.append(run)
-        size = 1 if cell.owns_loop else lanes if device == "cpu" else max(1, len(fresh))
+        size = 1 if cell.owns_loop else lanes if device == "cpu" else GPU_LANES
         parts = [fresh[first : first + size] for first in range(0, len(fresh), size)]
         for runs in (*groups.values(), *parts):
             part = replace(cell, runs=tuple(runs))
             batches.append(Batch(part, plan.budget, plan.suite.metrics, device))
-    return batches
+    if device == "cpu":
+        return [(batch,) for batch in batches]
+    return _taking_turns(batches)
+
+
+def _taking_turns(batches: Sequence[Batch]) -> list[Program]:
+    """Batches of one method in a row, as many as a GPU takes; those that own their loop alone."""
+    programs: list[Program] = []
+    for method in dict.fromkeys(batch.cell.method.name for batch in batches):
+        for batch in (batch for batch in batches if batch.cell.method.name == method):
+            last = programs[-1] if programs else ()
+            joins = last and last[0].cell.method.name == method and not batch.cell.owns_loop
+            if joins and sum(len(b.runs) for b in (*last, batch)) <= GPU_LANES:
+                programs[-1] = (*last, batch)
+            else:
+                programs.append((batch,))
+    return programs
+
+
+def default_lanes(runs: int, workers: int) -> int:
+    """Lanes of a batch on a CPU: few where runs are few, so that every worker has several."""
+    return max(1, min(CPU_LANES, runs // (BATCHES_PER_WORKER * workers)))

@@ -24,7 +24,7 @@ class Stop:
 
     def __init__(self) -> None:
         self.asked = False
-        self._deferred = False
+        self._deferrals = 0
 
     def ask(self, *_signal: object) -> None:
         """End the process, or, where that is deferred, ask for it; a signal handler.
@@ -33,17 +33,20 @@ class Stop:
             SystemExit: it is not deferred.
         """
         self.asked = True
-        if not self._deferred:
+        if not self._deferrals:
             raise SystemExit(1)
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Within, only ``asked`` is set; who steps on looks at it after every step."""
-        self._deferred = True
+        """Within, only ``asked`` is set; who steps on looks at it after every step.
+
+        Several may be within at once, their steps taking turns.
+        """
+        self._deferrals += 1
         try:
             yield
         finally:
-            self._deferred = False
+            self._deferrals -= 1
         if self.asked:
             raise SystemExit(1)
 

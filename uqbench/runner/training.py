@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -37,8 +37,8 @@ def train_agent(
     tick: Tick,
     keeper: Keeper,
     saved: Callable[[], Mapping[str, Any]] | None = None,
-) -> list[tuple[Columns, Columns]]:
-    """Train and evaluate the runs of a batch.
+) -> Generator[None, None, list[tuple[Columns, Columns]]]:
+    """Train and evaluate the runs of a batch, yielding after every step.
 
     Args:
         batch: the runs, one a lane.
@@ -59,17 +59,7 @@ def train_agent(
     agent_spec = host.agents[str(batch.cell.method.agent)]
     environment = host.environments[str(task.environment)]
     env = make_lanes(batch, host, [run.environment_seed for run in runs], device)
-    spec = EnvSpec(
-        observation=env.observation_space,
-        n_actions=env.n_actions,
-        discount=float(task.discount or 0.0),
-        total_steps=budget.steps,
-        time_limit=task.time_limit,
-        time_limit_is=task.time_limit_is,
-    )
     recorder = Recorder(len(runs), budget.steps, environment.events, device)
-    make_agent, config = agent_spec.load_factory(), batch.cell.config
-    seeds = [run.agent_seed for run in runs]
     latest: Mapping[str, NDArray[np.float64]] = {}
 
     def after(step: int, policy: Policy, metrics: Callable[[], Mapping[str, Tensor]]) -> None:
@@ -84,13 +74,15 @@ def train_agent(
         tick(step, latest)
 
     if agent_spec.owns_loop:
-        loop_agent: LoopAgent = make_agent(spec, config)
+        make_loop_agent = agent_spec.load_factory()
+        loop_agent: LoopAgent = make_loop_agent(_env_spec(batch, env), batch.cell.config)
         single = SinglePolicy(loop_agent)
         recorded = RecordedEnv(env, budget.steps, recorder, lambda step: after(step, single, dict))
-        train(loop_agent, recorded, budget.steps, seeds[0])
+        train(loop_agent, recorded, budget.steps, runs[0].agent_seed)
         after(budget.steps, single, dict)
+        yield
     else:
-        agent: Agent = make_agent(spec, seeds, config, device)
+        agent = make_agent(batch, host, env, device)
         capture = None
         if budget.numerics == "compiled":
             compile_agent(agent)
@@ -104,7 +96,28 @@ def train_agent(
                     _check_values(agent, position.step, position.obs)
                 after(position.step, agent, agent.metrics)
                 keeper.after(position.step, partial(_save, position, parts))
+                yield
     return recorder.finish()
+
+
+def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> Agent:
+    """The method's agent, written for lanes, with one lane a run."""
+    make = host.agents[str(batch.cell.method.agent)].load_factory()
+    seeds = [run.agent_seed for run in batch.runs]
+    agent: Agent = make(_env_spec(batch, env), seeds, batch.cell.config, device)
+    return agent
+
+
+def _env_spec(batch: Batch, env: LaneEnv) -> EnvSpec:
+    task = batch.cell.task
+    return EnvSpec(
+        observation=env.observation_space,
+        n_actions=env.n_actions,
+        discount=float(task.discount or 0.0),
+        total_steps=batch.budget.steps,
+        time_limit=task.time_limit,
+        time_limit_is=task.time_limit_is,
+    )
 
 
 class _Stateful(Protocol):

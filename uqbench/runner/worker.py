@@ -1,11 +1,12 @@
-"""Executing one batch, in the process that it is called in."""
+"""Executing batches, in the process that it is called in."""
 
 from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import traceback
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,20 @@ from uqbench.results.record import SCHEMA_VERSION, Resumed, RunRecord, Saved, Ti
 from uqbench.results.scalars import scalar
 from uqbench.results.store import Claim, RunState, Store, now, this_process
 from uqbench.run import Run
-from uqbench.runner.batch import Batch
+from uqbench.runner.batch import Batch, Program
 from uqbench.runner.checkpoint import Checkpoint, UnusableError, read_state, remove
 from uqbench.runner.estimating import fit_estimator
-from uqbench.runner.events import Event, Finished, Notice, Progress, SetAside, Started, Taken
+from uqbench.runner.events import (
+    Event,
+    Failed,
+    Finished,
+    Notice,
+    Progress,
+    SetAside,
+    Split,
+    Started,
+    Taken,
+)
 from uqbench.runner.keeping import CHECKPOINT_SECONDS, Keeper, Stop
 from uqbench.runner.resuming import Origin, find_origin, named_folders, tidy
 from uqbench.runner.training import Tick, train_agent
@@ -37,17 +48,20 @@ HEARTBEAT_SECONDS = 10.0
 
 
 def execute(
-    batch: Batch,
+    program: Program,
     store: Store,
     host: Host,
     report: Callable[[Event], None],
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     stop: Stop | None = None,
 ) -> None:
-    """Train, evaluate and store the runs of a batch; those that another process has are left.
+    """Train, evaluate and store the runs of some batches, whose steps take turns.
+
+    A batch that raises ends with ``Split``, or, where it is of one run, ``Failed``; the others go
+    on. Runs that another process has are left.
 
     Args:
-        batch: what to run.
+        program: what to run.
         store: where the runs are kept.
         host: the plugins.
         report: called with what happens.
@@ -57,6 +71,54 @@ def execute(
     Raises:
         SystemExit: the process was asked to stop.
     """
+    torch.compiler.reset()  # torch allows few compiled versions of one method
+    stop = stop or Stop()
+    stopped = False
+    turns = [
+        (batch, _stream(batch), _steps(batch, store, host, report, checkpoint_seconds, stop))
+        for batch in program
+    ]
+    while turns:
+        going = []
+        for turn in turns:
+            batch, stream, steps = turn
+            try:
+                with stream:
+                    next(steps)
+                going.append(turn)
+            except StopIteration:
+                pass
+            except SystemExit:
+                stopped = True  # the others write their checkpoints too
+            except Exception as error:  # whatever a plugin raises is the reason of its failed runs
+                reason = f"{type(error).__name__}: {error}"
+                if len(batch.runs) > 1:
+                    report(Split(batch, reason))
+                else:
+                    with suppress(UqbenchError):  # on a full disk it stays abandoned
+                        fail(batch, store, reason, traceback.format_exc())
+                    report(Failed(batch, reason))
+        turns = going
+    if stopped:
+        raise SystemExit(1)
+
+
+def _stream(batch: Batch) -> AbstractContextManager[Any]:
+    """A stream of its own on a GPU, so that batches overlap and their steps can be captured."""
+    if batch.device == "cuda":
+        return torch.cuda.stream(torch.cuda.Stream())
+    return nullcontext()
+
+
+def _steps(
+    batch: Batch,
+    store: Store,
+    host: Host,
+    report: Callable[[Event], None],
+    checkpoint_seconds: float,
+    stop: Stop,
+) -> Iterator[None]:
+    """Work on a batch, yielding after every step."""
     claims: list[Claim] = []
     runs = []
     try:
@@ -74,8 +136,7 @@ def execute(
         if others:
             report(Taken(batch.of(others)))
         if runs:
-            work = _Work(batch.of(runs), store, host, report)
-            work.execute(checkpoint_seconds, stop or Stop())
+            yield from _Work(batch.of(runs), store, host, report).steps(checkpoint_seconds, stop)
     finally:
         for claim in claims:
             claim.release()
@@ -118,20 +179,23 @@ class _Work:
         self.blank = self.record = _blank_record(plugins, self.device_name)
         self.lanes = batch.runs
 
-    def execute(self, checkpoint_seconds: float, stop: Stop) -> None:
-        """Do the work, once more from the first step where a checkpoint cannot be used."""
+    def steps(self, checkpoint_seconds: float, stop: Stop) -> Iterator[None]:
+        """Do the work, yielding after every step.
+
+        Once more from the first step where a checkpoint cannot be used.
+        """
         runs = self.batch.runs
         try:
             origin = find_origin(runs, self.store, self.record.provenance)
             self._begin(origin)
-            columns, seconds = self._compute(origin, checkpoint_seconds, stop)
+            columns, seconds = yield from self._compute(origin, checkpoint_seconds, stop)
         except UnusableError as error:
             self.report(Notice(self.batch, f"the first step again: {error}"))
             for folder in named_folders(runs, self.store) - {None}:
                 assert folder is not None
                 remove(folder)
             self._begin(None)
-            columns, seconds = self._compute(None, checkpoint_seconds, stop)
+            columns, seconds = yield from self._compute(None, checkpoint_seconds, stop)
         self._finish(columns, seconds)
 
     def _begin(self, origin: Origin | None) -> None:
@@ -154,7 +218,7 @@ class _Work:
 
     def _compute(
         self, origin: Origin | None, checkpoint_seconds: float, stop: Stop
-    ) -> tuple[list[tuple[Columns, Columns]], float]:
+    ) -> Generator[None, None, tuple[list[tuple[Columns, Columns]], float]]:
         """The metrics and episodes of each lane, and the wall time of all processes."""
         batch, device = self.batch.of(self.lanes), self.device
         if batch.cell.method.estimator is not None:
@@ -185,7 +249,9 @@ class _Work:
         if origin is not None:
             saved = partial(read_state, origin.folder, origin.about, device)
         try:
-            columns = train_agent(batch, self.host, device, self._ticker(), keeper, saved)
+            columns = yield from train_agent(
+                batch, self.host, device, self._ticker(), keeper, saved
+            )
         except UnusableError:
             raise
         except Exception:  # it would come to the same again: what led to it may be in the state

@@ -1,8 +1,8 @@
 """The local executor: spawned processes, each with one torch thread.
 
-A worker is given one batch after the other. An error costs the run that raised it: a batch of
-several is tried again run by run. A worker that dies costs the batch it had, and another takes its
-place.
+A worker is given one program after the other. An error costs the run that raised it: a batch of
+several is tried again run by run. A worker that dies costs the batches it had, and another takes
+its place.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # a spawned process imports this module before it limits its threads
     from multiprocessing.process import BaseProcess
 
-    from uqbench.runner.batch import Batch
+    from uqbench.runner.batch import Program
     from uqbench.runner.events import Event
 
 ENVIRONMENT = {
@@ -36,15 +36,15 @@ STOP_SECONDS = 5.0
 
 
 def run_locally(
-    batches: Sequence[Batch], out: Path, workers: int, checkpoint_seconds: float
+    programs: Sequence[Program], out: Path, workers: int, checkpoint_seconds: float
 ) -> Iterator[Event]:
-    """Execute batches in ``workers`` processes and yield what happens.
+    """Execute programs in ``workers`` processes and yield what happens.
 
     Closing the iterator, or an interrupt, stops the workers, who may write a checkpoint first; what
     they had not finished counts as abandoned.
 
     Args:
-        batches: what to execute, in this order.
+        programs: what to execute, in this order.
         out: root of the result store.
         workers: processes.
         checkpoint_seconds: between two checkpoints of a batch; 0 for none.
@@ -54,7 +54,7 @@ def run_locally(
     from uqbench.runner.events import Failed, Split
     from uqbench.runner.worker import fail
 
-    waiting = list(batches)
+    waiting = list(programs)
     team: dict[Connection, _Worker] = {}
     try:
         while waiting or team:
@@ -69,14 +69,14 @@ def run_locally(
                     message = ready.recv()
                 except EOFError:
                     del team[ready]
-                    batch, reason = worker.batch, worker.obituary()
-                    if batch is not None:
+                    reason = worker.obituary()
+                    for batch in worker.program:
                         with suppress(UqbenchError):  # on a full disk it stays abandoned
                             fail(batch, Store(out), reason)
                         yield Failed(batch, reason)
                     continue
                 if isinstance(message, Split):
-                    waiting[:0] = [message.batch.of([run]) for run in message.batch.runs]
+                    waiting[:0] = [(message.batch.of([run]),) for run in message.batch.runs]
                 if message is not None:
                     yield message
                 elif waiting and not worker.spent:
@@ -94,11 +94,11 @@ def run_locally(
 
 @dataclass
 class _Worker:
-    """A process and the batch it has."""
+    """A process and the program it has."""
 
     process: BaseProcess
     connection: Connection
-    batch: Batch | None = None
+    program: Program = ()
 
     @classmethod
     def start(cls, out: Path, checkpoint_seconds: float) -> _Worker:
@@ -110,15 +110,15 @@ class _Worker:
         theirs.close()
         return cls(process, ours)
 
-    def give(self, batch: Batch) -> None:
-        self.batch = batch
+    def give(self, program: Program) -> None:
+        self.program = program
         with suppress(BrokenPipeError):  # it died: reading from it will tell
-            self.connection.send(batch)
+            self.connection.send(program)
 
     @property
     def spent(self) -> bool:
         """Whether the process has run a method that may have left global state behind."""
-        return self.batch is not None and self.batch.cell.owns_loop
+        return any(batch.cell.owns_loop for batch in self.program)
 
     def obituary(self) -> str:
         self.process.join()
@@ -140,20 +140,16 @@ class _Worker:
 
 
 def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
-    """A worker's life: receive a batch, execute it, say None; until the connection closes."""
+    """A worker's life: receive a program, execute it, say None; until the connection closes."""
     os.environ.update(ENVIRONMENT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
 
-    import traceback
-
     import torch
 
-    from uqbench.errors import UqbenchError
     from uqbench.plugins import Host
     from uqbench.results.store import Store
-    from uqbench.runner.events import Failed, Split
     from uqbench.runner.keeping import Stop
-    from uqbench.runner.worker import execute, fail
+    from uqbench.runner.worker import execute
 
     stop = Stop()
     signal.signal(signal.SIGTERM, stop.ask)
@@ -168,17 +164,8 @@ def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
 
     while True:
         try:
-            batch = connection.recv()
+            program = connection.recv()
         except (EOFError, OSError):
             return
-        try:
-            execute(batch, store, host, send, checkpoint_seconds, stop)
-        except Exception as error:  # whatever a plugin raises is the reason of its failed runs
-            reason = f"{type(error).__name__}: {error}"
-            if len(batch.runs) > 1:
-                send(Split(batch, reason))
-            else:
-                with suppress(UqbenchError):  # on a full disk it stays abandoned
-                    fail(batch, store, reason, traceback.format_exc())
-                send(Failed(batch, reason))
+        execute(program, store, host, send, checkpoint_seconds, stop)
         send(None)
