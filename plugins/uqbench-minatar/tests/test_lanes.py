@@ -126,9 +126,10 @@ def test_crowded_boards_go_on_as_the_packages(game: str, oracle: Any) -> None:
 
 
 def crowd_seaquest(g: Any, state: NDArray[Any], rng: np.random.Generator) -> None:
-    """Two rows full of bullets, divers, fish and submarines, some of them equal."""
-    g.sub_x, g.sub_y, g.surface = int(rng.integers(1, 9)), int(rng.integers(1, 4)), False
+    """Two rows and few columns full of bullets, divers, fish and submarines, some of them equal."""
+    g.sub_x, g.sub_y, g.surface = int(rng.integers(1, 9)), int(rng.integers(1, 6)), False
     state[[seaquest.SUB_X, seaquest.SUB_Y, seaquest.SURFACED]] = g.sub_x, g.sub_y, 0
+    g.move_speed = state[seaquest.MOVE_SPEED] = 1  # one that has just moved equals one that waits
     for name, members, width, most in (
         ("f_bullets", seaquest.BULLETS, seaquest.BULLET, 4),
         ("e_fish", seaquest.FISH, seaquest.SWIMMER, 12),
@@ -137,7 +138,7 @@ def crowd_seaquest(g: Any, state: NDArray[Any], rng: np.random.Generator) -> Non
         ("divers", seaquest.DIVERS, seaquest.SWIMMER, 4),
     ):
         state[members] = n = rng.integers(most)
-        rows = [rng.integers(10, size=n), rng.integers(2, 4, size=n), rng.integers(2, size=n)]
+        rows = [rng.integers(3, 6, size=n), rng.integers(2, 4, size=n), rng.integers(2, size=n)]
         rows += [rng.integers(2, size=n) for _ in range(width - 3)]
         listed = np.array(rows).T.tolist()
         setattr(g, name, [[x, y, bool(right), *timers] for x, y, right, *timers in listed])
@@ -218,13 +219,14 @@ def test_a_lane_does_not_depend_on_the_others(game: str) -> None:
 
 @every_game
 def test_a_loaded_state_goes_on_as_the_saved_one(game: str) -> None:
-    env = lanes(game, limit=TimeLimit(90, "truncation"))
+    options: Any = {"limit": TimeLimit(90, "truncation"), "sticky_action_prob": 0.8}
+    env = lanes(game, **options)
     env.reset()
     play(env, actions(333))
     saved = env.state_dict()
     obs = env.step(torch.from_numpy(actions(1)[0])).next_obs.clone()
     expected = play(env, actions(333, seed=1))
-    other = lanes(game, [9] * len(SEEDS), TimeLimit(90, "truncation"))
+    other = lanes(game, [9] * len(SEEDS), **options)
     other.load_state_dict(saved)
     assert torch.equal(other.step(torch.from_numpy(actions(1)[0])).next_obs, obs)
     assert play(other, actions(333, seed=1)) == expected
