@@ -29,7 +29,7 @@ class LaneLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """``[S, B, in] -> [S, B, out]``, S = L, or L · E with the members of a lane in a row."""
-        return torch.baddbmm(self.bias.flatten(0, -3), x, self.weight.flatten(0, -3))
+        return torch.bmm(x, self.weight.flatten(0, -3)) + self.bias.flatten(0, -3)
 
 
 class LaneConv2d(nn.Module):

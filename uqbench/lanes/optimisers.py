@@ -19,7 +19,10 @@ VECTOR = 16
 
 
 class Adam:
-    """Adam (Kingma & Ba 2015) over parameters ``[L, ...]``, by torch's fused kernel.
+    """Adam (Kingma & Ba 2015, Algorithm 1) over parameters ``[L, ...]``.
+
+    From Python by torch's fused kernel; inside a compiled function as the paper's formula, which
+    the compiler joins with what makes the gradients.
 
     Args:
         parameters: what it learns; changed in place.
@@ -41,20 +44,44 @@ class Adam:
         self._betas = betas
         self._means = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
         self._squares = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
-        self._steps = [torch.zeros((), device=part.device) for part in _parts(self._means)]
+        parts = _parts(self._means)
+        self._steps = torch.zeros(len(parts), device=parts[0].device)
+        # ready before a step: computed in it, they would be computed anew for every element
+        self._step_size = torch.empty((), device=parts[0].device)
+        self._root_scale = torch.empty((), device=parts[0].device)
+        self._prepare()
 
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor]) -> None:
         """One step along the gradients of the parameters, in their order."""
+        if torch.compiler.is_compiling():
+            self._formula(gradients)
+            self._steps += 1
+        else:
+            self._fused(gradients)
+        self._prepare()
+
+    def _formula(self, gradients: Sequence[Tensor]) -> None:
+        """``m ← β₁m + (1−β₁)g``, ``v ← β₂v + (1−β₂)g²``, ``θ ← θ − α m̂ / (√v̂ + ε)``."""
+        first, second = self._betas
+        for parameter, gradient, mean, square in zip(
+            self.parameters, gradients, self._means, self._squares, strict=True
+        ):
+            mean.lerp_(gradient, 1 - first)
+            square.mul_(second).addcmul_(gradient, gradient, value=1 - second)
+            root = square.sqrt() * self._root_scale
+            parameter.sub_(self._step_size * mean / (root + self._epsilon))
+
+    def _fused(self, gradients: Sequence[Tensor]) -> None:
         adam(
             _parts(self.parameters),
             _parts(gradients),
             _parts(self._means),
             _parts(self._squares),
             [],
-            self._steps,
+            list(self._steps.unbind()),
             fused=True,
-            capturable=self._steps[0].is_cuda,
+            capturable=self._steps.is_cuda,
             amsgrad=False,
             beta1=self._betas[0],
             beta2=self._betas[1],
@@ -63,6 +90,12 @@ class Adam:
             eps=self._epsilon,
             maximize=False,
         )
+
+    def _prepare(self) -> None:
+        """``α / (1 − β₁ᵗ)`` and ``1 / √(1 − β₂ᵗ)`` of the coming step t."""
+        coming = self._steps[0] + 1
+        self._step_size.copy_(self._learning_rate / (1 - self._betas[0] ** coming))
+        self._root_scale.copy_((1 - self._betas[1] ** coming).rsqrt())
 
     def state_dict(self) -> dict[str, Any]:
         """Both moments, and the steps taken."""
@@ -78,8 +111,8 @@ class Adam:
             own.copy_(saved)
         for own, saved in zip(self._squares, state["squares"], strict=True):
             own.copy_(saved)
-        for step in self._steps:
-            step.fill_(state["step"])
+        self._steps.fill_(state["step"])
+        self._prepare()
 
 
 def _parts(tensors: Sequence[Tensor]) -> list[Tensor]:

@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 
 import torch
+import torch._dynamo
 
 from uqbench.agent import Agent
 from uqbench.environment import LaneEnv, Outcome
+from uqbench.errors import UqbenchError
 from uqbench.lanes.clock import Clock
 
 WARM_UP = 3
@@ -27,9 +29,15 @@ Capture = Callable[[Callable[[], None]], Replay]
 def compile_agent(agent: Agent) -> None:
     """Put compiled methods in the place of those that the agent names.
 
-    What was compiled for agents before is forgotten: torch allows few versions of one method.
+    Raises:
+        UqbenchError: this torch cannot compile functions that take gradients.
     """
-    torch.compiler.reset()
+    if not hasattr(torch._dynamo.config, "trace_autograd_ops"):
+        raise UqbenchError(
+            f"numerics = 'compiled' needs a newer torch than {torch.__version__}, 2.13 for one; "
+            f"update it, or take a budget with numerics = 'eager'"
+        )
+    torch._dynamo.config.trace_autograd_ops = True
     for name in agent.compiled:
         setattr(agent, name, torch.compile(getattr(agent, name), fullgraph=True, dynamic=False))
 

@@ -23,7 +23,7 @@ from uqbench.runner.numerics import Replay
 from uqbench.runner.recorder import Recorder
 
 
-def run(agent: Agent, lanes: int, steps: int, *, captured: bool) -> LaneEnv:
+def run(agent: Agent, lanes: int, steps: int, *, captured: bool, first: int = 0) -> LaneEnv:
     """Let an agent act and learn in :class:`Whirl`, its steps captured or run from Python.
 
     Two agents made alike are in the same state afterwards if what they do may be captured.
@@ -33,8 +33,9 @@ def run(agent: Agent, lanes: int, steps: int, *, captured: bool) -> LaneEnv:
         lanes: L.
         steps: environment steps of each lane.
         captured: whether steps are recorded once a phase and replayed.
+        first: number of the first lane's world; the others follow.
     """
-    env = Whirl(lanes)
+    env = Whirl(lanes, first)
     recorder = Recorder(lanes, steps, (), torch.device("cpu"))
     for _ in interact(agent, env, steps, recorder, capture=simulated if captured else None):
         pass
@@ -68,8 +69,8 @@ class Whirl(LaneEnv):
     observation_space = spaces.Box(0, 1, SHAPE, bool)
     capturable = True
 
-    def __init__(self, lanes: int) -> None:
-        self._lane = torch.arange(lanes)[:, None] / lanes
+    def __init__(self, lanes: int, first: int = 0) -> None:
+        self._lane = torch.arange(first, first + lanes)[:, None] * 0.37
         self._angles = torch.zeros(lanes, 3, dtype=torch.float64)
         self._factors = torch.tensor([7.3, 11.9, 5.7], dtype=torch.float64)
         self._obs = torch.zeros(lanes, *self.SHAPE, dtype=torch.bool)
@@ -79,7 +80,7 @@ class Whirl(LaneEnv):
 
     def reset(self) -> tuple[Tensor, Tensor | None]:
         """Begin at the lane's own angles."""
-        self._angles.copy_(self._lane.expand(-1, 3))
+        self._angles.copy_(self._lane.frac().expand(-1, 3))
         self._draw()
         return self._obs, None
 

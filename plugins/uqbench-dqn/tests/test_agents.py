@@ -420,11 +420,11 @@ def test_truncated_steps_bootstrap_and_are_stored_as_not_terminated(kind: type[D
     assert stored["terminated"].tolist() == [[False, True, True, False]]
 
 
-def test_dqns_loss_is_hubers_mean_over_the_batch_by_lane() -> None:
+def test_dqns_loss_is_hubers() -> None:
     agent = tabular(DQN, 2, 0.9)
     error = torch.tensor([[0.5, -3.0], [0.0, 1.0]])[..., None]
     loss = agent.loss(error, torch.zeros_like(error))
-    torch.testing.assert_close(loss, torch.tensor([(0.125 + 2.5) / 2, (0 + 0.5) / 2]))
+    torch.testing.assert_close(loss, torch.tensor([[0.125, 2.5], [0.0, 0.5]]))
 
 
 # --- when what happens ---------------------------------------------------------------------------

@@ -291,3 +291,15 @@ def test_the_defaults_are_the_papers():
         3,
         3,
     )
+
+
+PINNED = {PSRL: [79.8, 94.0], CertaintyEquivalence: [43.4, 0]}
+
+
+@every_agent
+def test_a_short_run_ends_with_the_numbers_that_it_always_had(kind):
+    """Whoever changes these numbers has changed the algorithm, or its random streams."""
+    agent = make(kind)
+    env = worlds((0, 1))
+    run = Run(agent, env, env.reset(), []).go(300)
+    assert run.rewards().sum(0).tolist() == pytest.approx(PINNED[kind])

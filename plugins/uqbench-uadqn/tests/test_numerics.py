@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
@@ -25,8 +26,8 @@ def make(seeds: Sequence[int] = (3, 5)) -> UADQN:
 
 def test_captured_steps_are_those_from_python_bit_for_bit() -> None:
     plain, captured = make(), make()
-    run(plain, 2, 280, captured=False)
-    run(captured, 2, 280, captured=True)
+    run(plain, 2, 200, captured=False)
+    run(captured, 2, 200, captured=True)
     for one, other in zip(
         tree_leaves((plain.state_dict(), dict(plain.metrics()))),
         tree_leaves((captured.state_dict(), dict(captured.metrics()))),
@@ -41,15 +42,33 @@ def test_compiled_updates_agree_with_eager_ones() -> None:
     compile_agent(compiled)
     compiled.load_state_dict(eager.state_dict())
     index = torch.arange(32).repeat(2, 1)
-    losses = [agent.objective_of(index) for agent in (eager, compiled)]
+    losses = [agent.learn(index) for agent in (eager, compiled)]
     torch.testing.assert_close(losses[1], losses[0], rtol=1e-5, atol=1e-6)
-    gradients = [
-        torch.autograd.grad(loss.sum(), agent.optimiser.parameters)
-        for loss, agent in zip(losses, (eager, compiled), strict=True)
-    ]
-    for one, other in zip(*gradients, strict=True):
-        torch.testing.assert_close(other, one, rtol=1e-4, atol=1e-6)
-    obs = torch.rand(2, *Whirl.SHAPE) < 0.1
-    noise = torch.randn(2, Whirl.n_actions)
-    for one, other in zip(eager.scores(obs, noise), compiled.scores(obs, noise), strict=True):
-        torch.testing.assert_close(other, one, rtol=1e-5, atol=1e-5)
+    states = [agent.optimiser.state_dict() for agent in (eager, compiled)]
+    torch.testing.assert_close(states[1]["means"], states[0]["means"], rtol=1e-4, atol=1e-7)
+    torch.testing.assert_close(states[1]["squares"], states[0]["squares"], rtol=1e-4, atol=1e-9)
+    compiled.load_state_dict(eager.state_dict())
+    obs, noise = torch.rand(2, *Whirl.SHAPE) < 0.1, torch.randn(2, Whirl.n_actions)
+    assert torch.equal(compiled.choose(obs, noise, None), eager.choose(obs, noise, None))
+
+
+def test_a_compiled_lane_does_the_same_alone_and_among_others_bit_for_bit() -> None:
+    alone, among = make([5]), make([3, 5, 8])
+    for agent, lanes, first in ((alone, 1, 5), (among, 3, 4)):
+        torch.compiler.reset()
+        compile_agent(agent)
+        run(agent, lanes, 90, captured=False, first=first)
+    for one, three in zip(alone.learned.parameters(), among.learned.parameters(), strict=True):
+        assert torch.equal(three[1], one[0])
+    assert torch.equal(alone.metrics()["loss"][0], among.metrics()["loss"][1])
+
+
+def test_a_short_run_ends_with_the_numbers_that_it_always_had() -> None:
+    """Whoever changes these numbers has changed the algorithm, not its speed."""
+    agent = make()
+    run(agent, 2, 120, captured=False)
+    stored = agent.replay.gather(torch.arange(100).repeat(2, 1))
+    stated = agent.uncertainty(stored["obs"])
+    found = [agent.metrics()["loss"][0], stated.mean[0].mean(), stated.epistemic_var[0].mean()]
+    pinned = [28.8393, 0.0036157, 0.121186]
+    assert [value.item() for value in found] == pytest.approx(pinned, rel=1e-3)

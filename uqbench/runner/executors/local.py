@@ -7,6 +7,7 @@ its place.
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import signal
@@ -139,6 +140,17 @@ class _Worker:
             self.process.join()
 
 
+def _keep_memory() -> None:
+    """Let the C library keep what is freed: given back, it would be fetched anew in every step.
+
+    A step frees and allocates the same megabytes again; 4 % of its time with five lanes.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc's
+    if mallopt is not None:
+        mallopt(-1, 1 << 30)  # M_TRIM_THRESHOLD
+        mallopt(-3, 32 << 20)  # M_MMAP_THRESHOLD; more is refused
+
+
 def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
     """A worker's life: receive a program, execute it, say None; until the connection closes."""
     os.environ.update(ENVIRONMENT)
@@ -154,6 +166,7 @@ def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
     stop = Stop()
     signal.signal(signal.SIGTERM, stop.ask)
     torch.set_num_threads(1)
+    _keep_memory()
     host, store = Host.load(), Store(Path(out))
 
     def send(message: Any) -> None:

@@ -40,7 +40,7 @@ class DeepQ(Agent):
         beside: networks that the optimiser learns beside the online one; kept with it.
     """
 
-    compiled: ClassVar[tuple[str, ...]] = ("objective_of",)
+    compiled: ClassVar[tuple[str, ...]] = ("learn",)
     clock: Clock
 
     def __init__(
@@ -87,7 +87,7 @@ class DeepQ(Agent):
 
     @abstractmethod
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
-        """Loss ``[...]`` of outputs and targets ``[..., B, outputs]``, mean over the batch B."""
+        """Losses ``[..., B]`` of outputs and targets ``[..., B, outputs]``."""
 
     def observe(self, step: Step) -> None:
         """Store the transition, take one gradient step, renew the target network every C steps."""
@@ -101,7 +101,8 @@ class DeepQ(Agent):
         )
         learns, renews = self.phase(self.clock.t)
         if learns:
-            self._learn()
+            objective = self.learn(self._batches.at(self.clock))
+            self._loss.copy_(objective.mean(-1))
         if renews:
             copy_parameters(self.online, self.target)
         self.clock.advance()
@@ -117,18 +118,21 @@ class DeepQ(Agent):
         return greedy(self.q_values(self.online(obs)), valid)
 
     def objective(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """What is minimised, ``[L]``."""
+        """What is minimised in the mean over the batch, ``[L, B]``."""
         predicted = of_action(self.online(batch["obs"]), batch["action"])
         return self.loss(predicted, self.bellman_target(batch))
 
-    def objective_of(self, index: Tensor) -> Tensor:
-        """The objective ``[L]`` of the replay's transitions ``index`` ``[L, B]``."""
-        return self.objective(self.replay.gather(index))
+    def learn(self, index: Tensor) -> Tensor:
+        """One gradient step on the replay's transitions ``index`` ``[L, B]``.
 
-    def _learn(self) -> None:
-        objective = self.objective_of(self._batches.at(self.clock))
-        self.optimiser.step(torch.autograd.grad(objective.sum(), self.optimiser.parameters))
-        self._loss.copy_(objective.detach())
+        Returns:
+            The objective of each before the step, ``[L, B]``; its mean is left to the caller, since
+            compiled sums of few numbers are added in an order that depends on the lanes beside.
+        """
+        objective = self.objective(self.replay.gather(index))
+        mean = objective.sum() / index.shape[-1]
+        self.optimiser.step(torch.autograd.grad(mean, self.optimiser.parameters))
+        return objective.detach()
 
     @torch.no_grad()
     def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:

@@ -28,9 +28,9 @@ class DQN(EpsilonGreedyQ):
         return outputs.squeeze(-1)
 
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
-        """Huber loss of the temporal-difference error, mean over the batch."""
+        """Huber loss of the temporal-difference error."""
         error = F.huber_loss(predicted, target, reduction="none", delta=self.config.kappa)
-        return error.mean((-2, -1))
+        return error.squeeze(-1)
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:

@@ -17,7 +17,7 @@ class EpsilonGreedyQ(DeepQ):
     """ε-greedy actions, as DQN and QR-DQN have."""
 
     config: EpsilonGreedyConfig
-    compiled = (*DeepQ.compiled, "values_to_act_on")
+    compiled = (*DeepQ.compiled, "choose")
 
     def __init__(
         self,
@@ -33,12 +33,12 @@ class EpsilonGreedyQ(DeepQ):
     @torch.no_grad()
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """ε-greedy; ε keeps its first value until learning starts."""
-        values = self.values_to_act_on(obs)
-        return epsilon_greedy(values, self._explore.at(self.clock), self.epsilon, valid)
+        return self.choose(obs, self._explore.at(self.clock), valid)
 
-    def values_to_act_on(self, obs: Tensor) -> Tensor:
-        """Q-values ``[L, A]`` of ``obs`` ``[L, *obs]``."""
-        return self.q_values(self.online(obs[:, None]))[:, 0]
+    def choose(self, obs: Tensor, u: Tensor, valid: Tensor | None) -> Tensor:
+        """ε-greedy actions ``[L]`` in ``obs`` ``[L, *obs]``; ``u`` ``[L, 2]`` uniform in [0, 1)."""
+        values = self.q_values(self.online(obs[:, None]))[:, 0]
+        return epsilon_greedy(values, u, self.epsilon, valid)
 
     @property
     def epsilon(self) -> Tensor:

@@ -29,8 +29,8 @@ class QRDQN(EpsilonGreedyQ):
         return outputs.mean(-1)
 
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
-        """Quantile regression loss, mean over the batch."""
-        return quantile_loss(predicted, target, self.levels, self.config.kappa).mean(-1)
+        """Quantile regression loss."""
+        return quantile_loss(predicted, target, self.levels, self.config.kappa)
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:

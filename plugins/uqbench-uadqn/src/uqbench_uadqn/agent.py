@@ -31,7 +31,7 @@ class UADQN(DeepQ):
     """QR-DQN that explores by its epistemic and avoids its aleatoric uncertainty."""
 
     config: UADQNConfig
-    compiled = (*DeepQ.compiled, "scores")
+    compiled = (*DeepQ.compiled, "choose")
 
     def __init__(
         self, spec: EnvSpec, seeds: Sequence[int], config: UADQNConfig, device: torch.device
@@ -49,25 +49,19 @@ class UADQN(DeepQ):
     @torch.no_grad()
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """``argmax_a  E_i y_i − λ σ̃_aleatoric + β σ̃_epistemic ξ_a``, ``ξ_a ~ N(0, 1)``."""
-        score, mean = self.scores(obs, self._noise.at(self.clock))
-        action = greedy(score, valid)
-        self._non_greedy += action != greedy(mean, valid)
-        return action
+        return self.choose(obs, self._noise.at(self.clock), valid)
 
-    def scores(self, obs: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """What ``act`` maximises, and the mean return, ``[L, A]`` each.
-
-        Args:
-            obs: ``[L, *obs]``.
-            noise: ξ, ``[L, A]``.
-        """
+    def choose(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
+        """Actions ``[L]`` in ``obs`` ``[L, *obs]``, ``noise`` ``[L, A]`` being ξ."""
         mean, epistemic, aleatoric = (values[:, 0] for values in self._stated(obs[:, None]))
         score = (
             mean
             - self.config.aleatoric_weight * aleatoric.clamp(min=0).sqrt()
             + self.config.epistemic_weight * (epistemic + VARIANCE_FLOOR).sqrt() * noise
         )
-        return score, mean
+        action = greedy(score, valid)
+        self._non_greedy += action != greedy(mean, valid)
+        return action
 
     def objective(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Quantile losses of the three networks on the same targets, and the anchors' penalty."""
@@ -78,15 +72,15 @@ class UADQN(DeepQ):
         penalty = self.anchor.penalty(
             self.posterior, self.config.noise_scale, transitions=self.replay.stored
         )
-        return main + (samples + penalty).sum(1)
+        return main + (samples + penalty[..., None]).sum(1)
 
     def q_values(self, outputs: Tensor) -> Tensor:
         """``Q(s, a) = E_i y_i(s, a)``."""
         return outputs.mean(-1)
 
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
-        """Equation 1, mean over the batch."""
-        return quantile_loss(predicted, target, self.levels, self.config.kappa).mean(-1)
+        """Equation 1."""
+        return quantile_loss(predicted, target, self.levels, self.config.kappa)
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:
