@@ -17,7 +17,7 @@ from work import GAME, Clock
 from uqbench.runner.executors.local import ENVIRONMENT
 
 NUMERICS = ("eager", "compiled")
-LANES = (1, 5)
+LANES = (1, 2, 5)
 JAX_SEEDS = (1, 10, 30)
 
 
