@@ -31,6 +31,7 @@ from work import (
 
 from uqbench.agent import Agent, EnvSpec, Step
 from uqbench.environment import GymnasiumLanes, LaneEnv
+from uqbench.runner.executors.local import prepare_process
 from uqbench.runner.loop import interact
 from uqbench.runner.numerics import compile_agent
 from uqbench.runner.recorder import Recorder
@@ -114,7 +115,7 @@ def bare_loop(agent: Agent, env: LaneEnv, steps: int) -> Iterator[int]:
 
 def measure_ours(method: str, lanes: int, steps: int, seed: int, numerics: str) -> float:
     """Environment steps per second of all lanes together."""
-    torch.set_num_threads(1)
+    prepare_process()
     device = torch.device("cpu")
     seeds = range(seed * lanes, (seed + 1) * lanes)
     env = minatar_lanes(GAME, seeds, device)

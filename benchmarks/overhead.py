@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from measure import Contestant, Ratio, arguments, positive, report, seconds, take_turns
 from work import DISCOUNT, GAME
 
-from uqbench.runner.executors.local import ENVIRONMENT
+from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 
 if TYPE_CHECKING:
     from uqbench.plugins import Host
@@ -59,7 +59,7 @@ def bare(options: argparse.Namespace, _turn: int) -> float:
 
     from uqbench.agent import EnvSpec
 
-    torch.set_num_threads(1)
+    prepare_process()
     device = torch.device("cpu")
     host, batch = batch_of(options)
     env = minatar_lanes(GAME, [run.environment_seed for run in batch.runs], device)
@@ -82,7 +82,7 @@ def harness(options: argparse.Namespace, _turn: int) -> float:
     from uqbench.runner.events import Event, Failed, Progress
     from uqbench.runner.worker import execute
 
-    torch.set_num_threads(1)
+    prepare_process()
     host, batch = batch_of(options)
     first, began = options.steps, 0.0
 

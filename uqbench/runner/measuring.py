@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
-from uqbench.runner.executors.local import ENVIRONMENT
+from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 
 if TYPE_CHECKING:  # a spawned process imports this module before it limits its threads
     import torch
@@ -88,7 +88,7 @@ def _measure(connection: Connection, batch: Batch) -> None:
 
     from uqbench.plugins import Host
 
-    torch.set_num_threads(1)
+    prepare_process()
     host, device = Host.load(), torch.device("cpu")
     rates = {}
     for lanes in LANES:

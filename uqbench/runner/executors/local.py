@@ -140,11 +140,15 @@ class _Worker:
             self.process.join()
 
 
-def _keep_memory() -> None:
-    """Let the C library keep what is freed: given back, it would be fetched anew in every step.
+def prepare_process() -> None:
+    """Settle a process that computes: one torch thread, and memory that is kept.
 
-    A step frees and allocates the same megabytes again; 4 % of its time with five lanes.
+    A step frees and allocates the same megabytes again; given back to the system they would be
+    fetched anew in every step, 4 % of its time with five lanes.
     """
+    import torch
+
+    torch.set_num_threads(1)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc's
     if mallopt is not None:
         mallopt(-1, 1 << 30)  # M_TRIM_THRESHOLD
@@ -156,8 +160,6 @@ def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
     os.environ.update(ENVIRONMENT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
 
-    import torch
-
     from uqbench.plugins import Host
     from uqbench.results.store import Store
     from uqbench.runner.keeping import Stop
@@ -165,8 +167,7 @@ def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
 
     stop = Stop()
     signal.signal(signal.SIGTERM, stop.ask)
-    torch.set_num_threads(1)
-    _keep_memory()
+    prepare_process()
     host, store = Host.load(), Store(Path(out))
 
     def send(message: Any) -> None:
