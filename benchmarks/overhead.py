@@ -76,7 +76,6 @@ def bare(options: argparse.Namespace, _turn: int) -> float:
 
 def harness(options: argparse.Namespace, _turn: int) -> float:
     """Steps per second of all lanes, from the first progress after the warm-up to the end."""
-    import torch
 
     from uqbench.results.store import Store
     from uqbench.runner.events import Event, Failed, Progress

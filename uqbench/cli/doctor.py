@@ -46,6 +46,13 @@ def command(out: Path) -> int:
     cuda = torch.cuda.is_available()
     devices = torch.cuda.get_device_name() if cuda else "no CUDA device, runs use the CPU"
     say(True, f"torch {torch.__version__}: {devices}")
+    compiler = next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "clang++"))), "")
+    say(
+        bool(compiler),
+        f"C++ compiler: {compiler}"
+        if compiler
+        else "no C++ compiler: budgets with numerics = 'compiled' need one; install g++",
+    )
     try:
         from uqbench.scoring import aggregate
     except Exception as error:  # any import failure below rliable is what is asked for here

@@ -5,7 +5,8 @@ On a CPU this holds bit for bit with one torch thread a process for elementwise 
 batched products, given ``MKL_CBWR`` (workers set it: without, MKL chooses kernels by address, and
 sizes that are no multiple of four floats differ). It does not hold for ``torch.linalg.solve``, for
 the weight gradients of grouped convolutions, nor for sums over a *leading* dimension: move that to
-the end.
+the end. Compiled, it does not hold for sums of few numbers per lane either, such as the mean over a
+batch: take them outside.
 """
 
 from uqbench.lanes.clock import Clock
