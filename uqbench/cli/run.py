@@ -146,7 +146,7 @@ def _lanes_and_team(
         return 1, workers or 1
     cores = workers or _cores()
     cell = next((c for c in plan.cells if c.method.agent and not c.owns_loop), None)
-    if cell is None or alone.seconds / cores < WORTH_FROM:
+    if cell is None or alone.seconds / cores < WORTH_FROM[plan.budget.numerics]:
         return default_lanes(len(todo), cores), cores
     batch = Batch(cell, plan.budget, plan.suite.metrics, device)
     speeds = measure_speeds(batch, cores)

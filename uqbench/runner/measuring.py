@@ -25,8 +25,11 @@ if TYPE_CHECKING:  # a spawned process imports this module before it limits its 
 LANES = (1, 2, 5, 10)
 SECONDS = 0.5
 """Of the clock, for one number of lanes."""
-WORTH_FROM = 600.0
-"""Seconds that a plan takes at least for a measurement, which takes some 15, to be worth it."""
+WORTH_FROM = {"eager": 600.0, "compiled": 3600.0}
+"""Seconds that a plan takes at least for a measurement to be worth its time, by numerics.
+
+It takes some 15 s, with compiled updates a minute, since every number of lanes is compiled.
+"""
 
 
 @dataclass(frozen=True)
@@ -39,14 +42,15 @@ class Speed:
 
 
 def measure_speeds(batch: Batch, cores: int) -> list[Speed]:
-    """Time a method's steps, with gradient steps, in all cores and in half of them.
+    """Time a method's steps, with gradient steps, in all cores and, uncompiled, in half of them.
 
     Args:
         batch: runs of a cell of an agent written for lanes; the first are taken.
         cores: most processes.
     """
     speeds = []
-    for processes in sorted({cores, max(1, cores // 2)}, reverse=True):
+    half = max(1, cores // 2) if batch.budget.numerics == "eager" else cores
+    for processes in sorted({cores, half}, reverse=True):
         by_process = list(_in_processes(batch, processes))
         for lanes in by_process[0]:
             total = sum(rates.get(lanes, 0.0) for rates in by_process)
@@ -100,6 +104,7 @@ def _measure(connection: Connection, batch: Batch) -> None:
 def _rate(batch: Batch, host: Host, device: torch.device) -> float:
     from uqbench.config import scaled
     from uqbench.runner.loop import interact
+    from uqbench.runner.numerics import compile_agent
     from uqbench.runner.recorder import Recorder
     from uqbench.runner.training import make_agent, make_lanes
 
@@ -107,6 +112,8 @@ def _rate(batch: Batch, host: Host, device: torch.device) -> float:
     batch = replace(batch, cell=replace(batch.cell, config=scaled(batch.cell.config, 0.0)))
     env = make_lanes(batch, host, [run.environment_seed for run in batch.runs], device)
     agent = make_agent(batch, host, env, device)
+    if batch.budget.numerics == "compiled":
+        compile_agent(agent)
     steps = batch.budget.steps
     events = host.environments[str(batch.cell.task.environment)].events
     recorder = Recorder(len(batch.runs), steps, events, device)

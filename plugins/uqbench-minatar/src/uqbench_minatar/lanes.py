@@ -28,6 +28,8 @@ class MinAtarLanes(LaneEnv):
     action does nothing there, like 0.
     """
 
+    capturable = True
+
     def __init__(
         self,
         options: GameOptions,
