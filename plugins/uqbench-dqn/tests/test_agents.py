@@ -148,7 +148,7 @@ def test_a_lane_does_the_same_alone_and_among_others_bit_for_bit(
     kind: type[DeepQ], game: str
 ) -> None:
     alone = run(kind, game, [3], steps=400)
-    assert sum(step.terminated.item() for step in alone.steps) > 1  # there were episodes
+    assert any(step.terminated.item() for step in alone.steps)  # an episode ended
     assert not torch.equal(
         *(
             net["0.layers.1.weight"]

@@ -15,7 +15,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
     return [
         AgentSpec(
             name="dqn",
-            version="1",
+            version="2",
             factory="uqbench_dqn.dqn:DQN",
             config="uqbench_dqn.config:DQNConfig",
             summary="deep Q-network, ε-greedy",
@@ -23,7 +23,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="qr-dqn",
-            version="1",
+            version="2",
             factory="uqbench_dqn.qr_dqn:QRDQN",
             config="uqbench_dqn.config:QRDQNConfig",
             summary="quantile-regression DQN, ε-greedy",

@@ -30,6 +30,7 @@ class Classifiers(nn.Module):
         self, seeds: Sequence[int], members: int, inputs: int, hidden: Sequence[int], classes: int
     ) -> None:
         super().__init__()
+        self.members = members
         self.layers = nn.ModuleList(
             LaneLinear(len(seeds), wide, narrow, members)
             for wide, narrow in pairwise((inputs, *hidden, classes))
@@ -38,10 +39,10 @@ class Classifiers(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Logits: ``[L, M, in] -> [L, E, M, C]``."""
-        x = inputs.unsqueeze(1)
+        x = inputs.repeat_interleave(self.members, dim=0)  # members are lanes that see the same
         for layer in self.layers[:-1]:
             x = layer(x).relu()
-        logits: Tensor = self.layers[-1](x)
+        logits: Tensor = self.layers[-1](x).unflatten(0, (-1, self.members))
         return logits
 
     @torch.no_grad()

@@ -31,7 +31,7 @@ def uqbench_estimators() -> Iterable[Spec]:
     return [
         Spec(
             name="deep-ensemble",
-            version="1",
+            version="2",
             factory="uqbench_quam.ensemble:DeepEnsemble",
             config="uqbench_quam.config:DeepEnsembleConfig",
             summary="independently trained networks",

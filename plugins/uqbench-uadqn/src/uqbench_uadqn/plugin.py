@@ -15,7 +15,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
     return [
         AgentSpec(
             name="ua-dqn",
-            version="1",
+            version="2",
             factory="uqbench_uadqn.agent:UADQN",
             config="uqbench_uadqn.config:UADQNConfig",
             summary="uncertainty-aware DQN: Thompson noise on epistemic, penalty on aleatoric std",
