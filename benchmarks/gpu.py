@@ -1,6 +1,6 @@
 """How fast one GPU trains: updates of all seeds together per second, one update a step.
 
-Needs CUDA. The games take turns within one process, a step each; ``--games breakout --seeds 50``
+Needs CUDA. The games take turns within one process, a step each, on a stream each; ``--games breakout --seeds 50``
 is one program of fifty lanes.
 """
 
@@ -15,20 +15,25 @@ from pathlib import Path
 
 import torch
 from measure import machine, positive
-from ours import bare_loop, make_agent, minatar_lanes
+from ours import make_agent, minatar_lanes
 from stepping import GAMES
-from work import LEARNING_STARTS, WARM_UP
+from work import LEARNING_STARTS, PLANNED_STEPS, WARM_UP
+
+from uqbench.runner.loop import Position, interact
+from uqbench.runner.numerics import cuda_graphs
+from uqbench.runner.recorder import Recorder
 
 TARGETS = {"qr-dqn": 70_000, "ua-dqn": 26_000}
 MOST_GIB = 16
 CHUNK = 500  # steps between two looks at the clock
 
 
-def advance(programs: list[Iterator[int]], steps: int) -> float:
+def advance(programs: list[tuple[torch.cuda.Stream, Iterator[Position]]], steps: int) -> float:
     """Let every program take so many steps; returns when they are done, seconds on the clock."""
     for _ in range(steps):
-        for program in programs:
-            next(program)
+        for stream, program in programs:
+            with torch.cuda.stream(stream):
+                next(program)
     torch.cuda.synchronize()
     return time.perf_counter()
 
@@ -40,7 +45,10 @@ def measure(options: argparse.Namespace) -> tuple[list[float], float]:
     for game in options.games:
         env = minatar_lanes(game, range(options.seeds), device)
         agent = make_agent(options.method, env, range(options.seeds), options.numerics, device)
-        programs.append(bare_loop(agent, env, sys.maxsize))
+        recorder = Recorder(options.seeds, PLANNED_STEPS, (), device)
+        capture = cuda_graphs() if options.numerics == "compiled" else None
+        steps = interact(agent, env, PLANNED_STEPS, recorder, capture=capture)
+        programs.append((torch.cuda.Stream(), steps))
     lanes = len(programs) * options.seeds
     start = advance(programs, LEARNING_STARTS + WARM_UP + CHUNK)
     rates = []
