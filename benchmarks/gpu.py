@@ -1,7 +1,7 @@
 """How fast one GPU trains: updates of all seeds together per second, one update a step.
 
-Needs CUDA. The games take turns within one process, a step each, on a stream each; ``--games breakout --seeds 50``
-is one program of fifty lanes.
+Needs CUDA. The games take turns within one process, a step each, on a stream each;
+``--games breakout --seeds 50`` is one program of fifty lanes.
 """
 
 from __future__ import annotations
