@@ -152,6 +152,8 @@ def _lanes_and_team(
     speeds = measure_speeds(batch, cores)
     if workers:
         speeds = [speed for speed in speeds if speed.processes == workers]
+    if not speeds:  # the method fails: so will its runs, and they tell why
+        return default_lanes(len(todo), cores), cores
     best = fastest(speeds, len(todo))
     table = ", ".join(f"{s.lanes} × {s.processes}: {s.steps_per_s:,.0f}" for s in speeds)
     click.echo(

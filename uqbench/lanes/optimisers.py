@@ -103,6 +103,8 @@ class Adam:
             "means": [mean.clone() for mean in self._means],
             "squares": [square.clone() for square in self._squares],
             "step": self._steps[0].item(),
+            "step_size": self._step_size.clone(),
+            "root_scale": self._root_scale.clone(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -112,7 +114,10 @@ class Adam:
         for own, saved in zip(self._squares, state["squares"], strict=True):
             own.copy_(saved)
         self._steps.fill_(state["step"])
-        self._prepare()
+        self._step_size.copy_(
+            state["step_size"]
+        )  # not computed: a compiled step rounds its own way
+        self._root_scale.copy_(state["root_scale"])
 
 
 def _parts(tensors: Sequence[Tensor]) -> list[Tensor]:

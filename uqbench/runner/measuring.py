@@ -52,7 +52,7 @@ def measure_speeds(batch: Batch, cores: int) -> list[Speed]:
     half = max(1, cores // 2) if batch.budget.numerics == "eager" else cores
     for processes in sorted({cores, half}, reverse=True):
         by_process = list(_in_processes(batch, processes))
-        for lanes in by_process[0]:
+        for lanes in sorted({lanes for rates in by_process for lanes in rates}):
             total = sum(rates.get(lanes, 0.0) for rates in by_process)
             speeds.append(Speed(lanes, processes, total))
     return speeds

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 
 import torch
-import torch._dynamo
 
 from uqbench.agent import Agent
 from uqbench.environment import LaneEnv, Outcome
@@ -20,6 +19,9 @@ from uqbench.lanes.clock import Clock
 
 WARM_UP = 3
 """Steps of a phase that run from Python before one is captured: they compile and allocate."""
+
+AGENTS = 64
+"""Agents of one kind that a process may have compiled at once."""
 
 Replay = Callable[[], None]
 Capture = Callable[[Callable[[], None]], Replay]
@@ -32,12 +34,15 @@ def compile_agent(agent: Agent) -> None:
     Raises:
         UqbenchError: this torch cannot compile functions that take gradients.
     """
-    if not hasattr(torch._dynamo.config, "trace_autograd_ops"):
+    from torch._dynamo import config  # takes a second to import
+
+    if not hasattr(config, "trace_autograd_ops"):
         raise UqbenchError(
             f"numerics = 'compiled' needs a newer torch than {torch.__version__}, 2.13 for one; "
             f"update it, or take a budget with numerics = 'eager'"
         )
-    torch._dynamo.config.trace_autograd_ops = True
+    config.trace_autograd_ops = True
+    config.recompile_limit = AGENTS  # a version for each agent whose steps take turns here
     for name in agent.compiled:
         setattr(agent, name, torch.compile(getattr(agent, name), fullgraph=True, dynamic=False))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import platform
 import time
 import traceback
@@ -71,7 +72,9 @@ def execute(
     Raises:
         SystemExit: the process was asked to stop.
     """
-    torch.compiler.reset()  # torch allows few compiled versions of one method
+    if any(batch.budget.numerics == "compiled" for batch in program):
+        torch.compiler.reset()  # what was compiled for agents before, and holds on to them
+        gc.collect()
     stop = stop or Stop()
     stopped = False
     turns = [
@@ -88,9 +91,10 @@ def execute(
                 going.append(turn)
             except StopIteration:
                 pass
-            except SystemExit:
-                stopped = True  # the others write their checkpoints too
-            except Exception as error:  # whatever a plugin raises is the reason of its failed runs
+            except (SystemExit, Exception) as error:  # a plugin's is the reason of its failed runs
+                if isinstance(error, SystemExit) and stop.asked:
+                    stopped = True  # the others write their checkpoints too
+                    continue
                 reason = f"{type(error).__name__}: {error}"
                 if len(batch.runs) > 1:
                     report(Split(batch, reason))
@@ -185,12 +189,15 @@ class _Work:
         Once more from the first step where a checkpoint cannot be used.
         """
         runs = self.batch.runs
+        wrong: str | None = None
         try:
             origin = find_origin(runs, self.store, self.record.provenance)
             self._begin(origin)
             columns, seconds = yield from self._compute(origin, checkpoint_seconds, stop)
         except UnusableError as error:
-            self.report(Notice(self.batch, f"the first step again: {error}"))
+            wrong = str(error)
+        if wrong is not None:  # outside of the handler, which keeps what failed in memory
+            self.report(Notice(self.batch, f"the first step again: {wrong}"))
             for folder in named_folders(runs, self.store) - {None}:
                 assert folder is not None
                 remove(folder)

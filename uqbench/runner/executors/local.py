@@ -14,7 +14,7 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # a spawned process imports this module before it limits its threads
     from multiprocessing.process import BaseProcess
 
-    from uqbench.runner.batch import Program
-    from uqbench.runner.events import Event
+    from uqbench.run import Run
+    from uqbench.runner.batch import Batch, Program
+    from uqbench.runner.events import Event, Failed, Finished, Split, Taken
 
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
@@ -52,7 +53,7 @@ def run_locally(
     """
     from uqbench.errors import UqbenchError
     from uqbench.results.store import Store
-    from uqbench.runner.events import Failed, Split
+    from uqbench.runner.events import Failed, Finished, Split, Taken
     from uqbench.runner.worker import fail
 
     waiting = list(programs)
@@ -68,14 +69,16 @@ def run_locally(
                 worker = team[ready]
                 try:
                     message = ready.recv()
-                except EOFError:
+                except (EOFError, OSError):  # the second where it died in the middle of a word
                     del team[ready]
                     reason = worker.obituary()
-                    for batch in worker.program:
+                    for batch in worker.under_way():
                         with suppress(UqbenchError):  # on a full disk it stays abandoned
                             fail(batch, Store(out), reason)
                         yield Failed(batch, reason)
                     continue
+                if isinstance(message, Finished | Failed | Split | Taken):
+                    worker.settle(message)
                 if isinstance(message, Split):
                     waiting[:0] = [(message.batch.of([run]),) for run in message.batch.runs]
                 if message is not None:
@@ -100,6 +103,8 @@ class _Worker:
     process: BaseProcess
     connection: Connection
     program: Program = ()
+    settled: set[Run] = field(default_factory=set)
+    failed_on_gpu: bool = False
 
     @classmethod
     def start(cls, out: Path, checkpoint_seconds: float) -> _Worker:
@@ -112,14 +117,29 @@ class _Worker:
         return cls(process, ours)
 
     def give(self, program: Program) -> None:
-        self.program = program
+        self.program, self.settled = program, set()
         with suppress(BrokenPipeError):  # it died: reading from it will tell
             self.connection.send(program)
 
     @property
     def spent(self) -> bool:
-        """Whether the process has run a method that may have left global state behind."""
-        return any(batch.cell.owns_loop for batch in self.program)
+        """Whether the process may have state left behind: a method's own, or a broken GPU's."""
+        return self.failed_on_gpu or any(batch.cell.owns_loop for batch in self.program)
+
+    def settle(self, event: Finished | Failed | Split | Taken) -> None:
+        """Take down which runs are done with."""
+        from uqbench.runner.events import Finished, Taken
+
+        self.settled |= set(event.batch.runs)
+        ill = not isinstance(event, Finished | Taken)
+        self.failed_on_gpu |= ill and event.batch.device == "cuda"
+
+    def under_way(self) -> Iterator[Batch]:
+        """What the process had and was not done with."""
+        for batch in self.program:
+            runs = [run for run in batch.runs if run not in self.settled]
+            if runs:
+                yield batch.of(runs)
 
     def obituary(self) -> str:
         self.process.join()

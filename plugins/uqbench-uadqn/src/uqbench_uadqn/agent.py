@@ -123,4 +123,4 @@ class UADQN(DeepQ):
         super().load_state_dict(state)
         self.anchor.weights = state["anchor"]["weights"]
         self.anchor.scale = state["anchor"]["scale"]
-        self._non_greedy = state["non_greedy"].clone()
+        self._non_greedy.copy_(state["non_greedy"])
