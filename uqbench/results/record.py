@@ -77,9 +77,9 @@ class Timing(BaseModel):
     """Cost of the run.
 
     Attributes:
-        seconds: wall time of the training steps and evaluations of all lanes of the program,
+        seconds: wall time of the training steps and evaluations of all lanes of the batch,
             before and after it was resumed.
-        lanes: how many runs shared the program.
+        lanes: how many runs shared the batch.
         steps_per_s: environment steps of this run per second of a core, ``steps·lanes/seconds``.
     """
 
