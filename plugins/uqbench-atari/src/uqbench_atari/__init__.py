@@ -1,0 +1,1 @@
+"""The 57 Atari games for uqbench."""

@@ -1,0 +1,1 @@
+"""highway-env for uqbench."""

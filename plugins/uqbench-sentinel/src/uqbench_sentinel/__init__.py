@@ -1,0 +1,1 @@
+"""SENTINEL-K for uqbench: composite risk over an ensemble of return distributions."""

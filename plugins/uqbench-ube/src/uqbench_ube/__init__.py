@@ -1,0 +1,1 @@
+"""The uncertainty Bellman equation for uqbench, tabular and deep."""

@@ -1,0 +1,1 @@
+"""What the package registers with uqbench."""
