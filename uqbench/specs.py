@@ -74,12 +74,15 @@ class EnvironmentSpec(Spec):
         events: names of the counters the environment publishes, e.g. ``("falls",)``.
         lanes: whether the factory makes a ``LaneEnv``.
         optimal_return: ground truth, where it is known: from a config to the expected undiscounted
-            return of the best policy. Metrics with ``statistic = "regret"`` need it.
+            return of the best policy from an episode's start. Metrics with
+            ``statistic = "regret"`` need it.
+        optimal_reward: likewise for continuing tasks: the best average reward of a step.
     """
 
     events: tuple[str, ...] = ()
     lanes: bool = False
     optimal_return: Callable[[Any], float] | None = None
+    optimal_reward: Callable[[Any], float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,13 +18,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from uqbench.config import explain, resolve
 from uqbench.errors import UqbenchError, did_you_mean, unknown
 from uqbench.plugins import Host, Plugin
-from uqbench.specs import Spec
+from uqbench.specs import EnvironmentSpec, Spec
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
 Count = Annotated[int, Field(gt=0)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
-STATISTICS = ("return", "regret", "reward_per_step")
+EPISODE_STATISTICS = ("return", "discounted_return", "length", "regret")
+"""One number an episode, of which a metric's risk measure makes one."""
+EVENT_STATISTICS = ("events", "events_per_step", "events_per_episode", "episodes_with")
+"""Of a counter of the environment, as in ``events/falls``."""
+STATISTICS = (*EPISODE_STATISTICS, "reward_per_step", "cumulative_regret")
 RECORDS = 100
 """Records of a run's metrics, evenly spaced: a metric's window is a whole number of them."""
 
@@ -138,19 +142,26 @@ class Metric(_Model):
     """A number that every run gets.
 
     Attributes:
-        kind: ``online`` (training episodes), ``evaluation`` (the last evaluation), or ``estimate``
-            (a score that a dataset gives).
-        statistic: ``return`` of an episode; ``regret``, the optimal return minus that; or
-            ``reward_per_step``. Of an estimate: the name of the dataset's score.
-        window: online: the last fraction of training that counts.
-        risk: the risk measure that makes one number of the episodes' returns, with its settings.
+        kind: ``online`` (training), ``evaluation`` (the last evaluation), ``agent`` (what the agent
+            states of itself, or is scored on, at the records of training), ``estimate`` (a score
+            that a dataset gives), or ``cost`` (measured: it differs from machine to machine).
+        statistic: online: of the episodes that end in the window, ``return``,
+            ``discounted_return``, ``length`` or ``regret``, the optimal return minus the return; of
+            its steps, ``reward_per_step``, or ``cumulative_regret``, what the optimal policy would
+            have collected minus what was; of an event of the environment, ``events/NAME``, its
+            total, ``events_per_step/NAME``, ``events_per_episode/NAME`` or ``episodes_with/NAME``,
+            the share of episodes in which it occurs. Evaluation: those of episodes, and
+            ``reward_per_step``. Agent: the name of its metric, averaged over the window's records.
+            Estimate: the name of the dataset's score. Cost: ``steps_per_s``, of one core or device.
+        window: online and agent: the last fraction of training that counts.
+        risk: the risk measure that makes one number of the episodes', with its settings.
         direction: whether more is better.
         references: the metric whose normalisation references this one uses; None for its own.
     """
 
     name: Name
     summary: str
-    kind: Literal["online", "evaluation", "estimate"]
+    kind: Literal["online", "evaluation", "agent", "estimate", "cost"]
     statistic: str = "return"
     window: Fraction = 1.0
     risk: str = "expectation"
@@ -160,7 +171,13 @@ class Metric(_Model):
 
     def suits(self, task: Task) -> bool:
         """Whether the metric is about such a task."""
-        return (self.kind == "estimate") == (task.dataset is not None)
+        return self.kind == "cost" or (self.kind == "estimate") == (task.dataset is not None)
+
+    @property
+    def event(self) -> tuple[str, str] | None:
+        """Statistic and name of an event, where the metric is about one."""
+        statistic, slash, name = self.statistic.partition("/")
+        return (statistic, name) if slash and self.kind in ("online", "evaluation") else None
 
     def definition(self) -> dict[str, Any]:
         """What the metric's values depend on; kept with every run that was scored by it."""
@@ -360,20 +377,43 @@ def _check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
     resolve(config, metric.risk_config, where=f"{key}.risk_config")
     if not math.isclose(metric.window * RECORDS, round(metric.window * RECORDS)):
         raise UqbenchError(f"{key}.window: expected whole hundredths, got {metric.window}.")
+    if metric.kind == "cost":
+        _known(metric.statistic, ["steps_per_s"], f"{key}.statistic", "cost")
     for task in suite.tasks:
-        if task.dataset is not None and metric.suits(task):
-            scores = host.datasets[task.dataset].scores
+        if not metric.suits(task):
+            continue
+        if metric.kind == "estimate":
+            scores = host.datasets[str(task.dataset)].scores
             _known(metric.statistic, scores, f"{key}.statistic", f"score of task {task.name!r},")
-        if task.environment is not None and metric.suits(task):
-            _known(metric.statistic, STATISTICS, f"{key}.statistic", "statistic")
-            truth = host.environments[task.environment].optimal_return
-            if metric.statistic == "regret" and truth is None:
-                raise UqbenchError(
-                    f"{key}.statistic: 'regret' needs an environment with an optimal_return; "
-                    f"{task.environment!r} of task {task.name!r} has none."
-                )
-    if metric.statistic not in ("return", "regret") and metric.risk != "expectation":
-        raise UqbenchError(f"{key}.risk: a risk measure needs statistic = 'return' or 'regret'.")
+        elif metric.kind in ("online", "evaluation"):
+            _check_statistic(metric, task, host.environments[str(task.environment)], key)
+    if metric.statistic not in EPISODE_STATISTICS and metric.risk != "expectation":
+        raise UqbenchError(
+            f"{key}.risk: a risk measure needs one of {EPISODE_STATISTICS} as statistic."
+        )
+
+
+def _check_statistic(metric: Metric, task: Task, spec: EnvironmentSpec, key: str) -> None:
+    where = f"{key}.statistic"
+    if metric.event is not None:
+        statistic, name = metric.event
+        _known(statistic, EVENT_STATISTICS, where, "statistic of an event")
+        _known(name, spec.events, where, f"event of task {task.name!r},")
+        return
+    _known(metric.statistic, STATISTICS, where, "statistic")
+    if metric.statistic == "cumulative_regret":
+        if metric.kind == "evaluation":
+            raise UqbenchError(f"{where}: 'cumulative_regret' is of training: kind = 'online'.")
+        truths = {"optimal_return": spec.optimal_return, "optimal_reward": spec.optimal_reward}
+    elif metric.statistic == "regret":
+        truths = {"optimal_return": spec.optimal_return}
+    else:
+        return
+    if not any(truths.values()):
+        raise UqbenchError(
+            f"{where}: {metric.statistic!r} needs an environment with {' or '.join(truths)}; "
+            f"{task.environment!r} of task {task.name!r} has none."
+        )
 
 
 def _check_normalisation(metric: Metric, suite: Suite, where: str) -> None:

@@ -114,6 +114,19 @@ def test_an_episode_that_is_too_long_counts_with_what_it_collected() -> None:
     assert evaluated.ended.tolist() == [[True, True, False]]
 
 
+def test_discounted_returns_and_events_are_counted_until_the_episode_is_over() -> None:
+    class Odd(Countdown):
+        def step(self, action: Tensor) -> Outcome:
+            outcome = super().step(action)
+            return replace(outcome, events={"odd": torch.full((2,), float(self.taken % 2))})
+
+    evaluated = evaluate(Policy(2), Odd([4, 1]), 1, 2, 100, discount=0.5, events=("odd",))
+    returns, discounted, odd = evaluated.counts[:, 0]
+    assert returns.tolist() == [0 + 1 + 2 + 3, 0]
+    assert discounted.tolist() == [0 + 1 / 2 + 2 / 4 + 3 / 8, 0]
+    assert odd.tolist() == [2, 1]
+
+
 def test_returns_are_summed_in_double_precision() -> None:
     """Single precision stops counting at 2^24."""
 

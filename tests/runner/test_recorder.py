@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from uqbench.environment import Outcome
 from uqbench.results.columns import columns_digest
-from uqbench.results.scalars import record_step, scalar
+from uqbench.results.scalars import Truth, record_step, scalar
 from uqbench.risk import CVaR, Expectation, RiskMeasure
 from uqbench.runner.evaluation import Evaluated
 from uqbench.runner.recorder import Recorder
@@ -195,7 +195,7 @@ def test_evaluation_episodes_stand_apart_from_training() -> None:
         made.step(step)
     made.evaluation(
         Evaluated(
-            returns=np.array([[1.0, 2.0], [3.0, 5.0]]),
+            counts=np.array([[[1.0, 2.0], [3.0, 5.0]], [[0.5, 1.0], [2.0, 3.0]], [[4, 0], [1, 0]]]),
             lengths=np.array([[10, 20], [30, 40]]),
             ended=np.array([[True, False], [True, True]]),
         )
@@ -208,7 +208,8 @@ def test_evaluation_episodes_stand_apart_from_training() -> None:
         assert episodes["return"][own].tolist() == [[1.0, 2.0], [3.0, 5.0]][lane]
         assert episodes["length"][own].tolist() == [[10, 20], [30, 40]][lane]
         assert episodes["end"][own].tolist() == [["ended", "unfinished"], ["ended"] * 2][lane]
-        assert np.isnan(episodes["event_falls"][own]).all()
+        assert episodes["discounted_return"][own].tolist() == [[0.5, 1.0], [2.0, 3.0]][lane]
+        assert episodes["event_falls"][own].tolist() == [[4, 0], [1, 0]][lane]
         assert values(records, "evaluation_return") == [(100, [1.5, 4.0][lane])]
         training = [episodes[name][~own] for name in ("step", "end", "length", "return")]
         expected = [row[:4] for row in replayed(outcomes, lane)]
@@ -254,6 +255,67 @@ RECORDS = {
     "metric": np.array(["reward", "loss", "reward", "reward", "loss"], object),
     "value": np.array([5.0, 0.1, 10.0, 60.0, 0.2]),
 }
+
+
+EVENTFUL: dict[str, NDArray[Any]] = {
+    **{name: column[[0, 1, 3, 4, 6, 7]] for name, column in EPISODES.items()},
+    "event_falls": np.array([2.0, 0.0, 1.0, 0.0, 3.0, 0.0]),
+    "discounted_return": np.array([0.5, 3.0, -1.0, 2.0, 10.0, 20.0]),
+}
+EVENTFUL_RECORDS = {
+    "step": np.array([500, 500, 500, 1000, 1000, 1000]),
+    "metric": np.array(["reward", "events/falls", "loss"] * 2, object),
+    "value": np.array([5.0, 2.0, np.nan, 60.0, 7.0, 0.2]),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "statistic", "window", "expected"),
+    [
+        ("online", "discounted_return", 1.0, (0.5 + 3 - 1 + 2) / 4),
+        ("online", "length", 0.5, (1 + 399) / 2),
+        ("online", "events/falls", 1.0, 7.0),  # of unfinished episodes too
+        ("online", "events/falls", 0.5, 5.0),
+        ("online", "events_per_step/falls", 0.5, 5 / 500),
+        ("online", "events_per_episode/falls", 1.0, 3 / 4),
+        ("online", "episodes_with/falls", 1.0, 2 / 4),
+        ("online", "regret", 1.0, 3.0 - 10 / 4),
+        ("online", "cumulative_regret", 1.0, 4 * 3.0 - 10),
+        ("online", "cumulative_regret", 0.1, 0.0),  # no episode ends there
+        ("evaluation", "discounted_return", 1.0, 15.0),
+        ("evaluation", "events/falls", 1.0, 3.0),
+        ("evaluation", "events_per_episode/falls", 1.0, 1.5),
+        ("evaluation", "events_per_step/falls", 1.0, 3 / 40),
+        ("agent", "loss", 1.0, 0.2),  # NaN is what it had no value for yet
+        ("agent", "loss", 0.5, 0.2),
+        ("agent", "nothing", 1.0, None),
+    ],
+)
+def test_statistics_of_episodes_steps_events_and_of_the_agent(
+    kind: str, statistic: str, window: float, expected: float | None
+) -> None:
+    metric = Metric(name="m", summary="", kind=kind, statistic=statistic, window=window)
+    value = scalar(
+        metric, Expectation(), EVENTFUL, EVENTFUL_RECORDS, steps=1000, truth=Truth(episode=3.0)
+    )
+    assert value == (None if expected is None else pytest.approx(expected))
+
+
+def test_the_regret_of_a_continuing_task_is_the_best_average_reward_less_what_was_collected() -> (
+    None
+):
+    metric = Metric(name="m", summary="", kind="online", statistic="cumulative_regret", window=0.5)
+    value = scalar(metric, Expectation(), EVENTFUL, EVENTFUL_RECORDS, 1000, Truth(step=0.2))
+    assert value == pytest.approx(0.2 * 500 - 55)
+
+
+def test_a_discounted_return_weighs_each_reward_by_its_place_in_the_episode() -> None:
+    made = Recorder(1, 7, (), CPU, discount=0.5)
+    nothing = torch.zeros(1).bool()
+    for t in range(7):
+        made.step(outcome(torch.full((1,), 8.0), torch.tensor([t == 2]), nothing))
+    ((_, episodes),) = made.finish()
+    assert episodes["discounted_return"].tolist() == [8 + 4 + 2, 8 + 4 + 2 + 1]
 
 
 def compute(
@@ -330,7 +392,8 @@ def test_a_recorder_loaded_from_a_file_goes_on_like_the_saved_one(at: int) -> No
     unbroken = recorded(outcomes[:at], at=(1, at)) if at else recorder(700)
     if at:
         scores = np.array([[1.5, 0.1]] * LANES)
-        unbroken.evaluation(Evaluated(scores, scores.astype(np.int64), scores > 1))
+        counts = np.stack([scores, scores, scores > 1, scores > 2])
+        unbroken.evaluation(Evaluated(counts, scores.astype(np.int64), scores > 1))
     file = io.BytesIO()
     torch.save(unbroken.state_dict(), file)
     file.seek(0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -9,6 +11,19 @@ from numpy.typing import NDArray
 from uqbench.results.columns import Columns
 from uqbench.risk import RiskMeasure
 from uqbench.suite import RECORDS, Metric
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is known of a task's best policy; None where it is not.
+
+    Attributes:
+        episode: expected undiscounted return of an episode.
+        step: average reward of a step, of a continuing task.
+    """
+
+    episode: float | None = None
+    step: float | None = None
 
 
 def record_step(k: int, steps: int) -> int:
@@ -22,41 +37,57 @@ def scalar(
     episodes: Columns,
     records: Columns,
     steps: int,
-    optimal_return: float | None = None,
+    truth: Truth | None = None,
 ) -> float | None:
-    """A metric's value for one run, or None where no episode ended in its window.
+    """A metric's value for one run, or None where nothing of the kind is in its window.
 
     Args:
-        metric: what to compute.
+        metric: what to compute, of any kind but ``cost``.
         risk: the metric's risk measure.
-        episodes: columns ``step``, ``phase``, ``return``, ``length``, ``end``.
-        records: columns ``step``, ``metric``, ``value``; ``reward`` is cumulative.
+        episodes: columns ``step``, ``phase``, ``end``, ``length``, ``return``,
+            ``discounted_return`` and ``event_NAME``.
+        records: columns ``step``, ``metric``, ``value``; ``reward`` and ``events/NAME`` are
+            cumulative.
         steps: length of the run.
-        optimal_return: of the task, for a regret.
+        truth: of the task, for a regret.
     """
+    truth = truth or Truth()
     first = record_step(round(RECORDS * (1 - metric.window)), steps)
     if metric.kind == "estimate":
         return float(records["value"][records["metric"] == metric.statistic].item())
-    if metric.kind == "online" and metric.statistic == "reward_per_step":
-        return _reward_per_step(records, first, steps)
-    counted = (
-        _last_evaluation(episodes)
-        if metric.kind == "evaluation"
-        else (episodes["phase"] == "training")
+    if metric.kind == "agent":
+        return _mean_of_records(records, metric.statistic, first)
+    online = metric.kind == "online"
+    if online and metric.statistic == "reward_per_step":
+        return _collected(records, "reward", first, steps) / (steps - first)
+    if online and metric.statistic == "cumulative_regret" and truth.step is not None:
+        return truth.step * (steps - first) - _collected(records, "reward", first, steps)
+    if online and metric.event is not None and metric.event[0] in ("events", "events_per_step"):
+        statistic, name = metric.event
+        total = _collected(records, f"events/{name}", first, steps)
+        return total if statistic == "events" else total / (steps - first)
+    counted = _ended_after(episodes, first) if online else _last_evaluation(episodes)
+    if metric.statistic == "cumulative_regret":  # of no episodes it is zero
+        return float(_known(truth.episode, metric) * counted.sum() - _sum(episodes, counted))
+    if not counted.any():
+        return None
+    if metric.statistic == "reward_per_step":
+        return _sum(episodes, counted) / float(episodes["length"][counted].sum())
+    if metric.event is not None:
+        return _of_event(metric.event, episodes, counted)
+    column = "return" if metric.statistic == "regret" else metric.statistic
+    values = torch.from_numpy(episodes[column][counted].astype(np.float64))
+    value = float(risk(values, torch.full_like(values, 1 / len(values))))
+    return _known(truth.episode, metric) - value if metric.statistic == "regret" else value
+
+
+def _ended_after(episodes: Columns, first: int) -> NDArray[np.bool_]:
+    ended: NDArray[np.bool_] = (
+        (episodes["phase"] == "training")
         & (episodes["end"] != "unfinished")
         & (episodes["step"] > first)
     )
-    if not counted.any():
-        return None
-    returns = torch.from_numpy(episodes["return"][counted])
-    if metric.statistic == "reward_per_step":
-        return float(returns.sum() / episodes["length"][counted].sum())
-    value = float(risk(returns, torch.full_like(returns, 1 / len(returns))))
-    if metric.statistic == "regret":
-        if optimal_return is None:
-            raise ValueError(f"the regret {metric.name!r} needs the task's optimal return")
-        return optimal_return - value
-    return value
+    return ended
 
 
 def _last_evaluation(episodes: Columns) -> NDArray[np.bool_]:
@@ -66,8 +97,38 @@ def _last_evaluation(episodes: Columns) -> NDArray[np.bool_]:
     return counted
 
 
-def _reward_per_step(records: Columns, first: int, steps: int) -> float:
-    chosen = records["metric"] == "reward"
+def _collected(records: Columns, name: str, first: int, steps: int) -> float:
+    """What a cumulative record grew by after step ``first``."""
+    chosen = records["metric"] == name
     at = dict(zip(records["step"][chosen], records["value"][chosen], strict=True))
     before = at[first] if first else 0.0
-    return float((at[steps] - before) / (steps - first))
+    return float(at[steps] - before)
+
+
+def _mean_of_records(records: Columns, name: str, first: int) -> float | None:
+    """Mean of an agent's metric after step ``first``; NaN is what it had no value for yet."""
+    chosen = (records["metric"] == name) & (records["step"] > first)
+    values = records["value"][chosen]
+    given = values[~np.isnan(values)]
+    return float(given.mean()) if len(given) else None
+
+
+def _of_event(event: tuple[str, str], episodes: Columns, counted: NDArray[np.bool_]) -> float:
+    statistic, name = event
+    counts = episodes[f"event_{name}"][counted]
+    if statistic == "episodes_with":
+        return float((counts > 0).mean())
+    if statistic == "events_per_episode":
+        return float(counts.mean())
+    total = float(counts.sum())
+    return total if statistic == "events" else total / float(episodes["length"][counted].sum())
+
+
+def _sum(episodes: Columns, counted: NDArray[np.bool_]) -> float:
+    return float(episodes["return"][counted].sum())
+
+
+def _known(truth: float | None, metric: Metric) -> float:
+    if truth is None:
+        raise ValueError(f"{metric.statistic} {metric.name!r} needs the task's optimal return")
+    return truth

@@ -18,6 +18,7 @@ NO_EPISODES: Columns = {
     "end": np.zeros(0, object),
     "length": np.zeros(0, np.int64),
     "return": np.zeros(0, np.float64),
+    "discounted_return": np.zeros(0, np.float64),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,14 +23,35 @@ class Policy(Protocol):
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Undiscounted returns, lengths, and whether the episode ended by itself; each ``[L, M]``."""
+    """What became of the episodes.
 
-    returns: NDArray[np.float64]
+    Attributes:
+        counts: undiscounted and discounted returns, then how often each event occurred,
+            ``[2 + events, L, M]``.
+        lengths: in steps, ``[L, M]``.
+        ended: whether the episode ended by itself, ``[L, M]``.
+    """
+
+    counts: NDArray[np.float64]
     lengths: NDArray[np.int64]
     ended: NDArray[np.bool_]
 
+    @property
+    def returns(self) -> NDArray[np.float64]:
+        """Undiscounted returns, ``[L, M]``."""
+        returns: NDArray[np.float64] = self.counts[0]
+        return returns
 
-def evaluate(agent: Policy, env: LaneEnv, lanes: int, episodes: int, max_steps: int) -> Evaluated:
+
+def evaluate(
+    agent: Policy,
+    env: LaneEnv,
+    lanes: int,
+    episodes: int,
+    max_steps: int,
+    discount: float = 1.0,
+    events: Sequence[str] = (),
+) -> Evaluated:
     """Play one episode in each of ``lanes * episodes`` environments, lane by lane.
 
     Args:
@@ -38,21 +60,27 @@ def evaluate(agent: Policy, env: LaneEnv, lanes: int, episodes: int, max_steps: 
         lanes: L, the agent's lanes.
         episodes: M, episodes a lane.
         max_steps: an episode that is longer counts with what it collected so far.
+        discount: γ of the discounted returns.
+        events: names of the environment's event counters.
     """
     obs, valid = env.reset()
     shape = (lanes, episodes)
-    returns = torch.zeros(lanes * episodes, dtype=torch.float64)
+    counts = torch.zeros(2 + len(events), lanes * episodes, dtype=torch.float64)
     lengths = torch.zeros(lanes * episodes, dtype=torch.int64)
     running = torch.ones(lanes * episodes, dtype=torch.bool)
-    for _ in range(max_steps):
+    for t in range(max_steps):
         masks = None if valid is None else valid.unflatten(0, shape)
         outcome = env.step(agent.policy(obs.unflatten(0, shape), masks).flatten())
-        returns += outcome.reward.cpu() * running
+        reward = outcome.reward.cpu().double()
+        occurred = [outcome.events[name].cpu().double() for name in events]
+        counts += torch.stack([reward, discount**t * reward, *occurred]) * running
         lengths += running
         running &= ~(outcome.terminated | outcome.truncated).cpu()
         if not running.any():
             break
         obs, valid = outcome.obs, outcome.valid
     return Evaluated(
-        returns.view(shape).numpy(), lengths.view(shape).numpy(), ~running.view(shape).numpy()
+        counts.unflatten(1, shape).numpy(),
+        lengths.view(shape).numpy(),
+        ~running.view(shape).numpy(),
     )

@@ -30,10 +30,19 @@ class Recorder:
         steps: length of the run.
         events: names of the environment's event counters.
         device: where outcomes live.
+        discount: γ of the discounted returns.
     """
 
-    def __init__(self, lanes: int, steps: int, events: Sequence[str], device: torch.device) -> None:
+    def __init__(
+        self,
+        lanes: int,
+        steps: int,
+        events: Sequence[str],
+        device: torch.device,
+        discount: float = 1.0,
+    ) -> None:
         self._steps = steps
+        self._discount = discount
         self._names = ("reward", *(f"events/{name}" for name in events))
         self._events = tuple(events)
         self._counts = torch.zeros(_BLOCK, len(self._names), lanes, device=device)
@@ -41,7 +50,7 @@ class Recorder:
         self._filled = 0
         self._taken = 0
         self._totals = np.zeros((len(self._names), lanes))
-        self._episode = np.zeros((len(self._names), lanes))
+        self._episode = np.zeros((2 + len(self._events), lanes))
         self._began = np.zeros(lanes, np.int64)
         self._episodes: list[list[tuple[int, str, str, int, NDArray[np.float64]]]] = [
             [] for _ in range(lanes)
@@ -74,13 +83,13 @@ class Recorder:
     def evaluation(self, evaluated: Evaluated) -> None:
         """Take in the episodes of an evaluation of all lanes, ``[L, M]``."""
         self._flush()
-        nothing = np.full(len(self._names), np.nan)
         for lane, episodes in enumerate(self._episodes):
-            for score, length, ended in zip(
-                evaluated.returns[lane], evaluated.lengths[lane], evaluated.ended[lane], strict=True
+            for counts, length, ended in zip(
+                evaluated.counts[:, lane].T,
+                evaluated.lengths[lane],
+                evaluated.ended[lane],
+                strict=True,
             ):
-                counts = nothing.copy()
-                counts[0] = score
                 end = "ended" if ended else "unfinished"
                 episodes.append((self._taken, "evaluation", end, int(length), counts))
             mean = float(evaluated.returns[lane].mean())
@@ -129,7 +138,7 @@ class Recorder:
             list(zip(*(_listed(lane[name]) for name in ("step", "metric", "value")), strict=True))
             for lane in state["records"]
         ]
-        counts = ("return", *(f"event_{name}" for name in self._events))
+        counts = _count_columns(self._events)
         self._episodes = [
             list(
                 zip(
@@ -146,9 +155,13 @@ class Recorder:
         ends = self._ends[: self._filled].cpu().numpy()
         lanes = np.arange(len(self._began))
         for count, (terminated, truncated) in zip(counts, ends, strict=True):
+            # a power, not a running product: the same bits after a checkpoint
+            discounted = self._discount ** (self._taken - self._began) * count[0]
             self._taken += 1
-            self._episode += count
             self._totals += count
+            self._episode[0] += count[0]
+            self._episode[1] += discounted
+            self._episode[2:] += count[1:]
             for lane in lanes[terminated | truncated]:
                 self._end_episode(
                     lane, self._taken, "terminated" if terminated[lane] else "truncated"
@@ -174,15 +187,18 @@ def _metrics_columns(records: Sequence[tuple[int, str, float]]) -> Columns:
 def _episode_columns(
     episodes: Sequence[tuple[int, str, str, int, NDArray[np.float64]]], events: Sequence[str]
 ) -> Columns:
-    counts = np.array([counts for *_, counts in episodes]).reshape(len(episodes), 1 + len(events))
+    counts = np.array([counts for *_, counts in episodes]).reshape(len(episodes), 2 + len(events))
     return {
         "step": np.array([step for step, *_ in episodes], np.int64),
         "phase": np.array([phase for _, phase, *_ in episodes], object),
         "end": np.array([end for _, _, end, *_ in episodes], object),
         "length": np.array([length for *_, length, _ in episodes], np.int64),
-        "return": counts[:, 0],
-        **{f"event_{name}": counts[:, i] for i, name in enumerate(events, start=1)},
+        **dict(zip(_count_columns(events), counts.T, strict=True)),
     }
+
+
+def _count_columns(events: Sequence[str]) -> tuple[str, ...]:
+    return ("return", "discounted_return", *(f"event_{name}" for name in events))
 
 
 def _saved(column: NDArray[Any]) -> Tensor | dict[str, Any]:

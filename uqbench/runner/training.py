@@ -59,7 +59,8 @@ def train_agent(
     agent_spec = host.agents[str(batch.cell.method.agent)]
     environment = host.environments[str(task.environment)]
     env = make_lanes(batch, host, [run.environment_seed for run in runs], device)
-    recorder = Recorder(len(runs), budget.steps, environment.events, device)
+    events, discount = environment.events, float(task.discount or 0.0)
+    recorder = Recorder(len(runs), budget.steps, events, device, discount)
     latest: Mapping[str, NDArray[np.float64]] = {}
 
     def after(step: int, policy: Policy, metrics: Callable[[], Mapping[str, Tensor]]) -> None:
@@ -70,7 +71,9 @@ def train_agent(
         if plan and (step == budget.steps or (plan.every and step % plan.every == 0)):
             worlds = [run.evaluation_seed(m) for run in runs for m in range(plan.episodes)]
             fresh = make_lanes(batch, host, worlds, device)
-            recorder.evaluation(evaluate(policy, fresh, len(runs), plan.episodes, plan.max_steps))
+            recorder.evaluation(
+                evaluate(policy, fresh, len(runs), plan.episodes, plan.max_steps, discount, events)
+            )
         tick(step, latest)
 
     if agent_spec.owns_loop:

@@ -22,7 +22,7 @@ from uqbench.plugins import Host, Plugin
 from uqbench.results.columns import Columns
 from uqbench.results.provenance import provenance
 from uqbench.results.record import SCHEMA_VERSION, Resumed, RunRecord, Saved, Timing
-from uqbench.results.scalars import scalar
+from uqbench.results.scalars import Truth, scalar
 from uqbench.results.store import Claim, RunState, Store, now, this_process
 from uqbench.run import Run
 from uqbench.runner.batch import Batch, Program
@@ -300,7 +300,7 @@ class _Work:
         scalars = {}
         for run in batch.runs:
             metrics, episodes = columns[self.lanes.index(run)]
-            scalars[run.seed] = _scalars(batch, self.host, metrics, episodes)
+            scalars[run.seed] = _scalars(batch, self.host, metrics, episodes, timing)
             update = {
                 "identity": dict(run.identity),
                 "status": "finished",
@@ -333,29 +333,34 @@ class _Work:
 
 
 def _scalars(
-    batch: Batch, host: Host, metrics: Columns, episodes: Columns
+    batch: Batch, host: Host, metrics: Columns, episodes: Columns, timing: Timing
 ) -> dict[str, float | None]:
     """A run's final value of every metric that its budget gives."""
-    values = {}
-    optimal = _optimal_return(batch.cell.task, host)
+    values: dict[str, float | None] = {}
+    truth = _truth(batch.cell.task, host)
     for metric in batch.metrics:
         given = metric.kind != "evaluation" or batch.budget.evaluation
-        if metric.suits(batch.cell.task) and given:
-            measure = host.risk_measures[metric.risk].load_config()
-            risk = resolve(measure, metric.risk_config, where=f"metrics.{metric.name}")
-            values[metric.name] = scalar(
-                metric, risk, episodes, metrics, batch.budget.steps, optimal
-            )
+        if not metric.suits(batch.cell.task) or not given:
+            continue
+        if metric.kind == "cost":
+            values[metric.name] = timing.steps_per_s
+            continue
+        measure = host.risk_measures[metric.risk].load_config()
+        risk = resolve(measure, metric.risk_config, where=f"metrics.{metric.name}")
+        values[metric.name] = scalar(metric, risk, episodes, metrics, batch.budget.steps, truth)
     return values
 
 
-def _optimal_return(task: Task, host: Host) -> float | None:
-    """Ground truth, where the task's environment states it."""
-    spec = None if task.environment is None else host.environments[task.environment]
-    if spec is None or spec.optimal_return is None:
-        return None
+def _truth(task: Task, host: Host) -> Truth:
+    """What the task's environment states of the best policy."""
+    if task.environment is None:
+        return Truth()
+    spec = host.environments[task.environment]
     options = resolve(spec.load_config(), task.options, where=f"tasks.{task.name}.options")
-    return spec.optimal_return(options)
+    return Truth(
+        episode=None if spec.optimal_return is None else spec.optimal_return(options),
+        step=None if spec.optimal_reward is None else spec.optimal_reward(options),
+    )
 
 
 def _origins(batch: Batch, host: Host) -> list[Plugin]:
