@@ -135,15 +135,24 @@ def test_the_noise_is_normal_and_new_at_every_step():
         assert torch.equal(agent.act(obs), score.argmax(-1))
 
 
-def test_non_greedy_actions_are_counted():
-    greedy, curious = small_agent(epistemic_weight=0.0), small_agent(epistemic_weight=50.0)
+def test_the_share_of_non_greedy_actions_is_that_of_the_last_full_hundredth_of_the_run():
+    greedy_one, curious = small_agent(epistemic_weight=0.0), small_agent(epistemic_weight=2.0)
     obs = torch.randn(2, 3, generator=torch.Generator().manual_seed(5))
-    for agent in (greedy, curious):
-        for t in range(20):
+    differs = []
+    for t in range(35):
+        for agent in (greedy_one, curious):
             agent.clock.load_state_dict({"t": t})
-            agent.act(obs)
-    assert greedy.metrics()["non_greedy_actions"].tolist() == [0, 0]
-    assert (curious.metrics()["non_greedy_actions"] > 5).all()
+            action = agent.act(obs)
+        differs.append(action != curious.policy(obs[:, None])[:, 0])
+        share = curious.metrics()["non_greedy_share"]
+        if t < 9:
+            assert share.isnan().all()
+        else:
+            last = torch.stack(differs[(t + 1) // 10 * 10 - 10 : (t + 1) // 10 * 10])
+            assert torch.allclose(share, last.float().mean(0))  # 1,000 steps: blocks of ten
+    assert (share > 0).all()
+    assert (share < 1).all()
+    assert greedy_one.metrics()["non_greedy_share"].tolist() == [0, 0]
 
 
 def test_the_policy_keeps_to_valid_actions():
@@ -262,7 +271,9 @@ def test_a_resumed_agent_goes_on_bit_for_bit():
     for a, b in zip(agent.learned.parameters(), resumed.learned.parameters(), strict=True):
         assert torch.equal(a, b)
     assert agent.metrics().keys() == resumed.metrics().keys()
-    assert all(torch.equal(v, resumed.metrics()[k]) for k, v in agent.metrics().items())
+    for name, value in agent.metrics().items():
+        assert not value.isnan().any()
+        assert torch.equal(value, resumed.metrics()[name])
 
 
 def test_it_learns_both_uncertainties_of_a_bandit():

@@ -20,6 +20,7 @@ from uqbench.lanes import Normal, greedy, initialise, lane_generators
 from uqbench.seeding import derive_seed
 from uqbench_uadqn.anchor import Anchor
 from uqbench_uadqn.config import UADQNConfig
+from uqbench_uadqn.share import RecentShare
 from uqbench_uadqn.uncertainty import aleatoric_var, biased_aleatoric_var, epistemic_var
 
 SAMPLES = 2
@@ -44,7 +45,7 @@ class UADQN(DeepQ):
         self.anchor = Anchor(self.posterior)
         self.levels = midpoint_levels(config.quantiles).to(device)
         self._noise = Normal(seeds, "thompson", (spec.n_actions,), device)
-        self._non_greedy = torch.zeros(len(seeds), device=device)
+        self._non_greedy = RecentShare(len(seeds), spec.total_steps, self.clock)
 
     @torch.no_grad()
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
@@ -60,7 +61,7 @@ class UADQN(DeepQ):
             + self.config.epistemic_weight * (epistemic + VARIANCE_FLOOR).sqrt() * noise
         )
         action = greedy(score, valid)
-        self._non_greedy += action != greedy(mean, valid)
+        self._non_greedy.add(action != greedy(mean, valid))
         return action
 
     def objective(self, batch: Mapping[str, Tensor]) -> Tensor:
@@ -107,15 +108,18 @@ class UADQN(DeepQ):
         return self.q_values(quantiles), epistemic_var(sample_a, sample_b), aleatoric
 
     def metrics(self) -> Mapping[str, Tensor]:
-        """The last loss, and how many actions so far were not the greedy one."""
-        return {**super().metrics(), "non_greedy_actions": self._non_greedy}
+        """The last loss, and the share of actions that were not the greedy one, lately.
+
+        Lately is the last full hundredth of the run.
+        """
+        return {**super().metrics(), "non_greedy_share": self._non_greedy.latest}
 
     def state_dict(self) -> dict[str, Any]:
         """As for every DQN, with the anchors."""
         return {
             **super().state_dict(),
             "anchor": {"weights": self.anchor.weights, "scale": self.anchor.scale},
-            "non_greedy": self._non_greedy,
+            "non_greedy": self._non_greedy.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -123,4 +127,4 @@ class UADQN(DeepQ):
         super().load_state_dict(state)
         self.anchor.weights = state["anchor"]["weights"]
         self.anchor.scale = state["anchor"]["scale"]
-        self._non_greedy.copy_(state["non_greedy"])
+        self._non_greedy.load_state_dict(state["non_greedy"])

@@ -1,0 +1,51 @@
+"""How often something happened lately, in every lane, without the host's help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from uqbench.lanes import Clock
+
+BLOCKS = 100
+"""A run's blocks of steps: as many as its records, so that each record tells of its own steps."""
+
+
+class RecentShare:
+    """The share of steps at which something happened, of each lane, block of steps by block.
+
+    Args:
+        lanes: L.
+        total_steps: of the run.
+        clock: the step.
+    """
+
+    def __init__(self, lanes: int, total_steps: int, clock: Clock) -> None:
+        self._block = max(1, total_steps // BLOCKS)
+        self._clock = clock
+        self._count = torch.zeros(lanes, device=clock.tensor.device)
+        self._share = torch.full_like(self._count, torch.nan)
+
+    def add(self, happened: Tensor) -> None:
+        """Take in whether it happened at this step, ``[L]`` bool; called once a step."""
+        self._count += happened
+        ends = (self._clock.tensor + 1) % self._block == 0
+        self._share.copy_(torch.where(ends, self._count / self._block, self._share))
+        self._count.masked_fill_(ends, 0)
+
+    @property
+    def latest(self) -> Tensor:
+        """The share in the last full block, ``[L]``; not a number before there is one."""
+        return self._share
+
+    def state_dict(self) -> dict[str, Any]:
+        """The block under way and the last full one."""
+        return {"count": self._count.clone(), "share": self._share.clone()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what ``state_dict`` returned."""
+        self._count.copy_(state["count"])
+        self._share.copy_(state["share"])

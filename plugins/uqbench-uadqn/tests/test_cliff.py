@@ -1,0 +1,212 @@
+"""Facts about the windy cliff: closed forms, the tables, and the environment that steps by them."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+
+import pytest
+import torch
+from uqbench_uadqn.cliff.environment import WindyCliff
+from uqbench_uadqn.cliff.grid import ACTIONS, CELLS, DOWN, LEFT, RIGHT, UP, CliffOptions, grid
+from uqbench_uadqn.cliff.truth import (
+    HORIZON,
+    RISKY_PATH,
+    SAFE_PATH,
+    fall_rate,
+    optimal_return,
+    optimal_values,
+    return_law,
+)
+
+from uqbench.environment import TimeLimit
+
+PAPER = CliffOptions()
+LIMIT = TimeLimit(15, "terminal")
+UNIFORM = torch.full((CELLS, ACTIONS), 1 / ACTIONS, dtype=torch.float64)
+
+
+def walk(env: WindyCliff, actions):
+    """Outcomes of the same actions in every lane, from a fresh start."""
+    env.reset()
+    return [env.step(torch.full((len(env._cell),), action)) for action in actions]
+
+
+# -- what is exactly known ------------------------------------------------------------------------
+
+
+def test_the_risky_path_has_the_published_law():
+    law = return_law(PAPER, RISKY_PATH)
+    still = 0.95
+    assert dict(law.probabilities) == pytest.approx(
+        {-1: 0.05, -2: still * 0.05, -3: still**2 * 0.05, 6: still**3}
+    )
+    assert law.mean == pytest.approx(4.863875, abs=1e-12)  # the paper's "4.8"
+    assert law.variance == pytest.approx(7.854345, abs=1e-6)
+    assert law.fall == pytest.approx(0.142625, abs=1e-12)
+
+
+def test_the_safe_path_is_deterministic():
+    law = return_law(PAPER, SAFE_PATH)
+    assert dict(law.probabilities) == {4.0: 1.0}
+    assert (law.mean, law.variance, law.fall) == (4.0, 0.0, 0.0)
+
+
+def test_a_risk_averse_agent_prefers_the_safe_path_beyond_a_weight_of_0_308():
+    law = return_law(PAPER, RISKY_PATH)
+    std = law.variance**0.5
+    assert (law.mean - 4.0) / std == pytest.approx(0.30824, abs=1e-5)
+    assert law.mean - 0.5 * std == pytest.approx(3.46259, abs=1e-5)
+
+
+def test_actions_that_miss_the_goal_have_no_law():
+    with pytest.raises(ValueError, match="the goal; they end in 1"):
+        return_law(PAPER, [RIGHT])
+
+
+def test_the_best_risk_neutral_policy_takes_the_ledge_while_the_wind_is_weak():
+    assert optimal_return(PAPER) == pytest.approx(4.863875, abs=1e-12)
+    best = optimal_values(PAPER).argmax(-1)
+    assert best[0, :4].tolist() == [RIGHT] * 4
+    strong = CliffOptions(wind=0.2)
+    assert optimal_return(strong) == pytest.approx(4.0, abs=1e-12)
+    assert optimal_values(strong)[0, 0].argmax() == UP
+
+
+def test_values_fall_off_at_the_horizon():
+    q = optimal_values(PAPER)
+    assert (q[-1, :3] == -1).all()  # one step left, and not beside the goal
+    assert q[-1, 3, RIGHT] == 9
+    assert (q[:, 4] == 0).all()
+
+
+def test_fall_rates_of_both_paths():
+    risky, safe = torch.zeros(CELLS, ACTIONS), torch.zeros(CELLS, ACTIONS)
+    risky[:, RIGHT] = safe[5:9, RIGHT] = safe[9, DOWN] = safe[0, UP] = 1
+    still = 0.95
+    length = 1 + still + still**2 + still**3
+    assert fall_rate(PAPER, risky.double()) == pytest.approx(0.142625 / length)
+    assert fall_rate(PAPER, safe.double()) == 0
+
+
+# -- the tables -----------------------------------------------------------------------------------
+
+
+def test_walls_stop_and_the_cliff_is_below_the_ledge():
+    tables = grid(PAPER)
+    assert tables.leads_to[0].tolist() == [5, 1, 0, 0]  # up, right, down, left
+    assert tables.leads_to[9].tolist() == [9, 9, 4, 8]
+    assert tables.fall[0, DOWN] == 0
+    assert tables.fall[1:4, DOWN].tolist() == [1, 1, 1]
+    assert tables.fall[3, RIGHT] == 0  # the step to the goal ends behind the ledge
+    assert tables.fall[6, DOWN] == tables.fall[2, LEFT] == tables.fall[0, RIGHT] == 0.05
+    assert (tables.fall[5:, [UP, RIGHT, LEFT]] == 0).all()
+
+
+@pytest.mark.parametrize("wind", [-0.1, 1.1])
+def test_the_wind_is_a_probability(wind):
+    with pytest.raises(ValueError, match="wind is a probability, got"):
+        CliffOptions(wind=wind)
+
+
+# -- the environment ------------------------------------------------------------------------------
+
+
+def test_the_safe_path_pays_four_and_counts_on_its_last_step():
+    outcomes = walk(WindyCliff(PAPER, [1, 2], LIMIT), SAFE_PATH)
+    assert [o.reward.tolist() for o in outcomes] == [[-1, -1]] * 5 + [[9, 9]]
+    assert [o.terminated.any().item() for o in outcomes] == [False] * 5 + [True]
+    assert [o.events["safe_path"].tolist() for o in outcomes] == [[0, 0]] * 5 + [[1, 1]]
+    assert all((o.events["falls"] == 0).all() for o in outcomes)
+    last = outcomes[-1]
+    assert last.next_obs[0].tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 6]
+    assert last.obs[0].tolist() == [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_the_wind_blows_as_often_as_it_says_and_never_on_the_way_around():
+    lanes = 20_000
+    outcomes = walk(WindyCliff(PAPER, range(lanes), LIMIT), RISKY_PATH[:3])
+    walking = torch.ones(lanes, dtype=torch.bool)
+    for outcome in outcomes:
+        n = walking.sum().item()
+        share = outcome.terminated[walking].float().mean().item()
+        assert abs(share - 0.05) < 5 * (0.05 * 0.95 / n) ** 0.5  # wrong once in 1.7 million
+        assert torch.equal(outcome.terminated[walking], outcome.events["falls"][walking] == 1)
+        walking &= ~outcome.terminated
+
+
+def test_an_episode_by_the_ledge_is_no_safe_one_and_the_next_episode_may_be():
+    env = WindyCliff(CliffOptions(wind=0.0), [1], LIMIT)
+    along = walk(env, RISKY_PATH)
+    assert along[-1].reward.tolist() == [9]
+    assert along[-1].events["safe_path"].tolist() == [0]
+    back = [RIGHT, UP, LEFT, *SAFE_PATH[1:]]  # one foot on the ledge
+    around = [env.step(torch.tensor([action])) for action in (*back, *SAFE_PATH)]
+    assert [o.events["safe_path"].item() for o in around] == [0] * (len(back) + 5) + [1]
+
+
+def test_a_step_down_from_the_ledge_falls_and_pays_minus_one():
+    outcomes = walk(WindyCliff(CliffOptions(wind=0.0), [1], LIMIT), [RIGHT, DOWN])
+    assert outcomes[1].events["falls"].tolist() == [1]
+    assert outcomes[1].terminated.tolist() == [True]
+    assert outcomes[1].reward.tolist() == [-1]
+
+
+@pytest.mark.parametrize(("kind", "terminal"), [("terminal", True), ("truncation", False)])
+def test_the_time_limit_is_of_its_kind(kind, terminal):
+    outcomes = walk(WindyCliff(PAPER, [1], TimeLimit(15, kind)), [LEFT] * 16)
+    assert outcomes[14].terminated.tolist() == [terminal]
+    assert outcomes[14].truncated.tolist() == [not terminal]
+    assert outcomes[14].next_obs[0, -1] == 15
+    assert not any((o.terminated | o.truncated).any() for o in (*outcomes[:14], outcomes[15]))
+
+
+def test_random_actions_fall_as_often_as_the_tables_say():
+    lanes, steps = 400, 600
+    env = WindyCliff(PAPER, range(lanes), LIMIT)
+    env.reset()
+    generator = torch.Generator().manual_seed(0)
+    falls = torch.zeros(lanes)
+    for _ in range(steps):
+        falls += env.step(torch.randint(ACTIONS, (lanes,), generator=generator)).events["falls"]
+    error = falls.std().item() / lanes**0.5 / steps
+    rate = fall_rate(PAPER, UNIFORM)
+    # 0.3 of an error for the episode that is under way at the end; wrong once in 1.7 million
+    assert abs(falls.mean().item() / steps - rate) < 5.3 * error
+
+
+def test_a_lane_is_the_same_alone_and_among_others_and_goes_on_as_it_was():
+    generator = torch.Generator().manual_seed(0)
+    actions = torch.randint(ACTIONS, (700,), generator=generator)
+    alone, among = WindyCliff(PAPER, [5], LIMIT), WindyCliff(PAPER, [3, 5, 8], LIMIT)
+    alone.reset()
+    among.reset()
+    fresh = None
+    for t, action in enumerate(actions):
+        if t == 300:
+            fresh = WindyCliff(PAPER, [3, 5, 8], LIMIT)
+            fresh.load_state_dict(among.state_dict())
+        one, three = alone.step(action[None]), among.step(action.repeat(3))
+        again = three if fresh is None else fresh.step(action.repeat(3))
+        for name in ("reward", "terminated", "truncated", "next_obs", "obs"):
+            assert torch.equal(getattr(one, name)[0], getattr(three, name)[1])
+            assert torch.equal(getattr(again, name), getattr(three, name))
+        for name, counts in three.events.items():
+            assert torch.equal(one.events[name][0], counts[1])
+            assert torch.equal(again.events[name], counts)
+
+
+def test_the_suite_states_what_the_tables_give():
+    path = files("uqbench_uadqn") / "suites" / "windy-cliff.toml"
+    suite = tomllib.loads(path.read_text(encoding="utf-8"))
+    options = CliffOptions(**suite["tasks"][0]["options"])
+    references = {
+        name: table["references"]["cliff"] for name, table in suite["normalisation"].items()
+    }
+    assert references["falls_per_step"]["zero"] == pytest.approx(fall_rate(options, UNIFORM))
+    assert references["late_return"]["one"] == pytest.approx(optimal_return(options))
+    assert suite["tasks"][0]["time_limit"] == HORIZON
+    configs = [method["config"] for method in suite["methods"]]
+    own = ("epsilon_last", "epsilon_steps", "epistemic_weight", "aleatoric_weight", "aleatoric")
+    shared = [{k: v for k, v in config.items() if k not in own} for config in configs]
+    assert all(config == shared[0] for config in shared)  # "differ only in action selection"
