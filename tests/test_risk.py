@@ -10,7 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from uqbench.risk import CVaR, Expectation, RiskMeasure, Wang
+from uqbench.risk import (
+    CVaR,
+    EVaR,
+    Expectation,
+    MeanStd,
+    ProportionalHazard,
+    RiskMeasure,
+    VaR,
+    Wang,
+)
 
 COHERENT = [
     Expectation(),
@@ -21,13 +30,20 @@ COHERENT = [
     Wang(0.05),
     Wang(0.25),
     Wang(0.5),
+    EVaR(0.1),
+    EVaR(0.6),
+    EVaR(1.0),
+    ProportionalHazard(0.3),
+    ProportionalHazard(1.0),
+    MeanStd(0.0),
 ]
+OTHERS = [Wang(0.8), VaR(0.3), VaR(1.0), ProportionalHazard(2.0), MeanStd(1.0)]
 SCENARIOS = 7
 returns = st.lists(st.integers(-1000, 1000), min_size=SCENARIOS, max_size=SCENARIOS).map(
     lambda numbers: torch.tensor(numbers, dtype=torch.float64) / 8
 )
 every_coherent = pytest.mark.parametrize("risk", COHERENT, ids=repr)
-examples = settings(max_examples=60, deadline=None, derandomize=True)
+examples = settings(max_examples=25, deadline=None, derandomize=True)
 
 
 def of(risk: RiskMeasure, values: Tensor | list[float], mass: list[float] | None = None) -> Tensor:
@@ -42,11 +58,24 @@ def assert_close(given: Tensor, expected: Tensor | float) -> None:
     torch.testing.assert_close(given, expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("risk", [Expectation(), CVaR(1.0), Wang(0.5)], ids=repr)
+@pytest.mark.parametrize(
+    "kind", [Expectation, CVaR, Wang, EVaR, ProportionalHazard, MeanStd], ids=lambda k: k.__name__
+)
 @examples
 @given(values=returns)
-def test_neutral_parameters_give_the_mean(risk: RiskMeasure, values: Tensor) -> None:
-    assert_close(of(risk, values), values.mean())
+def test_neutral_parameters_give_the_mean(kind: type[RiskMeasure], values: Tensor) -> None:
+    assert kind.neutral is not None
+    assert_close(of(kind(**kind.neutral), values), values.mean())
+
+
+@pytest.mark.parametrize("risk", COHERENT, ids=repr)
+def test_those_that_are_tested_as_coherent_say_so(risk: RiskMeasure) -> None:
+    assert risk.coherent
+
+
+@pytest.mark.parametrize("risk", OTHERS, ids=repr)
+def test_the_others_do_not_say_so(risk: RiskMeasure) -> None:
+    assert not risk.coherent
 
 
 @pytest.mark.parametrize(
@@ -150,7 +179,7 @@ def test_the_order_of_atoms_does_not_matter(risk: RiskMeasure, x: Tensor, order:
     assert_close(risk(x[order], mass[order]), risk(x, mass))
 
 
-@pytest.mark.parametrize("risk", [*COHERENT, Wang(0.8)], ids=repr)
+@pytest.mark.parametrize("risk", [*COHERENT, *OTHERS], ids=repr)
 @examples
 @given(x=returns, counts=st.lists(st.integers(1, 4), min_size=SCENARIOS, max_size=SCENARIOS))
 def test_an_atom_of_k_times_the_mass_equals_k_equal_atoms(
@@ -160,13 +189,13 @@ def test_an_atom_of_k_times_the_mass_equals_k_equal_atoms(
     assert_close(of(risk, x, [k / sum(counts) for k in counts]), of(risk, repeated))
 
 
-@pytest.mark.parametrize("risk", [*COHERENT, Wang(0.8)], ids=repr)
+@pytest.mark.parametrize("risk", [*COHERENT, *OTHERS], ids=repr)
 def test_atoms_without_mass_do_not_matter(risk: RiskMeasure) -> None:
     mass = [0.0, 0.25, 0.75, 0.0]
     assert_close(of(risk, [-1e6, 1.0, 2.0, 1e6], mass), of(risk, [1.0, 2.0], mass[1:3]))
 
 
-@pytest.mark.parametrize("risk", [*COHERENT, Wang(0.8)], ids=repr)
+@pytest.mark.parametrize("risk", [*COHERENT, *OTHERS], ids=repr)
 def test_a_certain_return_is_worth_itself(risk: RiskMeasure) -> None:
     assert_close(of(risk, [4.25]), 4.25)
     assert_close(of(risk, [4.25] * 50), 4.25)
@@ -200,8 +229,10 @@ def test_thousands_of_atoms_in_single_precision_still_have_mass_one() -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.0, -0.1, 1.1, float("nan")])
-@pytest.mark.parametrize("kind", [CVaR, Wang])
-def test_alpha_outside_its_interval_is_refused(kind: type[CVaR] | type[Wang], alpha: float) -> None:
+@pytest.mark.parametrize("kind", [CVaR, VaR, EVaR, Wang])
+def test_alpha_outside_its_interval_is_refused(
+    kind: type[CVaR | VaR | EVaR | Wang], alpha: float
+) -> None:
     with pytest.raises(ValueError, match=f"alpha must be in .* got {alpha}"):
         kind(alpha)
 

@@ -10,16 +10,42 @@ from uqbench.specs import Spec
 
 @hookimpl
 def uqbench_risk_measures() -> Iterable[Spec]:
-    """The distortion risk measures of ``uqbench.risk``."""
+    """The risk measures of ``uqbench.risk``."""
 
-    def measure(name: str, cls: str, summary: str, source: str) -> Spec:
-        path = f"uqbench.risk.distortion:{cls}"
-        return Spec(name=name, version="1", factory=path, summary=summary, source=source)
+    def measure(name: str, path: str, summary: str, source: str) -> Spec:
+        factory = f"uqbench.risk.{path}"
+        return Spec(name=name, version="1", factory=factory, summary=summary, source=source)
 
     return [
-        measure("expectation", "Expectation", "the mean return", ""),
+        measure("expectation", "distortion:Expectation", "the mean return", ""),
         measure(
-            "cvar", "CVaR", "mean of the worst alpha mass of returns", "Rockafellar & Uryasev 2000"
+            "var", "distortion:VaR", "the lower alpha quantile of returns", "Artzner et al. 1999"
         ),
-        measure("wang", "Wang", "Wang's transform of the CDF; 0.5 is neutral", "Wang 2000"),
+        measure(
+            "cvar",
+            "distortion:CVaR",
+            "mean of the worst alpha mass of returns",
+            "Rockafellar & Uryasev 2000",
+        ),
+        measure(
+            "wang", "distortion:Wang", "Wang's transform of the CDF; 0.5 is neutral", "Wang 2000"
+        ),
+        measure(
+            "proportional-hazard",
+            "distortion:ProportionalHazard",
+            "the CDF to the power alpha; 1 is neutral",
+            "Wang 1995",
+        ),
+        measure(
+            "evar",
+            "entropic:EVaR",
+            "entropic value at risk, a lower bound of CVaR",
+            "Ahmadi-Javid 2012",
+        ),
+        measure(
+            "mean-std",
+            "deviation:MeanStd",
+            "mean minus weight times standard deviation",
+            "Eriksson et al., section 6",
+        ),
     ]

@@ -2,24 +2,22 @@
 
 ``ρ_g(Z) = Σ_i z_(i) [g(F_i) − g(F_{i−1})]`` with the values sorted upwards, ``F`` the CDF and ``g``
 a distortion of [0, 1]. For returns, a concave ``g`` puts more weight on the lower tail: risk-averse
-and coherent.
+and coherent. (Literature on costs applies ``g`` to the survival function ``1 − F``.) An atom that
+the distortion bends within is split exactly, since ``g`` is read at both of its ends.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-
-class RiskMeasure(ABC):
-    """Maps values and their probabilities along one dimension to one number."""
-
-    @abstractmethod
-    def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:
-        """Return the risk-adjusted value, with ``dim`` reduced; larger is better."""
+from uqbench.risk.measure import RiskMeasure
 
 
 class Distortion(RiskMeasure):
@@ -33,31 +31,52 @@ class Distortion(RiskMeasure):
         """``Σ_i z_(i) [g(F_i) − g(F_{i−1})]`` along ``dim``."""
         values, probabilities = torch.broadcast_tensors(values, probabilities)
         ordered, order = values.movedim(dim, -1).sort(dim=-1)
-        mass = probabilities.movedim(dim, -1).gather(-1, order)
-        upper = mass.cumsum(-1)
+        return self.of_sorted(ordered, probabilities.movedim(dim, -1).gather(-1, order))
+
+    def of_sorted(self, values: Tensor, probabilities: Tensor) -> Tensor:
+        """The same for values ``[..., N]`` that ascend."""
+        upper = probabilities.cumsum(-1)
         upper = (upper / upper[..., -1:]).clamp(max=1.0)
-        lower = torch.cat([torch.zeros_like(upper[..., :1]), upper[..., :-1]], dim=-1)
-        return (ordered * (self.distort(upper) - self.distort(lower))).sum(-1)
+        distorted = self.distort(upper)
+        below = torch.cat([torch.zeros_like(upper[..., :1]), distorted[..., :-1]], dim=-1)
+        return (values * (distorted - below)).sum(-1)
 
 
 @dataclass(frozen=True)
 class Expectation(Distortion):
     """The mean: ``g(p) = p``."""
 
+    neutral: ClassVar[Mapping[str, float]] = {}
+
+    @property
+    def coherent(self) -> bool:
+        """Always."""
+        return True
+
     def distort(self, cdf: Tensor) -> Tensor:
         """``g(p) = p``."""
         return cdf
 
+    def of_sorted(self, values: Tensor, probabilities: Tensor) -> Tensor:
+        """``Σ_i p_i z_i``, whatever the order."""
+        return (values * probabilities).sum(-1) / probabilities.sum(-1)
+
 
 @dataclass(frozen=True)
 class CVaR(Distortion):
-    """Mean of the worst ``alpha`` mass: ``g(p) = min(p / α, 1)``; ``alpha = 1`` is the mean."""
+    """Mean of the worst ``alpha`` mass: ``g(p) = min(p / α, 1)`` (Rockafellar & Uryasev 2000)."""
 
     alpha: float = 0.25
+    neutral: ClassVar[Mapping[str, float]] = {"alpha": 1.0}
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha <= 1:
             raise ValueError(f"CVaR's alpha must be in (0, 1], got {self.alpha}")
+
+    @property
+    def coherent(self) -> bool:
+        """Always."""
+        return True
 
     def distort(self, cdf: Tensor) -> Tensor:
         """``g(p) = min(p / α, 1)``."""
@@ -65,17 +84,75 @@ class CVaR(Distortion):
 
 
 @dataclass(frozen=True)
-class Wang(Distortion):
-    """Wang's transform ``g(p) = Φ(Φ⁻¹(p) − Φ⁻¹(α))``: averse below α = 1/2."""
+class VaR(Distortion):
+    """The lower ``alpha`` quantile, ``inf {z : F(z) ≥ α}``: ``g`` jumps from 0 to 1 at α.
+
+    Sums of probabilities are compared with α up to their rounding, so that ten tenths of a tenth
+    reach it.
+    """
 
     alpha: float = 0.25
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha <= 1:
+            raise ValueError(f"VaR's alpha must be in (0, 1], got {self.alpha}")
+
+    @property
+    def coherent(self) -> bool:
+        """Never: a quantile is not superadditive."""
+        return False
+
+    def distort(self, cdf: Tensor) -> Tensor:
+        """``g(p) = 1[p ≥ α]``."""
+        rounding = 16 * torch.finfo(cdf.dtype).eps
+        return (cdf >= self.alpha * (1 - rounding)).to(cdf.dtype)
+
+
+@dataclass(frozen=True)
+class Wang(Distortion):
+    """Wang's transform ``g(p) = Φ(Φ⁻¹(p) − Φ⁻¹(α))``: averse below α = 1/2 (Wang 2002)."""
+
+    alpha: float = 0.25
+    neutral: ClassVar[Mapping[str, float]] = {"alpha": 0.5}
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
             raise ValueError(f"Wang's alpha must be in (0, 1), got {self.alpha}")
 
+    @property
+    def coherent(self) -> bool:
+        """Where it is averse or neutral: ``g`` is convex above α = 1/2."""
+        return self.alpha <= 0.5
+
     def distort(self, cdf: Tensor) -> Tensor:
         """``g(p) = Φ(Φ⁻¹(p) − Φ⁻¹(α))``."""
-        shift = torch.special.ndtri(torch.as_tensor(self.alpha, dtype=cdf.dtype))
-        distorted: Tensor = torch.special.ndtr(torch.special.ndtri(cdf) - shift)
-        return distorted
+        # Φ⁻¹ has no slope at 0 and 1, which stay what they are: gradients must not meet it there
+        inside = (cdf > 0) & (cdf < 1)
+        shift = NormalDist().inv_cdf(self.alpha)
+        z = torch.special.ndtri(torch.where(inside, cdf, 0.5))
+        return torch.where(inside, torch.special.ndtr(z - shift), cdf)
+
+
+@dataclass(frozen=True)
+class ProportionalHazard(Distortion):
+    """The power distortion ``g(p) = p^α``: averse below α = 1 (Wang 1995).
+
+    On returns the power is of the CDF, so that it is the proportional hazard transform of the loss.
+    """
+
+    alpha: float = 0.5
+    neutral: ClassVar[Mapping[str, float]] = {"alpha": 1.0}
+
+    def __post_init__(self) -> None:
+        if not self.alpha > 0:
+            raise ValueError(f"the power of a proportional hazard must be > 0, got {self.alpha}")
+
+    @property
+    def coherent(self) -> bool:
+        """Where it is averse or neutral: ``g`` is convex above α = 1."""
+        return self.alpha <= 1
+
+    def distort(self, cdf: Tensor) -> Tensor:
+        """``g(p) = p^α``."""
+        inside = cdf > 0  # where α < 1 the power has no slope at 0
+        return torch.where(inside, torch.where(inside, cdf, 1.0).pow(self.alpha), cdf)

@@ -1,0 +1,41 @@
+"""Mean minus standard deviation: the "sd" of Eriksson et al., in the sign for returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from uqbench.risk.measure import RiskMeasure
+
+
+@dataclass(frozen=True)
+class MeanStd(RiskMeasure):
+    """``E[Z] − c √Var[Z]``, ``weight`` being c ≥ 0.
+
+    The paper calls it coherent. It is not: it is not monotone, a rare high return lowers it.
+    """
+
+    weight: float = 1.0
+    neutral: ClassVar[Mapping[str, float]] = {"weight": 0.0}
+
+    def __post_init__(self) -> None:
+        if not self.weight >= 0:
+            raise ValueError(f"the weight of a standard deviation must be >= 0, got {self.weight}")
+
+    @property
+    def coherent(self) -> bool:
+        """Only as the mean."""
+        return self.weight == 0
+
+    def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:
+        """``E[Z] − c √Var[Z]`` along ``dim``."""
+        mass = probabilities / probabilities.sum(dim, keepdim=True)
+        mean = (mass * values).sum(dim, keepdim=True)
+        variance = (mass * (values - mean).square()).sum(dim)
+        # a certain return has no gradient of √: where it is zero, none flows
+        spread = torch.where(variance > 0, torch.where(variance > 0, variance, 1.0).sqrt(), 0.0)
+        return mean.squeeze(dim) - self.weight * spread
