@@ -5,7 +5,7 @@ model is to be selected, uncertainty is about which; (b) a given model predicts,
 about how far other likely models differ from it.
 
 Shapes: ``L`` lanes, ``n`` training points, ``M`` points asked about, ``C`` classes, ``*x`` one
-input.
+input, ``S`` networks in a stack.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -21,7 +21,10 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Data:
-    """A training set a lane: ``inputs`` ``[L, n, *x]`` and classes ``targets`` ``[L, n]``."""
+    """A training set a lane: ``inputs`` ``[L, n, *x]`` and ``targets`` ``[L, n]``.
+
+    Targets are classes, int64, or a regression's values, float32.
+    """
 
     inputs: Tensor
     targets: Tensor
@@ -37,6 +40,10 @@ class PredictiveUncertainty:
         epistemic: ``[L, M]``, what more data removes.
         probs: ``[L, M, C]`` predicted class probabilities, or None for a regression.
         unit: of the first three.
+        mean: ``[L, M]`` predicted value of a regression, where it is known.
+        highest: ``[L, M, C]`` the largest probability that any single one of the models behind the
+            statement gives to a class, where there are such models. What no model reaches cannot
+            count in any expectation over them.
     """
 
     total: Tensor
@@ -44,6 +51,8 @@ class PredictiveUncertainty:
     epistemic: Tensor
     probs: Tensor | None
     unit: Literal["nats", "variance"]
+    mean: Tensor | None = None
+    highest: Tensor | None = None
 
 
 class Reference(Protocol):
@@ -51,6 +60,22 @@ class Reference(Protocol):
 
     def log_probs(self, inputs: Tensor) -> Tensor:
         """Log-probabilities of the classes ``[L, M, C]`` for ``inputs`` ``[L, M, *x]``."""
+
+
+@runtime_checkable
+class OpenReference(Reference, Protocol):
+    """A given model whose weights are open to estimators that search or sample around them."""
+
+    @property
+    def network(self) -> Callable[[Mapping[str, Tensor], Tensor], Tensor]:
+        """From weights of ``S`` networks and inputs ``[S, B, *x]`` to outputs ``[S, B, C]``.
+
+        A pure function, which stacks of any size share.
+        """
+
+    @property
+    def weights(self) -> Mapping[str, Tensor]:
+        """The given model's, ``[L, ...]`` by name."""
 
 
 Predict = Callable[[Tensor], PredictiveUncertainty]
@@ -61,6 +86,10 @@ class Dataset(ABC):
     """A supervised problem. Everything is a function of the lane's seed.
 
     Constructed as ``factory(config)``.
+
+    Attributes:
+        inputs: shape ``*x`` of one input.
+        n_classes: C; 0 for a regression.
     """
 
     inputs: tuple[int, ...]
