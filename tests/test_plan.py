@@ -71,6 +71,24 @@ def test_identity_holds_what_changes_numbers_and_nothing_else(host, suite):
     assert make_plan(slower, host, device="cpu").runs[0] == base
 
 
+def test_a_budget_may_give_tasks_steps_of_their_own(host, suite):
+    """Identity, batches and the estimate have the task's steps; ``--steps`` is for all tasks."""
+    longer = suite.budget("quick").model_copy(update={"task_steps": {"breakout": 77}})
+    changed = suite.model_copy(update={"budgets": suite.budgets | {"quick": longer}})
+    plan = make_plan(changed, host, device="cpu", methods=["dqn"])
+    batches = [batch for batch, in make_programs(plan, set(plan.runs), "cpu", lanes=5)]
+    assert {batch.budget.steps for batch in batches} == {77, longer.steps}
+    for batch in batches:
+        expected = 77 if batch.cell.task.name == "breakout" else longer.steps
+        assert batch.budget.steps == expected
+        assert {run.identity["budget"]["steps"] for run in batch.runs} == {expected}
+    as_before = make_plan(suite, host, device="cpu", methods=["dqn"])
+    moved = {run.task for run in set(as_before.runs) - set(plan.runs)}
+    assert moved == {"breakout"}
+    trial = make_plan(changed, host, device="cpu", methods=["dqn"], steps=9)
+    assert {run.identity["budget"]["steps"] for run in trial.runs} == {9}
+
+
 @pytest.mark.parametrize(
     ("device", "lanes", "largest"), [("cpu", 4, 4), ("cpu", 2, 2), ("cpu", 1, 1), ("cuda", 1, 5)]
 )

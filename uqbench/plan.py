@@ -95,7 +95,7 @@ def make_plan(
     budget_name = budget or suite.default_budget
     planned = suite.budget(budget_name)
     if steps is not None:
-        planned = planned.model_copy(update={"steps": steps})
+        planned = planned.model_copy(update={"steps": steps, "task_steps": {}})
     chosen_methods = _choose("method", suite.methods, methods)
     chosen_tasks = _choose("task", suite.tasks_of(planned), tasks)
     chosen_seeds = tuple(range(planned.seeds)) if seeds is None else tuple(sorted(seeds))
@@ -121,7 +121,9 @@ def make_plan(
                 "suite": {"name": suite.name, "version": suite.version},
                 "budget": {
                     "name": budget_name,
-                    **planned.model_dump(mode="json", include={"steps", "numerics", "evaluation"}),
+                    **planned.on(task).model_dump(
+                        mode="json", include={"steps", "numerics", "evaluation"}
+                    ),
                 },
                 "task": task.model_dump(mode="json") | {"version": task_spec(task, host).version},
                 "method": {

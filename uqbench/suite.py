@@ -85,6 +85,7 @@ class Budget(_Model):
 
     Attributes:
         steps: environment steps of a run; optimisation steps of an estimator.
+        task_steps: steps by task, of tasks that take another number: see :meth:`on`.
         seeds: runs 0, 1, … of each task and method.
         schedule: factor on every ``Steps`` field of a method's config.
         ranks: whether results may be put in an order; where not, tables show none.
@@ -106,7 +107,13 @@ class Budget(_Model):
     numerics: Literal["eager", "compiled"] = "eager"
     primary: str | None = None
     tasks: tuple[str, ...] | None = None
+    task_steps: dict[str, Count] = {}
     evaluation: Evaluation | None = None
+
+    def on(self, task: Task) -> Budget:
+        """The budget as it is on one task: ``steps`` are those of the task's runs."""
+        steps = self.task_steps.get(task.name, self.steps)
+        return self.model_copy(update={"steps": steps, "task_steps": {}})
 
 
 class Method(_Model):
@@ -437,6 +444,8 @@ def _check_budget(suite: Suite, budget: Budget, key: str) -> None:
         _known(budget.primary, metrics, f"{key}.primary", "metric")
     for name in budget.tasks or ():
         _known(name, [task.name for task in suite.tasks], f"{key}.tasks", "task")
+    for name in budget.task_steps:
+        _known(name, [task.name for task in suite.tasks], f"{key}.task_steps", "task")
     metric = suite.primary_metric(budget)
     if metric.kind == "evaluation" and budget.evaluation is None:
         raise UqbenchError(

@@ -36,7 +36,8 @@ def estimate(plan: Plan, todo: Collection[Run], store: Store, workers: int) -> E
         known = speeds.get((run.task, run.method, str(run.identity["device"])))
         timed += known is not None
         step = 1 / median(known) if known else plan.budget.step_ms / 1000
-        core_seconds += (plan.budget.steps - saved.get(run.folder, 0)) * step
+        steps = plan.budget.task_steps.get(run.task, plan.budget.steps)
+        core_seconds += (steps - saved.get(run.folder, 0)) * step
     nominal = f"a nominal {plan.budget.step_ms:g} ms a step"
     bases = {0: nominal, len(todo): "the speed of earlier runs"}
     basis = bases.get(timed, f"the speed of earlier runs and {nominal}")

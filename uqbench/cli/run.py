@@ -148,7 +148,7 @@ def _lanes_and_team(
     cell = next((c for c in plan.cells if c.method.agent and not c.owns_loop), None)
     if cell is None or alone.seconds / cores < WORTH_FROM[plan.budget.numerics]:
         return default_lanes(len(todo), cores), cores
-    batch = Batch(cell, plan.budget, plan.suite.metrics, device)
+    batch = Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, device)
     speeds = measure_speeds(batch, cores)
     if workers:
         speeds = [speed for speed in speeds if speed.processes == workers]
@@ -181,7 +181,7 @@ def _announce(plan: Plan, states: dict[Run, Found], out: Path) -> set[Run]:
     tasks = dict.fromkeys(cell.task.name for cell in plan.cells)
     click.echo(
         f"{plan.suite.name}, budget {plan.budget_name}: {plan.budget.summary}\n"
-        f"{count(len(plan.runs), 'run')} of {plan.budget.steps:,} steps: "
+        f"{count(len(plan.runs), 'run')} of {_steps(plan)} steps: "
         f"{', '.join(methods)} on {', '.join(tasks)}. Results go to {out}/.",
         err=True,
     )
@@ -195,6 +195,13 @@ def _announce(plan: Plan, states: dict[Run, Found], out: Path) -> set[Run]:
             for run in runs:
                 click.echo(f"  {run.folder}: {states[run].reason}", err=True)
     return todo
+
+
+def _steps(plan: Plan) -> str:
+    """Steps of a run: a number, or the least and the most of the plan's tasks."""
+    steps = [plan.budget.on(cell.task).steps for cell in plan.cells]
+    least, most = min(steps), max(steps)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _from_steps(runs: Sequence[Run], states: dict[Run, Found]) -> str:

@@ -86,7 +86,7 @@ def make_programs(
         parts = [fresh[first : first + size] for first in range(0, len(fresh), size)]
         for runs in (*groups.values(), *parts):
             part = replace(cell, runs=tuple(runs))
-            batches.append(Batch(part, plan.budget, plan.suite.metrics, device))
+            batches.append(Batch(part, plan.budget.on(cell.task), plan.suite.metrics, device))
     if device == "cpu":
         return [(batch,) for batch in batches]
     return _taking_turns(batches)

@@ -194,7 +194,12 @@ class Board:
         return {
             "schema_version": 1,
             "suite": {"name": suite.name, "version": suite.version},
-            "budget": {"name": self.plan.budget_name, **budget.model_dump(mode="json")},
+            "budget": {
+                "name": self.plan.budget_name,
+                **budget.model_dump(
+                    mode="json", exclude=set() if budget.task_steps else {"task_steps"}
+                ),
+            },
             "standard": self.plan.standard,
             "primary_metric": self.primary.model_dump(mode="json"),
             "normalisation": {

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import Any
 
-from uqbench import AgentSpec, hookimpl
+from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 
 
 @hookimpl
@@ -15,7 +16,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
     return [
         AgentSpec(
             name="ua-dqn",
-            version="2",
+            version="3",
             factory="uqbench_uadqn.agent:UADQN",
             config="uqbench_uadqn.config:UADQNConfig",
             summary="uncertainty-aware DQN: Thompson noise on epistemic, penalty on aleatoric std",
@@ -25,6 +26,31 @@ def uqbench_agents() -> Iterable[AgentSpec]:
 
 
 @hookimpl
+def uqbench_environments() -> Iterable[EnvironmentSpec]:
+    """The windy cliff."""
+    return [
+        EnvironmentSpec(
+            name="windy-cliff",
+            version="1",
+            lanes=True,
+            factory="uqbench_uadqn.cliff.environment:WindyCliff",
+            config="uqbench_uadqn.cliff.grid:CliffOptions",
+            summary="a grid of 2 × 5: along a windy ledge to the goal, or around it",
+            source="Clements et al. 2019, section 3.1",
+            events=("falls", "safe_path"),
+            optimal_return=_optimal_return,
+        )
+    ]
+
+
+def _optimal_return(options: Any) -> float:
+    from uqbench_uadqn.cliff.truth import optimal_return  # torch, which a listing does not need
+
+    return optimal_return(options)
+
+
+@hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """UA-DQN in the ``minatar`` suite."""
-    return [files("uqbench_uadqn") / "suites" / "minatar.toml"]
+    """The ``windy-cliff`` suite, and UA-DQN in the ``minatar`` suite."""
+    suites = files("uqbench_uadqn") / "suites"
+    return [suites / "windy-cliff.toml", suites / "minatar.toml"]
