@@ -96,6 +96,8 @@ class Budget(_Model):
         tasks: the tasks that take part; None for all.
         step_ms: milliseconds a step of one run takes on one core, nominal: the first estimate,
             before any run has been timed.
+        lanes: runs that a process executes together on a CPU, where a step of hundreds costs little
+            more than one's, as of tabular agents; None leaves it to a measurement.
     """
 
     summary: str
@@ -103,6 +105,7 @@ class Budget(_Model):
     seeds: Count
     ranks: bool
     step_ms: Annotated[float, Field(gt=0)]
+    lanes: Count | None = None
     schedule: Annotated[float, Field(gt=0)] = 1.0
     numerics: Literal["eager", "compiled"] = "eager"
     primary: str | None = None

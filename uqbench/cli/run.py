@@ -130,7 +130,7 @@ def command(
 def _lanes_and_team(
     plan: Plan, todo: Collection[Run], device: DeviceKind, workers: int | None, alone: Estimate
 ) -> tuple[int, int]:
-    """Lanes of a batch and number of processes, measured where the plan is long enough.
+    """Lanes of a batch and number of processes: the budget's, or measured where it pays.
 
     Args:
         plan: what was planned.
@@ -145,6 +145,8 @@ def _lanes_and_team(
     if device == "cuda":
         return 1, workers or 1
     cores = workers or _cores()
+    if plan.budget.lanes is not None:
+        return plan.budget.lanes, cores
     cell = next((c for c in plan.cells if c.method.agent and not c.owns_loop), None)
     if cell is None or alone.seconds / cores < WORTH_FROM[plan.budget.numerics]:
         return default_lanes(len(todo), cores), cores
