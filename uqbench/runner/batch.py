@@ -38,8 +38,9 @@ class Batch:
     @property
     def name(self) -> str:
         """What progress calls the batch."""
-        seeds = ",".join(str(run.seed) for run in self.runs)
-        return f"{self.cell.task.name}/{self.cell.method.name}/{seeds}"
+        seeds = [str(run.seed) for run in self.runs]
+        told = ",".join(seeds) if len(seeds) <= 10 else f"{seeds[0]},{seeds[1]},…,{seeds[-1]}"
+        return f"{self.cell.task.name}/{self.cell.method.name}/{told}"
 
     @property
     def steps(self) -> int:
