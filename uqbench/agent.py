@@ -68,6 +68,17 @@ class Uncertainty:
 
     Variances are in squared return units. Shapes are ``[L, M, A]`` but for the laws of the return
     (``[L, M, A, N]``, probabilities summing to one) and posterior samples of Q (``[L, M, A, S]``).
+    Where Q* is known, what is stated is scored against it (:mod:`uqbench.calibration`).
+
+    Attributes:
+        mean: of Q.
+        epistemic_var: the variance of Q that more data would reduce.
+        aleatoric_var: the variance of the return that remains when everything is known.
+        return_atoms: the return's law: its values,
+        return_probs: and their probabilities.
+        value_samples: of the posterior of Q.
+        reference_var: where ``epistemic_var`` approximates a variance that can also be had exactly
+            or by sampling, that variance.
     """
 
     mean: Tensor | None = None
@@ -76,6 +87,7 @@ class Uncertainty:
     return_atoms: Tensor | None = None
     return_probs: Tensor | None = None
     value_samples: Tensor | None = None
+    reference_var: Tensor | None = None
 
 
 class Agent(ABC):

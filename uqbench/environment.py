@@ -54,6 +54,20 @@ class Outcome:
     events: Mapping[str, Tensor] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class OptimalQ:
+    """Exact action values, where an environment knows them.
+
+    Attributes:
+        obs: ``[M, *obs]``, the observations that they are for: every state, or a choice of states.
+        values: ``[M, A]`` float64, Q* under the task's discount; NaN where an action is not
+            available.
+    """
+
+    obs: Tensor
+    values: Tensor
+
+
 class LaneEnv(ABC):
     """Independent copies of one environment that step together, lane ``i`` from ``seeds[i]``.
 

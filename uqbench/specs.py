@@ -5,7 +5,10 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # imports torch, which listing plugins need not wait for
+    from uqbench.environment import OptimalQ
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,12 +80,15 @@ class EnvironmentSpec(Spec):
             return of the best policy from an episode's start. Metrics with
             ``statistic = "regret"`` need it.
         optimal_reward: likewise for continuing tasks: the best average reward of a step.
+        optimal_q: likewise the exact Q*: from a config and a discount to a
+            :class:`uqbench.environment.OptimalQ`. What agents state about Q is scored against it.
     """
 
     events: tuple[str, ...] = ()
     lanes: bool = False
     optimal_return: Callable[[Any], float] | None = None
     optimal_reward: Callable[[Any], float] | None = None
+    optimal_q: Callable[[Any, float], OptimalQ] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

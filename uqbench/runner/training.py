@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.agent import Agent, EnvSpec, LoopAgent
+from uqbench.calibration import score_uncertainty
 from uqbench.config import resolve
-from uqbench.environment import GymnasiumLanes, LaneEnv, TimeLimit
+from uqbench.environment import GymnasiumLanes, LaneEnv, OptimalQ, TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.plugins import Host
 from uqbench.results.columns import Columns
@@ -25,6 +26,7 @@ from uqbench.runner.loop import Position, interact
 from uqbench.runner.numerics import can_be_captured, compile_agent, cuda_graphs
 from uqbench.runner.owned_loop import RecordedEnv, SinglePolicy, train
 from uqbench.runner.recorder import Recorder
+from uqbench.specs import EnvironmentSpec
 
 Tick = Callable[[int, Mapping[str, NDArray[np.float64]]], None]
 """Called after every step with the steps taken and the latest recorded metrics ``[L]`` by name."""
@@ -86,6 +88,7 @@ def train_agent(
         yield
     else:
         agent = make_agent(batch, host, env, device)
+        metrics = partial(_metrics, agent, _optimal_q(batch, host, device), len(runs))
         capture = None
         if budget.numerics == "compiled":
             compile_agent(agent)
@@ -97,7 +100,7 @@ def train_agent(
             for position in interact(agent, env, budget.steps, recorder, start, capture):
                 if position.step in recorder.due:
                     _check_values(agent, position.step, position.obs)
-                after(position.step, agent, agent.metrics)
+                after(position.step, agent, metrics)
                 keeper.after(position.step, partial(_save, position, parts))
                 yield
     return recorder.finish()
@@ -152,8 +155,7 @@ def make_lanes(batch: Batch, host: Host, seeds: Sequence[int], device: torch.dev
     """The task's environment with one lane a seed."""
     task = batch.cell.task
     spec = host.environments[str(task.environment)]
-    where = f"{batch.runs[0].suite}: tasks.{task.name}.options"
-    options = resolve(spec.load_config(), task.options, where=where)
+    options = _options(batch, spec)
     limit = None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
     make = spec.load_factory()
     if spec.lanes:
@@ -165,6 +167,33 @@ def make_lanes(batch: Batch, host: Host, seeds: Sequence[int], device: torch.dev
             )
         return lanes
     return GymnasiumLanes(lambda: make(options), seeds, limit, spec.events, device)
+
+
+def _options(batch: Batch, spec: EnvironmentSpec) -> Any:
+    """The typed options of the task's environment."""
+    task = batch.cell.task
+    where = f"{batch.runs[0].suite}: tasks.{task.name}.options"
+    return resolve(spec.load_config(), task.options, where=where)
+
+
+def _optimal_q(batch: Batch, host: Host, device: torch.device) -> OptimalQ | None:
+    """Ground truth for what agents state about Q, where the task's environment knows it."""
+    task = batch.cell.task
+    spec = host.environments[str(task.environment)]
+    if spec.optimal_q is None:
+        return None
+    truth = spec.optimal_q(_options(batch, spec), float(task.discount or 0.0))
+    return OptimalQ(truth.obs.to(device), truth.values.to(device))
+
+
+def _metrics(agent: Agent, truth: OptimalQ | None, lanes: int) -> dict[str, Tensor]:
+    """An agent's own metrics, and the scores of what it states about Q where Q* is known."""
+    metrics = dict(agent.metrics())
+    if truth is not None:
+        stated = agent.uncertainty(truth.obs.expand(lanes, *truth.obs.shape))
+        if stated is not None:
+            metrics |= score_uncertainty(stated, truth.values)
+    return metrics
 
 
 def _check_values(agent: Agent, step: int, obs: Tensor) -> None:

@@ -8,7 +8,10 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Literal
 
+import torch
+
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
+from uqbench.environment import OptimalQ
 from uqbench.run import Run
 
 
@@ -38,6 +41,21 @@ class WalkerConfig:
         return t == at and not (self.healed and Path(self.healed).exists())
 
 
+def _optimal_q(options: CorridorOptions, discount: float) -> OptimalQ:
+    """By value iteration; the end has no actions."""
+    n, slip = options.length, options.slip
+    q = torch.zeros(n, 2, dtype=torch.float64)
+    here = torch.arange(n - 1)
+    for _ in range(1_000):
+        value = q.amax(-1)
+        forward = discount * value[here + 1] + 10.0 * (here + 1 == n - 1) - 0.5
+        back = discount * value[(here - 1).clamp(min=0)] - 0.5
+        q[here, 0] = slip * forward + (1 - slip) * back
+        q[here, 1] = (1 - slip) * forward + slip * back
+    q[-1] = torch.nan
+    return OptimalQ(torch.eye(n), q)
+
+
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
     return [
@@ -48,6 +66,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config=CorridorOptions,
             summary="walk to the end; walking back at the start is a bump",
             events=("bumps",),
+            optimal_q=_optimal_q,
         )
     ]
 
