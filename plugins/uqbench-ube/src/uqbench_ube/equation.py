@@ -7,6 +7,9 @@ so a process with a finite horizon is one whose last states have rows of zeros.
 With γ = 1 the equation has a solution where no local uncertainty is collected for ever: where, from
 every state that can be visited again and again, none can be reached. There it is the smallest one:
 zero in states from which no local uncertainty can be reached, such as absorbing ones.
+
+Local uncertainties may be negative: those with which the equation is exact on a directed acyclic
+graph (Luis et al. 2023, "Model-based uncertainty in value functions") can be.
 """
 
 from __future__ import annotations
@@ -68,7 +71,7 @@ def solve_uncertainty(
     of_states: Tensor = torch.linalg.solve(
         identity - discount**2 * under, (policy * local).sum(-1)[..., None]
     ).squeeze(-1)
-    of_states = torch.where(counted, of_states, 0.0).clamp(min=0)  # rounding may fall below zero
+    of_states = torch.where(counted, of_states, 0.0)
     return local + discount**2 * (transitions * of_states[..., None, None, :]).sum(-1)
 
 
@@ -84,7 +87,7 @@ def iterate_uncertainty(
     """The fixed point of equation 2, ``[*, S, A]``, by backups from zero.
 
     Every problem of a batch stops by itself, and is solved bit for bit as it would be alone.
-    Iterates grow from below. With γ < 1 the largest error is at most ``tolerance`` times the
+    With γ < 1 the largest error is at most ``tolerance`` times the
     largest uncertainty, up to rounding (the contraction's bound); with γ = 1 a sweep's largest
     change is.
 
@@ -111,7 +114,7 @@ def iterate_uncertainty(
         after = uncertainty_backup(u, local, policy, transitions, discount)
         change = (after - u).abs().amax((-2, -1))
         u = torch.where(moving[..., None, None], after, u)
-        moving = moving & (factor * change > tolerance * u.amax((-2, -1)))
+        moving = moving & (factor * change > tolerance * u.abs().amax((-2, -1)))
         if not moving.any():
             return u
     raise ValueError(
@@ -128,7 +131,7 @@ def _under(policy: Tensor, transitions: Tensor) -> Tensor:
 
 def _reaching_uncertainty(local: Tensor, policy: Tensor, transitions: Tensor) -> Tensor:
     """States from which the policy may collect local uncertainty, ``[*, S]`` bool."""
-    return _reaching((policy * local).sum(-1) > 0, _under(policy, transitions) > 0)
+    return _reaching(((policy > 0) & (local != 0)).any(-1), _under(policy, transitions) > 0)
 
 
 def _reaching(goal: Tensor, linked: Tensor) -> Tensor:
@@ -185,8 +188,8 @@ def _checked(
             f"[*, {states}, {actions}, {states}] to fit local {tuple(local.shape)}; got "
             f"{tuple(policy.shape)} and {tuple(transitions.shape)}"
         )
-    if not (local.isfinite() & (local >= 0)).all():
-        raise ValueError("expected local uncertainties that are finite and not negative")
+    if not local.isfinite().all():
+        raise ValueError("expected local uncertainties that are finite")
     if (policy < 0).any() or ((policy.sum(-1) - 1).abs() > STOCHASTIC).any():
         raise ValueError("expected a policy whose probabilities sum to 1 in every state")
     if (transitions < 0).any() or (transitions.sum(-1) > 1 + STOCHASTIC).any():

@@ -1,0 +1,158 @@
+"""The two agents of Figure 2: they know the decision's structure and learn its returns.
+
+With an improper Gaussian prior the posterior of an action's value after n returns is
+``N(their mean, σ² / n)``. Each action is tried once first, since before that its variance is
+infinite.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from uqbench.agent import Agent, EnvSpec, Step, Uncertainty
+from uqbench.lanes import Normal, greedy
+from uqbench_ube.chain.process import bonus_per_visit, uncertainty_per_visit
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionConfig:
+    """What both agents know.
+
+    Attributes:
+        sigma: σ, standard deviation of returns.
+    """
+
+    sigma: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.sigma <= 0:
+            raise ValueError(f"sigma must be positive, got {self.sigma}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class UBEDecisionConfig(DecisionConfig):
+    """Settings of Thompson sampling by the uncertainty Bellman equation.
+
+    Attributes:
+        zeta_scale: on ``ζ u^½``; 1 samples from the posterior (equation 3).
+    """
+
+    zeta_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.zeta_scale < 0:
+            raise ValueError(f"zeta_scale must not be negative, got {self.zeta_scale}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BonusDecisionConfig(DecisionConfig):
+    """Settings of the exploration bonus.
+
+    Attributes:
+        beta: β, on the bonus times log t.
+        compounds: ``deviations``, the bonus that adds up standard deviations along the chain; or
+            ``variances``, the square root of the uncertainty Bellman equation's solution, which is
+            calibrated.
+    """
+
+    beta: float = 0.1
+    compounds: Literal["deviations", "variances"] = "deviations"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.beta <= 0:
+            raise ValueError(f"beta must be positive, got {self.beta}")
+
+
+class Decider(Agent):
+    """Means and visits of the two actions; its children say how to weigh them."""
+
+    def __init__(
+        self, spec: EnvSpec, seeds: Sequence[int], config: DecisionConfig, device: torch.device
+    ) -> None:
+        if spec.n_actions != 2:
+            raise ValueError(f"expected the decision between 2 actions, got {spec.n_actions}")
+        self.sigma = config.sigma
+        self.visits = torch.zeros(len(seeds), 2, dtype=torch.float64, device=device)
+        self.mean = torch.zeros_like(self.visits)
+        self.t = 0
+
+    @abstractmethod
+    def score(self) -> Tensor:
+        """What is maximised where both actions were tried, ``[L, 2]``."""
+
+    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """What was not tried yet, or the highest score."""
+        return greedy(torch.where(self.visits == 0, torch.inf, self.score()), valid)
+
+    def observe(self, step: Step) -> None:
+        """Take in a return."""
+        chosen = torch.nn.functional.one_hot(step.action, 2).to(self.visits)
+        self.visits = self.visits + chosen
+        error = step.reward.double()[:, None] - self.mean
+        self.mean = self.mean + chosen * error / self.visits.clamp(min=1)
+        self.t += 1
+
+    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """The action with the higher mean."""
+        return greedy(self.mean[:, None].expand(*obs.shape, 2), valid)
+
+    def uncertainty(self, obs: Tensor) -> Uncertainty:
+        """Posterior means."""
+        return Uncertainty(mean=self.mean[:, None].expand(*obs.shape, 2))
+
+
+class UBEDecider(Decider):
+    """Thompson sampling from ``N(Q̂, u)``, u from the uncertainty Bellman equation."""
+
+    def __init__(
+        self, spec: EnvSpec, seeds: Sequence[int], config: UBEDecisionConfig, device: torch.device
+    ) -> None:
+        super().__init__(spec, seeds, config, device)
+        self.zeta_scale = config.zeta_scale
+        self.per_visit = uncertainty_per_visit(config.sigma, spec.discount).to(device)
+        self._noise = Normal(seeds, "ube-chain/thompson", (2,), device)
+
+    def score(self) -> Tensor:
+        """Equation 3: ``Q̂_b + ζ_b u_b^½``."""
+        zeta = self.zeta_scale * self._noise.at(self.t)
+        return self.mean + zeta * (self.per_visit / self.visits).sqrt()
+
+    def uncertainty(self, obs: Tensor) -> Uncertainty:
+        """Posterior means and variances; an action that was not tried has an infinite one."""
+        shape = (*obs.shape, 2)
+        return Uncertainty(
+            mean=self.mean[:, None].expand(shape),
+            epistemic_var=(self.per_visit / self.visits)[:, None].expand(shape),
+        )
+
+
+class BonusDecider(Decider):
+    """Optimism: the mean return and a bonus that shrinks with the visits."""
+
+    def __init__(
+        self, spec: EnvSpec, seeds: Sequence[int], config: BonusDecisionConfig, device: torch.device
+    ) -> None:
+        super().__init__(spec, seeds, config, device)
+        self.beta = config.beta
+        self.per_visit = (
+            bonus_per_visit(config.sigma, spec.discount)
+            if config.compounds == "deviations"
+            else uncertainty_per_visit(config.sigma, spec.discount).sqrt()
+        ).to(device)
+
+    def score(self) -> Tensor:
+        """``Q̂_i + β log(t) Bonus_i`` in the t-th episode."""
+        return self.mean + self.beta * math.log(self.t + 1) * self.per_visit / self.visits.sqrt()
+
+    def metrics(self) -> Mapping[str, Tensor]:
+        """How often the chain was entered for each time that it was not."""
+        return {"visits_ratio": self.visits[:, 1] / self.visits[:, 0]}

@@ -1,0 +1,182 @@
+"""The decision of section 3.2: closed forms, agents, and the suite's ground truth."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from uqbench_ube.chain.agents import (
+    BonusDecider,
+    BonusDecisionConfig,
+    Decider,
+    UBEDecider,
+    UBEDecisionConfig,
+)
+from uqbench_ube.chain.environment import ChainLanes
+from uqbench_ube.chain.process import (
+    ChainOptions,
+    best_return,
+    bonus_per_visit,
+    mean_returns,
+    uncertainty_per_visit,
+)
+
+from uqbench.agent import EnvSpec, Step
+from uqbench.environment import LaneEnv
+from uqbench.lanes import Normal
+
+CPU = torch.device("cpu")
+SPEC = EnvSpec(ChainLanes.observation_space, 2, 0.9, 1000)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+@pytest.mark.parametrize("discount", [0.0, 0.5, 0.9, 0.99])
+def test_uncertainties_are_equal_and_bonuses_are_not(discount):
+    """Section 3.2: u₁ = u₂ = σ²/n; the second bonus is √((1 + γ) / (1 − γ)) times the first."""
+    assert uncertainty_per_visit(2.0, discount).tolist() == pytest.approx([4.0, 4.0])
+    factor = math.sqrt((1 + discount) / (1 - discount))
+    assert bonus_per_visit(2.0, discount).tolist() == pytest.approx([2.0, 2.0 * factor])
+
+
+def test_at_the_papers_discount_the_factor_is_the_root_of_19():
+    assert bonus_per_visit(1.0, 0.9)[1].item() == pytest.approx(4.358899, abs=1e-6)
+
+
+def test_returns_have_the_means_and_the_variance_of_the_process():
+    """Against the chain itself, reward by reward. Tolerances are 4 standard errors or more."""
+    options = ChainOptions(mu_1=0.5, mu_2=0.1, sigma=2.0)
+    lanes = ChainLanes(options, range(20_000), None, CPU)
+    returns = torch.stack([lanes.step(torch.full((20_000,), a)).reward for a in (0, 1)]).double()
+    g = torch.Generator().manual_seed(0)
+    scale = 2.0 * math.sqrt(1 - 0.9**2)
+    rewards = 0.1 + scale * torch.randn(20_000, 150, generator=g).double()
+    walked = (rewards * 0.9 ** torch.arange(150).double()).sum(-1)
+    assert returns[1].mean().item() == pytest.approx(walked.mean().item(), abs=0.08)
+    assert returns[1].mean().item() == pytest.approx(1.0, abs=0.06)
+    assert returns[0].mean().item() == pytest.approx(0.5, abs=0.06)
+    for drawn in (returns[0], returns[1], walked):
+        assert drawn.std().item() == pytest.approx(2.0, rel=0.03)
+    assert mean_returns(options) == pytest.approx((0.5, 1.0))
+    assert best_return(options) == pytest.approx(1.0)
+
+
+def test_every_step_ends_an_episode_and_tells_its_expected_regret():
+    lanes = ChainLanes(ChainOptions(), [0, 1, 2], None, CPU)
+    outcome = lanes.step(torch.tensor([0, 1, 1]))
+    assert outcome.terminated.all()
+    assert not outcome.truncated.any()
+    assert outcome.events["regret"].tolist() == [0.0, 1.0, 1.0]
+
+
+def decide(agent: Decider, env: LaneEnv, steps: int, first: int = 0) -> torch.Tensor:
+    """Regret per episode, ``[steps, L]``."""
+    obs, _ = env.reset()
+    regrets = []
+    for t in range(first, first + steps):
+        action = agent.act(obs)
+        outcome = env.step(action)
+        agent.observe(
+            Step(t, obs, action, outcome.reward, outcome.terminated, outcome.truncated, obs)
+        )
+        regrets.append(outcome.events["regret"])
+    return torch.stack(regrets)
+
+
+def ube(seeds, **config) -> UBEDecider:
+    return UBEDecider(SPEC, seeds, UBEDecisionConfig(**config), CPU)
+
+
+def bonus(seeds, **config) -> BonusDecider:
+    return BonusDecider(SPEC, seeds, BonusDecisionConfig(**config), CPU)
+
+
+def test_each_action_is_tried_once_first():
+    for agent in (ube([0, 1]), bonus([0, 1])):
+        decide(agent, ChainLanes(ChainOptions(), [0, 1], None, CPU), 2)
+        assert agent.visits.tolist() == [[1, 1], [1, 1]]
+
+
+def test_thompson_scores_are_those_of_equation_3():
+    agent = ube([4, 7], zeta_scale=0.5)
+    decide(agent, ChainLanes(ChainOptions(), [0, 1], None, CPU), 10)
+    zeta = Normal([4, 7], "ube-chain/thompson", (2,)).at(10)
+    expected = agent.mean + 0.5 * zeta / agent.visits.sqrt()
+    torch.testing.assert_close(agent.score(), expected, check_dtype=False)
+    stated = agent.uncertainty(torch.zeros(2, 3, dtype=torch.int64))
+    assert stated.epistemic_var.shape == (2, 3, 2)
+    torch.testing.assert_close(stated.epistemic_var[:, 0], 1 / agent.visits)
+
+
+def test_bonus_scores():
+    for compounds, factor in (("deviations", math.sqrt(19)), ("variances", 1.0)):
+        agent = bonus([3], beta=0.3, compounds=compounds)
+        decide(agent, ChainLanes(ChainOptions(), [0], None, CPU), 9)
+        scale = 0.3 * math.log(10) / agent.visits.sqrt()
+        expected = agent.mean + scale * torch.tensor([1.0, factor])
+        torch.testing.assert_close(agent.score(), expected)
+
+
+def test_means_are_those_of_the_returns():
+    agent = ube([0])
+    paid = [2.0, 5.0, -1.0, 3.0]
+    obs, yes = torch.zeros(1, dtype=torch.int64), torch.ones(1, dtype=torch.bool)
+    for t, reward in enumerate(paid):
+        action = torch.tensor([int(t == 1)])
+        agent.observe(Step(t, obs, action, torch.tensor([reward]), yes, ~yes, obs))
+    assert agent.mean[0].tolist() == pytest.approx([4 / 3, 5.0])
+    assert agent.policy(obs[:, None]).tolist() == [[1]]
+
+
+def test_ube_has_a_fraction_of_the_bonus_regret():
+    """Figure 2 in small. 100 seeds, 400 episodes; the ratio is below 1/4 by 8 standard errors."""
+    seeds = range(100)
+    totals = {}
+    for name, agent in {
+        "ube": ube([s + 10_000 for s in seeds]),
+        "bonus": bonus([s + 10_000 for s in seeds], beta=0.2),
+        "calibrated": bonus([s + 10_000 for s in seeds], beta=0.3, compounds="variances"),
+    }.items():
+        totals[name] = decide(agent, ChainLanes(ChainOptions(), seeds, None, CPU), 400).sum(0)
+    assert totals["ube"].mean() < 0.5 * totals["bonus"].mean()
+    assert totals["calibrated"].mean() < 0.5 * totals["bonus"].mean()
+
+
+def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit():
+    for make in (ube, bonus):
+        together, alone = make([5, 6, 7]), make([6])
+        one = decide(together, ChainLanes(ChainOptions(), [1, 2, 3], None, CPU), 100)
+        other = decide(alone, ChainLanes(ChainOptions(), [2], None, CPU), 100)
+        assert torch.equal(one[:, 1], other[:, 0])
+        assert torch.equal(together.mean[1], alone.mean[0])
+
+
+def test_a_resumed_agent_goes_on_bit_for_bit():
+    for make in (ube, bonus):
+        agent, env = make([5, 6]), ChainLanes(ChainOptions(), [1, 2], None, CPU)
+        decide(agent, env, 30)
+        resumed, again = make([5, 6]), ChainLanes(ChainOptions(), [1, 2], None, CPU)
+        resumed.load_state_dict(agent.state_dict())
+        again.load_state_dict(env.state_dict())
+        decide(agent, env, 30, first=30)
+        decide(resumed, again, 30, first=30)
+        assert torch.equal(agent.mean, resumed.mean)
+        assert torch.equal(agent.visits, resumed.visits)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ChainOptions(discount=1.0),
+        lambda: ChainOptions(sigma=0.0),
+        lambda: BonusDecisionConfig(beta=0.0),
+        lambda: UBEDecisionConfig(zeta_scale=-1.0),
+    ],
+)
+def test_settings_that_cannot_be_are_told(make):
+    with pytest.raises(ValueError, match="got"):
+        make()

@@ -1,0 +1,288 @@
+"""The uncertainty Bellman equation: against closed forms, sampled posteriors and its operator."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+from uqbench_ube.equation import iterate_uncertainty, solve_uncertainty, uncertainty_backup
+from uqbench_ube.local import Moments, count, dirichlet_moments, plain, ratio
+
+SOLVERS = [solve_uncertainty, iterate_uncertainty]
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+def random_problem(batch: tuple[int, ...], states: int = 5, actions: int = 3, seed: int = 0):
+    g = torch.Generator().manual_seed(seed)
+    transitions = torch.rand(*batch, states, actions, states, generator=g, dtype=torch.float64)
+    policy = torch.rand(*batch, states, actions, generator=g, dtype=torch.float64)
+    local = torch.rand(*batch, states, actions, generator=g, dtype=torch.float64)
+    return (
+        local,
+        policy / policy.sum(-1, keepdim=True),
+        transitions / transitions.sum(-1, keepdim=True),
+    )
+
+
+@pytest.mark.parametrize("solve", SOLVERS)
+@pytest.mark.parametrize("batch", [(), (4,), (2, 3)])
+def test_the_solution_is_the_fixed_point_of_equation_2(solve, batch):
+    local, policy, transitions = random_problem(batch)
+    u = solve(local, policy, transitions, 0.95)
+    assert u.shape == (*batch, 5, 3)
+    # written out, for the last problem of the batch
+    one = [t.reshape(-1, *t.shape[len(batch) :])[-1] for t in (u, local, policy, transitions)]
+    for s in range(5):
+        for a in range(3):
+            following = sum(
+                one[2][z, b] * one[3][s, a, z] * one[0][z, b] for z in range(5) for b in range(3)
+            )
+            expected = one[1][s, a] + 0.95**2 * following
+            torch.testing.assert_close(one[0][s, a], expected, rtol=1e-9, atol=0)
+
+
+def test_iteration_comes_to_the_linear_solution_as_a_contraction_does():
+    local, policy, transitions = random_problem((50,))
+    solution = solve_uncertainty(local, policy, transitions, 0.9)
+    u = torch.rand_like(local) * 100
+    error = (u - solution).abs().amax((-2, -1))
+    for _ in range(20):
+        u = uncertainty_backup(u, local, policy, transitions, 0.9)
+        after = (u - solution).abs().amax((-2, -1))
+        assert (after <= 0.81 * error + 1e-12).all()
+        error = after
+    iterated = iterate_uncertainty(local, policy, transitions, 0.9, tolerance=1e-6)
+    assert ((iterated - solution).abs().amax((-2, -1)) <= 1e-6 * solution.amax((-2, -1))).all()
+    assert (iterated <= solution + 1e-12).all()
+
+
+def test_the_operator_is_monotone():
+    local, policy, transitions = random_problem((20,))
+    low = torch.rand_like(local)
+    high = low + torch.rand_like(local)
+    backed = [uncertainty_backup(u, local, policy, transitions, 0.9) for u in (low, high)]
+    assert (backed[0] <= backed[1]).all()
+
+
+def test_an_iterated_problem_is_the_same_alone_and_among_others_bit_for_bit():
+    local, policy, transitions = random_problem((7,))
+    transitions[3] *= 0.5  # one that converges earlier
+    together = iterate_uncertainty(local, policy, transitions, 0.95)
+    for i in range(7):
+        alone = iterate_uncertainty(
+            local[i : i + 1], policy[i : i + 1], transitions[i : i + 1], 0.95
+        )
+        assert torch.equal(alone[0], together[i])
+
+
+@pytest.mark.parametrize("solve", SOLVERS)
+def test_with_gamma_1_a_finite_horizon_adds_up(solve):
+    """A corridor of three states, then the end: a row of zeros, or an absorbing state."""
+    local = torch.tensor([[1.0], [2.0], [4.0]])
+    policy = torch.ones(3, 1)
+    transitions = torch.zeros(3, 1, 3)
+    transitions[0, 0, 1] = transitions[1, 0, 2] = 1
+    u = solve(local, policy, transitions, 1.0)
+    torch.testing.assert_close(u[:, 0], torch.tensor([7.0, 6.0, 4.0]))
+    absorbing = torch.zeros(4, 1, 4)
+    absorbing[:3, :, :3] = transitions
+    absorbing[2, 0, 3] = absorbing[3, 0, 3] = 1
+    u = solve(torch.cat([local, torch.zeros(1, 1)]), torch.ones(4, 1), absorbing, 1.0)
+    torch.testing.assert_close(u[:, 0], torch.tensor([7.0, 6.0, 4.0, 0.0]))
+
+
+@pytest.mark.parametrize("solve", SOLVERS)
+def test_with_gamma_1_a_step_that_repeats_counts_as_often_as_it_happens(solve):
+    """One state that is left with probability 1/4: four visits in expectation."""
+    loop = torch.full((1, 1, 1), 0.75, dtype=torch.float64)
+    u = solve(torch.full((1, 1), 3.0), torch.ones(1, 1), loop, 1.0)
+    assert u.item() == pytest.approx(12, rel=1e-6)
+
+
+@pytest.mark.parametrize("solve", SOLVERS)
+def test_with_gamma_1_uncertainty_for_ever_is_an_error_that_names_the_states(solve):
+    transitions = torch.eye(3)[:, None].contiguous()
+    local = torch.tensor([[1.0], [0.0], [1.0]])
+    with pytest.raises(ValueError, match=r"infinite: from states \[0, 2\]"):
+        solve(local, torch.ones(3, 1), transitions, 1.0)
+    # the policy, not the process, decides: with the second action it ends
+    two = torch.cat([transitions, torch.zeros(3, 1, 3)], 1)
+    policy = torch.tensor([[0.0, 1.0]]).expand(3, 2)
+    assert solve(local.expand(3, 2), policy, two, 1.0).isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"local": torch.full((2, 1), torch.inf)}, "finite"),
+        ({"policy": torch.full((2, 1), 0.5)}, "sum to 1"),
+        ({"transitions": torch.ones(2, 1, 2)}, "sum to at most 1"),
+        ({"transitions": torch.ones(2, 2)}, r"transitions \[\*, S, A, S\]"),
+        ({"policy": torch.ones(3, 1)}, r"policy \[\*, 2, 1\]"),
+        ({"discount": 1.5}, "between 0 and 1"),
+    ],
+)
+def test_arguments_that_cannot_be_are_told(change, message):
+    given = {
+        "local": torch.ones(2, 1),
+        "policy": torch.ones(2, 1),
+        "transitions": torch.full((2, 1, 2), 0.5),
+        "discount": 0.9,
+    }
+    with pytest.raises(ValueError, match=message):
+        solve_uncertainty(**given | change)
+
+
+# -- the theorem --------------------------------------------------------------------------------
+
+
+def layered_posterior(depth: int = 4, width: int = 2, samples: int = 4_000, seed: int = 0):
+    """A random DAG of layers, Dirichlet transitions and Gaussian mean rewards; sampled Q-values.
+
+    Returns:
+        Moments ``[S, A, …]``, a policy, and samples of ``Q̂^π`` ``[K, S, A]``.
+    """
+    g = torch.Generator().manual_seed(seed)
+    states, actions = depth * width, 2
+    counts = torch.zeros(states, actions, states, dtype=torch.float64)
+    for layer in range(depth - 1):
+        here = slice(layer * width, (layer + 1) * width)
+        there = slice((layer + 1) * width, (layer + 2) * width)
+        counts[here, :, there] = 0.5 + 3 * torch.rand(
+            width, actions, width, generator=g, dtype=torch.float64
+        )
+    reward_var = 0.2 * torch.rand(states, actions, generator=g, dtype=torch.float64)
+    gammas = torch._standard_gamma(counts.expand(samples, -1, -1, -1).clamp(min=1e-300), g)
+    gammas = gammas * (counts > 0)
+    transitions = gammas / gammas.sum(-1, keepdim=True).clamp(min=1e-300)
+    rewards = torch.randn(samples, states, actions, generator=g, dtype=torch.float64)
+    rewards = rewards.clamp(-1, 1)  # Assumption 2: bounded
+    policy = torch.rand(states, actions, generator=g, dtype=torch.float64)
+    policy = policy / policy.sum(-1, keepdim=True)
+    q = torch.zeros(samples, states, actions, dtype=torch.float64)
+    for _ in range(depth):
+        values = (policy * q).sum(-1)
+        q = rewards * reward_var.sqrt() + 0.9 * (transitions * values[:, None, None]).sum(-1)
+    total = counts.sum(-1, keepdim=True).clamp(min=1e-300)
+    mean = counts / total
+    moments = Moments((rewards * reward_var.sqrt()).var(0), mean, mean * (1 - mean) / (total + 1))
+    q_max = float(q.abs().max())
+    return moments, policy, q, q_max
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_on_a_dag_the_solution_bounds_the_posterior_variance(seed):
+    """Theorem 1, with the valid local uncertainty. Sampled variances are within 10 % at 4σ."""
+    moments, policy, q, q_max = layered_posterior(seed=seed)
+    u = solve_uncertainty(ratio(moments, q_max, 0.9), policy, moments.transition_mean, 0.9)
+    assert (u >= 0.9 * q.var(0)).all()
+    # the last layer is exact: nothing follows
+    torch.testing.assert_close(u[-2:], q.var(0)[-2:])
+
+
+def test_the_printed_local_uncertainty_is_no_bound_and_the_ratio_is_tight():
+    """One step to ±Q with probability Beta(1, 1): the variance of Q(2p − 1) is Q² / 3."""
+    counts = torch.tensor([[[1.0, 1.0]]], dtype=torch.float64)
+    moments = dirichlet_moments(counts, torch.zeros(1, 1, dtype=torch.float64))
+    q_max = 3.0
+    assert plain(moments, q_max, 1.0).item() == pytest.approx(q_max**2 / 6)
+    assert ratio(moments, q_max, 1.0).item() == pytest.approx(q_max**2 / 3)
+    p = torch.rand(200_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    sampled = (q_max * (2 * p - 1)).var().item()  # standard error 0.2 %
+    assert sampled == pytest.approx(q_max**2 / 3, rel=0.01)
+    assert plain(moments, q_max, 1.0).item() < 0.6 * sampled
+
+
+def test_with_dirichlet_posteriors_the_ratio_is_successors_over_counts():
+    counts = 0.3 + torch.rand(4, 3, 5, generator=torch.Generator().manual_seed(1)).double()
+    moments = dirichlet_moments(counts, torch.full((4, 3), 0.25, dtype=torch.float64))
+    expected = 0.25 + 0.81 * 100 * 4 / (counts.sum(-1) + 1)
+    torch.testing.assert_close(ratio(moments, 10.0, 0.9), expected)
+
+
+def test_excluded_successors_add_nothing():
+    moments = Moments(torch.zeros(1, 1), torch.tensor([[[0.0, 1.0]]]), torch.tensor([[[0.0, 0.0]]]))
+    assert ratio(moments, 5.0, 0.9).item() == 0
+
+
+def test_counts():
+    visits = torch.tensor([[4.0, 1.0, 0.0]])
+    assert count(visits, 3.0).tolist() == [[2.25, 9.0, torch.inf]]
+
+
+# -- a toy process with closed forms ------------------------------------------------------------
+
+DISCOUNT, REWARD = 0.99, 100.0
+ALPHA, BETA = torch.tensor([0.7, 0.6]).double(), torch.tensor([0.5, 0.4]).double()
+"""The posterior: either value with probability 1/2, both independent."""
+
+
+def toy() -> tuple[Tensor, Tensor, Tensor]:
+    """Start →(α) middle →(β) goal, which pays; else the fourth state, the end.
+
+    Returns:
+        Mean transitions, their variances ``[S, 1, S]``, and the posterior's values of the states.
+    """
+    mean, var = torch.zeros(4, 1, 4).double(), torch.zeros(4, 1, 4).double()
+    for state, p in enumerate([ALPHA, BETA]):
+        mean[state, 0, state + 1], mean[state, 0, 3] = p.mean(), 1 - p.mean()
+        var[state, 0, [state + 1, 3]] = p.var(correction=0)
+    a, b = torch.cartesian_prod(ALPHA, BETA).unbind(-1)
+    middle = DISCOUNT * b * REWARD
+    values = torch.stack([DISCOUNT * a * middle, middle, torch.full_like(a, REWARD)], -1)
+    return mean, var, values
+
+
+def solve_toy(local: list[float]) -> list[float]:
+    mean, _, _ = toy()
+    padded = torch.tensor([*local, 0.0, 0.0]).double()[:, None]
+    u = solve_uncertainty(padded, torch.ones(4, 1).double(), mean, DISCOUNT)
+    return u[:2, 0].tolist()
+
+
+def test_the_toys_true_variances():
+    _, _, values = toy()
+    g, r = DISCOUNT, REWARD
+    assert values.var(0, correction=0)[:2].tolist() == pytest.approx(
+        [g**4 * r**2 * ((0.425 * 0.205) - (0.65 * 0.45) ** 2), g**2 * r**2 * 0.0025]
+    )
+
+
+def test_the_toys_bound_from_the_variance_of_the_mean_values():
+    """Local terms ``γ² Var_p[Σ p V̄]``: E[α] where the exact one has E[α²]."""
+    g, r = DISCOUNT, REWARD
+    middle = g * 0.45 * r
+    u = solve_toy([g**2 * 0.0025 * middle**2, g**2 * 0.0025 * r**2])
+    expected = [g**4 * r**2 * (0.0025 * 0.45**2 + 0.65 * 0.0025), g**2 * r**2 * 0.0025]
+    assert u == pytest.approx(expected)
+    assert u[0] > toy()[2].var(0, correction=0)[0]
+
+
+def test_the_toys_exact_equation():
+    """Less ``γ² E_p[Var_{s'∼p}(V − V̄)]`` the solution is the posterior variance itself."""
+    g, r = DISCOUNT, REWARD
+    middle, middle_var = g * 0.45 * r, g**2 * r**2 * 0.0025
+    within = (ALPHA * (1 - ALPHA)).mean().item() * middle_var
+    u = solve_toy([g**2 * (0.0025 * middle**2 - within), middle_var])
+    assert u == pytest.approx(toy()[2].var(0, correction=0)[:2].tolist())
+
+
+def test_the_toys_bounds_with_q_max():
+    g, r = DISCOUNT, REWARD
+    mean, var, _ = toy()
+    moments = Moments(torch.zeros(4, 1).double(), mean, var)
+    forms = {
+        ratio: [0.0025 / (0.65 * 0.35), 0.0025 / (0.45 * 0.55)],
+        plain: [2 * 0.0025, 2 * 0.0025],
+    }
+    for form, (first, second) in forms.items():
+        local = form(moments, r, g)
+        assert local[:2, 0].tolist() == pytest.approx([g**2 * r**2 * first, g**2 * r**2 * second])
+        u = solve_toy(local[:2, 0].tolist())
+        expected = g**2 * r**2 * first + g**2 * 0.65 * g**2 * r**2 * second
+        assert u[0] == pytest.approx(expected)
+        assert u[0] > toy()[2].var(0, correction=0)[0]
