@@ -36,6 +36,7 @@ class DeepQ(Agent):
         seeds: one a lane.
         config: settings.
         outputs: numbers the network gives per action.
+        network: the online one, not yet initialised, where it is not a plain ``QNetwork``.
         device: where networks and replay live.
         beside: networks that the optimiser learns beside the online one; kept with it.
     """
@@ -51,13 +52,14 @@ class DeepQ(Agent):
         outputs: int,
         device: torch.device,
         beside: nn.Module | None = None,
+        network: nn.Module | None = None,
     ) -> None:
         self.config = config
         self.discount = spec.discount
         self.start = max(config.replay_start, config.batch_size)
         self.clock = Clock(device)
         lanes, shape = len(seeds), observation_shape(spec)
-        self.online = q_network(lanes, spec, config, outputs)
+        self.online = q_network(lanes, spec, config, outputs) if network is None else network
         initialise(self.online, lane_generators(seeds), config.gain)
         self.online.to(device)
         self.target = target_copy(self.online)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from uqbench.agent import EnvSpec
 from uqbench.lanes import Uniform, epsilon_greedy, linear_schedule
@@ -26,8 +26,9 @@ class EpsilonGreedyQ(DeepQ):
         config: EpsilonGreedyConfig,
         outputs: int,
         device: torch.device,
+        network: nn.Module | None = None,
     ) -> None:
-        super().__init__(spec, seeds, config, outputs, device)
+        super().__init__(spec, seeds, config, outputs, device, network=network)
         self._explore = Uniform(seeds, "explore", (2,), device)
 
     @torch.no_grad()
