@@ -105,3 +105,21 @@ class QRDQNConfig(EpsilonGreedyConfig):
             raise ValueError(
                 f"expected quantiles >= 1 and kappa >= 0, got {self.quantiles} and {self.kappa}"
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BootstrappedDQNConfig(EpsilonGreedyConfig):
+    """Bootstrapped DQN's settings.
+
+    Attributes:
+        heads: K.
+        kappa: where the Huber loss turns from quadratic to linear.
+    """
+
+    heads: int = 10
+    kappa: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.heads < 2:
+            raise ValueError(f"a bootstrap needs at least 2 heads, got {self.heads}")

@@ -29,6 +29,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             summary="quantile-regression DQN, ε-greedy",
             source="Dabney et al. 2017; settings of Clements et al. 2019, section 3.2",
         ),
+        AgentSpec(
+            name="bootstrapped-dqn",
+            version="1",
+            factory="uqbench_dqn.bootstrapped:BootstrappedDQN",
+            config="uqbench_dqn.config:BootstrappedDQNConfig",
+            summary="DQN with ten heads, one of which plays an episode",
+            source="Osband et al. 2016; settings of Clements et al. 2019, section 3.2",
+        ),
     ]
 
 

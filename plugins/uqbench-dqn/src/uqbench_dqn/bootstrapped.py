@@ -1,0 +1,93 @@
+"""Bootstrapped DQN (Osband et al. 2016, "Deep exploration via bootstrapped DQN").
+
+K heads on a shared trunk, each a Q-function that learns from its own targets. An episode is played
+by one head, drawn when it begins, so that exploration is consistent for its length.
+
+Read as in Clements et al. 2019: every head learns from every transition (a bootstrap mask of ones:
+the heads differ by their initial weights), and actions are ε-greedy in the head's values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from uqbench.agent import EnvSpec, Step, Uncertainty
+from uqbench.lanes import Uniform, epsilon_greedy
+from uqbench_dqn.bootstrapped_network import HeadsNetwork
+from uqbench_dqn.config import BootstrappedDQNConfig
+from uqbench_dqn.epsilon_greedy import EpsilonGreedyQ
+
+
+class BootstrappedDQN(EpsilonGreedyQ):
+    """A network with K outputs per action: the heads' Q-values."""
+
+    config: BootstrappedDQNConfig
+
+    def __init__(
+        self,
+        spec: EnvSpec,
+        seeds: Sequence[int],
+        config: BootstrappedDQNConfig,
+        device: torch.device,
+    ) -> None:
+        network = HeadsNetwork(len(seeds), spec, config)
+        super().__init__(spec, seeds, config, config.heads, device, network=network)
+        self._next_head = Uniform(seeds, "head", (), device)
+        self._head = self._drawn(Uniform(seeds, "first head", (), device).at(0))
+
+    def choose(self, obs: Tensor, u: Tensor, valid: Tensor | None) -> Tensor:
+        """ε-greedy actions ``[L]`` in the values of the episode's head."""
+        values = self.online(obs[:, None])[:, 0]
+        head = self._head[:, None, None].expand(-1, values.shape[1], 1)
+        return epsilon_greedy(values.gather(-1, head).squeeze(-1), u, self.epsilon, valid)
+
+    def observe(self, step: Step) -> None:
+        """Learn, and draw a head where an episode ended."""
+        drawn = self._drawn(self._next_head.at(self.clock))
+        self._head.copy_(torch.where(step.terminated | step.truncated, drawn, self._head))
+        super().observe(step)
+
+    def _drawn(self, u: Tensor) -> Tensor:
+        """Heads ``[L]`` from numbers uniform in [0, 1)."""
+        return (u * self.config.heads).long()
+
+    def q_values(self, outputs: Tensor) -> Tensor:
+        """The mean of the heads, in which the evaluated policy is greedy."""
+        return outputs.mean(-1)
+
+    def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
+        """Huber loss of each head's temporal-difference error, averaged over the heads."""
+        error = F.huber_loss(predicted, target, reduction="none", delta=self.config.kappa)
+        return error.mean(-1)
+
+    @torch.no_grad()
+    def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """``r + γ max_a Q⁻_k(s', a)``, each head k its own: ``[L, B, K]``."""
+        values = self.target(batch["next_obs"])
+        best = values.masked_fill(~batch["next_valid"][..., None], -torch.inf).amax(-2)
+        continues = self.discount * (~batch["terminated"])
+        return batch["reward"][..., None] + continues[..., None] * best
+
+    @torch.no_grad()
+    def uncertainty(self, obs: Tensor) -> Uncertainty:
+        """The heads as a sample of the posterior of Q, and their variance."""
+        heads = self.online(obs)
+        return Uncertainty(
+            mean=self.q_values(heads),
+            epistemic_var=heads.var(-1, correction=1),
+            value_samples=heads,
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """As for every DQN, with the head of the episode under way."""
+        return {**super().state_dict(), "head": self._head.clone()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what ``state_dict`` returned."""
+        super().load_state_dict(state)
+        self._head.copy_(state["head"])

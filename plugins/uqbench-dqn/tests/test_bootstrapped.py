@@ -1,0 +1,237 @@
+"""Bootstrapped DQN: heads, their targets, one head an episode, lanes that do not meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from gymnasium import spaces
+from torch import Tensor
+from torch.utils._pytree import tree_leaves
+from uqbench_dqn.bootstrapped import BootstrappedDQN
+from uqbench_dqn.config import BootstrappedDQNConfig
+
+from uqbench.agent import EnvSpec, Step
+from uqbench.runner.loop import interact
+from uqbench.runner.recorder import Recorder
+from uqbench.testing.capture import Whirl, run
+
+CPU = torch.device("cpu")
+SMALL = {"hidden": (6,), "heads": 4, "replay_start": 40, "target_period": 45, "epsilon_steps": 60}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_torch_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def make(seeds=(3, 5), **settings: Any) -> BootstrappedDQN:
+    """On vectors of three numbers."""
+    spec = EnvSpec(spaces.Box(-1, 1, (3,)), 4, discount=0.9, total_steps=1_000)
+    return BootstrappedDQN(spec, seeds, BootstrappedDQNConfig(**{**SMALL, **settings}), CPU)
+
+
+def whirling(seeds=(3, 5)) -> BootstrappedDQN:
+    """On images, with a ring that goes round."""
+    config = BootstrappedDQNConfig(**SMALL, channels=4, replay_capacity=150)
+    spec = EnvSpec(Whirl.observation_space, Whirl.n_actions, discount=0.9, total_steps=10_000)
+    return BootstrappedDQN(spec, seeds, config, CPU)
+
+
+def observations(seed: int = 0) -> Tensor:
+    return torch.randn(2, 7, 3, generator=torch.Generator().manual_seed(seed))
+
+
+def transitions() -> dict[str, Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    valid = torch.rand(2, 7, 4, generator=generator) < 0.7
+    valid[..., 1] = True
+    return {
+        "obs": observations(0),
+        "next_obs": observations(2),
+        "action": torch.randint(4, (2, 7), generator=generator),
+        "reward": torch.randn(2, 7, generator=generator),
+        "terminated": torch.rand(2, 7, generator=generator) < 0.3,
+        "next_valid": valid,
+    }
+
+
+def head_by_hand(agent: BootstrappedDQN, lane: int, head: int, x: Tensor) -> Tensor:
+    """One head's values ``[B, A]`` with plain matrix products."""
+    for number, layer in enumerate(agent.online.layers):
+        x = x @ layer.weight[lane, head] + layer.bias[lane, head]
+        x = x.relu() if number == 0 else x
+    return x
+
+
+def test_every_head_is_a_network_of_its_own():
+    agent, obs = make(), observations()
+    values = agent.online(obs)
+    assert values.shape == (2, 7, 4, 4)
+    for lane in range(2):
+        for head in range(4):
+            expected = head_by_hand(agent, lane, head, obs[lane])
+            assert torch.allclose(values[lane, ..., head], expected, atol=1e-6)
+    assert torch.allclose(agent.q_values(values), values.mean(-1))
+
+
+def test_heads_share_one_convolution():
+    agent = whirling()
+    trunk = agent.online.convolution.product.weight
+    assert trunk.shape == (2, 27, 4)  # no dimension of heads
+    assert [tuple(layer.weight.shape) for layer in agent.online.layers] == [
+        (2, 4, 4 * 8 * 8, 6),
+        (2, 4, 6, 4),
+    ]
+    before = agent.online(torch.ones(2, 1, *Whirl.SHAPE, dtype=torch.bool))
+    with torch.no_grad():
+        trunk[0] += 1.0
+    after = agent.online(torch.ones(2, 1, *Whirl.SHAPE, dtype=torch.bool))
+    assert (before[0] != after[0]).any(1).all()  # every head of the lane, and no other lane
+    assert torch.equal(before[1], after[1])
+
+
+def test_every_head_learns_from_its_own_target():
+    agent, data = make(), transitions()
+    with torch.no_grad():
+        for parameter in agent.target.parameters():
+            parameter += 0.1 * torch.randn(parameter.shape)
+    targets = agent.bellman_target(data)
+    values = agent.target(data["next_obs"])
+    for lane in range(2):
+        for b in range(7):
+            for head in range(4):
+                allowed = [
+                    values[lane, b, a, head].item()
+                    for a in range(4)
+                    if data["next_valid"][lane, b, a]
+                ]
+                goes_on = 0.0 if data["terminated"][lane, b] else 0.9
+                expected = data["reward"][lane, b].item() + goes_on * max(allowed)
+                assert targets[lane, b, head].item() == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_loss_is_huber_averaged_over_heads():
+    agent = make()
+    predicted, target = torch.tensor([[0.0, 0.0, 1.0, 3.0]]), torch.tensor([[0.5, -2.0, 1.0, 0.0]])
+    assert agent.loss(predicted, target).item() == pytest.approx((0.125 + 1.5 + 0.0 + 2.5) / 4)
+
+
+def test_an_episode_is_played_greedily_by_its_head():
+    agent = make(epsilon_first=0.0, epsilon_last=0.0)
+    obs = observations()[:, 0]
+    for heads in ([0, 3], [2, 1]):
+        agent._head.copy_(torch.tensor(heads))
+        chosen = agent.act(obs)
+        for lane, head in enumerate(heads):
+            values = head_by_hand(agent, lane, head, obs[lane, None])[0]
+            assert chosen[lane] == values.argmax()
+    only = torch.tensor([[False, False, True, False], [True, False, False, False]])
+    assert agent.act(obs, only).tolist() == [2, 0]
+
+
+def step(t: int, terminated: bool = False, truncated: bool = False) -> Step:
+    obs = torch.zeros(2, 3)
+    return Step(
+        t=t,
+        obs=obs,
+        action=torch.zeros(2, dtype=torch.int64),
+        reward=torch.zeros(2),
+        terminated=torch.tensor([terminated, False]),
+        truncated=torch.tensor([truncated, False]),
+        next_obs=obs,
+    )
+
+
+@pytest.mark.parametrize("ending", ["terminated", "truncated"])
+def test_a_new_head_is_drawn_only_where_an_episode_ends(ending):
+    agent = make(replay_start=10_000)
+    first = agent._head.clone()
+    heads = []
+    for t in range(400):
+        agent.observe(step(t))
+        assert torch.equal(agent._head, first)  # neither lane's episode ended
+        agent._head.copy_(first)
+    for t in range(400, 1_600):
+        agent.observe(step(t, **{ending: True}))
+        heads.append(agent._head[0].item())
+        assert agent._head[1] == first[1]
+    counts = torch.bincount(torch.tensor(heads), minlength=4)
+    # binomial, n = 1200, p = 1/4: five standard deviations are 75; wrong once in 400,000
+    assert (counts - 300).abs().max() < 75
+
+
+def test_states_its_heads_as_a_sample_of_the_posterior():
+    agent, obs = make(), observations()
+    stated = agent.uncertainty(obs)
+    heads = agent.online(obs)
+    assert torch.equal(stated.value_samples, heads)
+    assert torch.allclose(stated.mean, heads.mean(-1))
+    assert torch.allclose(stated.epistemic_var, heads.var(-1))
+    assert torch.equal(agent.policy(obs), heads.mean(-1).argmax(-1))
+
+
+def test_the_settings_are_the_papers():
+    config = BootstrappedDQNConfig()
+    assert (config.heads, config.epsilon_last, config.epsilon_steps) == (10, 0.03, 100_000)
+    assert (config.hidden, config.channels) == ((128,), 16)
+    with pytest.raises(ValueError, match="at least 2 heads, got 1"):
+        BootstrappedDQNConfig(heads=1)
+
+
+def test_it_learns_which_of_two_arms_pays():
+    agent = make(learning_rate=1e-2, batch_size=16, epsilon_first=1.0, epsilon_last=1.0)
+    generator = torch.Generator().manual_seed(0)
+    obs, done = torch.ones(2, 3), torch.ones(2, dtype=torch.bool)
+    for t in range(400):
+        action = torch.randint(2, (2,), generator=generator)
+        reward = (action == 1).float() * (torch.rand(2, generator=generator) < 0.8)
+        agent.observe(Step(t, obs, action, reward, done, ~done, obs))
+    stated = agent.uncertainty(obs[:, None])
+    assert torch.allclose(stated.mean[:, 0, 1], torch.tensor(0.8), atol=0.15)
+    assert torch.allclose(stated.mean[:, 0, 0], torch.tensor(0.0), atol=0.05)
+    assert (stated.epistemic_var[:, 0, :2].amax(-1) < stated.epistemic_var[:, 0, 2:].amin(-1)).all()
+
+
+def test_captured_steps_are_those_from_python_bit_for_bit():
+    plain, captured = whirling(), whirling()
+    run(plain, 2, 160, captured=False)
+    run(captured, 2, 160, captured=True)
+    for one, other in zip(
+        tree_leaves(plain.state_dict()), tree_leaves(captured.state_dict()), strict=True
+    ):
+        assert torch.equal(one, other) if isinstance(one, Tensor) else one == other
+
+
+def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit():
+    alone, among = whirling([5]), whirling([3, 5, 8])
+    run(alone, 1, 160, captured=False, first=5)
+    run(among, 3, 160, captured=False, first=4)
+    for one, three in zip(alone.learned.parameters(), among.learned.parameters(), strict=True):
+        assert torch.equal(three[1], one[0])
+    assert among._head[1] == alone._head[0]
+
+
+def test_a_resumed_agent_goes_on_bit_for_bit():
+    unbroken, resumed = whirling(), whirling([8, 9])
+    resumed._explore, resumed._batches = unbroken._explore, unbroken._batches
+    resumed._next_head = unbroken._next_head
+
+    def heads(agent: BootstrappedDQN, steps: int) -> list[list[int]]:
+        recorder = Recorder(2, steps, (), CPU)
+        return [agent._head.tolist() for _ in interact(agent, Whirl(2), steps, recorder)]
+
+    heads(unbroken, 110)
+    resumed.load_state_dict(unbroken.state_dict())
+    after = [heads(agent, 60) for agent in (unbroken, resumed)]
+    assert after[0] == after[1]
+    assert len(set(map(tuple, after[0]))) > 3
+    for one, other in zip(
+        tree_leaves(unbroken.state_dict()), tree_leaves(resumed.state_dict()), strict=True
+    ):
+        assert torch.equal(one, other) if isinstance(one, Tensor) else one == other
