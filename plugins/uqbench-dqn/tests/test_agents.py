@@ -315,8 +315,8 @@ def test_the_network_is_one_convolution_of_16_filters_and_128_units(
     agent = make(kind, minatar("breakout", [0]), [0])
     shapes = {name: tuple(value.shape) for name, value in agent.online.state_dict().items()}
     assert shapes == {
-        "convolution.product.weight": (1, 4 * 3 * 3, 16),
-        "convolution.product.bias": (1, 1, 16),
+        "convolutions.0.product.weight": (1, 4 * 3 * 3, 16),
+        "convolutions.0.product.bias": (1, 1, 16),
         "layers.0.weight": (1, 8 * 8 * 16, 128),
         "layers.0.bias": (1, 1, 128),
         "layers.1.weight": (1, 128, outputs),
@@ -327,6 +327,38 @@ def test_the_network_is_one_convolution_of_16_filters_and_128_units(
     torch.testing.assert_close(weight.T @ weight, expected, rtol=1e-4, atol=1e-4)
     obs = torch.zeros(1, 4, 4, 10, 10, dtype=torch.bool)
     assert agent.online(obs).shape == (1, 4, 6, outputs // 6)
+
+
+def test_several_convolutions_are_those_of_torch_and_bytes_are_fractions_of_255() -> None:
+    """The shapes of Mnih et al. 2015 on a smaller image, against torch's own convolutions."""
+    spec = EnvSpec(spaces.Box(0, 255, (4, 44, 44), np.uint8), 3, 0.99, 100)
+    config = DQNConfig(channels=(8, 6, 5), kernel=(8, 4, 3), stride=(4, 2, 1), hidden=(7,))
+    agent = DQN(spec, [0, 1], config, torch.device("cpu"))
+    obs = torch.randint(256, (2, 5, 4, 44, 44), dtype=torch.uint8)
+    for lane in range(2):
+        x = obs[lane].float() / 255
+        for layer, stride in zip(agent.online.convolutions, (4, 2, 1), strict=True):
+            weight, bias = layer.product.weight[lane], layer.product.bias[lane, 0]
+            side = round((weight.shape[0] / x.shape[1]) ** 0.5)
+            filters = weight.T.reshape(-1, side, side, x.shape[1]).movedim(-1, 1)
+            x = torch.nn.functional.conv2d(x, filters, bias, stride=stride).relu()
+        x = x.movedim(1, -1).flatten(1)
+        assert x.shape[1] == agent.online.widths[0]
+        torch.testing.assert_close(agent.online.trunk(obs)[lane], x, rtol=1e-4, atol=1e-5)
+        for number, layer in enumerate(agent.online.layers):
+            x = x @ layer.weight[lane] + layer.bias[lane]
+            x = x if number else x.relu()
+        torch.testing.assert_close(agent.online(obs)[lane, ..., 0], x, rtol=1e-4, atol=1e-5)
+
+
+def test_convolutions_that_cannot_be_are_told() -> None:
+    spec = EnvSpec(spaces.Box(0, 1, (4, 10, 10)), 3, 0.99, 100)
+    for config, message in (
+        (DQNConfig(channels=(8, 6), kernel=(3, 3, 3)), "same number of convolutions"),
+        (DQNConfig(channels=(8, 6), kernel=(8, 4)), "a kernel of 4 does not fit"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            DQN(spec, [0], config, torch.device("cpu"))
 
 
 # --- the Bellman target on a table of values -----------------------------------------------------

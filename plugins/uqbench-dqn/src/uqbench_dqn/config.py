@@ -25,8 +25,9 @@ class DeepQConfig:
         replay_start: first step with a gradient step; a batch must fit, so learning never
             starts before ``batch_size`` steps.
         target_period: C, steps between copies of the online network to the target network.
-        channels: filters of the convolution (image observations only).
-        kernel: side of the convolution's kernel, stride 1.
+        channels: filters of the convolution, or of each of several (image observations only).
+        kernel: side of the convolution's kernel; one for all, or one for each.
+        stride: step of the kernel, likewise.
         hidden: widths of the fully connected layers.
         gain: of the orthogonal initial weights.
     """
@@ -37,8 +38,9 @@ class DeepQConfig:
     replay_capacity: int = 100_000
     replay_start: Steps = 5_000
     target_period: Steps = 1_000
-    channels: int = 16
-    kernel: int = 3
+    channels: int | tuple[int, ...] = 16
+    kernel: int | tuple[int, ...] = 3
+    stride: int | tuple[int, ...] = 1
     hidden: tuple[int, ...] = (128,)
     gain: float = math.sqrt(2)
 

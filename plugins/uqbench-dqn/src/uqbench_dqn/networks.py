@@ -8,7 +8,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from uqbench.agent import EnvSpec, observation_shape
+from uqbench.agent import EnvSpec, observation_dtype, observation_shape
 from uqbench.lanes import LaneConv2d, LaneLinear
 from uqbench_dqn.config import DeepQConfig
 
@@ -16,8 +16,8 @@ from uqbench_dqn.config import DeepQConfig
 class QNetwork(nn.Module):
     """Observation → ``outputs`` numbers per action.
 
-    Image observations ``[C, H, W]`` go through one convolution and the hidden layers, others,
-    flattened, through the hidden layers; ReLU after each.
+    Image observations ``[C, H, W]`` go through the convolutions and the hidden layers, others,
+    flattened, through the hidden layers; ReLU after each. Bytes are read as fractions of 255.
 
     Args:
         lanes: L.
@@ -25,12 +25,15 @@ class QNetwork(nn.Module):
         n_actions: A.
         outputs: numbers per action: 1 for a value, N for quantiles.
         hidden: widths of the fully connected layers.
-        channels: filters of the convolution.
-        kernel: side of its kernel.
+        channels: filters of the convolution, or of each of several.
+        kernel: side of its kernel, or of theirs.
+        stride: step of its kernel, or of theirs.
+        scale: what observations are multiplied by.
         ensemble: E, or None for one network a lane.
 
     Raises:
-        ValueError: observations are single numbers.
+        ValueError: observations are single numbers, or the convolutions do not fit each other or
+            the image.
     """
 
     def __init__(
@@ -41,8 +44,10 @@ class QNetwork(nn.Module):
         outputs: int,
         *,
         hidden: tuple[int, ...],
-        channels: int,
-        kernel: int,
+        channels: int | tuple[int, ...],
+        kernel: int | tuple[int, ...],
+        stride: int | tuple[int, ...] = 1,
+        scale: float = 1.0,
         ensemble: int | None = None,
     ) -> None:
         super().__init__()
@@ -53,29 +58,68 @@ class QNetwork(nn.Module):
             )
         self._outputs = (n_actions, outputs)
         self._ensemble = ensemble
-        self.convolution: LaneConv2d | None = None
-        width = math.prod(shape)
+        self._scale = scale
+        self.convolutions = nn.ModuleList()
         if len(shape) == 3:
-            depth, height, columns = shape
-            self.convolution = LaneConv2d(
-                lanes, (depth, height, columns), channels, kernel, ensemble=ensemble
-            )
-            width = self.convolution.features
+            for filters, side, step in zip(*_each(channels, kernel, stride), strict=True):
+                depth, height, columns = shape
+                if min(height, columns) < side:
+                    raise ValueError(f"a kernel of {side} does not fit an image of {shape}")
+                layer = LaneConv2d(lanes, (depth, height, columns), filters, side, step, ensemble)
+                self.convolutions.append(layer)
+                shape = (filters, layer.rows, layer.columns)
+        width = math.prod(shape)
         widths = (width, *hidden, n_actions * outputs)
+        self._widths = widths
         self.layers = nn.ModuleList(
             LaneLinear(lanes, inputs, features, ensemble) for inputs, features in pairwise(widths)
         )
 
     def forward(self, obs: Tensor) -> Tensor:
         """``[L, B, *obs] -> [L, B, A, outputs]``; with an ensemble ``-> [L, E, B, A, outputs]``."""
+        outputs = self.outputs(self.features(self.trunk(obs)))
+        return outputs if self._ensemble is None else outputs.unflatten(0, (-1, self._ensemble))
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """Numbers that ``trunk`` and ``features`` give for an observation."""
+        return self._widths[-3:][0], self._widths[-2]
+
+    def trunk(self, obs: Tensor) -> Tensor:
+        """What goes into the last hidden layer, ``[S, B, F]``; S = L, or L · E."""
         x = obs.to(torch.float32)
+        if self._scale != 1:
+            x = x * self._scale
         if self._ensemble is not None:  # members are lanes of their own that see the same
             x = x.repeat_interleave(self._ensemble, dim=0)
-        x = x.flatten(2) if self.convolution is None else self.convolution(x).relu()
-        for layer in self.layers[:-1]:
+        for layer in self.convolutions:
+            x = layer(x).relu().unflatten(-1, (layer.rows, layer.columns, layer.channels))
+            x = x.movedim(-1, 2)
+        x = (x.movedim(2, -1) if self.convolutions else x).flatten(2)  # channels last
+        for layer in self.layers[:-2]:
             x = layer(x).relu()
-        outputs: Tensor = self.layers[-1](x).unflatten(-1, self._outputs)
-        return outputs if self._ensemble is None else outputs.unflatten(0, (-1, self._ensemble))
+        return x
+
+    def features(self, trunk: Tensor) -> Tensor:
+        """The last hidden layer: what goes into the output layer, ``[S, B, D]``."""
+        return trunk if len(self.layers) == 1 else self.layers[-2](trunk).relu()
+
+    def outputs(self, features: Tensor) -> Tensor:
+        """The output layer, ``[S, B, A, outputs]``."""
+        outputs: Tensor = self.layers[-1](features).unflatten(-1, self._outputs)
+        return outputs
+
+
+def _each(*settings: int | tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Settings of each convolution, from one number for all or one for each."""
+    counts = {len(setting) for setting in settings if isinstance(setting, tuple)}
+    if len(counts) > 1:
+        raise ValueError(
+            f"expected channels, kernel and stride for the same number of convolutions, got "
+            f"{settings}"
+        )
+    count = counts.pop() if counts else 1
+    return [s if isinstance(s, tuple) else (s,) * count for s in settings]
 
 
 def q_network(
@@ -90,5 +134,7 @@ def q_network(
         hidden=config.hidden,
         channels=config.channels,
         kernel=config.kernel,
+        stride=config.stride,
+        scale=1 / 255 if observation_dtype(spec) == torch.uint8 else 1.0,
         ensemble=ensemble,
     )
