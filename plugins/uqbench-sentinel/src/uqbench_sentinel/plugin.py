@@ -1,1 +1,50 @@
-"""What the package registers with uqbench."""
+"""What this package adds to uqbench."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from uqbench import AgentSpec, EnvironmentSpec, hookimpl
+
+PAPER = "Eriksson et al. 2022"
+
+
+@hookimpl
+def uqbench_agents() -> Iterable[AgentSpec]:
+    """SENTINEL-K."""
+    return [
+        AgentSpec(
+            name="sentinel-k",
+            version="1",
+            factory="uqbench_sentinel.agent:Sentinel",
+            config="uqbench_sentinel.config:SentinelConfig",
+            summary="composite risk of K categorical DQNs, weighed by FTRL",
+            source=f"{PAPER}, Algorithm 1",
+        )
+    ]
+
+
+@hookimpl
+def uqbench_environments() -> Iterable[EnvironmentSpec]:
+    """CartPole-v0."""
+    return [
+        EnvironmentSpec(
+            name="cartpole",
+            version="1",
+            factory="uqbench_sentinel.cartpole:CartPoleLanes",
+            config="uqbench_sentinel.cartpole:CartPoleOptions",
+            summary="CartPole-v0 of Gymnasium for lanes; events: falls",
+            source="Barto, Sutton & Anderson 1983; Gymnasium",
+            events=("falls",),
+            lanes=True,
+        )
+    ]
+
+
+@hookimpl
+def uqbench_suites() -> Iterable[Traversable]:
+    """The paper's experiments."""
+    suites = files("uqbench_sentinel") / "suites"
+    return [suites / "cartpole.toml"]

@@ -1,0 +1,417 @@
+"""SENTINEL-K: what it computes, against plain formulas; lanes alone; resuming; that it learns."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from gymnasium import spaces
+from torch import Tensor
+from uqbench_sentinel.agent import Sentinel
+from uqbench_sentinel.cartpole import CartPoleLanes, CartPoleOptions
+from uqbench_sentinel.config import CARTPOLE_V_MAX, SentinelConfig
+from uqbench_sentinel.schedule import update_number
+
+from uqbench.agent import EnvSpec, Step
+from uqbench.environment import TimeLimit
+from uqbench.errors import UqbenchError
+from uqbench.risk import CVaR
+from uqbench.runner.loop import interact
+from uqbench.runner.recorder import Recorder
+
+CPU = torch.device("cpu")
+SMALL: dict[str, Any] = {
+    "members": 3,
+    "update_period": 10,
+    "updates_per_event": 2,
+    "target_every": 3,
+    "replay_capacity": 90,  # the ring goes round
+    "epsilon_steps": 150,
+    "learning_rate": 1e-2,
+    "hidden": (9, 6),  # odd sizes: a lane's share is no multiple of a vector
+    "atoms": 11,
+    "batch_size": 7,
+}
+VARIANTS = [
+    {},
+    {"minibatch": "shared"},
+    {"ftrl_use": "scale", "ftrl_sign": 1, "ftrl_kl": "mix-to-member"},
+    {"risk": "wang(0.1) of wang(0.1)", "schedule": "triangular"},
+]
+every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=str)
+
+
+def poles(seeds: Sequence[int]) -> CartPoleLanes:
+    return CartPoleLanes(CartPoleOptions(), seeds, TimeLimit(200, "terminal"))
+
+
+def make(seeds: Sequence[int], **settings: Any) -> Sentinel:
+    env = poles(seeds)
+    spec = EnvSpec(env.observation_space, 2, 0.99, total_steps=100_000)
+    return Sentinel(spec, seeds, SentinelConfig(**SMALL | settings), CPU)
+
+
+def train(agent: Sentinel, seeds: Sequence[int], steps: int) -> list[Tensor]:
+    """Actions of every step."""
+    env, actions = poles(seeds), []
+    obs, _ = env.reset()
+    for t in range(steps):
+        action = agent.act(obs)
+        outcome = env.step(action)
+        agent.observe(as_step(t, obs, action, outcome))
+        actions.append(action)
+        obs = outcome.obs
+    return actions
+
+
+def as_step(t: int, obs: Tensor, action: Tensor, outcome: Any) -> Step:
+    return Step(
+        t=t,
+        obs=obs,
+        action=action,
+        reward=outcome.reward,
+        terminated=outcome.terminated,
+        truncated=outcome.truncated,
+        next_obs=outcome.next_obs,
+    )
+
+
+def parameters(agent: Sentinel) -> list[Tensor]:
+    networks = [*agent.online.parameters(), *agent.target.parameters()]
+    return networks + agent.optimiser._means + agent.optimiser._squares
+
+
+# --- the paper's numbers -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("members", [1, 2, 4, 8])
+@pytest.mark.parametrize(("size", "n_actions", "each"), [(4, 2, 12_019), (25, 5, 12_691)])
+def test_the_networks_have_the_papers_number_of_parameters(
+    members: int, size: int, n_actions: int, each: int
+) -> None:
+    """(32 |S| + 11891) K |A|: CartPole and highway, Tables 5 to 8."""
+    assert each == 32 * size + 11_891
+    spec = EnvSpec(spaces.Box(-1, 1, (size,)), n_actions, 0.99, total_steps=10)
+    agent = Sentinel(spec, [0], SentinelConfig(members=members), CPU)
+    assert sum(p.numel() for p in agent.online.parameters()) == each * members * n_actions
+
+
+def test_the_defaults_are_the_papers_for_cartpole() -> None:
+    config = SentinelConfig()
+    assert pytest.approx(86.60203, abs=1e-5) == CARTPOLE_V_MAX
+    assert (config.members, config.atoms, config.v_min, config.v_max) == (4, 51, 0, CARTPOLE_V_MAX)
+    assert (config.update_period, config.target_every * config.update_period) == (100, 1_000)
+    assert (config.learning_rate, config.batch_size, config.replay_capacity) == (
+        2.5e-4,
+        32,
+        100_000,
+    )
+    assert (config.epsilon_first, config.epsilon_last, config.ftrl_lambda) == (1.0, 0.05, 1.0)
+
+
+def test_periodic_updates() -> None:
+    events = [step for step in range(1, 1001) if update_number(step, "periodic", 100)]
+    assert events == list(range(100, 1001, 100))
+
+
+def test_triangular_updates() -> None:
+    """446 in 10⁵ steps; every fifth renews the target networks: at 15, 55, 120, …."""
+    events = {
+        step: number
+        for step in range(1, 100_001)
+        if (number := update_number(step, "triangular", 1)) is not None
+    }
+    assert list(events)[:5] == [1, 3, 6, 10, 15]
+    assert list(events.values()) == list(range(1, 447))
+    assert [step for step, number in events.items() if number % 5 == 0][:4] == [15, 55, 120, 210]
+
+
+def test_steps_learn_and_renew_when_the_schedule_says_so() -> None:
+    agent = make([0])
+    online = [p.clone() for p in agent.online.parameters()]
+    target = [p.clone() for p in agent.target.parameters()]
+    env = poles([0])
+    obs, _ = env.reset()
+    for t in range(60):
+        action = agent.act(obs)
+        outcome = env.step(action)
+        agent.observe(as_step(t, obs, action, outcome))
+        obs = outcome.obs
+        learned = any(
+            not torch.equal(a, b) for a, b in zip(online, agent.online.parameters(), strict=True)
+        )
+        renewed = any(
+            not torch.equal(a, b) for a, b in zip(target, agent.target.parameters(), strict=True)
+        )
+        assert learned == ((t + 1) % 10 == 0)
+        assert renewed == ((t + 1) % 30 == 0)
+        online = [p.clone() for p in agent.online.parameters()]
+        target = [p.clone() for p in agent.target.parameters()]
+
+
+# --- what it computes ----------------------------------------------------------------------------
+
+
+def member_logits(agent: Sentinel, network: Any, lane: int, k: int, a: int, obs: Tensor) -> Tensor:
+    """One observation through one member's network of one action, by plain products."""
+    x = obs
+    e = k * 2 + a
+    for number, layer in enumerate(network.layers):
+        x = x @ layer.weight[lane, e] + layer.bias[lane, e, 0]
+        x = x.relu() if number < len(network.layers) - 1 else x
+    return x
+
+
+def test_the_composite_risk_is_lines_16_to_20_by_hand() -> None:
+    agent = make([3, 4], ftrl_lambda=2.0)
+    train(agent, [3, 4], 60)
+    obs = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0))
+    given = agent.composite(obs)
+    for lane, m, a in product(range(2), range(3), range(2)):
+        laws = torch.stack(
+            [
+                member_logits(agent, agent.online, lane, k, a, obs[lane, m]).softmax(-1)
+                for k in range(3)
+            ]
+        )
+        mixture = laws.mean(0)
+        loss = (laws * (laws / mixture).log()).sum(-1)
+        weights = (-2.0 * loss).exp() / (-2.0 * loss).exp().sum()
+        aleatoric = torch.stack([CVaR(0.25)(agent.support, law) for law in laws])
+        expected = CVaR(0.25)(aleatoric, weights)
+        torch.testing.assert_close(given[lane, m, a], expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("use", "factor"), [("scale", 1), ("scale-k", 3)])
+def test_weights_as_factors_by_hand(use: str, factor: int) -> None:
+    agent = make([3], ftrl_use=use, ftrl_sign=1)
+    train(agent, [3], 60)
+    obs = torch.randn(4, generator=torch.Generator().manual_seed(0))
+    laws = torch.stack(
+        [member_logits(agent, agent.online, 0, k, 1, obs).softmax(-1) for k in range(3)]
+    )
+    loss = (laws * (laws / laws.mean(0)).log()).sum(-1)
+    values = torch.stack([CVaR(0.25)(agent.support, law) for law in laws])
+    scaled = factor * loss.softmax(-1) * values
+    expected = (scaled.min() * 1 / 3).item() / (1 / 3)  # CVaR_¼ of three equal atoms: the worst
+    given = agent.composite(obs[None, None])[0, 0, 1].item()
+    assert given == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("minibatch", ["per_member", "shared"])
+def test_losses_are_lines_7_to_10_by_hand(minibatch: str) -> None:
+    """One bootstrapped action for all members; each member's own target law; equation 7."""
+    agent = make([3, 4], minibatch=minibatch)
+    train(agent, [3, 4], 75)
+    groups, size = (3 if minibatch == "per_member" else 1), 9
+    slots = torch.randint(0, 75, (2, groups, size), generator=torch.Generator().manual_seed(1))
+    batch = agent.replay.gather(slots.flatten(1))
+    batch = {name: value.unflatten(1, (groups, size)) for name, value in batch.items()}
+    assert batch["terminated"].any()
+    given = agent.losses(batch)
+    assert given.shape == (2, 3, size)
+    support, width = agent.support, agent.support[1] - agent.support[0]
+    for lane, k, b in product(range(2), range(3), range(size)):
+        g = k if minibatch == "per_member" else 0
+        after = batch["next_obs"][lane, g, b]
+        laws = torch.stack(
+            [
+                torch.stack(
+                    [
+                        member_logits(agent, agent.target, lane, i, a, after).softmax(-1)
+                        for i in range(3)
+                    ]
+                )
+                for a in range(2)
+            ]
+        )  # [A, K, N]
+        risk = CVaR(0.25).of_quantiles(CVaR(0.25)(support, laws))
+        law = laws[risk.argmax(), k]
+        values = batch["reward"][lane, g, b] + 0.99 * support * (~batch["terminated"][lane, g, b])
+        share = 1 - (values.clamp(support[0], support[-1]) - support[:, None]).abs() / width
+        target = (share.clamp(0, 1) * law).sum(-1)
+        action = int(batch["action"][lane, g, b])
+        logits = member_logits(agent, agent.online, lane, k, action, batch["obs"][lane, g, b])
+        expected = -(target * logits.log_softmax(-1)).sum()
+        torch.testing.assert_close(given[lane, k, b], expected, atol=1e-4, rtol=1e-4)
+
+
+def test_a_member_learns_from_its_own_transitions_alone() -> None:
+    """Without any mask a member stays what it was; the others do not."""
+    for minibatch in ("per_member", "shared"):
+        agent = make([3], minibatch=minibatch, mask_probability=1.0)
+        before = [p.clone() for p in agent.online.parameters()]
+        agent.bootstrap.add = lambda mask, add=agent.bootstrap.add: add(  # type: ignore[method-assign]
+            mask & torch.tensor([True, False, True])
+        )
+        train(agent, [3], 40)
+        for parameter, old in zip(agent.online.parameters(), before, strict=True):
+            moved = (parameter != old).unflatten(1, (3, 2)).flatten(3).any(-1)[0]
+            assert not moved[1].any()
+        assert moved[0].all()
+        assert moved[2].all()
+
+
+def test_masks_are_bernoulli_and_independent_between_members() -> None:
+    """8,000 draws of each of three: five standard errors, wrong once in 10⁶ tries."""
+    agent = make([3], members=3, replay_capacity=8_000, update_period=10_000)
+    for _ in range(8_000):
+        agent.bootstrap.add(agent._masks.at(agent.clock) < agent.config.mask_probability)
+        agent.clock.advance()
+    masks = agent.bootstrap._masks[:, 0].double()
+    error = 5 * (2 / 9 / 8_000) ** 0.5
+    assert (masks.mean(0) - 1 / 3).abs().max() < error
+    assert abs((masks[:, 0] * masks[:, 1]).mean() - 1 / 9) < 5 * (8 / 81 / 8_000) ** 0.5
+
+
+def test_uncertainty_is_the_law_of_total_variance_of_the_marginal() -> None:
+    agent = make([3, 4])
+    train(agent, [3, 4], 60)
+    stated = agent.uncertainty(torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(0)))
+    assert stated.return_probs is not None
+    assert stated.return_probs.shape == (2, 5, 2, 11)
+    mean = (stated.return_probs * stated.return_atoms).sum(-1)
+    square = (stated.return_probs * stated.return_atoms.square()).sum(-1)
+    torch.testing.assert_close(stated.mean, mean)
+    total = stated.epistemic_var + stated.aleatoric_var
+    torch.testing.assert_close(total, square - mean**2, rtol=1e-3, atol=1e-2)
+    assert (stated.epistemic_var > 0).all()
+
+
+def test_a_risk_neutral_member_alone_is_a_categorical_dqn() -> None:
+    """K = 1 and no risk: the composite is the mean return."""
+    agent = make([3], members=1, risk="expectation")
+    obs = torch.randn(1, 5, 4)
+    torch.testing.assert_close(agent.composite(obs), agent.uncertainty(obs).mean)
+
+
+# --- lanes and resuming --------------------------------------------------------------------------
+
+
+@every_variant
+def test_a_lane_does_the_same_alone_and_among_others_bit_for_bit(variant: dict[str, Any]) -> None:
+    alone = make([5], **variant)
+    actions = torch.stack(train(alone, [5], 200))
+    for seeds, lane in (([5, 2], 0), ([1, 2, 3, 4, 5, 6, 7, 8, 9, 0], 4)):
+        among = make(seeds, **variant)
+        assert torch.equal(torch.stack(train(among, seeds, 200))[:, lane], actions[:, 0])
+        for given, expected in zip(parameters(among), parameters(alone), strict=True):
+            assert torch.equal(given[lane], expected[0])
+
+
+@every_variant
+def test_a_resumed_agent_goes_on_like_an_unbroken_one_bit_for_bit(variant: dict[str, Any]) -> None:
+    """Stopped before the ring is full and after it went round."""
+    for stop in (40, 130):
+        env = poles([5, 2])
+        unbroken, resumed = make([5, 2], **variant), None
+        obs, _ = env.reset()
+        for t in range(180):
+            if t == stop:
+                file = io.BytesIO()
+                torch.save(unbroken.state_dict(), file)
+                file.seek(0)
+                resumed = make([5, 2], **variant)
+                resumed.load_state_dict(torch.load(file, weights_only=True))
+            action = unbroken.act(obs)
+            outcome = env.step(action)
+            step = as_step(t, obs, action, outcome)
+            if resumed is not None:
+                assert torch.equal(resumed.act(obs), action)
+                resumed.observe(step)
+            unbroken.observe(step)
+            obs = outcome.obs
+        assert resumed is not None
+        for given, expected in zip(parameters(resumed), parameters(unbroken), strict=True):
+            assert torch.equal(given, expected)
+        for name, value in resumed.metrics().items():
+            assert torch.equal(value, unbroken.metrics()[name])
+
+
+def test_policy_and_uncertainty_change_nothing() -> None:
+    agent, twin = make([5]), make([5])
+    train(agent, [5], 60)
+    train(twin, [5], 60)
+    obs = torch.randn(1, 7, 4)
+    assert torch.equal(agent.policy(obs), agent.policy(obs))
+    agent.uncertainty(obs)
+    for given, expected in zip(parameters(agent), parameters(twin), strict=True):
+        assert torch.equal(given, expected)
+    assert torch.equal(agent.act(obs[:, 0]), twin.act(obs[:, 0]))
+
+
+def test_invalid_actions_are_neither_chosen_nor_bootstrapped_from() -> None:
+    agent = make([5], epsilon_first=0.0, epsilon_last=0.0)
+    obs = torch.randn(1, 20, 4, generator=torch.Generator().manual_seed(0))
+    for only in (0, 1):
+        valid = torch.zeros(1, 20, 2, dtype=torch.bool)
+        valid[..., only] = True
+        assert (agent.policy(obs, valid) == only).all()
+        assert agent.act(obs[:, 0], valid[:, 0]).item() == only
+        batch = {
+            "obs": obs[:, None, :5].expand(-1, 3, -1, -1),
+            "next_obs": obs[:, None, :5].expand(-1, 3, -1, -1),
+            "next_valid": valid[:, None, :5].expand(-1, 3, -1, -1),
+            "reward": torch.zeros(1, 3, 5),
+            "terminated": torch.zeros(1, 3, 5, dtype=torch.bool),
+            "action": torch.zeros(1, 3, 5, dtype=torch.int64),
+        }
+        target = agent.bellman_target(batch)
+        expected = agent.target(obs[:, None, :5]).softmax(-1)[:, :, only]
+        mean = (expected * agent.support).sum(-1)
+        torch.testing.assert_close(
+            (target * agent.support).sum(-1), 0.99 * mean, rtol=1e-3, atol=1e-3
+        )
+
+
+# --- learning, settings --------------------------------------------------------------------------
+
+
+def test_it_learns_to_keep_the_pole_up() -> None:
+    """Twice random's return in the last episodes, with a lot of updates; deterministic."""
+    seeds = [0, 1]
+    agent = make(
+        seeds,
+        replay_capacity=4_000,
+        risk="expectation",
+        epsilon_last=0.02,
+        epsilon_steps=1_000,
+        update_period=4,
+        updates_per_event=1,
+        target_every=50,
+        hidden=(32,),
+        atoms=21,
+        batch_size=32,
+        learning_rate=3e-3,
+        mask_probability=0.6,
+    )
+    recorder = Recorder(2, 2_000, ("falls",), CPU, 0.99)
+    for _ in interact(agent, poles(seeds), 2_000, recorder):
+        pass
+    for _, episodes in recorder.finish():
+        late = episodes["step"] > 1_400
+        assert episodes["return"][late].mean() > 45  # random: 22
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"members": 0}, "members must be at least 1, got 0"),
+        ({"mask_probability": 0.0}, "mask_probability must be in"),
+        ({"ftrl_lambda": -1.0}, "ftrl_lambda must not be negative"),
+        ({"v_min": 1.0, "v_max": 1.0}, "v_min < v_max"),
+        ({"epsilon_last": 1.5}, "epsilon_last is a probability"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SentinelConfig(**settings)
+
+
+def test_a_risk_that_does_not_exist_is_told_with_the_nearest() -> None:
+    with pytest.raises(UqbenchError, match="Did you mean 'cvar'"):
+        make([0], risk="cvarr(0.25) of cvar(0.25)")
