@@ -12,7 +12,7 @@ batch: take them outside.
 from uqbench.lanes.clock import Clock
 from uqbench.lanes.explore import epsilon_greedy, greedy, linear_schedule
 from uqbench.lanes.networks import LaneConv2d, LaneLinear, initialise, lane_generators
-from uqbench.lanes.optimisers import Adam
+from uqbench.lanes.optimisers import Adam, RMSProp
 from uqbench.lanes.random import DistinctIntegers, Draws, Normal, Uniform, generators
 from uqbench.lanes.replay import Replay
 from uqbench.lanes.targets import copy_parameters, target_copy
@@ -25,6 +25,7 @@ __all__ = [
     "LaneConv2d",
     "LaneLinear",
     "Normal",
+    "RMSProp",
     "Replay",
     "Uniform",
     "copy_parameters",

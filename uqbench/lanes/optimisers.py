@@ -120,6 +120,77 @@ class Adam:
         self._root_scale.copy_(state["root_scale"])
 
 
+class RMSProp:
+    """RMSProp (Tieleman & Hinton 2012), or Graves's centred variant, over parameters ``[L, ...]``.
+
+    ``s ← ρ s + (1−ρ) g²``, ``θ ← θ − α g / √(s + ε)``; centred, with ``m ← ρ m + (1−ρ) g`` and
+    ``s − m²`` in the place of ``s`` (Graves 2013, equations 38 to 40, as Mnih et al. 2015 have it).
+    Every operation rounds once, so that a lane's numbers do not depend on where it lies.
+
+    Args:
+        parameters: what it learns; changed in place.
+        learning_rate: α.
+        decay: ρ.
+        epsilon: ε, inside the root.
+        centred: whether the gradients' mean is taken off their square.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[nn.Parameter],
+        learning_rate: float,
+        decay: float,
+        epsilon: float,
+        centred: bool = False,
+    ) -> None:
+        self.parameters = list(parameters)
+        self._learning_rate = learning_rate
+        self._decay = decay
+        self._epsilon = epsilon
+        self._squares = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
+        kept = self.parameters if centred else []
+        self._means = [torch.zeros_like(p, requires_grad=False) for p in kept]
+
+    @torch.no_grad()
+    def step(self, gradients: Sequence[Tensor], active: Tensor | None = None) -> None:
+        """One step along the gradients of the parameters, in their order.
+
+        Args:
+            gradients: ``[L, ...]`` each.
+            active: the lanes that take it, ``[L]`` bool; None for all. Others stay as they are.
+        """
+        for number, (parameter, gradient) in enumerate(
+            zip(self.parameters, gradients, strict=True)
+        ):
+            taken: Tensor | float = 1.0
+            if active is not None:
+                taken = active.to(gradient).view(-1, *[1] * (gradient.dim() - 1))
+            rate = taken * (1 - self._decay)
+            square = self._squares[number]
+            square += (gradient * gradient - square) * rate
+            variance = square
+            if self._means:
+                mean = self._means[number]
+                mean += (gradient - mean) * rate
+                variance = square - mean * mean
+            parameter -= (
+                gradient * (taken * self._learning_rate) / (variance + self._epsilon).sqrt()
+            )
+
+    def state_dict(self) -> dict[str, Any]:
+        """The averages."""
+        return {
+            "squares": [square.clone() for square in self._squares],
+            "means": [mean.clone() for mean in self._means],
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what ``state_dict`` returned."""
+        for name, kept in (("squares", self._squares), ("means", self._means)):
+            for own, saved in zip(kept, state[name], strict=True):
+                own.copy_(saved)
+
+
 def _parts(tensors: Sequence[Tensor]) -> list[Tensor]:
     """The tensors; those whose lanes are no multiple of a vector in their lanes."""
     parts: list[Tensor] = []

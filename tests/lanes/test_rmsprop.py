@@ -1,0 +1,73 @@
+"""RMSProp over lanes: against torch's own, lane by lane, and with lanes that wait."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from uqbench.lanes import RMSProp
+
+
+def parameters(lanes: int, seed: int = 0) -> list[nn.Parameter]:
+    g = torch.Generator().manual_seed(seed)
+    return [nn.Parameter(torch.randn(lanes, *shape, generator=g)) for shape in ((5, 3), (1, 3))]
+
+
+def gradients(lanes: int, steps: int) -> list[list[torch.Tensor]]:
+    g = torch.Generator().manual_seed(1)
+    return [
+        [torch.randn(lanes, *shape, generator=g) for shape in ((5, 3), (1, 3))]
+        for _ in range(steps)
+    ]
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_it_is_torchs_but_for_where_epsilon_stands(centred: bool) -> None:
+    ours, theirs = parameters(3), parameters(3)
+    rmsprop = RMSProp(ours, 1e-2, 0.95, 0.0, centred)
+    reference = torch.optim.RMSprop(theirs, 1e-2, alpha=0.95, eps=0.0, centered=centred)
+    for step in gradients(3, 20):
+        rmsprop.step(step)
+        for parameter, gradient in zip(theirs, step, strict=True):
+            parameter.grad = gradient
+        reference.step()
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_epsilon_is_inside_the_root() -> None:
+    parameter = nn.Parameter(torch.zeros(1, 1))
+    RMSProp([parameter], 0.1, 0.75, 0.16).step([torch.full((1, 1), 0.6)])
+    assert parameter.item() == pytest.approx(-0.1 * 0.6 / (0.25 * 0.36 + 0.16) ** 0.5)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_a_lane_that_waits_stays_and_the_others_do_not_notice(centred: bool) -> None:
+    together, alone = parameters(3), [nn.Parameter(p[1:2].detach().clone()) for p in parameters(3)]
+    rmsprop, single = (RMSProp(p, 1e-2, 0.9, 1e-8, centred) for p in (together, alone))
+    for t, step in enumerate(gradients(3, 30)):
+        active = torch.tensor([True, t % 3 != 0, False])
+        rmsprop.step(step, active)
+        if active[1]:
+            single.step([gradient[1:2] for gradient in step])
+    for one, other, start in zip(together, alone, parameters(3), strict=True):
+        assert torch.equal(one[1], other[0])
+        assert torch.equal(one[2], start[2])
+        assert not torch.equal(one[0], start[0])
+
+
+def test_it_goes_on_from_what_was_saved() -> None:
+    first, second = parameters(2), parameters(2)
+    one, other = (RMSProp(p, 1e-2, 0.9, 1e-8, centred=True) for p in (first, second))
+    steps = gradients(2, 10)
+    for step in steps[:5]:
+        one.step(step)
+    with torch.no_grad():
+        for mine, theirs in zip(second, first, strict=True):
+            mine.copy_(theirs)
+    other.load_state_dict(one.state_dict())
+    for step in steps[5:]:
+        one.step(step)
+        other.step(step)
+    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
