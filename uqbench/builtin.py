@@ -49,3 +49,19 @@ def uqbench_risk_measures() -> Iterable[Spec]:
             "Eriksson et al., section 6",
         ),
     ]
+
+
+@hookimpl
+def uqbench_claim_kinds() -> Iterable[Spec]:
+    """The kinds of claim of ``uqbench.scoring.claims``."""
+
+    def kind(name: str, cls: str, summary: str, source: str) -> Spec:
+        path = f"uqbench.scoring.claims.{name}:{cls}"
+        return Spec(name=name, version="1", factory=path, summary=summary, source=source)
+
+    return [
+        kind("order", "Order", "methods in an order, the best first", "Agarwal et al. 2021"),
+        kind("band", "Band", "a number, or a ratio of two, within bounds", "Fieller 1954"),
+        kind("trend", "Trend", "a metric that is monotone in a setting", "Jonckheere 1954"),
+        kind("share", "Share", "how often something is so", "Clopper & Pearson 1934"),
+    ]

@@ -50,12 +50,12 @@ def uqbench_risk_measures() -> Iterable[Spec]:  # type: ignore[empty-body]
 
 @hookspec
 def uqbench_suites() -> Iterable[Traversable]:  # type: ignore[empty-body]
-    """TOML files: suites, or ``[extend.NAME]`` tables that join methods to a suite."""
+    """TOML files: suites, or ``[extend.NAME]`` tables that join methods and claims to a suite."""
 
 
 @hookspec
 def uqbench_claim_kinds() -> Iterable[Spec]:  # type: ignore[empty-body]
-    """Kinds of claim that a suite may state."""
+    """Kinds of claim: the factory is a dataclass and a ``uqbench.claim.ClaimKind``."""
 
 
 @hookspec

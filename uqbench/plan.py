@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from uqbench.claim import ClaimKind
 from uqbench.config import as_table
 from uqbench.errors import UqbenchError, unknown
 from uqbench.plugins import Host
 from uqbench.run import DeviceKind, Run, digest_of
 from uqbench.specs import Spec
-from uqbench.suite import Budget, Method, Suite, Task, method_config
+from uqbench.suite import Budget, Claim, Method, Suite, Task, method_config
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ class Plan:
     Attributes:
         standard: whether this is the suite's budget as written: all tasks, methods and seeds,
             nothing set by hand.
+        as_written: whether these are runs of the budget as written, if not all of them: steps and
+            settings are the suite's.
+        claims: the suite's claims, each with its settings as its kind reads them.
     """
 
     suite: Suite
@@ -44,6 +48,8 @@ class Plan:
     budget: Budget
     cells: tuple[Cell, ...]
     standard: bool
+    as_written: bool = True
+    claims: tuple[tuple[Claim, ClaimKind], ...] = ()
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -142,10 +148,12 @@ def make_plan(
                 for seed in chosen_seeds
             )
             cells.append(Cell(task, method, config, getattr(spec, "owns_loop", False), runs))
-    standard = steps is None and not settings
+    as_written = steps is None and not settings
+    standard = as_written
     standard &= chosen_methods == suite.methods and chosen_tasks == suite.tasks_of(planned)
     standard &= chosen_seeds == tuple(range(planned.seeds))
-    return Plan(suite, budget_name, planned, tuple(cells), standard)
+    claims = tuple((c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in suite.claims)
+    return Plan(suite, budget_name, planned, tuple(cells), standard, as_written, claims)
 
 
 def task_spec(task: Task, host: Host) -> Spec:

@@ -1,6 +1,7 @@
-"""Suites as data: tasks, budgets, methods, metrics and normalisation, read from TOML.
+"""Suites as data: tasks, budgets, methods, metrics, normalisation and claims, read from TOML.
 
-A file holds one suite, or ``[extend.NAME]`` tables that join methods to a suite of another plugin.
+A file holds one suite, or ``[extend.NAME]`` tables that join methods, and claims about them, to a
+suite of another plugin.
 Whatever is wrong in a file is told with the file, the key, what was expected and the nearest name.
 """
 
@@ -15,6 +16,7 @@ from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from uqbench.claim import ClaimKind
 from uqbench.config import explain, resolve
 from uqbench.errors import UqbenchError, did_you_mean, unknown
 from uqbench.plugins import Host, Plugin
@@ -215,6 +217,45 @@ class Normalisation(_Model):
     references: dict[str, Reference]
 
 
+class Claim(_Model):
+    """A statement of a paper that the suite's runs are checked against.
+
+    Attributes:
+        id: unique in the suite.
+        sentence: what is claimed, in our own words.
+        source: the paper, with its figure or table.
+        budgets: under any other one the claim is never decided.
+        kind: name of the claim kind; all keys that are not named here are its settings.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    id: Name
+    sentence: str
+    source: str
+    budgets: Annotated[tuple[str, ...], Field(min_length=1)]
+    kind: str
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of the claim's kind."""
+        return dict(self.model_extra or {})
+
+    def load(self, host: Host, where: str) -> ClaimKind:
+        """The claim as its kind reads it.
+
+        Raises:
+            UqbenchError: there is no such kind, or a setting is wrong.
+        """
+        _known(self.kind, host.claim_kinds, f"{where}.kind", "claim kind")
+        kind: ClaimKind = resolve(
+            host.claim_kinds[self.kind].load_config(), self.settings, where=where
+        )
+        if not isinstance(kind, ClaimKind):
+            raise UqbenchError(f"{where}.kind: {self.kind!r} is no uqbench.claim.ClaimKind.")
+        return kind
+
+
 class Suite(_Model):
     """Everything that a leaderboard rests on. See the module's docstring."""
 
@@ -230,6 +271,7 @@ class Suite(_Model):
     metrics: tuple[Metric, ...]
     normalisation: dict[str, Normalisation]
     methods: tuple[Method, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
     def task(self, name: str) -> Task:
         """The task of that name."""
@@ -294,7 +336,7 @@ class Catalogue:
 
 
 def read_suites(host: Host) -> Catalogue:
-    """Read every suite of the installed plugins and join the methods that extend them.
+    """Read every suite of the installed plugins and join what extends them.
 
     A file that is wrong becomes a problem that names it; the others go on working.
     """
@@ -315,17 +357,23 @@ def read_suites(host: Host) -> Catalogue:
                     )
                 check_suite(suite, host, where)
                 suites[suite.name] = suite, plugin
-        except UqbenchError as error:
-            problems.append(Problem(plugin, str(error)))
+        except Exception as error:  # a module that a suite names may fail in any way
+            problems.append(Problem(plugin, _reason(error, where)))
     for name, table, where, plugin in extensions:
         if name not in suites:
             continue  # the plugin that gives this suite is not installed
         suite, origin = suites[name]
         try:
             suites[name] = join(suite, table, host, f"{where}: extend.{name}"), origin
-        except UqbenchError as error:
-            problems.append(Problem(plugin, str(error)))
+        except Exception as error:  # a module that a suite names may fail in any way
+            problems.append(Problem(plugin, _reason(error, where)))
     return Catalogue({name: suites[name][0] for name in sorted(suites)}, tuple(problems))
+
+
+def _reason(error: Exception, where: str) -> str:
+    if isinstance(error, UqbenchError):
+        return str(error)
+    return f"{where}: {type(error).__name__}: {error}"
 
 
 def parse_suite(text: str, host: Host, where: str) -> Suite:
@@ -336,12 +384,19 @@ def parse_suite(text: str, host: Host, where: str) -> Suite:
 
 
 def join(suite: Suite, table: Any, host: Host, where: str) -> Suite:
-    """Return the suite with the methods of an ``[extend.NAME]`` table added."""
+    """Return the suite with the methods and claims of an ``[extend.NAME]`` table added."""
     extension = _validate(_Extension, table, where)
-    joined = suite.model_copy(update={"methods": suite.methods + extension.methods})
+    added = {
+        "methods": suite.methods + extension.methods,
+        "claims": suite.claims + extension.claims,
+    }
+    joined = suite.model_copy(update=added)
     _unique([method.name for method in joined.methods], f"{where}.methods")
+    _unique([claim.id for claim in joined.claims], f"{where}.claims")
     for method in extension.methods:
         _check_method(method, suite, host, where)
+    for claim in extension.claims:
+        _check_claim(claim, suite, host, where)
     return joined
 
 
@@ -355,6 +410,7 @@ def check_suite(suite: Suite, host: Host, where: str) -> None:
     _unique([task.name for task in suite.tasks], f"{where}: tasks")
     _unique([method.name for method in suite.methods], f"{where}: methods")
     _unique(metrics, f"{where}: metrics")
+    _unique([claim.id for claim in suite.claims], f"{where}: claims")
     _known(suite.primary, metrics, f"{where}: primary", "metric")
     _known(suite.default_budget, suite.budgets, f"{where}: default_budget", "budget")
     for required in ("smoke", "paper"):
@@ -368,6 +424,8 @@ def check_suite(suite: Suite, host: Host, where: str) -> None:
         _check_budget(suite, budget, f"{where}: budgets.{name}")
     for method in suite.methods:
         _check_method(method, suite, host, where)
+    for claim in suite.claims:
+        _check_claim(claim, suite, host, where)
 
 
 def _check_task(task: Task, host: Host, key: str) -> None:
@@ -477,6 +535,29 @@ def _check_method(method: Method, suite: Suite, host: Host, where: str) -> None:
             method_config(method, task, method.spec(host), where=key)
 
 
+def _check_claim(claim: Claim, suite: Suite, host: Host, where: str) -> None:
+    """Check a claim, but for its methods: they come from many plugins and may not be there."""
+    key = f"{where}: claims.{claim.id}"
+    for name in claim.budgets:
+        _known(name, suite.budgets, f"{key}.budgets", "budget")
+        if not suite.budget(name).ranks:
+            raise UqbenchError(
+                f"{key}.budgets: the budget {name!r} cannot rank methods; no claim can need it."
+            )
+    kind = claim.load(host, key)
+    _known(kind.metric, [metric.name for metric in suite.metrics], f"{key}.metric", "metric")
+    metric = suite.metric(kind.metric)
+    for budget in claim.budgets:
+        suited = [t.name for t in suite.tasks_of(suite.budget(budget)) if metric.suits(t)]
+        for task in kind.tasks or ():
+            of = f"task with {metric.name} in budget {budget!r},"
+            _known(task, suited, f"{key}.tasks", of)
+        try:
+            kind.check(suite, kind.tasks or suited)
+        except ValueError as error:
+            raise UqbenchError(f"{key}: {error}") from None
+
+
 def method_config(
     method: Method,
     task: Task,
@@ -497,7 +578,8 @@ def method_config(
 
 
 class _Extension(_Model):
-    methods: tuple[Method, ...]
+    methods: tuple[Method, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
 
 def _unique(names: list[str], where: str) -> None:

@@ -15,6 +15,7 @@ COMMANDS = {
     "run": "run",
     "status": "status",
     "leaderboard": "leaderboard",
+    "claims": "claims",
     "doctor": "doctor",
 }
 

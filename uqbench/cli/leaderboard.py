@@ -12,8 +12,8 @@ import click
 from uqbench.cli.options import Selection, json_option, load_host, out_option, selection_options
 
 if TYPE_CHECKING:
+    from uqbench.cli.stored import StoredBoard
     from uqbench.plan import Plan
-    from uqbench.plugins import Host
     from uqbench.results.store import Store
     from uqbench.scoring.leaderboard import Board
 
@@ -31,8 +31,15 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Write nothing: recompute what is stored and compare every byte.",
 )
+@click.option(
+    "--rewrite",
+    is_flag=True,
+    help="Write the stored tables anew from their scores.csv, e.g. with claims that came later.",
+)
 @json_option
-def command(selection: Selection, out: Path, to: Path | None, check: bool, as_json: bool) -> int:
+def command(
+    selection: Selection, out: Path, to: Path | None, check: bool, rewrite: bool, as_json: bool
+) -> int:
     """Compute a suite's leaderboard from the stored runs.
 
     With --check, recompute the tables of a stored leaderboard from its scores.csv, and compare its
@@ -43,7 +50,9 @@ def command(selection: Selection, out: Path, to: Path | None, check: bool, as_js
       uqbench leaderboard --suite minatar --budget quick
       uqbench leaderboard --suite minatar --budget quick --to leaderboards --check
     """
+    from uqbench.cli.stored import StoredBoard
     from uqbench.cli.table import print_board
+    from uqbench.errors import UqbenchError
     from uqbench.results.store import Store
     from uqbench.scoring.leaderboard import board
 
@@ -51,8 +60,11 @@ def command(selection: Selection, out: Path, to: Path | None, check: bool, as_js
     plan = selection.plan(host, "cpu")
     store = Store(out)
     folder = board_folder(plan, to or out / "leaderboards")
-    if check:
-        return _check(plan, selection, host, store, folder)
+    if check and rewrite:
+        raise UqbenchError("--check compares, --rewrite writes: give one of them.")
+    if check or rewrite:
+        stored = StoredBoard.read(plan, selection, host, folder)
+        return _check(stored, store) if check else _rewrite(stored)
     result = board(plan, store)
     write_board(result, store, folder)
     if as_json:
@@ -76,27 +88,18 @@ def write_board(result: Board, store: Store, folder: Path) -> None:
     write({**result.files(), "cost.csv": cost_csv(result.plan, result.scores, store)}, folder)
 
 
-def _check(plan: Plan, selection: Selection, host: Host, store: Store, folder: Path) -> int:
+def _check(stored: StoredBoard, store: Store) -> int:
     """Compare what is stored with what follows from it; return the exit code.
 
-    The stored board's own methods are what is checked: others may be installed here.
+    The stored board's own methods and claims are what is checked: others may be installed here.
     """
-    from uqbench.errors import UqbenchError
     from uqbench.scoring.leaderboard import Board
-    from uqbench.scoring.scores import check_scores, from_csv, gather
+    from uqbench.scoring.scores import gather
 
-    path = folder / "scores.csv"
-    if not path.exists():
-        raise UqbenchError(f"{path} is not there: nothing to check; write it without --check.")
-    stored = {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix in (".csv", ".json")}
-    scores = from_csv(stored["scores.csv"].decode("utf-8"), str(path))
-    methods = tuple(sorted({score.method for score in scores}))
-    if methods:
-        own = replace(selection, methods=methods).plan(host, "cpu")
-        plan = replace(own, standard=plan.standard)
-    check_scores(scores, plan, str(path))
+    folder, scores = stored.folder, stored.scores
+    plan = replace(stored.plan, claims=stored.own_claims)
     expected = Board.of(plan, scores).files()
-    differing = [name for name, text in expected.items() if stored.get(name) != text.encode()]
+    differing = [name for name, text in expected.items() if stored.files.get(name) != text.encode()]
     for name in differing:
         click.echo(f"{folder / name}: differs from what follows from scores.csv")
     rerun = {(s.task, s.method, s.seed): s for s in gather(plan, store) if s.digest}
@@ -104,10 +107,25 @@ def _check(plan: Plan, selection: Selection, host: Host, store: Store, folder: P
         own_score = rerun.get((score.task, score.method, score.seed))
         if own_score is not None and own_score != score:
             differing.append(score.run)
-            click.echo(f"{path}: the row of {score.run} differs from the run in {store.root}")
+            click.echo(
+                f"{folder / 'scores.csv'}: the row of {score.run} differs from the run in "
+                f"{store.root}"
+            )
     if not differing:
         click.echo(
             f"{folder}: {', '.join(expected)} follow from scores.csv, byte for byte; "
             f"{len(rerun)} of its {len(scores)} rows compared with runs in {store.root}"
         )
     return 1 if differing else 0
+
+
+def _rewrite(stored: StoredBoard) -> int:
+    """Write the tables anew from the stored scores; return the exit code."""
+    from uqbench.scoring.leaderboard import Board, write
+
+    stored.check_as_run()
+    files = Board.of(stored.plan, stored.scores).files()
+    changed = [name for name, text in files.items() if stored.files.get(name) != text.encode()]
+    write(files, stored.folder)
+    click.echo(f"{stored.folder}: {', '.join(changed) or 'nothing'} changed")
+    return 0

@@ -9,7 +9,10 @@ import click
 
 from uqbench.cli.options import json_option, load_host
 
-KINDS = ("suites", "tasks", "agents", "estimators", "environments", "datasets", "risks", "plugins")
+KINDS = (
+    "suites", "tasks", "claims", "agents", "estimators", "environments", "datasets", "risks",
+    "claim-kinds", "plugins",
+)  # fmt: skip
 
 
 @click.command(name="list")
@@ -35,6 +38,7 @@ def command(kind: str | None, as_json: bool) -> None:
         "environments": host.environments,
         "datasets": host.datasets,
         "risks": host.risk_measures,
+        "claim-kinds": host.claim_kinds,
     }
     listing: dict[str, list[dict[str, object]]] = {
         "suites": [
@@ -56,6 +60,17 @@ def command(kind: str | None, as_json: bool) -> None:
             }
             for suite in catalogue.suites.values()
             for task in suite.tasks
+        ],
+        "claims": [
+            {
+                "name": f"{suite.name}/{claim.id}",
+                "kind": claim.kind,
+                "budgets": list(claim.budgets),
+                "source": claim.source,
+                "summary": claim.sentence,
+            }
+            for suite in catalogue.suites.values()
+            for claim in suite.claims
         ],
         **{
             name: [

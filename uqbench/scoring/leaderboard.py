@@ -28,6 +28,8 @@ from uqbench.scoring.aggregate import (
     aggregate,
     probability_of_improvement,
 )
+from uqbench.scoring.claims import table
+from uqbench.scoring.claims.judge import Judgement, judge
 from uqbench.scoring.scores import Score, gather, to_csv
 from uqbench.seeding import derive_seed
 from uqbench.suite import Metric, Suite
@@ -104,17 +106,19 @@ def ranks(lines: Sequence[Standing]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Board:
-    """A plan's scores and the tables that follow from them."""
+    """A plan's scores, and the tables and verdicts that follow from them."""
 
     plan: Plan
     scores: tuple[Score, ...]
     lines: tuple[Standing, ...]
+    claims: tuple[Judgement, ...]
 
     @classmethod
     def of(cls, plan: Plan, scores: Sequence[Score]) -> Board:
         """Compute the tables."""
         primary = plan.suite.primary_metric(plan.budget)
-        return cls(plan, tuple(scores), tuple(standings(scores, plan.suite, primary)))
+        lines = tuple(standings(scores, plan.suite, primary))
+        return cls(plan, tuple(scores), lines, judge(plan, scores))
 
     @property
     def primary(self) -> Metric:
@@ -134,6 +138,7 @@ class Board:
     def files(self) -> dict[str, str]:
         """The board's files by name, deterministic to the byte."""
         tables = {
+            "claims.csv": _csv(table.rows(self.claims), table.COLUMNS),
             "leaderboard.csv": _csv(self.rows()),
             "scores.csv": to_csv(self.scores, self.plan.suite.metrics),
             "tasks.csv": _csv(self._task_rows()),
@@ -290,9 +295,9 @@ def _cells(name: str, estimate: Estimate | None) -> Row:
     }
 
 
-def _csv(rows: Sequence[Row]) -> str:
+def _csv(rows: Sequence[Row], columns: Sequence[str] = ()) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer = csv.DictWriter(text, fieldnames=columns or list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()

@@ -1,0 +1,160 @@
+"""Kinds of claim: what a plugin implements so that suites can state claims of that kind.
+
+A kind is a frozen dataclass whose fields are the settings of a ``[[claims]]`` table. It says which
+runs it is about and makes comparisons of them. It never gives the verdict: the harness does, by one
+rule for all kinds (:mod:`uqbench.scoring.claims.judge`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uqbench.errors import UqbenchError
+
+if TYPE_CHECKING:
+    from uqbench.suite import Metric, Reference, Suite
+
+Interval = tuple[float, float]
+
+
+class CannotCompareError(UqbenchError):
+    """The runs are there, but the claim's comparison cannot be made of them; says why."""
+
+
+class Measurement(Protocol):
+    """A number that was estimated from runs, and how far it may be off."""
+
+    @property
+    def estimate(self) -> float:
+        """The point estimate."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs it rests on."""
+
+    def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
+        """The two-sided interval of level ``1 − alpha``; None where the runs show no spread.
+
+        Called with three seeds or more. With ``seeds``, the interval to be expected from that many
+        at the present estimate and spread.
+        """
+
+
+@dataclass(frozen=True)
+class Region:
+    """An open interval of numbers, where what a claim states is true."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    @classmethod
+    def between(cls, low: float | None, high: float | None) -> Region:
+        """The region between two bounds, None for no bound."""
+        return cls(-math.inf if low is None else low, math.inf if high is None else high)
+
+    def __contains__(self, number: float) -> bool:
+        return self.low < number < self.high
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One number of a claim, and where it must lie.
+
+    Attributes:
+        about: what is compared, e.g. ``"ua-dqn over qr-dqn"``.
+        statistic: what the number is, e.g. ``"probability of improvement"``.
+        group: comparisons of one group are true together, e.g. those on one task.
+        refutes_only: whether it can speak against the claim but is not needed for it.
+    """
+
+    about: str
+    statistic: str
+    measured: Measurement
+    region: Region
+    group: str = ""
+    refutes_only: bool = False
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a claim rests on: ``at_least`` of the groups must be true; None for all of them."""
+
+    comparisons: tuple[Comparison, ...]
+    at_least: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """Finished runs of a suite, as one claim sees them: all are there and all are finite.
+
+    Attributes:
+        metric: the claim's metric.
+        tasks: the claim's tasks, in the suite's order.
+        raw: the metric's values by (method, task), ``[runs]`` in the order of seeds.
+        configs: the methods' settings by (method, task).
+        options: the tasks' options.
+        references: of the metric's normalisation, by task.
+    """
+
+    metric: Metric
+    tasks: tuple[str, ...]
+    raw: Mapping[tuple[str, str], NDArray[np.float64]]
+    configs: Mapping[tuple[str, str], Mapping[str, Any]]
+    options: Mapping[str, Mapping[str, Any]]
+    references: Mapping[str, Reference]
+
+    def values(self, method: str, tasks: Sequence[str] | None = None) -> NDArray[np.float64]:
+        """Raw values, ``[runs, tasks]``."""
+        return np.stack([self.raw[method, task] for task in tasks or self.tasks], axis=1)
+
+    def scores(self, method: str, tasks: Sequence[str] | None = None) -> NDArray[np.float64]:
+        """Normalised values, more is better, ``[runs, tasks]``."""
+        columns = [
+            [self.references[task].normalise(value) for value in self.raw[method, task].tolist()]
+            for task in tasks or self.tasks
+        ]
+        return np.array(columns, dtype=np.float64).T
+
+    def goodness(self, method: str, tasks: Sequence[str] | None = None) -> NDArray[np.float64]:
+        """Raw values with the sign that makes more better, ``[runs, tasks]``."""
+        values = self.values(method, tasks)
+        return values if self.metric.direction == "max" else -values
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimKind(ABC):
+    """A claim's settings, checked, and how runs speak about it.
+
+    Raise ``ValueError`` in ``__post_init__`` for settings that contradict each other.
+
+    Attributes:
+        metric: name of the suite's metric that the claim is about.
+        tasks: names of its tasks; None for all of the budget that have the metric.
+    """
+
+    metric: str
+    tasks: tuple[str, ...] | None = None
+
+    @property
+    @abstractmethod
+    def named_methods(self) -> tuple[str, ...]:
+        """The methods whose runs the claim needs; they need not be installed."""
+
+    def check(self, suite: Suite, tasks: Sequence[str]) -> None:
+        """Raise ``ValueError`` where a suite lacks what the claim needs on these tasks."""
+        return
+
+    @abstractmethod
+    def compare(self, observations: Observations) -> Evidence:
+        """Make the comparisons.
+
+        Raises:
+            CannotCompareError: these runs cannot be compared that way.
+        """

@@ -1,0 +1,89 @@
+"""A stored leaderboard: its scores, and the plan that they are of."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uqbench.cli.options import Selection
+from uqbench.errors import UqbenchError
+
+if TYPE_CHECKING:
+    from uqbench.claim import ClaimKind
+    from uqbench.plan import Plan
+    from uqbench.plugins import Host
+    from uqbench.scoring.scores import Score
+    from uqbench.suite import Claim
+
+
+@dataclass(frozen=True)
+class StoredBoard:
+    """A leaderboard's folder, what is in it, and what it is of.
+
+    Attributes:
+        files: contents by name.
+        plan: of the board's own methods; others may be installed here.
+    """
+
+    folder: Path
+    files: dict[str, bytes]
+    plan: Plan
+    scores: list[Score]
+
+    @classmethod
+    def read(cls, plan: Plan, selection: Selection, host: Host, folder: Path) -> StoredBoard:
+        """Read the board of a plan.
+
+        Raises:
+            UqbenchError: there is none, or its scores are not those of the plan.
+        """
+        from uqbench.scoring.scores import check_scores, from_csv
+
+        path = folder / "scores.csv"
+        if not path.exists():
+            raise UqbenchError(
+                f"{path} is not there: write it with uqbench leaderboard --suite {plan.suite.name} "
+                f"--budget {plan.budget_name}."
+            )
+        files = {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix in (".csv", ".json")}
+        scores = from_csv(files["scores.csv"].decode("utf-8"), str(path))
+        methods = tuple(sorted({score.method for score in scores}))
+        if methods:
+            own = replace(selection, methods=methods).plan(host, "cpu")
+            plan = replace(own, standard=plan.standard)
+        check_scores(scores, plan, str(path))
+        return cls(folder, files, plan, scores)
+
+    @property
+    def own_claims(self) -> tuple[tuple[Claim, ClaimKind], ...]:
+        """The plan's claims that are on the board."""
+        text = self.files.get("claims.csv", b"").decode("utf-8")
+        stored = {row["claim"] for row in csv.DictReader(io.StringIO(text))}
+        return tuple(pair for pair in self.plan.claims if pair[0].id in stored)
+
+    def check_as_run(self) -> None:
+        """See that the scored runs are those that the plan would run today.
+
+        Raises:
+            UqbenchError: a method or task has another version or other settings by now, or a
+                metric is gone, so that tables written now would say what was not run.
+        """
+        from uqbench.scoring.scores import DEVICES
+
+        planned = {(run.task, run.method, run.seed): run for run in self.plan.runs}
+        metrics = {metric.name for metric in self.plan.suite.metrics}
+        for score in self.scores:
+            run = planned[score.task, score.method, score.seed]
+            if score.run not in {str(run.on_device(device).folder) for device in DEVICES}:
+                raise UqbenchError(
+                    f"{self.folder}: {score.run} was run with other settings or versions than "
+                    f"{run.folder} would be now; run the suite again instead."
+                )
+            if not metrics >= score.values.keys():
+                gone = ", ".join(sorted(score.values.keys() - metrics))
+                raise UqbenchError(
+                    f"{self.folder}: the suite has no metric {gone} any more; run it again instead."
+                )

@@ -1,0 +1,1 @@
+"""Claims: the built-in kinds, their intervals, and the verdicts that follow from them."""

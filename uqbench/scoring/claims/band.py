@@ -1,0 +1,107 @@
+"""``band``: a number, or a ratio of two, within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from uqbench.claim import Comparison, Evidence, Measurement, Observations, Region
+from uqbench.scoring.claims.exact import Exact
+from uqbench.scoring.claims.location import Ratio, Statistic, Value, location
+from uqbench.scoring.claims.per_task import TaskwiseKind, check_references
+from uqbench.suite import Suite
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band(TaskwiseKind):
+    """A statistic of a method's runs, or its ratio to another's, lies within bounds.
+
+    Attributes:
+        method: whose runs.
+        ratio_to: the method, or methods, whose statistic is divided by, one after the other.
+        value: the published number, or one for each task, which are then looked at one by one.
+        tolerance: how far from ``value`` it may lie.
+        low: instead of ``value`` and ``tolerance``: the lower bound; None for none.
+        high: the upper bound; None for none.
+        by: the statistic, over runs and tasks.
+        normalised: whether it is of scores instead of raw values.
+        exact: whether the metric has no randomness, so that all of a method's runs on a task must
+            be equal and their value is what it is.
+    """
+
+    method: str
+    ratio_to: str | tuple[str, ...] = ()
+    value: float | Mapping[str, float] | None = None
+    tolerance: float | None = None
+    low: float | None = None
+    high: float | None = None
+    by: Statistic = "mean"
+    normalised: bool = False
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, Mapping):
+            if self.tasks is not None:
+                raise ValueError("tasks: those of the table 'value' are taken; leave them out")
+            object.__setattr__(self, "tasks", tuple(self.value))
+            object.__setattr__(self, "per_task", True)
+        super().__post_init__()
+        if (self.value is None) != (self.tolerance is None):
+            raise ValueError("expected both value and tolerance, or low and high")
+        if (self.value is None) == (self.low is None and self.high is None):
+            raise ValueError("expected either value and tolerance, or low, high or both")
+        if self.tolerance is not None and not self.tolerance > 0:
+            raise ValueError(f"tolerance: expected a number above 0, got {self.tolerance}")
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise ValueError(f"low = {self.low} must be below high = {self.high}")
+        if self.method in self.denominators:
+            raise ValueError(f"ratio_to: {self.method!r} is the method itself")
+
+    @property
+    def denominators(self) -> tuple[str, ...]:
+        """The methods that are divided by."""
+        return (self.ratio_to,) if isinstance(self.ratio_to, str) else self.ratio_to
+
+    @property
+    def named_methods(self) -> tuple[str, ...]:
+        """The method, and those that are divided by."""
+        return (self.method, *self.denominators)
+
+    def region(self, task: str) -> Region:
+        """The bounds, on a task where they differ."""
+        value = self.value[task] if isinstance(self.value, Mapping) else self.value
+        if value is None or self.tolerance is None:
+            return Region.between(self.low, self.high)
+        return Region(value - self.tolerance, value + self.tolerance)
+
+    def check(self, suite: Suite, tasks: Sequence[str]) -> None:
+        """Raise where scores are asked for that are not normalised."""
+        super().check(suite, tasks)
+        if self.normalised:
+            check_references(suite, self.metric, tasks, "normalised = true")
+
+    def compare(self, observations: Observations) -> Evidence:
+        """One comparison a denominator, and a task if so asked."""
+        comparisons = []
+        for group, tasks in self.groups(observations.tasks):
+            for other in self.denominators or (None,):
+                comparisons.append(
+                    Comparison(
+                        about=self.method if other is None else f"{self.method} / {other}",
+                        statistic=self.by if other is None else f"ratio of {self.by}",
+                        measured=self._measure(observations, other, tasks),
+                        region=self.region(group),
+                        group=group,
+                    )
+                )
+        return Evidence(tuple(comparisons), self.at_least)
+
+    def _measure(
+        self, observations: Observations, other: str | None, tasks: Sequence[str]
+    ) -> Measurement:
+        values = observations.scores if self.normalised else observations.values
+        first = location(values(self.method, tasks), self.by)
+        second = None if other is None else location(values(other, tasks), self.by)
+        if self.exact:
+            return Exact.of(first, second)
+        return Value(first) if second is None else Ratio(first, second)

@@ -1,0 +1,245 @@
+"""The claims of a suite, judged by the scores of its runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uqbench.claim import CannotCompareError, ClaimKind, Evidence, Observations
+from uqbench.plan import Plan
+from uqbench.results.store import RunState
+from uqbench.scoring.claims.verdict import (
+    MINIMUM_SEEDS,
+    MOST_SEEDS,
+    Finding,
+    Verdict,
+    combine,
+    deciding_seeds,
+    find,
+)
+from uqbench.scoring.scores import Score
+from uqbench.suite import Claim
+
+MOST_NAMED = 5
+"""Runs that a reason names one by one."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs that a claim needs: how many are planned, finished and failed."""
+
+    planned: int
+    finished: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A claim, what the runs say about it, and why.
+
+    Attributes:
+        budget: that the runs are of.
+        seeds: planned runs of each task and method.
+        reason: one sentence where the claim is not decided; empty where it is.
+        more_seeds: seeds that would decide in addition, at the present spread; None where that is
+            not what is missing, or where none would.
+        findings: the comparisons; none where runs are missing.
+    """
+
+    claim: Claim
+    budget: str
+    runs: Runs
+    seeds: int
+    verdict: Verdict
+    reason: str = ""
+    more_seeds: int | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+def judge(plan: Plan, scores: Sequence[Score]) -> tuple[Judgement, ...]:
+    """Judge all claims of a plan, in their order in the suite."""
+    by_cell: dict[tuple[str, str], list[Score]] = {}
+    for score in sorted(scores, key=lambda score: score.seed):
+        by_cell.setdefault((score.method, score.task), []).append(score)
+    return tuple(_Case(plan, claim, kind, by_cell).judgement() for claim, kind in plan.claims)
+
+
+class _Case:
+    """One claim before the runs."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        claim: Claim,
+        kind: ClaimKind,
+        scores: Mapping[tuple[str, str], Sequence[Score]],
+    ) -> None:
+        suite = plan.suite
+        self.plan, self.claim, self.kind = plan, claim, kind
+        self.metric = suite.metric(kind.metric)
+        self.run_tasks = [t.name for t in suite.tasks_of(suite.budget(plan.budget_name))]
+        named = kind.tasks or [
+            name for name in self.run_tasks if self.metric.suits(suite.task(name))
+        ]
+        self.tasks = tuple(task.name for task in suite.tasks if task.name in named)
+        self.scores = {
+            (method, task): scores.get((method, task), ())
+            for method in kind.named_methods
+            for task in self.tasks
+        }
+        self.seeds = max(map(len, self.scores.values()), default=0)
+
+    def judgement(self) -> Judgement:
+        """The verdict, with its evidence or what is missing."""
+        missing = self._missing()
+        if missing:
+            return self._say(Verdict.NOT_RUN, missing)
+        unusable = self._unusable()
+        if unusable:
+            return self._say(Verdict.UNDECIDED, unusable)
+        try:
+            evidence = self.kind.compare(self._observations())
+        except CannotCompareError as error:
+            return self._say(Verdict.UNDECIDED, str(error))
+        enough = self.seeds >= MINIMUM_SEEDS
+        findings = find(evidence, intervals=enough)
+        verdict = combine(evidence, [finding.true for finding in findings])
+        forbidden = self._forbidden()
+        if forbidden:
+            return self._say(Verdict.UNDECIDED, forbidden, findings=findings)
+        if not enough:
+            few = f"{self.seeds} of the {MINIMUM_SEEDS} seeds that a verdict needs at least"
+            return self._say(
+                Verdict.UNDECIDED, few, findings=findings, more_seeds=MINIMUM_SEEDS - self.seeds
+            )
+        if verdict is not Verdict.UNDECIDED:
+            return self._say(verdict, findings=findings)
+        return self._undecided(evidence, findings)
+
+    def _undecided(self, evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
+        flat = [f.comparison.about for f in findings if f.interval is None]
+        if flat:
+            reason = f"all runs are equal, so there is no spread to judge by: {_listed(flat)}"
+            return self._say(Verdict.UNDECIDED, reason, findings=findings)
+        needed = deciding_seeds(evidence, findings, self.seeds)
+        if needed is None:
+            reason = f"at the present estimates {MOST_SEEDS:,} seeds would not decide"
+            return self._say(Verdict.UNDECIDED, reason, findings=findings)
+        more = needed - self.seeds
+        reason = f"about {more} more seed{'s'[: more > 1]} would decide at the present spread"
+        return self._say(Verdict.UNDECIDED, reason, findings=findings, more_seeds=more)
+
+    def _missing(self) -> str:
+        """What is not there of the runs that the claim needs; empty where nothing is missing."""
+        untasked = [task for task in self.tasks if task not in self.run_tasks]
+        if untasked or not self.tasks:
+            tasks = _listed(untasked) or f"tasks with {self.metric.name}"
+            return f"the budget {self.plan.budget_name!r} has not the {tasks}"
+        reasons = []
+        for method in self.kind.named_methods:
+            own = [score for task in self.tasks for score in self.scores[method, task]]
+            cells = [task for task in self.tasks if not self.scores[method, task]]
+            if len(cells) == len(self.tasks):
+                reasons.append(f"there is no method {method}")
+                continue
+            if cells:
+                reasons.append(f"{method} is not on {_listed(cells)}")
+            finished = [s for s in own if s.status == RunState.FINISHED.value]
+            if len(finished) < len(own):
+                failed = [_name(s) for s in own if s.status == RunState.FAILED.value]
+                others = [
+                    _name(s)
+                    for s in own
+                    if s.status not in (RunState.FINISHED.value, RunState.FAILED.value)
+                ]
+                text = f"{method} {len(finished)} of {len(own)} runs"
+                if failed:
+                    text += f", failed {_listed(failed)}"
+                if finished and others:
+                    text += f", missing {_listed(others)}"
+                reasons.append(text)
+        return "; ".join(reasons)
+
+    def _unusable(self) -> str:
+        """Which runs have no value that can be compared."""
+        without = [
+            _name(score, method)
+            for (method, _), own in self.scores.items()
+            for score in own
+            if not _finite(score.values.get(self.metric.name))
+        ]
+        if not without:
+            return ""
+        return f"{len(without)} finished without a finite {self.metric.name}: {_listed(without)}"
+
+    def _forbidden(self) -> str:
+        """Why such runs cannot decide the claim, whatever they say."""
+        name = self.plan.budget_name
+        if not self.plan.suite.budget(name).ranks:
+            return f"the budget {name!r} cannot rank methods"
+        if name not in self.claim.budgets:
+            return f"the claim needs the budget {' or '.join(self.claim.budgets)}"
+        if not self.plan.as_written:
+            return "steps or settings were set by hand"
+        return ""
+
+    def _observations(self) -> Observations:
+        suite = self.plan.suite
+        configs: dict[tuple[str, str], Mapping[str, Any]] = {
+            (cell.method.name, cell.task.name): cell.runs[0].identity["method"]["config"]
+            for cell in self.plan.cells
+        }
+        return Observations(
+            metric=self.metric,
+            tasks=self.tasks,
+            raw={cell: self._values(own) for cell, own in self.scores.items()},
+            configs={cell: configs[cell] for cell in self.scores},
+            options={task: suite.task(task).options for task in self.tasks},
+            references=suite.references(self.metric),
+        )
+
+    def _values(self, scores: Sequence[Score]) -> NDArray[np.float64]:
+        return np.array([score.values[self.metric.name] for score in scores], dtype=np.float64)
+
+    def _say(
+        self,
+        verdict: Verdict,
+        reason: str = "",
+        *,
+        findings: tuple[Finding, ...] = (),
+        more_seeds: int | None = None,
+    ) -> Judgement:
+        states = [score.status for own in self.scores.values() for score in own]
+        runs = Runs(
+            planned=len(states),
+            finished=states.count(RunState.FINISHED.value),
+            failed=states.count(RunState.FAILED.value),
+        )
+        return Judgement(
+            self.claim,
+            self.plan.budget_name,
+            runs,
+            self.seeds,
+            verdict,
+            reason,
+            more_seeds,
+            findings,
+        )
+
+
+def _name(score: Score, method: str | None = None) -> str:
+    return "/".join([score.task, *([method] if method else []), str(score.seed)])
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _finite(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)

@@ -1,0 +1,176 @@
+"""Means, interquartile means and medians of runs, their differences and ratios, with t intervals.
+
+The statistics are the leaderboard's (rliable's): over runs and tasks. Their variances are those of
+the stratified bootstrap, times n/(n − 1), since resampling n runs gives too small a variance by
+that factor; for the mean that is its usual standard error. Student's t quantile, not the normal
+one, makes up for a variance that is itself estimated from few runs, with n − 1 degrees of freedom:
+fewer than there are where there are several tasks, so these intervals are rather too wide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uqbench.claim import Interval
+from uqbench.scoring.claims.quantiles import t_quantile
+from uqbench.seeding import derive_seed
+
+Statistic = Literal["iqm", "mean", "median"]
+
+RESAMPLES = 2_000
+BATCH = 500
+"""Resamples at a time: bounds the memory, changes no result."""
+
+
+@dataclass(frozen=True)
+class Location:
+    """A statistic of one method's runs.
+
+    Attributes:
+        value: of the statistic.
+        variance: its squared standard error.
+        seeds: runs of each task.
+        runs: of all tasks.
+    """
+
+    value: float
+    variance: float
+    seeds: int
+    runs: int
+
+    def with_seeds(self, seeds: int | None) -> Location:
+        """The same spread, from that many runs of each task."""
+        if seeds is None:
+            return self
+        factor = self.seeds / seeds
+        return Location(self.value, self.variance * factor, seeds, round(self.runs / factor))
+
+
+@dataclass(frozen=True)
+class Value:
+    """One statistic by itself; see :class:`uqbench.claim.Measurement`."""
+
+    of: Location
+
+    @property
+    def estimate(self) -> float:
+        """The statistic."""
+        return self.of.value
+
+    @property
+    def runs(self) -> int:
+        """Runs that it is taken over."""
+        return self.of.runs
+
+    def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
+        """Student's interval; None without spread."""
+        of = self.of.with_seeds(seeds)
+        return _around(self.estimate, of.variance, of.seeds - 1, alpha)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One statistic minus another, of independent runs; see :class:`uqbench.claim.Measurement`."""
+
+    first: Location
+    second: Location
+
+    @property
+    def estimate(self) -> float:
+        """The difference."""
+        return self.first.value - self.second.value
+
+    @property
+    def runs(self) -> int:
+        """Runs of both."""
+        return self.first.runs + self.second.runs
+
+    def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
+        """Welch's interval; None without spread."""
+        first, second = self.first.with_seeds(seeds), self.second.with_seeds(seeds)
+        variance = first.variance + second.variance
+        return _around(self.estimate, variance, _welch(first, second), alpha)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One statistic over another, of independent runs; see :class:`uqbench.claim.Measurement`."""
+
+    first: Location
+    second: Location
+
+    @property
+    def estimate(self) -> float:
+        """The ratio; not a number over zero."""
+        return self.first.value / self.second.value if self.second.value else math.nan
+
+    @property
+    def runs(self) -> int:
+        """Runs of both."""
+        return self.first.runs + self.second.runs
+
+    def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
+        """Every r with (a − r b)² ≤ t² (s²_a + r² s²_b), a's and b's squared errors (Fieller 1954).
+
+        All numbers, where b may be zero; None without spread.
+        """
+        first, second = self.first.with_seeds(seeds), self.second.with_seeds(seeds)
+        if first.variance + second.variance == 0:
+            return None
+        if second.value == 0:
+            return -math.inf, math.inf
+        scaled = Location(
+            second.value, second.variance * self.estimate**2, second.seeds, second.runs
+        )
+        t = t_quantile(1 - alpha / 2, _welch(first, scaled))
+        # A r² − 2 B r + C ≤ 0
+        quadratic = second.value**2 - t**2 * second.variance
+        linear = first.value * second.value
+        constant = first.value**2 - t**2 * first.variance
+        if quadratic <= 0:
+            return -math.inf, math.inf
+        half = math.sqrt(max(0.0, linear**2 - quadratic * constant))
+        return (linear - half) / quadratic, (linear + half) / quadratic
+
+
+def location(values: NDArray[np.float64], statistic: Statistic) -> Location:
+    """The statistic of ``values``, ``[runs, tasks]``, and its squared standard error."""
+    runs, tasks = values.shape
+    varies = bool(
+        np.ptp(values, axis=0).any()
+    )  # a variance of equal numbers may be a rounding error
+    if statistic == "mean":
+        variance = values.var(axis=0, ddof=1).sum() / runs / tasks**2 if varies else 0.0
+        return Location(float(values.mean()), float(variance), runs, values.size)
+    # rliable takes a second to import; suites are checked without it
+    from uqbench.scoring.aggregate import iqm, median
+    from uqbench.scoring.bootstrap import SeededStratifiedBootstrap
+
+    of: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    of = iqm if statistic == "iqm" else median
+    value, variance = float(of(values[None])[0]), 0.0
+    if varies:
+        generator = np.random.default_rng(derive_seed("standard error"))
+        bootstrap = SeededStratifiedBootstrap(values, generator)
+        replicates = np.concatenate([of(part) for part in bootstrap.batches(RESAMPLES, BATCH)])
+        variance = float(replicates.var()) * runs / (runs - 1)
+    return Location(value, variance, runs, values.size)
+
+
+def _around(estimate: float, variance: float, degrees: float, alpha: float) -> Interval | None:
+    if variance == 0:
+        return None
+    half = t_quantile(1 - alpha / 2, degrees) * math.sqrt(variance)
+    return estimate - half, estimate + half
+
+
+def _welch(first: Location, second: Location) -> float:
+    """Degrees of freedom of a sum of two estimated variances (Welch 1947, Satterthwaite 1946)."""
+    squares = first.variance**2 / (first.seeds - 1) + second.variance**2 / (second.seeds - 1)
+    return (first.variance + second.variance) ** 2 / squares if squares else 1.0

@@ -1,0 +1,126 @@
+"""From comparisons to a verdict, by one rule for all kinds of claim.
+
+Each comparison is decided by its interval: true where that lies inside the comparison's region,
+false where it lies outside, open otherwise. The error of a whole claim is at most 5 %: with m
+comparisons the intervals have level 1 − 0.05/m; where some are decided, the remaining k are looked
+at once more at 1 − 0.05/k, and so on (Holm 1979).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from uqbench.claim import Comparison, Evidence, Interval
+
+ALPHA = 0.05
+MINIMUM_SEEDS = 3
+"""With fewer no claim is decided."""
+
+MOST_SEEDS = 10_000
+"""As far as it is looked for a number of seeds that would decide."""
+
+
+class Verdict(enum.Enum):
+    """What the runs say about a claim.
+
+    HOLDS: the claim's comparisons are true.
+    DOES_NOT_HOLD: one that it needs is false.
+    UNDECIDED: neither can be said from these runs.
+    NOT_RUN: runs are missing.
+    """
+
+    HOLDS = "holds"
+    DOES_NOT_HOLD = "does not hold"
+    UNDECIDED = "undecided"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A comparison and what its interval says.
+
+    Attributes:
+        alpha: one minus the interval's level.
+        interval: None where there is none: too few seeds, or no spread.
+        true: inside the region, outside (False), or open (None).
+    """
+
+    comparison: Comparison
+    alpha: float
+    interval: Interval | None
+    true: bool | None
+
+
+def find(evidence: Evidence, *, intervals: bool) -> tuple[Finding, ...]:
+    """What the comparisons' intervals say, at levels that are corrected for their number.
+
+    Without ``intervals`` (there are too few seeds for any) everything is open.
+    """
+    comparisons = evidence.comparisons
+    alpha = ALPHA / len(comparisons)
+    if not intervals:
+        return tuple(Finding(comparison, alpha, None, None) for comparison in comparisons)
+    findings = [_find(comparison, alpha) for comparison in comparisons]
+    while True:
+        left = [i for i, finding in enumerate(findings) if finding.true is None]
+        if not left or findings[left[0]].alpha == ALPHA / len(left):
+            return tuple(findings)
+        for i in left:
+            findings[i] = _find(comparisons[i], ALPHA / len(left))
+
+
+def combine(evidence: Evidence, true: Sequence[bool | None]) -> Verdict:
+    """The verdict on a claim from what is known of its comparisons."""
+    groups: dict[str, list[tuple[Comparison, bool | None]]] = {}
+    for comparison, known in zip(evidence.comparisons, true, strict=True):
+        groups.setdefault(comparison.group, []).append((comparison, known))
+    needed = len(groups) if evidence.at_least is None else evidence.at_least
+    yes = sum(all(known or c.refutes_only for c, known in group) for group in groups.values())
+    no = sum(any(known is False for _, known in group) for group in groups.values())
+    if yes >= needed:
+        return Verdict.HOLDS
+    if len(groups) - no < needed:
+        return Verdict.DOES_NOT_HOLD
+    return Verdict.UNDECIDED
+
+
+def deciding_seeds(evidence: Evidence, findings: Sequence[Finding], seeds: int) -> int | None:
+    """The least number of seeds that would decide at the present estimates and spreads.
+
+    None where ``MOST_SEEDS`` would not.
+    """
+
+    def decides(seeds: int) -> bool:
+        true = [
+            _inside(f.comparison, f.comparison.measured.interval(f.alpha, seeds)) for f in findings
+        ]
+        return combine(evidence, true) is not Verdict.UNDECIDED
+
+    too_few, enough = seeds, seeds + 1
+    while not decides(enough):
+        if enough >= MOST_SEEDS:
+            return None
+        too_few, enough = enough, min(2 * enough, MOST_SEEDS)
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        too_few, enough = (too_few, middle) if decides(middle) else (middle, enough)
+    return enough
+
+
+def _find(comparison: Comparison, alpha: float) -> Finding:
+    interval = comparison.measured.interval(alpha)
+    return Finding(comparison, alpha, interval, _inside(comparison, interval))
+
+
+def _inside(comparison: Comparison, interval: Interval | None) -> bool | None:
+    if interval is None:
+        return None
+    low, high = interval
+    region = comparison.region
+    if low in region and high in region:
+        return True
+    if high < region.low or low > region.high:
+        return False
+    return None
