@@ -172,10 +172,9 @@ class RMSProp:
             if self._means:
                 mean = self._means[number]
                 mean += (gradient - mean) * rate
-                variance = square - mean * mean
-            parameter -= (
-                gradient * (taken * self._learning_rate) / (variance + self._epsilon).sqrt()
-            )
+                variance = (square - mean * mean).clamp(min=0)  # rounding may fall below
+            root = (variance + self._epsilon).sqrt()
+            parameter.sub_(gradient * (taken * self._learning_rate) / root)
 
     def state_dict(self) -> dict[str, Any]:
         """The averages."""
