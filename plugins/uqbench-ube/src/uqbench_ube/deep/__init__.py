@@ -1,0 +1,1 @@
+"""Deep reinforcement learning with the uncertainty Bellman equation (O'Donoghue et al. 2018, 5)."""

@@ -1,0 +1,60 @@
+"""DQN with intrinsic motivation: the baseline of O'Donoghue et al. 2018, section 5.1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from uqbench_dqn.dqn import DQN
+
+from uqbench.agent import EnvSpec, Step
+from uqbench_ube.deep.config import IntrinsicDQNConfig
+from uqbench_ube.linear import InverseCounts
+
+
+class IntrinsicDQN(DQN):
+    """DQN, ε-greedy, on rewards to which the local uncertainty's root was added as they came."""
+
+    config: IntrinsicDQNConfig
+    compiled = (*DQN.compiled, "features")
+
+    def __init__(
+        self, spec: EnvSpec, seeds: Sequence[int], config: IntrinsicDQNConfig, device: torch.device
+    ) -> None:
+        super().__init__(spec, seeds, config, device)
+        features = self.online.widths[1]
+        self.counts = InverseCounts(len(seeds), spec.n_actions, features, config.prior, device)
+        self._bonus = torch.full((len(seeds),), torch.nan, device=device)
+
+    @torch.no_grad()
+    def features(self, obs: Tensor) -> Tensor:
+        """The features φ ``[L, D]`` of ``obs`` ``[L, *obs]``."""
+        phi: Tensor = self.online.features(self.online.trunk(obs[:, None]))[:, 0]
+        return phi
+
+    def observe(self, step: Step) -> None:
+        """Equation 4 as a bonus: ``r + β (φᵀ Σ_a φ)^½``, with Σ_a before this step."""
+        inverse_count = self.counts.update(self.features(step.obs), step.action)
+        self._bonus.copy_(self.config.bonus * inverse_count.sqrt().float())
+        super().observe(replace(step, reward=step.reward + self._bonus))
+
+    def metrics(self) -> Mapping[str, Tensor]:
+        """As DQN's, and the last bonus."""
+        return {**super().metrics(), "bonus": self._bonus}
+
+    def state_dict(self) -> dict[str, Any]:
+        """As DQN's, with Σ_a."""
+        return {
+            **super().state_dict(),
+            "counts": self.counts.state_dict(),
+            "bonus": self._bonus.clone(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what ``state_dict`` returned."""
+        super().load_state_dict(state)
+        self.counts.load_state_dict(state["counts"])
+        self._bonus.copy_(state["bonus"])
