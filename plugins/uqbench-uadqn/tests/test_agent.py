@@ -240,12 +240,12 @@ def minatar(seeds: list[int], game: str = "breakout") -> tuple[UADQN, GymnasiumL
 
 
 def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit():
-    seeds = [0, 1, 3, 4]
+    seeds = [0, 3, 4]
     traces, weights = [], []
     for chosen in ([3], seeds):
         agent, env = minatar(chosen)
         obs, _ = env.reset()
-        trace, _ = drive(agent, env, range(300), obs)
+        trace, _ = drive(agent, env, range(120), obs)
         lane = chosen.index(3)
         traces.append(trace[:, :, lane])
         weights.append([p[lane].detach().clone() for p in agent.learned.parameters()])

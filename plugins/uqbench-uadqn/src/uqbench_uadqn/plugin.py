@@ -7,7 +7,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from uqbench import AgentSpec, EnvironmentSpec, hookimpl
+from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
 
 
 @hookimpl
@@ -50,7 +50,70 @@ def _optimal_return(options: Any) -> float:
 
 
 @hookimpl
+def uqbench_datasets() -> Iterable[DatasetSpec]:
+    """Regressions whose noise, or whose epistemic uncertainty, is known."""
+    return [
+        DatasetSpec(
+            name="noisy-cosine",
+            version="1",
+            factory="uqbench_uadqn.regression.noisy_cosine:NoisyCosine",
+            config="uqbench_uadqn.regression.config:NoisyCosineOptions",
+            summary="two clusters of noisy points of a cosine; the noise is known",
+            source="Clements et al. 2019, Figure 1",
+            scores=(
+                "aleatoric_error",
+                "aleatoric_off",
+                "aleatoric_on",
+                "epistemic_off",
+                "epistemic_on",
+                "off_data_auroc",
+            ),
+        ),
+        DatasetSpec(
+            name="prior-function",
+            version="1",
+            factory="uqbench_uadqn.regression.prior_function:PriorFunction",
+            config="uqbench_uadqn.regression.config:PriorFunctionOptions",
+            summary="a function of wide networks' prior; the epistemic uncertainty is known",
+            source="Clements et al. 2019, Appendix C; Williams 1997",
+            scores=(
+                "epistemic_off",
+                "epistemic_on",
+                "off_data_auroc",
+                "off_data_log_error",
+                "off_data_ratio",
+                "on_data_ratio",
+            ),
+        ),
+    ]
+
+
+@hookimpl
+def uqbench_estimators() -> Iterable[Spec]:
+    """Anchored networks."""
+    return [
+        Spec(
+            name="anchored-quantiles",
+            version="1",
+            factory="uqbench_uadqn.regression.anchored:AnchoredQuantiles",
+            config="uqbench_uadqn.regression.config:AnchoredQuantilesConfig",
+            summary="anchored quantile networks: both uncertainties from pairs of them",
+            source="Clements et al. 2019, section 2.3; Pearce et al. 2018",
+        ),
+        Spec(
+            name="anchored-outputs",
+            version="1",
+            factory="uqbench_uadqn.regression.anchored:AnchoredOutputs",
+            config="uqbench_uadqn.regression.config:AnchoredOutputsConfig",
+            summary="the spread of anchored predictions, by one network or by an ensemble",
+            source="Clements et al. 2019, Appendix C; Pearce et al. 2018",
+        ),
+    ]
+
+
+@hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The ``windy-cliff`` suite, and UA-DQN in the ``minatar`` suite."""
+    """``windy-cliff``, ``uncertainty-toy``, ``output-width``, and UA-DQN in ``minatar``."""
     suites = files("uqbench_uadqn") / "suites"
-    return [suites / "windy-cliff.toml", suites / "minatar.toml"]
+    names = ("windy-cliff", "uncertainty-toy", "output-width", "minatar")
+    return [suites / f"{name}.toml" for name in names]

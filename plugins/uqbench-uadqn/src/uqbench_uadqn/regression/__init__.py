@@ -1,0 +1,1 @@
+"""One-dimensional regressions with known uncertainty: Figure 1 and Appendix C of Clements et al."""
