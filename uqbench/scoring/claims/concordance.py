@@ -45,7 +45,7 @@ Sizes = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class _Layout:
-    """What the permutation distribution depends on.
+    """What the permutation distribution depends on; the order of tasks is not.
 
     Attributes:
         sizes: runs of each group, by task.
@@ -111,9 +111,9 @@ def concordance(tasks: Sequence[Sequence[NDArray[np.float64]]]) -> Concordance:
     ties = tuple(
         tuple(int(n) for n in np.unique(values, return_counts=True)[1]) for values in pooled
     )
-    layout = _Layout(sizes, ties)
-    estimate, variance = _moments(labels, layout)
-    return Concordance(float(estimate[0]), float(variance[0]), layout)
+    estimate, variance = _moments(labels, _Layout(sizes, ties))
+    sizes, ties = zip(*sorted(zip(sizes, ties, strict=True)), strict=True)
+    return Concordance(float(estimate[0]), float(variance[0]), _Layout(sizes, ties))
 
 
 def exchangeable_variance(sizes: Sizes) -> float:

@@ -77,8 +77,11 @@ def combine(evidence: Evidence, true: Sequence[bool | None]) -> Verdict:
     for comparison, known in zip(evidence.comparisons, true, strict=True):
         groups.setdefault(comparison.group, []).append((comparison, known))
     needed = len(groups) if evidence.at_least is None else evidence.at_least
-    yes = sum(all(known or c.refutes_only for c, known in group) for group in groups.values())
     no = sum(any(known is False for _, known in group) for group in groups.values())
+    yes = sum(
+        all(known or (c.refutes_only and known is None) for c, known in group)
+        for group in groups.values()
+    )
     if yes >= needed:
         return Verdict.HOLDS
     if len(groups) - no < needed:

@@ -1,0 +1,441 @@
+"""The intervals that verdicts rest on: exact facts, and error rates over simulated scores."""
+
+import math
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from uqbench.claim import Comparison, Evidence, Observations, Region
+from uqbench.scoring.aggregate import probability_of_improvement
+from uqbench.scoring.claims import concordance as ranks
+from uqbench.scoring.claims import location as locations
+from uqbench.scoring.claims.band import Band
+from uqbench.scoring.claims.concordance import concordance, exchangeable_variance
+from uqbench.scoring.claims.location import Difference, Ratio, Value, location
+from uqbench.scoring.claims.order import Order
+from uqbench.scoring.claims.proportion import Proportion
+from uqbench.scoring.claims.share import Share
+from uqbench.scoring.claims.trend import Trend
+from uqbench.scoring.claims.verdict import (
+    ALPHA,
+    Verdict,
+    combine,
+    deciding_seeds,
+    find,
+)
+from uqbench.suite import Metric, Reference
+
+SIMULATIONS = 1_000
+
+
+# -- concordance ----------------------------------------------------------------------------------
+
+
+def groups(*values):
+    return [np.array(group, dtype=float) for group in values]
+
+
+def test_of_two_groups_it_is_rliables_probability_of_improvement_with_ties():
+    generator = np.random.default_rng(0)
+    x, y = generator.integers(5, size=(7, 3)), generator.integers(4, size=(6, 3))
+    expected = probability_of_improvement(x, y, seed=0, repetitions=1).value
+    assert concordance([groups(b, a) for a, b in zip(x.T, y.T, strict=True)]).estimate == expected
+
+
+def test_estimate_and_variance_are_those_of_all_pairs_counted_one_by_one():
+    generator = np.random.default_rng(1)
+    tasks = [[generator.integers(6, size=n) for n in (4, 3, 5)] for _ in range(2)]
+    estimates, variances = [], []
+    for task in tasks:
+        runs = [(g, value) for g, group in enumerate(task) for value in group]
+        own = [
+            sum(0.5 * (1 + np.sign((v - w) * (g - h))) for h, w in runs if h != g) for g, v in runs
+        ]
+        pairs = 4 * 3 + 4 * 5 + 3 * 5
+        estimates.append(sum(own) / 2 / pairs)
+        parts = [[o for o, (g, _) in zip(own, runs, strict=True) if g == k] for k in range(3)]
+        variances.append(sum(len(p) * np.var(p, ddof=1) for p in parts) / pairs**2)
+    found = concordance(tasks)
+    assert found.estimate == pytest.approx(np.mean(estimates), abs=1e-12)
+    assert found.variance == pytest.approx(np.sum(variances) / 4, abs=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (2, 4), (2, 2, 3)])
+def test_the_exchangeable_variance_is_that_of_all_permutations(sizes):
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    shares = [
+        concordance([[np.flatnonzero(np.array(order) == g) for g in range(len(sizes))]]).estimate
+        for order in set(permutations(labels.tolist()))
+    ]
+    assert np.mean(shares) == pytest.approx(0.5)
+    assert np.var(shares) == pytest.approx(exchangeable_variance((sizes,)))
+
+
+def apart(n: int, tasks: int = 1):
+    """Groups of n runs that do not overlap."""
+    return concordance([groups(np.arange(n), 10 + np.arange(n))] * tasks)
+
+
+@pytest.mark.parametrize(
+    ("n", "tasks", "alpha", "decided"),
+    [
+        (3, 1, 0.05, False),  # p = 2/20
+        (4, 1, 0.05, True),  # p = 2/70
+        (4, 1, 0.05 / 2, False),
+        (5, 1, 0.05 / 5, True),  # p = 2/252
+        (5, 1, 0.05 / 7, False),
+        (3, 2, 0.05, True),  # p = 2/400
+        (3, 2, 0.05 / 11, False),
+    ],
+)
+def test_a_half_is_outside_only_where_the_exact_permutation_test_rejects(n, tasks, alpha, decided):
+    low, high = apart(n, tasks).interval(alpha)
+    assert (low > 0.5) == decided
+    assert high == 1.0
+    mirrored = concordance([groups(10 + np.arange(n), np.arange(n))] * tasks)
+    assert mirrored.interval(alpha) == pytest.approx((0.0, 1 - low))
+
+
+def test_one_swap_more_or_less_decides_at_the_boundary():
+    """Five runs each: the exact two-sided 5 % region is U <= 2 or U >= 23 of 25."""
+
+    def shares(wins):  # of 25 pairs
+        first, second = np.arange(5.0), 4.5 + np.arange(5.0)
+        second[0] -= 25 - wins
+        return concordance([groups(first, second)])
+
+    assert shares(25).estimate == 1
+    decided = {}
+    for wins in (25, 24, 23, 22):
+        found = shares(wins)
+        assert found.estimate == wins / 25
+        decided[wins] = found.interval(0.05)[0] > 0.5
+    assert decided == {25: True, 24: True, 23: True, 22: False}
+
+
+def test_drawn_permutations_agree_with_all_of_them(monkeypatch):
+    layout = concordance([groups([1, 2, 2, 5], [2, 3, 4, 6])]).layout
+    whole = ranks._permuted.__wrapped__(layout)
+    assert len(whole) == math.comb(8, 4)
+    monkeypatch.setattr(ranks, "_are_few", lambda sizes: False)
+    drawn = ranks._permuted.__wrapped__(layout)
+    assert len(drawn) == ranks.PERMUTATIONS + 1
+    for quantile in (0.5, 0.8, 0.95):
+        share = (drawn > np.quantile(whole, quantile, method="lower")).mean()
+        assert share == pytest.approx((whole > np.quantile(whole, quantile, method="lower")).mean(),
+                                      abs=0.02)  # fmt: skip
+
+
+def test_where_too_few_permutations_were_drawn_for_the_level_nothing_is_excluded():
+    assert apart(20).interval(0.05 / 1_000) == (0.0, 1.0)
+
+
+def test_runs_that_are_all_equal_leave_it_open():
+    found = concordance([groups([1, 1, 1, 1, 1], [1, 1, 1, 1, 1])])
+    low, high = found.interval(0.05)
+    assert found.estimate == 0.5
+    assert low < 0.3
+    assert high == pytest.approx(1 - low)
+
+
+def test_intervals_do_not_depend_on_the_order_of_runs_and_are_repeatable():
+    generator = np.random.default_rng(2)
+    x, y = generator.normal(size=(2, 10))
+    first = concordance([groups(x, y)]).interval(0.05)
+    assert concordance([groups(x[::-1], np.roll(y, 3))]).interval(0.05) == first
+
+
+# -- means, differences, ratios, shares -----------------------------------------------------------
+
+
+def test_of_one_task_means_have_students_and_welchs_intervals():
+    generator = np.random.default_rng(3)
+    x, y = generator.normal(1, 1, (6, 1)), generator.normal(0, 3, (9, 1))
+    value, difference = (
+        Value(location(x, "mean")),
+        Difference(*(location(v, "mean") for v in (x, y))),
+    )
+    expected = stats.ttest_1samp(x[:, 0], 0).confidence_interval(0.9)
+    assert value.interval(0.1) == pytest.approx(expected)
+    expected = stats.ttest_ind(x[:, 0], y[:, 0], equal_var=False).confidence_interval(0.95)
+    assert difference.interval(0.05) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("statistic", ["iqm", "median", "mean"])
+def test_the_bootstraps_standard_error_is_that_of_the_statistic(statistic):
+    """Against the spread of the statistic over fresh runs."""
+    generator = np.random.default_rng(4)
+    fresh = [location(generator.normal(size=(20, 3)), "mean").value for _ in range(2_000)]
+    if statistic != "mean":
+        fresh = [
+            (locations_statistic(statistic))(generator.normal(size=(20, 3))) for _ in range(2_000)
+        ]
+    stated = [location(generator.normal(size=(20, 3)), statistic).variance for _ in range(20)]
+    assert np.mean(stated) == pytest.approx(np.var(fresh), rel=0.2)
+
+
+def locations_statistic(name):
+    from uqbench.scoring import aggregate
+
+    return lambda values: float(getattr(aggregate, name)(values[None])[0])
+
+
+def test_fiellers_interval_holds_the_ratios_that_a_t_test_does_not_reject():
+    generator = np.random.default_rng(5)
+    a, b = (location(generator.normal(m, 1, (8, 2)), "mean") for m in (2, 4))
+    ratio = Ratio(a, b)
+    for r in ratio.interval(0.05):
+        error = math.sqrt(a.variance + r**2 * b.variance)
+        degrees = locations._welch(
+            a, locations.Location(0, b.variance * ratio.estimate**2, b.seeds, b.runs)
+        )
+        p = 2 * stats.t.sf(abs(a.value - r * b.value) / error, degrees)
+        assert p == pytest.approx(0.05)
+
+
+def test_a_ratio_to_what_may_be_zero_is_unbounded():
+    a, b = (location(np.array(v)[:, None], "mean") for v in ([5.0, 6.0, 7.0], [-1.0, 0.0, 2.0]))
+    assert Ratio(a, b).interval(0.05) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize("statistic", ["mean", "iqm", "median"])
+def test_runs_without_spread_have_no_interval(statistic):
+    equal = location(np.full((5, 2), 0.1), statistic)
+    assert equal.variance == 0.0
+    assert Value(equal).interval(0.05) is None
+    assert Difference(equal, equal).interval(0.05) is None
+    assert Ratio(equal, equal).interval(0.05) is None
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 5), (3, 5), (5, 5), (17, 20)])
+def test_a_share_has_clopper_and_pearsons_interval(k, n):
+    expected = stats.binomtest(k, n).proportion_ci(0.95, method="exact")
+    assert Proportion(k, n, n, n).interval(0.05) == pytest.approx((expected.low, expected.high))
+
+
+# -- Holm -----------------------------------------------------------------------------------------
+
+
+class FromP:
+    """A measurement whose interval excludes 0 exactly where its p-value is at most the level."""
+
+    estimate, runs = 1.0, 10
+
+    def __init__(self, p):
+        self.p = p
+
+    def interval(self, alpha, seeds=None):
+        return (0.1, 2.0) if self.p <= alpha else (-1.0, 2.0)
+
+
+def test_the_levels_are_holms():
+    generator = np.random.default_rng(7)
+    for _ in range(200):
+        p = generator.uniform(size=5) ** 4
+        expected, order = [None] * 5, np.argsort(p)
+        for rank, i in enumerate(order):
+            if p[i] > ALPHA / (5 - rank):
+                break
+            expected[i] = True
+        evidence = Evidence(tuple(Comparison("", "", FromP(v), Region(low=0.0)) for v in p))
+        assert [finding.true for finding in find(evidence, intervals=True)] == expected
+
+
+def comparison(group="", *, refutes_only=False):
+    return Comparison("", "", FromP(0.0), Region(low=0.0), group, refutes_only)
+
+
+@pytest.mark.parametrize(
+    ("at_least", "true", "verdict"),
+    [
+        (None, (True, True, True), Verdict.HOLDS),
+        (None, (True, None, True), Verdict.UNDECIDED),
+        (None, (True, None, False), Verdict.DOES_NOT_HOLD),
+        (2, (True, False, True), Verdict.HOLDS),
+        (2, (True, False, None), Verdict.UNDECIDED),
+        (2, (False, False, True), Verdict.DOES_NOT_HOLD),
+    ],
+)
+def test_groups_are_counted(at_least, true, verdict):
+    evidence = Evidence(tuple(comparison(group) for group in "abc"), at_least)
+    assert combine(evidence, true) is verdict
+
+
+def test_a_group_is_true_where_all_its_comparisons_are():
+    evidence = Evidence((comparison("a"), comparison("a"), comparison("b")), at_least=1)
+    assert combine(evidence, [True, False, False]) is Verdict.DOES_NOT_HOLD
+    assert combine(evidence, [True, True, None]) is Verdict.HOLDS
+    assert combine(evidence, [True, None, False]) is Verdict.UNDECIDED
+
+
+def test_what_only_refutes_need_not_be_true():
+    evidence = Evidence((comparison(), comparison(refutes_only=True)))
+    assert combine(evidence, [True, None]) is Verdict.HOLDS
+    assert combine(evidence, [True, False]) is Verdict.DOES_NOT_HOLD
+
+
+# -- error rates ----------------------------------------------------------------------------------
+
+METRIC = Metric(name="m", summary="", kind="online")
+
+
+def observe(values):
+    """Observations of ``{method: [runs, tasks]}``, with settings 1, 2, … of the methods."""
+    tasks = tuple(f"task-{t}" for t in range(next(iter(values.values())).shape[1]))
+    cells = {(m, t): v[:, i] for m, v in values.items() for i, t in enumerate(tasks)}
+    settings = {m: {"size": i} for i, m in enumerate(values)}
+    return Observations(
+        metric=METRIC,
+        tasks=tasks,
+        raw=cells,
+        configs={(m, t): settings[m] for m, t in cells},
+        options={},
+        references={task: Reference(zero=0.0, one=1.0) for task in tasks},
+    )
+
+
+def rates(kind, draw, simulations=SIMULATIONS):
+    """How often the claim holds and does not, over simulated scores."""
+    counts = dict.fromkeys(Verdict, 0)
+    for _ in range(simulations):
+        evidence = kind.compare(observe(draw()))
+        findings = find(evidence, intervals=True)
+        counts[combine(evidence, [f.true for f in findings])] += 1
+    return counts[Verdict.HOLDS] / simulations, counts[Verdict.DOES_NOT_HOLD] / simulations
+
+
+LAWS = {
+    "normal": lambda g, size: g.normal(size=size),
+    "exponential": lambda g, size: g.exponential(size=size),
+    "ties": lambda g, size: g.integers(2, size=size).astype(float),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(("seeds", "tasks"), [(3, 1), (3, 2), (5, 1), (10, 1)])
+def test_where_nothing_differs_an_order_holds_in_5_percent_at_most(law, seeds, tasks):
+    generator = np.random.default_rng(8)
+    kind = Order(metric="m", methods=("a", "b"))
+    found = rates(kind, lambda: {m: LAWS[law](generator, (seeds, tasks)) for m in "ab"})
+    assert max(found) <= 0.05
+    assert sum(found) > 0 or (seeds, tasks) == (3, 1)  # which cannot be decided at all
+
+
+def test_several_comparisons_do_not_add_up_to_more_errors():
+    generator = np.random.default_rng(9)
+    kind = Order(metric="m", methods=("a", ("b", "c", "d")))
+    found = rates(kind, lambda: {m: generator.normal(size=(5, 1)) for m in "abcd"})
+    assert max(found) <= 0.05
+
+
+def test_spreads_that_differ_do_not_make_an_order():
+    generator = np.random.default_rng(10)
+    kind = Order(metric="m", methods=("a", "b"))
+    draw = lambda: {"a": 3 * generator.normal(size=(10, 1)), "b": generator.normal(size=(10, 1))}  # noqa: E731
+    assert max(rates(kind, draw)) <= 0.05
+
+
+@pytest.mark.parametrize("by", ["iqm", "median", "mean"])
+def test_where_nothing_differs_a_difference_of_scores_holds_in_5_percent_at_most(by, monkeypatch):
+    monkeypatch.setattr(locations, "RESAMPLES", 200)
+    generator = np.random.default_rng(11)
+    kind = Order(metric="m", methods=("a", "b"), by=by)
+    found = rates(kind, lambda: {m: generator.exponential(size=(3, 2)) for m in "ab"})
+    assert max(found) <= 0.05
+
+
+@pytest.mark.parametrize("seeds", [3, 5])
+def test_where_nothing_differs_there_is_a_trend_in_5_percent_at_most(seeds):
+    generator = np.random.default_rng(12)
+    kind = Trend(metric="m", methods=("a", "b", "c"), setting="size", direction="increasing")
+    found = rates(kind, lambda: {m: generator.normal(size=(seeds, 1)) for m in "abc"})
+    assert max(found) <= 0.05
+
+
+@pytest.mark.parametrize("seeds", [3, 10])
+def test_at_the_edge_of_a_band_it_holds_in_5_percent_at_most(seeds):
+    generator = np.random.default_rng(13)
+    draw = lambda: {m: 5 + generator.normal(size=(seeds, 1)) for m in "ab"}  # noqa: E731
+    assert rates(Band(metric="m", method="a", high=5.0), draw)[0] <= 0.05
+    assert rates(Band(metric="m", method="a", ratio_to="b", low=1.0), draw)[0] <= 0.05
+
+
+@pytest.mark.parametrize("seeds", [3, 5, 10])
+def test_where_neither_is_better_a_share_of_half_is_exceeded_in_5_percent_at_most(seeds):
+    generator = np.random.default_rng(14)
+    kind = Share(metric="m", method="a", better_than="b", at_least=0.5)
+    found = rates(kind, lambda: {m: generator.integers(4, size=(seeds, 1)) for m in "ab"})
+    assert max(found) <= 0.05
+
+
+def test_what_is_true_is_found():
+    """Two standard deviations apart, ten seeds; and the reverse claim is refuted."""
+    generator = np.random.default_rng(15)
+    draw = lambda: {m: i * 2 + generator.normal(size=(10, 1)) for i, m in enumerate("abc")}  # noqa: E731
+    order = {"metric": "m", "methods": ("c", "b", "a")}
+    assert rates(Order(**order), draw, 200)[0] > 0.9
+    assert rates(Order(**order | {"methods": ("a", "b", "c")}), draw, 200)[1] > 0.9
+    trend = {"metric": "m", "methods": ("a", "b", "c"), "setting": "size"}
+    assert rates(Trend(**trend, direction="increasing"), draw, 200)[0] > 0.9
+    assert rates(Trend(**trend, direction="decreasing"), draw, 200)[1] > 0.9
+    assert rates(Band(metric="m", method="b", value=2.0, tolerance=1.5), draw, 200)[0] > 0.9
+    assert rates(Band(metric="m", method="b", value=5.0, tolerance=1.5), draw, 200)[1] > 0.9
+    share = {"metric": "m", "method": "c", "better_than": ("a", "b")}
+    assert rates(Share(**share, at_least=0.5), draw, 200)[0] > 0.8
+    assert rates(Share(**share, at_most=0.4), draw, 200)[1] > 0.8
+
+
+def test_a_step_that_clearly_goes_the_other_way_refutes_a_trend():
+    generator = np.random.default_rng(16)
+    means = {"a": 0, "b": 5, "c": 10, "d": 6}
+    kind = Trend(metric="m", methods=tuple(means), setting="size", direction="increasing")
+    values = {m: mean + generator.normal(size=(10, 1)) for m, mean in means.items()}
+    evidence = kind.compare(observe(values))
+    findings = find(evidence, intervals=True)
+    assert findings[0].true
+    assert combine(evidence, [f.true for f in findings]) is Verdict.DOES_NOT_HOLD
+
+
+# -- seeds that would decide ----------------------------------------------------------------------
+
+
+def test_the_seeds_that_would_decide_are_the_fewest_whose_interval_does():
+    values = 0.5 + np.random.default_rng(17).normal(size=(5, 1))
+    evidence = Band(metric="m", method="a", low=0.0).compare(observe({"a": values}))
+    findings = find(evidence, intervals=True)
+    needed = deciding_seeds(evidence, findings, 5)
+    deviation, mean = values.std(ddof=1), values.mean()
+
+    def low(n):
+        return mean - stats.t.ppf(0.975, n - 1) * deviation / math.sqrt(n)
+
+    assert low(needed) > 0 > low(needed - 1)
+
+
+def test_more_runs_of_what_was_seen_decide_an_order():
+    a, b = (np.array(v)[:, None] for v in ([2.0, 4.0, 6.0, 8.0, 9.0], [1.0, 3.0, 5.0, 7.0, 0.0]))
+    kind = Order(metric="m", methods=("a", "b"))
+    evidence = kind.compare(observe({"a": a, "b": b}))
+    findings = find(evidence, intervals=True)
+    assert findings[0].true is None
+    needed = deciding_seeds(evidence, findings, 5)
+    for seeds, expected in ((2 * needed, True), (needed // 2, None)):
+        rows = np.arange(seeds) % 5  # the same runs over again
+        again = kind.compare(observe({"a": a[rows], "b": b[rows]}))
+        assert find(again, intervals=True)[0].true is expected
+
+
+def test_an_estimate_on_the_boundary_is_decided_by_no_number_of_seeds():
+    a, b = (np.array(v, dtype=float)[:, None] for v in ([1, 2, 3, 4], [1, 2, 3, 4]))
+    evidence = Order(metric="m", methods=("a", "b")).compare(observe({"a": a, "b": b}))
+    assert deciding_seeds(evidence, find(evidence, intervals=True), 4) is None
+
+
+def test_tasks_are_arranged_as_products_of_their_arrangements():
+    both = list(product(list(ranks._arrangements((2, 1))), list(ranks._arrangements((1, 1)))))
+    (labels,) = ranks._permutations(((2, 1), (1, 1)))
+    assert sorted(map(tuple, np.concatenate(labels, axis=1).tolist())) == sorted(
+        tuple(x + y) for x, y in both
+    )
