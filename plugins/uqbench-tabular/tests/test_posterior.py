@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 import torch
 from uqbench_tabular.config import CertaintyEquivalenceConfig, TabularConfig
-from uqbench_tabular.posterior import (
-    NormalGamma,
-    Posterior,
-    dirichlet_sample,
-    normal_gamma_sample_mean,
-    normal_gamma_update,
-)
+from uqbench_tabular.dirichlet import dirichlet_sample
+from uqbench_tabular.normal_gamma import NormalGamma, normal_gamma_update, sample_mean
+from uqbench_tabular.posterior import Posterior
 
 from uqbench.lanes import generators
 
@@ -90,7 +86,7 @@ def test_an_update_leaves_the_posterior_before_it_alone():
 def test_dirichlet_samples_have_the_moments_of_the_closed_form():
     """E = c_i/n, Cov = (δ_ij c_i/n − c_i c_j/n²)/(n + 1)."""
     c = np.array([[1.0, 2.0, 5.0], [0.5, 0.5, 0.5]])
-    samples = dirichlet_sample(c, generator(), N)
+    samples = dirichlet_sample(torch.from_numpy(c)[None], [generator()], N)[0].numpy()
     assert samples.shape == (N, 2, 3)
     assert np.allclose(samples.sum(-1), 1)
     n = c.sum(-1, keepdims=True)
@@ -106,12 +102,11 @@ def test_dirichlet_samples_have_the_moments_of_the_closed_form():
 
 
 def test_sampled_mean_rewards_have_the_moments_of_student_t():
-    """Var μ = β / (λ (α − 1)); for the paper's prior 3/8, from details of its code."""
+    """Var μ = β / (λ (α − 1)); for the paper's prior 3/8."""
     prior = NormalGamma(*(torch.tensor([v], dtype=torch.float64) for v in (0.0, 4.0, 3.0, 3.0)))
     after = normal_gamma_update(prior, torch.tensor([2.0], dtype=torch.float64))
     for parameters, mean, var in ((prior, 0.0, 0.375), (after, 0.4, 4.6 / (5 * 2.5))):
-        arrays = {name: table.numpy() for name, table in vars(parameters).items()}
-        samples = normal_gamma_sample_mean(**arrays, generator=generator(), count=N)[:, 0]
+        samples = sample_mean(parameters, [generator()], N)[0].numpy()
         assert abs(samples.mean() - mean) < SIGMAS * np.sqrt(var / N)
         squares = (samples - mean) ** 2
         assert abs(squares.mean() - var) < SIGMAS * squares.std() / np.sqrt(N)

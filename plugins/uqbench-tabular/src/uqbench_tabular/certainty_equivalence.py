@@ -30,8 +30,8 @@ class CertaintyEquivalence(ModelBased):
 
     def make_plan(self) -> Tensor:
         """``Q*`` of the posterior-mean MDP."""
-        return self.optimal_values_of_mean()
+        return self.action_values()
 
-    def choose(self, values: Tensor, valid: Tensor) -> Tensor:
+    def choose(self, plan: Tensor, valid: Tensor) -> Tensor:
         """ε-greedy among the available actions."""
-        return epsilon_greedy(values, self._explore.at(self.t), self.config.epsilon, valid)
+        return epsilon_greedy(plan, self._explore.at(self.t), self.config.epsilon, valid)

@@ -1,8 +1,9 @@
 """Finite Markov decision processes in batches, and their exact solutions.
 
-Shapes: any batch ``*``, ``S`` states, ``A`` actions, ``S'`` successors. Whatever an agent plans
-with is made of elementwise operations and sums along the last dimension, so that one process of a
-batch is solved bit for bit as it would be alone; LAPACK's solvers do not promise that.
+Shapes: any batch ``*``, ``S`` states, ``A`` actions, ``S'`` successors. One process of a batch is
+solved bit for bit as it would be alone, on a CPU with one thread and ``MKL_CBWR`` set, as workers
+have them: sums are along the last dimension, and LAPACK factorises the matrices of a batch one by
+one. (Without ``MKL_CBWR`` it picks kernels by address, and last bits differ from 25 states on.)
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ def action_values(mdp: MDP, values: Tensor, discount: float) -> Tensor:
 def evaluate_policy(mdp: MDP, policy: Tensor, discount: float) -> Tensor:
     """Solve ``V = r_π + γ P_π V`` for a policy ``[*, S]`` with γ < 1; ``[*, S]``."""
     transitions, rewards = _under(mdp, policy)
-    return _eliminate(torch.eye(policy.shape[-1]).to(transitions) - discount * transitions, rewards)
+    equations = torch.eye(policy.shape[-1]).to(transitions) - discount * transitions
+    values: Tensor = torch.linalg.solve(equations, rewards[..., None]).squeeze(-1)
+    return values
 
 
 def policy_iteration(mdp: MDP, discount: float) -> Tensor:
@@ -127,17 +130,3 @@ def _under(mdp: MDP, policy: Tensor) -> tuple[Tensor, Tensor]:
 def _of(table: Tensor, policy: Tensor) -> Tensor:
     """Entries ``[*, S]`` of ``[*, S, A]`` for the actions of a policy ``[*, S]``."""
     return table.gather(-1, policy[..., None]).squeeze(-1)
-
-
-def _eliminate(equations: Tensor, right: Tensor) -> Tensor:
-    """Solve ``[*, S, S] x = [*, S]`` by Gauss-Jordan elimination.
-
-    Without pivoting: the rows of ``I − γ P`` are strictly diagonally dominant, which elimination
-    preserves, so that no pivot comes near zero.
-    """
-    table = torch.cat([equations, right[..., None]], -1)
-    for k in range(right.shape[-1]):
-        pivot = table[..., k, :] / table[..., k, k, None]
-        table = table - table[..., k, None] * pivot[..., None, :]
-        table[..., k, :] = pivot
-    return table[..., -1]

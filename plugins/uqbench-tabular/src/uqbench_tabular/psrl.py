@@ -18,6 +18,6 @@ class PSRL(ModelBased):
         mdp = self.posterior.sample(draws, 1, self.available)
         return policy_iteration(mdp, self.discount)[:, 0]
 
-    def choose(self, values: Tensor, valid: Tensor) -> Tensor:
+    def choose(self, plan: Tensor, valid: Tensor) -> Tensor:
         """Line 6: ``π̂*(s) = argmax_a Q̂*(s, a)``."""
-        return greedy(values, valid)
+        return greedy(plan, valid)
