@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import torch
 from torch import Tensor
 
 from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, Reference
 from uqbench_quam.config import DeepEnsembleConfig
-from uqbench_quam.networks import Classifiers, fit
-from uqbench_quam.uncertainty import given, selected
+from uqbench_quam.given import architecture, on, train
+from uqbench_quam.models import Models
 
 
 class DeepEnsemble(Estimator):
@@ -24,22 +23,18 @@ class DeepEnsemble(Estimator):
         config: DeepEnsembleConfig,
         device: torch.device,
     ) -> None:
+        self.task = task
+        self.seeds = seeds
         self.config = config
         self.device = device
-        self.reference: Reference | None = None
-        self.networks = Classifiers(
-            seeds, config.members, prod(task.inputs), config.hidden, task.n_classes
-        ).to(device)
 
     def fit(self, data: Data, reference: Reference | None, steps: int) -> None:
-        """Train every member; a reference makes this setting (b)."""
-        self.reference = reference
-        data = Data(data.inputs.to(self.device), data.targets.to(self.device))
-        fit(self.networks, data, steps, self.config.learning_rate, self.config.weight_decay)
+        """Train every member."""
+        network = architecture(self.task, self.config)
+        data = on(data, self.device)
+        weights = train(network, data, self.seeds, steps, self.config, members=self.config.members)
+        self.models = Models(network, weights, self.config.members, data, reference)
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """What the members state, about themselves (a) or about the given model (b)."""
-        members = self.networks.members_log_probs(inputs.to(self.device)).cpu()
-        if self.reference is None:
-            return selected(members)
-        return given(self.reference.log_probs(inputs), members)
+        return self.models.state(inputs)

@@ -1,73 +1,163 @@
-"""Stacked classifiers and how they are trained: ``[L, E]`` networks at once."""
+"""Networks as pure functions of their weights, in stacks: ``S`` networks in one batched product.
+
+An adversarial search, an ensemble and a Markov chain all need many networks of one kind that differ
+in their weights. Here a network is its weights' names and shapes, and a function of weights
+``[S, ...]`` and inputs ``[S, B, *x]``. Convolutions are patches times weights, since products are
+bit-identical however many networks are in the stack.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 
-from uqbench.estimator import Data
-from uqbench.lanes import LaneLinear, initialise, lane_generators
+Weights = Mapping[str, Tensor]
+"""By name, the networks of a stack along the first dimension."""
 
-ADAM_EPSILON = 1e-8
+Drop = Callable[[Tensor], Tensor]
+"""What is done to activations ``[S, B, H]`` where the network has dropout."""
+
+HEAD = ("head.weight", "head.bias")
+"""Names of the last layer's weights, ``[S, H, C]`` and ``[S, 1, C]``, of every network."""
 
 
-class Classifiers(nn.Module):
-    """Fully connected classifiers with ReLU, orthogonal initial weights of gain √2.
+class Network(ABC):
+    """A network but for its weights, which it is called with."""
 
-    Args:
-        seeds: one a lane; the initial weights are a function of it.
-        members: E.
+    @property
+    @abstractmethod
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of the weights of one network, by name; the last layer's come last."""
+
+    @abstractmethod
+    def features(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
+        """What the last layer sees, ``[S, B, H]``."""
+
+    def __call__(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
+        """Logits, or a regression's value with C = 1: ``[S, B, *x] -> [S, B, C]``."""
+        return affine(weights, "head", self.features(weights, inputs, drop))
+
+    @property
+    def last_layer(self) -> Mlp:
+        """The last layer by itself, whose inputs are the features."""
+        width, outputs = self.shapes[HEAD[0]]
+        return Mlp(width, (), outputs)
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers the weights of one network are."""
+        return sum(map(prod, self.shapes.values()))
+
+
+@dataclass(frozen=True)
+class Mlp(Network):
+    """Fully connected layers with ReLU between, dropout after each ReLU; inputs are flattened.
+
+    Attributes:
         inputs: numbers in one input.
-        hidden: widths of the hidden layers.
-        classes: C.
+        hidden: widths of the hidden layers; with none the network is its last layer.
+        outputs: C.
     """
 
-    def __init__(
-        self, seeds: Sequence[int], members: int, inputs: int, hidden: Sequence[int], classes: int
-    ) -> None:
-        super().__init__()
-        self.members = members
-        self.layers = nn.ModuleList(
-            LaneLinear(len(seeds), wide, narrow, members)
-            for wide, narrow in pairwise((inputs, *hidden, classes))
-        )
-        initialise(self, lane_generators(seeds), gain=2**0.5)
+    inputs: int
+    hidden: tuple[int, ...]
+    outputs: int
 
-    def forward(self, inputs: Tensor) -> Tensor:
-        """Logits: ``[L, M, in] -> [L, E, M, C]``."""
-        x = inputs.repeat_interleave(self.members, dim=0)  # members are lanes that see the same
-        for layer in self.layers[:-1]:
-            x = layer(x).relu()
-        logits: Tensor = self.layers[-1](x).unflatten(0, (-1, self.members))
-        return logits
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of the weights of one network, by name; the last layer's come last."""
+        shapes: dict[str, tuple[int, ...]] = {}
+        width = self.inputs
+        for index, narrow in enumerate(self.hidden):
+            shapes |= {f"{index}.weight": (width, narrow), f"{index}.bias": (1, narrow)}
+            width = narrow
+        return shapes | {HEAD[0]: (width, self.outputs), HEAD[1]: (1, self.outputs)}
 
-    @torch.no_grad()
-    def members_log_probs(self, inputs: Tensor) -> Tensor:
-        """Log-probabilities of the classes for each member, float64 ``[E, L, M, C]``."""
-        logits: Tensor = self(inputs)
-        return logits.double().log_softmax(-1).movedim(1, 0)
+    def features(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
+        """What the last layer sees, ``[S, B, H]``."""
+        x = inputs.flatten(2)
+        for index in range(len(self.hidden)):
+            x = affine(weights, str(index), x).relu()
+            x = x if drop is None else drop(x)
+        return x
 
 
-def fit(
-    networks: Classifiers, data: Data, steps: int, learning_rate: float, weight_decay: float
-) -> None:
-    """Minimise every network's mean cross-entropy on all of its lane's data, by Adam."""
-    # not the fused kernel: it rounds the tail of a tensor by where it lies (uqbench.lanes)
-    optimiser = torch.optim.Adam(
-        networks.parameters(),
-        lr=learning_rate,
-        eps=ADAM_EPSILON,
-        weight_decay=weight_decay,
-        foreach=True,
-    )
-    for _ in range(steps):
-        log_probs = F.log_softmax(networks(data.inputs), dim=-1)  # [L, E, n, C]
-        index = data.targets[:, None, :, None].expand(-1, log_probs.shape[1], -1, 1)
-        loss = -log_probs.gather(-1, index).mean((-2, -1))
-        optimiser.zero_grad(set_to_none=True)
-        loss.sum().backward()
-        optimiser.step()
+@dataclass(frozen=True)
+class LeNet(Network):
+    """LeNet (LeCun et al. 1998) on ``[28, 28]`` images: two convolutions, three affine layers.
+
+    5 × 5 filters, 6 and 16 of them, each followed by a maximum over 2 × 2 and ReLU; 120 and 84
+    units; dropout before the last layer alone. 44,426 parameters with ten classes.
+    """
+
+    outputs: int
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of the weights of one network, by name; the last layer's come last."""
+        sizes = {"0": (25, 6), "1": (150, 16), "2": (256, 120), "3": (120, 84), "head": (84, -1)}
+        shapes: dict[str, tuple[int, ...]] = {}
+        for name, (wide, narrow) in sizes.items():
+            narrow = self.outputs if narrow == -1 else narrow
+            shapes |= {f"{name}.weight": (wide, narrow), f"{name}.bias": (1, narrow)}
+        return shapes
+
+    def features(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
+        """What the last layer sees, ``[S, B, 84]``."""
+        x = inputs.unsqueeze(-1)  # [S, B, 28, 28, 1], channels last
+        for name in ("0", "1"):
+            side = x.shape[2] - 4
+            product = affine(weights, name, _patches(x, 5))
+            halves = product.view(*x.shape[:2], side // 2, 2, side // 2, 2, -1)
+            x = halves.amax((3, 5)).relu()
+        x = x.flatten(2)
+        for name in ("2", "3"):
+            x = affine(weights, name, x).relu()
+        return x if drop is None else drop(x)
+
+
+def affine(weights: Weights, name: str, x: Tensor) -> Tensor:
+    """``x W + b`` of every network in the stack: ``[S, B, in] -> [S, B, out]``."""
+    return torch.baddbmm(weights[f"{name}.bias"], x, weights[f"{name}.weight"])
+
+
+def _patches(x: Tensor, kernel: int) -> Tensor:
+    """``[S, B, H, W, C] -> [S, B * rows * columns, kernel * kernel * C]``."""
+    windows = x.unfold(2, kernel, 1).unfold(3, kernel, 1)  # [S, B, rows, columns, C, k, k]
+    patches = windows.movedim(4, -1)
+    return patches.reshape(len(x), -1, kernel * kernel * x.shape[-1])
+
+
+def initial_weights(
+    network: Network, generators: Sequence[torch.Generator], members: int = 1
+) -> dict[str, Tensor]:
+    """Uniform in ``±1/√in``, weights and biases: what torch's layers start from.
+
+    Args:
+        network: whose weights.
+        generators: one a lane.
+        members: E, networks a lane.
+
+    Returns:
+        Weights ``[L · E, ...]``, the members of a lane in a row.
+    """
+    stack: dict[str, list[Tensor]] = {name: [] for name in network.shapes}
+    bound = 0.0
+    for generator in generators:
+        for _ in range(members):
+            for name, shape in network.shapes.items():
+                if name.endswith("weight"):
+                    bound = shape[0] ** -0.5
+                uniform = torch.rand(shape, generator=generator)
+                stack[name].append((2 * uniform - 1) * bound)
+    return {name: torch.stack(tensors) for name, tensors in stack.items()}
+
+
+def rows(weights: Weights, index: Tensor) -> dict[str, Tensor]:
+    """The networks ``index`` ``[S]`` of a stack, copied."""
+    return {name: tensor[index] for name, tensor in weights.items()}

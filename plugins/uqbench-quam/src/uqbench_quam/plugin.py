@@ -8,39 +8,118 @@ from importlib.resources.abc import Traversable
 
 from uqbench import DatasetSpec, Spec, hookimpl
 
+PAPER = "Schweighofer et al. 2023"
+DETECTION = ("auroc", "aupr", "fpr95", "retention_auc")
+
 
 @hookimpl
 def uqbench_datasets() -> Iterable[DatasetSpec]:
-    """Two moons."""
+    """The problems of the paper, and one on real images that needs no download."""
     return [
         DatasetSpec(
             name="two-moons",
-            version="1",
+            version="2",
             factory="uqbench_quam.two_moons:TwoMoons",
-            config="uqbench_quam.config:TwoMoonsOptions",
-            summary="two interleaving half circles; uncertainty off the data",
-            source="Schweighofer et al. 2023, section 4",
-            scores=("accuracy", "nll", "off_data_auroc"),
-        )
+            config="uqbench_quam.two_moons:TwoMoonsOptions",
+            summary="two interleaving half circles; epistemic uncertainty against HMC's",
+            source=f"{PAPER}, Figures 3 and C.3",
+            scores=("rank_correlation", "mae", "corner_mae", "accuracy", "nll"),
+        ),
+        DatasetSpec(
+            name="simplex",
+            version="1",
+            factory="uqbench_quam.simplex:Simplex",
+            config="uqbench_quam.simplex:SimplexOptions",
+            summary="three normal classes; which of them models can give a far point",
+            source=f"{PAPER}, Figures 2 and C.2",
+            scores=("remote_highest", "remote", "epistemic_error", "total_variation"),
+        ),
+        DatasetSpec(
+            name="sine",
+            version="1",
+            factory="uqbench_quam.sine:Sine",
+            config="uqbench_quam.sine:SineOptions",
+            summary="regression of a sine; standard deviation between models against HMC's",
+            source=f"{PAPER}, Figure C.4",
+            scores=("std_mae", "outside_std_mae", "rank_correlation", "rmse"),
+        ),
+        DatasetSpec(
+            name="ood-digits",
+            version="1",
+            factory="uqbench_quam.digits:Digits",
+            config="uqbench_quam.digits:DigitsOptions",
+            summary="8 × 8 digits: foreign inputs, errors, selective prediction",
+            source=f"after {PAPER}, section 4.2",
+            scores=DETECTION,
+        ),
     ]
 
 
 @hookimpl
 def uqbench_estimators() -> Iterable[Spec]:
-    """Deep ensembles."""
+    """QUAM, and what it is compared with."""
     return [
         Spec(
+            name="quam",
+            version="1",
+            factory="uqbench_quam.quam:Quam",
+            config="uqbench_quam.config:QuamConfig",
+            summary="adversarial models of every test point",
+            source=PAPER,
+        ),
+        Spec(
             name="deep-ensemble",
-            version="2",
+            version="3",
             factory="uqbench_quam.ensemble:DeepEnsemble",
             config="uqbench_quam.config:DeepEnsembleConfig",
             summary="independently trained networks",
             source="Lakshminarayanan et al. 2017",
-        )
+        ),
+        Spec(
+            name="mc-dropout",
+            version="1",
+            factory="uqbench_quam.mc_dropout:MCDropout",
+            config="uqbench_quam.config:MCDropoutConfig",
+            summary="forward passes with units dropped",
+            source="Gal & Ghahramani 2016",
+        ),
+        Spec(
+            name="laplace",
+            version="1",
+            factory="uqbench_quam.laplace:Laplace",
+            config="uqbench_quam.config:LaplaceConfig",
+            summary="a normal over the last layer's weights, Kronecker-factored",
+            source="Daxberger et al. 2021",
+        ),
+        Spec(
+            name="csg-hmc",
+            version="1",
+            factory="uqbench_quam.cyclical:CyclicalSGHMC",
+            config="uqbench_quam.config:CyclicalConfig",
+            summary="cyclical stochastic gradient Hamiltonian Monte Carlo",
+            source="Zhang et al. 2020",
+        ),
+        Spec(
+            name="hmc",
+            version="1",
+            factory="uqbench_quam.hmc:HMC",
+            config="uqbench_quam.config:HMCConfig",
+            summary="Hamiltonian Monte Carlo with all data; ground truth of small problems",
+            source="Neal 1996",
+        ),
+        Spec(
+            name="reference-entropy",
+            version="1",
+            factory="uqbench_quam.entropy:ReferenceEntropy",
+            config="uqbench_quam.entropy:ReferenceConfig",
+            summary="the given model's entropy, as if it were epistemic",
+            source=f"{PAPER}, Tables 1 and 2, column Reference",
+        ),
     ]
 
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The ``two-moons`` suite."""
-    return [files("uqbench_quam") / "suites" / "two-moons.toml"]
+    """A suite a problem."""
+    suites = files("uqbench_quam") / "suites"
+    return [suites / f"{name}.toml" for name in ("two-moons", "simplex", "sine", "ood-digits")]

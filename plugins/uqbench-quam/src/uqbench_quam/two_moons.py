@@ -1,8 +1,10 @@
-"""Two moons, with a reference model and a score of what is stated off the data."""
+"""Two moons, scored by the epistemic uncertainty that Hamiltonian Monte Carlo finds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -11,17 +13,34 @@ from torch import Tensor
 
 from uqbench.estimator import Data, Dataset, Predict
 from uqbench.seeding import derive_seed
-from uqbench_quam.config import TwoMoonsOptions
-from uqbench_quam.networks import Classifiers, fit
+from uqbench_quam.config import TrainingConfig
+from uqbench_quam.given import GivenNetwork, architecture, train
+from uqbench_quam.scores import rank_correlation
+from uqbench_quam.truth import ClassTruth, read
 
-REFERENCE_STEPS = 300
-REFERENCE_HIDDEN = (100, 100)
-FAR = 1.0
-"""A point farther than this from every point of the noiseless moons is off the data."""
+WORLDS = 6
+"""Data sets on which ground truth is known; a lane has that of its seed modulo this."""
+POINTS = 100
+NOISE = 0.1
+"""Standard deviation of the normal noise on each coordinate."""
+REFERENCE_STEPS = 500
+REFERENCE = TrainingConfig(hidden=(100, 100), learning_rate=1e-2, weight_decay=1e-3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoMoonsOptions:
+    """Two moons: two interleaving half circles of radius 1, one a class, 50 noisy points of each.
+
+    Attributes:
+        setting: ``selected``, Schweighofer et al. 2023's (a), or ``given``, their (b): a reference
+            model, the same for every estimator.
+    """
+
+    setting: Literal["selected", "given"] = "given"
 
 
 class TwoMoons(Dataset):
-    """See :class:`TwoMoonsOptions`. Test points are a fresh sample of the same size."""
+    """See :class:`TwoMoonsOptions`. The paper's network has two hidden layers of 100 units."""
 
     inputs = (2,)
     n_classes = 2
@@ -30,55 +49,62 @@ class TwoMoons(Dataset):
         self.options = options
 
     def data(self, seeds: Sequence[int]) -> Data:
-        """``n`` points a lane, ``n/2`` of each class."""
-        return self._sample([derive_seed("train", seed) for seed in seeds])
+        """100 points a lane, half of them of each class."""
+        return sample([derive_seed("two-moons", world(seed)) for seed in seeds])
 
-    def reference(self, seeds: Sequence[int]) -> GivenModel | None:
-        """A network trained on the lane's data, a function of (options, seed) alone."""
+    def reference(self, seeds: Sequence[int]) -> GivenNetwork | None:
+        """A network trained on the lane's data, a function of the data set alone."""
         if self.options.setting == "selected":
             return None
-        own = [derive_seed("reference", seed) for seed in seeds]
-        network = Classifiers(own, 1, 2, REFERENCE_HIDDEN, self.n_classes)
-        fit(network, self.data(seeds), REFERENCE_STEPS, learning_rate=1e-2, weight_decay=1e-3)
-        return GivenModel(network)
+        network = architecture(self, REFERENCE)
+        own = [derive_seed("two-moons", "reference", world(seed)) for seed in seeds]
+        return GivenNetwork(
+            network, train(network, self.data(seeds), own, REFERENCE_STEPS, REFERENCE)
+        )
 
     def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
-        """``accuracy`` and ``nll`` on test points; ``off_data_auroc`` of the epistemic part.
+        """How close the epistemic uncertainty is to the ground truth's, and test predictions.
 
-        The last is the probability that a point off the data is stated to have more epistemic
-        uncertainty than a test point, ties counted half.
+        ``rank_correlation`` and ``mae`` (nats) over the grid, ``corner_mae`` over its far corners
+        alone; ``accuracy`` and ``nll`` on fresh points.
         """
-        test = self._sample([derive_seed("test", seed) for seed in seeds])
-        on = predict(test.inputs)
-        if on.probs is None:
+        truth = ground_truth().of([world(seed) for seed in seeds])
+        points = grid().expand(len(seeds), -1, -1)
+        stated = predict(points)
+        if stated.probs is None:
             raise ValueError("expected class probabilities from an estimator of two-moons")
-        right = on.probs.gather(-1, test.targets[..., None]).squeeze(-1)
-        off = predict(off_data_grid().expand(len(seeds), -1, -1))
+        reference = self.reference(seeds)
+        epistemic = (
+            truth.selected() if reference is None else truth.given(reference.log_probs(points))
+        )
+        error = (stated.epistemic - epistemic).abs()
+        test = sample([derive_seed("two-moons", "test", world(seed)) for seed in seeds])
+        probs = predict(test.inputs).probs
+        assert probs is not None
+        right = probs.gather(-1, test.targets[..., None]).squeeze(-1)
         return {
-            "accuracy": (on.probs.argmax(-1) == test.targets).double().mean(-1),
+            "rank_correlation": rank_correlation(stated.epistemic, epistemic),
+            "mae": error.mean(-1),
+            "corner_mae": error[:, far_corners()].mean(-1),
+            "accuracy": (probs.argmax(-1) == test.targets).double().mean(-1),
             "nll": -right.clamp(min=1e-12).log().mean(-1),
-            "off_data_auroc": auroc(off.epistemic, on.epistemic),
         }
 
-    def _sample(self, seeds: Sequence[int]) -> Data:
-        half = self.options.points // 2
-        inputs = []
-        for seed in seeds:
-            noise = np.random.default_rng(seed).normal(0, self.options.noise, (2 * half, 2))
-            inputs.append(torch.from_numpy(moons(half) + noise).float())
-        targets = torch.arange(2).repeat_interleave(half).expand(len(seeds), -1)
-        return Data(torch.stack(inputs), targets)
+
+def world(seed: int) -> int:
+    """Which data set a lane has."""
+    return seed % WORLDS
 
 
-class GivenModel:
-    """One network a lane as the given model."""
-
-    def __init__(self, network: Classifiers) -> None:
-        self._network = network
-
-    def log_probs(self, inputs: Tensor) -> Tensor:
-        """Log-probabilities of the classes, ``[L, M, C]``."""
-        return self._network.members_log_probs(inputs)[0]
+def sample(seeds: Sequence[int]) -> Data:
+    """Noisy points, the upper moon's first, ``[L, 100, 2]``."""
+    half = POINTS // 2
+    inputs = []
+    for seed in seeds:
+        noise = np.random.default_rng(seed).normal(0, NOISE, (POINTS, 2))
+        inputs.append(torch.from_numpy(moons(half) + noise).float())
+    targets = torch.arange(2).repeat_interleave(half).expand(len(seeds), -1)
+    return Data(torch.stack(inputs), targets.contiguous())
 
 
 def moons(half: int) -> NDArray[np.float64]:
@@ -89,15 +115,18 @@ def moons(half: int) -> NDArray[np.float64]:
     return np.concatenate([upper, lower])
 
 
-def off_data_grid() -> Tensor:
-    """Points of a 25 × 25 grid over [-3, 4] × [-3, 3.5] that are off the data, ``[M, 2]``."""
-    x, y = np.meshgrid(np.linspace(-3, 4, 25), np.linspace(-3, 3.5, 25))
-    grid = np.stack([x.ravel(), y.ravel()], 1)
-    distance = np.linalg.norm(grid[:, None] - moons(200)[None], axis=-1).min(1)
-    return torch.from_numpy(grid[distance > FAR]).float()
+def grid() -> Tensor:
+    """A 15 × 15 grid over [-3, 4] × [-3, 3.5], ``[225, 2]``."""
+    x, y = np.meshgrid(np.linspace(-3, 4, 15), np.linspace(-3, 3.5, 15))
+    return torch.from_numpy(np.stack([x.ravel(), y.ravel()], 1)).float()
 
 
-def auroc(positive: Tensor, negative: Tensor) -> Tensor:
-    """``P(positive > negative) + ½ P(equal)`` of each lane: ``[L, P]``, ``[L, N]`` → ``[L]``."""
-    difference = positive[:, :, None] - negative[:, None, :]
-    return ((difference > 0).double() + 0.5 * (difference == 0).double()).mean((1, 2))
+def far_corners() -> Tensor:
+    """Which points of the grid lie far from the boundary, top left or bottom right, ``[225]``."""
+    x, y = grid().unbind(-1)
+    return ((x <= -1) & (y >= 1.5)) | ((x >= 2) & (y <= -1))
+
+
+def ground_truth() -> ClassTruth:
+    """What Hamiltonian Monte Carlo says on the grid, for each of the data sets."""
+    return ClassTruth(read("two-moons"))

@@ -1,18 +1,19 @@
-"""Predictive uncertainty of classifiers, in nats (Schweighofer et al. 2023, section 2).
+"""Predictive uncertainty in the two settings of Schweighofer et al. 2023, section 2 and B.1.
 
-Everything is computed from log-probabilities, ``[..., C]``; members of a posterior sample lie along
-the first dimension, ``[S, ..., C]``. Epistemic parts are divergences, not differences of entropies:
-far from the boundary a difference would be rounding noise.
+Classifiers state log-probabilities ``[..., C]``, in nats; regressions means ``[...]``. The models
+of a posterior sample lie along the first dimension, ``[S, ...]``, each with a weight ``[S, ...]``
+where they do not count alike. Epistemic parts are divergences, not differences of entropies: far
+from the boundary a difference would be rounding noise.
 """
 
 from __future__ import annotations
 
-from math import log
+from math import log, pi
 
 import torch
 from torch import Tensor
 
-from uqbench.estimator import PredictiveUncertainty
+from uqbench.estimator import PredictiveUncertainty, Reference
 
 
 def entropy(log_probs: Tensor) -> Tensor:
@@ -21,30 +22,92 @@ def entropy(log_probs: Tensor) -> Tensor:
 
 
 def divergence(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """``KL[p ‖ q] = Σ_c p_c (log p_c − log q_c)``."""
+    """``KL[p ‖ q] = Σ_c p_c (log p_c − log q_c)``, equation 10."""
     return (log_p.exp() * (log_p - log_q)).sum(-1)
 
 
-def selected(members: Tensor) -> PredictiveUncertainty:
-    """Setting (a), eq. 1: total ``H[E p]``, aleatoric ``E H[p]``, epistemic ``E KL[p ‖ E p]``."""
-    log_mean = torch.logsumexp(members.movedim(0, -1).contiguous(), -1) - log(len(members))
-    aleatoric, epistemic = _mean(entropy(members)), _mean(divergence(members, log_mean))
-    return PredictiveUncertainty(
-        aleatoric + epistemic, aleatoric, epistemic, log_mean.exp(), "nats"
-    )
+def gaussian_entropy(variance: Tensor) -> Tensor:
+    """``½ log σ² + ½ log 2π + ½``: equation 24, which prints ``log 2π`` without the half."""
+    return 0.5 * (variance.log() + log(2 * pi) + 1)
 
 
-def given(reference: Tensor, members: Tensor) -> PredictiveUncertainty:
-    """Setting (b), eq. 2: total ``E CE[p, q]``, aleatoric ``H[p]``, epistemic ``E KL[p ‖ q]``.
+def gaussian_divergence(mean_p: Tensor, var_p: Tensor, mean_q: Tensor, var_q: Tensor) -> Tensor:
+    """``½ log(σ_q²/σ_p²) + (σ_p² + (μ_p − μ_q)²) / (2 σ_q²) − ½``: equation 25's last line."""
+    return 0.5 * ((var_q / var_p).log() + (var_p + (mean_p - mean_q).square()) / var_q - 1)
 
-    ``p`` is the given model's prediction ``[..., C]``, ``q`` the members'.
+
+def selected(members: Tensor, weights: Tensor | None = None) -> PredictiveUncertainty:
+    """Setting (a), equation 1: total ``H[E p]``, aleatoric ``E H[p]``, epistemic ``E KL[p ‖ E p]``.
+
+    Args:
+        members: log-probabilities ``[S, ..., C]``.
+        weights: of the models, ``[S, ...]``, summing to one; None where all count alike.
     """
-    aleatoric, epistemic = entropy(reference), _mean(divergence(reference, members))
+    log_weights = -log(len(members)) if weights is None else weights.log().unsqueeze(-1)
+    log_mean = torch.logsumexp((members + log_weights).movedim(0, -1).contiguous(), -1)
+    aleatoric = mean(entropy(members), weights)
+    epistemic = mean(divergence(members, log_mean), weights)
     return PredictiveUncertainty(
-        aleatoric + epistemic, aleatoric, epistemic, reference.exp(), "nats"
+        aleatoric + epistemic,
+        aleatoric,
+        epistemic,
+        log_mean.exp(),
+        "nats",
+        highest=_highest(members),
     )
 
 
-def _mean(members: Tensor) -> Tensor:
+def given(
+    reference: Tensor, members: Tensor, weights: Tensor | None = None
+) -> PredictiveUncertainty:
+    """Setting (b), equation 2: total ``E CE[p, q]``, aleatoric ``H[p]``, epistemic ``E KL[p ‖ q]``.
+
+    Args:
+        reference: log-probabilities p of the given model, ``[..., C]``.
+        members: those of the models q, ``[S, ..., C]``.
+        weights: of the models, ``[S, ...]``, summing to one; None where all count alike.
+    """
+    aleatoric, epistemic = entropy(reference), mean(divergence(reference, members), weights)
+    return PredictiveUncertainty(
+        aleatoric + epistemic,
+        aleatoric,
+        epistemic,
+        reference.exp(),
+        "nats",
+        highest=_highest(members),
+    )
+
+
+def state(
+    reference: Reference | None, inputs: Tensor, members: Tensor, weights: Tensor | None = None
+) -> PredictiveUncertainty:
+    """What models state about ``inputs`` ``[L, M, *x]``: about themselves, or about a given one."""
+    if reference is None:
+        return selected(members, weights)
+    return given(reference.log_probs(inputs), members, weights)
+
+
+def spread(means: Tensor, noise_var: Tensor) -> PredictiveUncertainty:
+    """A regression in setting (a): total ``Var y``, aleatoric ``σ̂²``, epistemic ``Var_w μ``.
+
+    Args:
+        means: of models that count alike, ``[S, ...]``.
+        noise_var: σ̂² of equation 28, of a shape that broadcasts to ``[...]``.
+    """
+    centre = mean(means)
+    epistemic = mean((means - centre).square())
+    aleatoric = noise_var.expand_as(epistemic)
+    return PredictiveUncertainty(
+        aleatoric + epistemic, aleatoric, epistemic, None, "variance", mean=centre
+    )
+
+
+def mean(members: Tensor, weights: Tensor | None = None) -> Tensor:
     """Mean over the first dimension, in an order that does not depend on the lanes beside."""
-    return members.movedim(0, -1).contiguous().mean(-1)
+    if weights is None:
+        return members.movedim(0, -1).contiguous().mean(-1)
+    return (members * weights).movedim(0, -1).contiguous().sum(-1)
+
+
+def _highest(members: Tensor) -> Tensor:
+    return members.amax(0).exp()

@@ -1,0 +1,75 @@
+"""Ground truth by Hamiltonian Monte Carlo: small arrays kept with the package.
+
+Made by ``python -m uqbench_quam.make_truth NAME``, which takes minutes, so that runs never wait for
+it. Their digests are checked whenever they are read.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from uqbench_quam.uncertainty import entropy
+
+DIGESTS = {
+    "two-moons": "",
+    "simplex": "",
+    "sine": "",
+}
+"""SHA-256 of the files."""
+
+
+def read(name: str) -> Mapping[str, NDArray[np.float32]]:
+    """The arrays of a problem, the data sets along the first dimension.
+
+    Raises:
+        ValueError: the file is not the one that the scores were made with.
+    """
+    content = (files("uqbench_quam") / "truths" / f"{name}.npz").read_bytes()
+    digest = sha256(content).hexdigest()
+    if digest != DIGESTS[name]:
+        raise ValueError(
+            f"the ground truth of {name} has the digest {digest[:12]}…, expected "
+            f"{DIGESTS[name][:12]}…; install uqbench-quam again"
+        )
+    with np.load(io.BytesIO(content)) as arrays:
+        return dict(arrays)
+
+
+@dataclass(frozen=True)
+class ClassTruth:
+    """Expectations over the posterior, from which both settings follow for any given model.
+
+    Attributes:
+        arrays: ``probs``, ``E p`` ``[W, M, C]``; ``entropy``, ``E H[p]`` ``[W, M]``; ``log_probs``,
+            ``E log p`` ``[W, M, C]``.
+    """
+
+    arrays: Mapping[str, NDArray[np.float32]]
+
+    def of(self, worlds: Sequence[int]) -> ClassTruth:
+        """The truth of each lane, by the number of its data set."""
+        return ClassTruth({name: array[list(worlds)] for name, array in self.arrays.items()})
+
+    @property
+    def probs(self) -> Tensor:
+        """``E p``, float64."""
+        return torch.from_numpy(self.arrays["probs"]).double()
+
+    def selected(self) -> Tensor:
+        """Setting (a), the mutual information ``H[E p] − E H[p]``, ``[W, M]``."""
+        mixed = entropy(self.probs.clamp(min=1e-30).log())
+        return (mixed - torch.from_numpy(self.arrays["entropy"]).double()).clamp(min=0)
+
+    def given(self, reference: Tensor) -> Tensor:
+        """Setting (b), ``Σ_c p_c (log p_c − E log q_c)`` for a model's log-probabilities."""
+        expected = torch.from_numpy(self.arrays["log_probs"]).double()
+        return (reference.exp() * (reference - expected)).sum(-1)
