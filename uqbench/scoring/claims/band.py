@@ -41,7 +41,7 @@ class Band(TaskwiseKind):
 
     def __post_init__(self) -> None:
         if isinstance(self.value, Mapping):
-            if self.tasks is not None:
+            if self.tasks not in (None, tuple(self.value)):
                 raise ValueError("tasks: those of the table 'value' are taken; leave them out")
             object.__setattr__(self, "tasks", tuple(self.value))
             object.__setattr__(self, "per_task", True)
