@@ -87,7 +87,10 @@ class Draws(ABC):
 
 
 class Uniform(Draws):
-    """Uniform numbers in [0, 1) of a fixed shape per lane and step."""
+    """Uniform numbers in [0, 1) of a fixed shape per lane and step.
+
+    ``block`` steps are drawn at once, and kept; which numbers they are depends on it.
+    """
 
     def __init__(
         self,
@@ -95,8 +98,9 @@ class Uniform(Draws):
         stream: str,
         shape: Sequence[int] = (),
         device: torch.device | None = None,
+        block: int = 256,
     ) -> None:
-        super().__init__(seeds, stream, device or torch.device("cpu"))
+        super().__init__(seeds, stream, device or torch.device("cpu"), block)
         self._shape = tuple(shape)
 
     def at(self, t: int | Clock) -> Tensor:

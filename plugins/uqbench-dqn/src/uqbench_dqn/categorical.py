@@ -20,7 +20,7 @@ def project(values: Tensor, probabilities: Tensor, support: Tensor) -> Tensor:
     Args:
         values: ``[..., N]``, the T̂ z_j; broadcast.
         probabilities: ``[..., N]``, the p_j; broadcast.
-        support: ``[N]``, the z_i, evenly spaced and ascending.
+        support: ``[N]``, the z_i, evenly spaced and ascending; their number may be another.
     """
     values, probabilities = torch.broadcast_tensors(values, probabilities)
     atoms = len(support)
@@ -30,7 +30,7 @@ def project(values: Tensor, probabilities: Tensor, support: Tensor) -> Tensor:
     below = position.floor().clamp(max=atoms - 2)
     above_share = (position - below) * probabilities
     index = below.long()
-    projected = torch.zeros_like(probabilities)
+    projected = probabilities.new_zeros(*probabilities.shape[:-1], atoms)
     projected.scatter_add_(-1, index, probabilities - above_share)
     return projected.scatter_add_(-1, index + 1, above_share)
 

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 from uqbench.config import Steps
+from uqbench.risk import RiskName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,3 +126,58 @@ class BootstrappedDQNConfig(EpsilonGreedyConfig):
         super().__post_init__()
         if self.heads < 2:
             raise ValueError(f"a bootstrap needs at least 2 heads, got {self.heads}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class C51Config(EpsilonGreedyConfig):
+    """C51's settings; its own are those of Bellemare et al. 2017, section 5.
+
+    Attributes:
+        atoms: N.
+        v_min: lowest atom, in units of discounted return.
+        v_max: highest atom.
+    """
+
+    atoms: int = 51
+    v_min: float = -10.0
+    v_max: float = 10.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.atoms < 2 or not self.v_min < self.v_max:
+            raise ValueError(
+                f"expected at least 2 atoms and v_min < v_max, got {self.atoms} atoms "
+                f"from {self.v_min} to {self.v_max}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class VDQNConfig(DeepQConfig):
+    """VDQN's settings: those of the released code of Tang & Agrawal 2018.
+
+    Attributes:
+        likelihood_std: σ of a target given Q, in units of return.
+        posterior_std: of every weight at the start.
+        samples: S, draws of the weights for what is stated, and for ``risk``.
+        risk: a measure of the S draws of Q, by which it then acts, or None for Thompson sampling:
+            the greedy action of one draw a step.
+    """
+
+    learning_rate: float = 1e-3
+    batch_size: int = 64
+    replay_capacity: int = 1_000_000
+    replay_start: Steps = 500
+    target_period: Steps = 100
+    hidden: tuple[int, ...] = (100, 100)
+    likelihood_std: float = 0.1
+    posterior_std: float = 0.017
+    samples: int = 32
+    risk: RiskName | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("likelihood_std", "posterior_std"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+        if self.samples < 2:
+            raise ValueError(f"a spread needs at least 2 samples, got {self.samples}")

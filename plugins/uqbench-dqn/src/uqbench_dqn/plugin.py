@@ -11,7 +11,7 @@ from uqbench import AgentSpec, hookimpl
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """DQN and QR-DQN."""
+    """DQN and its relatives."""
     return [
         AgentSpec(
             name="dqn",
@@ -36,6 +36,22 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             config="uqbench_dqn.config:BootstrappedDQNConfig",
             summary="DQN with ten heads, one of which plays an episode",
             source="Osband et al. 2016; settings of Clements et al. 2019, section 3.2",
+        ),
+        AgentSpec(
+            name="c51",
+            version="1",
+            factory="uqbench_dqn.c51:C51",
+            config="uqbench_dqn.config:C51Config",
+            summary="categorical DQN (CDQN), ε-greedy",
+            source="Bellemare et al. 2017",
+        ),
+        AgentSpec(
+            name="vdqn",
+            version="1",
+            factory="uqbench_dqn.vdqn:VDQN",
+            config="uqbench_dqn.config:VDQNConfig",
+            summary="variational DQN: Thompson sampling, or a risk measure of the posterior of Q",
+            source="Tang & Agrawal 2018",
         ),
     ]
 

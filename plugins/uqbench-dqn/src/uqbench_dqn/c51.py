@@ -1,0 +1,56 @@
+"""C51 (Bellemare et al. 2017, "A distributional perspective on RL"), also called CDQN."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from uqbench.agent import EnvSpec, Uncertainty
+from uqbench.lanes import greedy
+from uqbench_dqn.categorical import cross_entropy, project, support
+from uqbench_dqn.config import C51Config
+from uqbench_dqn.deep_q import of_action
+from uqbench_dqn.epsilon_greedy import EpsilonGreedyQ
+
+
+class C51(EpsilonGreedyQ):
+    """A network with N outputs per action: logits of the return's law on a fixed support."""
+
+    config: C51Config
+
+    def __init__(
+        self, spec: EnvSpec, seeds: Sequence[int], config: C51Config, device: torch.device
+    ) -> None:
+        super().__init__(spec, seeds, config, outputs=config.atoms, device=device)
+        self.support = support(config.atoms, config.v_min, config.v_max).to(device)
+
+    def q_values(self, outputs: Tensor) -> Tensor:
+        """``Q(s, a) = Σ_i z_i p_i(s, a)``."""
+        return (outputs.softmax(-1) * self.support).sum(-1)
+
+    def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
+        """Cross-entropy of logits with the projected target law (Algorithm 1)."""
+        return cross_entropy(predicted, target)
+
+    @torch.no_grad()
+    def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """``Φ(r + γ Z⁻(s', a*))``, ``a* = argmax_a Q⁻(s', a)``: masses ``[L, B, N]``."""
+        outputs = self.target(batch["next_obs"])
+        best = greedy(self.q_values(outputs), batch["next_valid"])
+        continues = self.discount * (~batch["terminated"])
+        values = batch["reward"][..., None] + continues[..., None] * self.support
+        return project(values, of_action(outputs, best).softmax(-1), self.support)
+
+    @torch.no_grad()
+    def uncertainty(self, obs: Tensor) -> Uncertainty:
+        """The law of the return, and its variance."""
+        outputs = self.online(obs)
+        probs, mean = outputs.softmax(-1), self.q_values(outputs)
+        return Uncertainty(
+            mean=mean,
+            aleatoric_var=(probs * (self.support - mean[..., None]).square()).sum(-1),
+            return_atoms=self.support.expand_as(probs),
+            return_probs=probs,
+        )

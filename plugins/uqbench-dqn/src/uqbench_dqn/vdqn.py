@@ -1,0 +1,111 @@
+"""VDQN (Tang & Agrawal 2018, "Exploration by distributional RL"): a posterior over weights.
+
+A mean-field normal posterior is fitted to ``d ~ N(Q_θ(s, a), σ²)`` with targets d. It knows the
+uncertainty about Q, and none about the return given Q.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from uqbench.agent import EnvSpec, Uncertainty, observation_shape
+from uqbench.lanes import Normal, greedy, lane_generators
+from uqbench.risk import risk_measure
+from uqbench_dqn.config import VDQNConfig
+from uqbench_dqn.deep_q import DeepQ
+from uqbench_dqn.variational import VariationalNetwork
+
+BLOCK = 16
+"""Steps whose noise is drawn at once: a step takes tens of thousands of numbers a lane."""
+
+
+class VDQN(DeepQ):
+    """Acts by a draw of the weights (Thompson sampling), or by a risk measure of many draws."""
+
+    config: VDQNConfig
+    online: VariationalNetwork
+    target: VariationalNetwork
+    compiled = (*DeepQ.compiled, "choose")
+
+    def __init__(
+        self, spec: EnvSpec, seeds: Sequence[int], config: VDQNConfig, device: torch.device
+    ) -> None:
+        network = VariationalNetwork(
+            observation_shape(spec),
+            spec.n_actions,
+            config.hidden,
+            config.posterior_std,
+            lane_generators(seeds),
+        )
+        super().__init__(spec, seeds, config, outputs=1, device=device, network=network)
+        self.risk = None if config.risk is None else risk_measure(config.risk)
+        units, draws = network.units, 1 if self.risk is None else config.samples
+        self._acting = Normal(seeds, "acting", (draws, units), device, BLOCK)
+        self._learning = Normal(seeds, "learning", (2, config.batch_size, units), device, BLOCK)
+        self._learning.at(self.clock)  # the clock prepares it from now on
+        # the same draws for every question: what is stated changes with the posterior alone
+        self._stated = Normal(seeds, "stated", (config.samples, units), device, 1).at(0)
+
+    def q_values(self, outputs: Tensor) -> Tensor:
+        """``Q(s, a)`` of one draw, which the network gives."""
+        return outputs.squeeze(-1)
+
+    def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
+        """``−log N(d; Q, σ²)`` but for a constant: of ``[..., 1]`` each, ``[...]``."""
+        return (target - predicted).square().squeeze(-1) / (2 * self.config.likelihood_std**2)
+
+    def objective(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """The negative evidence bound, so written that the mean over the batch is it: ``[L, B]``.
+
+        ``Σ_b −log N(d_b; Q_θ(s_b, a_b), σ²) − Σ_j log σ_j``: the prior is flat, so that the
+        divergence from it is the negative entropy of the posterior.
+        """
+        noise, target_noise = self._learning.at(self.clock).unbind(1)
+        drawn = self.online(batch["obs"], noise).gather(-1, batch["action"][..., None])
+        target = self.drawn_target(batch, target_noise)
+        likelihoods = self.loss(drawn, target) * batch["action"].shape[-1]
+        return likelihoods - self.online.log_stds()[:, None]
+
+    @torch.no_grad()
+    def drawn_target(self, batch: Mapping[str, Tensor], noise: Tensor) -> Tensor:
+        """``d = r + γ max_a Q_{θ⁻}(s', a)`` with θ⁻ drawn for each transition: ``[L, B, 1]``."""
+        values = self.target(batch["next_obs"], noise)
+        best = greedy(values, batch["next_valid"])
+        continues = self.discount * (~batch["terminated"])
+        return batch["reward"][..., None] + continues[..., None] * values.gather(
+            -1, best[..., None]
+        )
+
+    @torch.no_grad()
+    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """The greedy action of a draw, or of the risk measure of S draws."""
+        return self.choose(obs, self._acting.at(self.clock), valid)
+
+    def choose(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
+        """Actions ``[L]`` in ``obs`` ``[L, *obs]`` by draws ``noise`` ``[L, S, units]``."""
+        values = self._samples(obs[:, None], noise)[:, 0]
+        return greedy(self._decisive(values), valid)
+
+    def _samples(self, obs: Tensor, noise: Tensor) -> Tensor:
+        """Draws of Q of ``[L, M, *obs]`` by noise ``[L, S, units]``: ``[L, M, A, S]``."""
+        questions, samples = obs.shape[1], noise.shape[1]
+        values = self.online(obs.repeat_interleave(samples, 1), noise.repeat(1, questions, 1))
+        return values.unflatten(1, (questions, samples)).transpose(-1, -2)
+
+    def _decisive(self, values: Tensor) -> Tensor:
+        """The draw, or the risk measure of the draws: ``[..., A, S] -> [..., A]``."""
+        return values.mean(-1) if self.risk is None else self.risk.of_quantiles(values)
+
+    @torch.no_grad()
+    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """The greedy action of the mean, or of the risk measure, of S draws."""
+        return greedy(self._decisive(self._samples(obs, self._stated)), valid)
+
+    @torch.no_grad()
+    def uncertainty(self, obs: Tensor) -> Uncertainty:
+        """S draws of Q, their mean and variance."""
+        values = self._samples(obs, self._stated)
+        return Uncertainty(mean=values.mean(-1), epistemic_var=values.var(-1), value_samples=values)
