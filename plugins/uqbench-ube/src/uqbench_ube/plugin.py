@@ -32,7 +32,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """The agents of Figure 2."""
+    """The agents of Figure 2, and those of section 5."""
     return [
         AgentSpec(
             name="decision-ube",
@@ -50,10 +50,27 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             summary="optimism by a bonus that shrinks with visits, for ube-chain",
             source=f"{PAPER}, section 3.2",
         ),
+        AgentSpec(
+            name="ube-dqn",
+            version="1",
+            factory="uqbench_ube.deep.ube_dqn:UBEDQN",
+            config="uqbench_ube.deep.config:UBEDQNConfig",
+            summary="DQN with Thompson sampling by learned uncertainties of its values",
+            source=f"{PAPER}, Algorithm 1",
+        ),
+        AgentSpec(
+            name="dqn-intrinsic",
+            version="1",
+            factory="uqbench_ube.deep.intrinsic:IntrinsicDQN",
+            config="uqbench_ube.deep.config:IntrinsicDQNConfig",
+            summary="DQN, ε-greedy, with an exploration bonus in its rewards",
+            source=f"{PAPER}, section 5.1",
+        ),
     ]
 
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The ``ube-chain`` suite."""
-    return [files("uqbench_ube") / "suites" / "ube-chain.toml"]
+    """The ``ube-chain`` suite, and the deep agents in ``minatar``."""
+    suites = files("uqbench_ube") / "suites"
+    return [suites / "ube-chain.toml", suites / "minatar.toml"]

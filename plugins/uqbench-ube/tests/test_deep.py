@@ -1,0 +1,424 @@
+"""UBE-DQN and the intrinsic-motivation baseline: Algorithm 1 step by step, lanes, capture."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+from gymnasium import spaces
+from torch import Tensor
+from torch.utils._pytree import tree_leaves
+from uqbench_dqn.config import DQNConfig
+from uqbench_dqn.dqn import DQN
+from uqbench_ube.deep.config import IntrinsicDQNConfig, UBEDQNConfig
+from uqbench_ube.deep.intrinsic import IntrinsicDQN
+from uqbench_ube.deep.ube_dqn import UBEDQN
+from uqbench_ube.deep.windows import Windows
+
+from uqbench.agent import Agent, EnvSpec, Step
+from uqbench.lanes import Normal
+from uqbench.runner.numerics import compile_agent
+from uqbench.testing.capture import Whirl, run
+
+CPU = torch.device("cpu")
+SMALL = {
+    "replay_start": 40,
+    "target_period": 45,
+    "replay_capacity": 150,
+    "hidden": (16,),
+    "channels": 4,
+}
+SPEC = EnvSpec(Whirl.observation_space, Whirl.n_actions, discount=0.9, total_steps=10_000)
+FLAT = EnvSpec(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
+KINDS = ["one-step", "n-step", "intrinsic"]
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+def make(kind: str, seeds: Sequence[int] = (3, 5)) -> UBEDQN | IntrinsicDQN:
+    if kind == "intrinsic":
+        return IntrinsicDQN(SPEC, seeds, IntrinsicDQNConfig(**SMALL), CPU)
+    horizon = 1 if kind == "one-step" else 7
+    return UBEDQN(SPEC, seeds, UBEDQNConfig(horizon=horizon, beta=0.5, **SMALL), CPU)
+
+
+def flat_agent(seeds: Sequence[int] = (0, 1), **changes: Any) -> UBEDQN:
+    settings = {"hidden": (6,), "replay_start": 500, "batch_size": 8} | changes
+    return UBEDQN(FLAT, seeds, UBEDQNConfig(**settings), CPU)
+
+
+def observations(steps: int, lanes: int = 2, seed: int = 0) -> Tensor:
+    return torch.randn(steps, lanes, 3, generator=torch.Generator().manual_seed(seed))
+
+
+def drive(agent: Agent, obs: Tensor, terminated: Sequence[int] = (), truncated: Sequence[int] = ()):
+    """Walk along ``obs`` ``[T + 1, L, 3]``; returns the actions. Endings are steps of all lanes.
+
+    Where an episode ended, the observation that ended it is the next one plus 10.
+    """
+    actions = []
+    for t in range(len(obs) - 1):
+        action = agent.act(obs[t])
+        actions.append(action)
+        ends = torch.full((obs.shape[1],), t in terminated)
+        cut = torch.full((obs.shape[1],), t in truncated)
+        last = obs[t + 1] + (10.0 if t in terminated or t in truncated else 0.0)
+        agent.observe(Step(t, obs[t], action, torch.ones(obs.shape[1]), ends, cut, last))
+    return actions
+
+
+# -- Algorithm 1 ---------------------------------------------------------------------------------
+
+
+def reference_targets(
+    local: list[float], u: list[float], u_last: list[float], ends: dict[int, bool], horizon: int
+) -> list[float]:
+    """The sweep of the paper's n-step method, backwards over each finished window.
+
+    Args:
+        local: ν of each step.
+        u: of the action that was taken at each step.
+        u_last: of the action that would have been, where an episode ended before that step.
+        ends: by step, whether the episode's end was terminal.
+        horizon: n.
+    """
+    targets: list[float] = []
+    window: list[float] = []
+    for k, nu in enumerate(local):
+        window.append(nu)
+        if k in ends or len(window) == horizon:
+            follows = u[k + 1] if k not in ends else 0.0 if ends[k] else u_last[k + 1]
+            swept = []
+            for nu_i in reversed(window):
+                follows = nu_i + 0.9**2 * follows
+                swept.append(follows)
+            targets += reversed(swept)
+            window = []
+    return targets
+
+
+@pytest.mark.parametrize("horizon", [1, 4])
+def test_targets_are_those_of_the_sweep_and_every_step_is_learned_once(horizon):
+    """ν and u as they were when the agent acted, endings of both kinds, more steps than a ring."""
+    agent = flat_agent(horizon=horizon, uncertainty_hidden=5, beta=0.7)
+    learned: list[tuple[Tensor, ...]] = []
+    looks: list[Any] = []
+    locals_: list[Tensor] = []
+    learn, look, update = agent.learn_uncertainty, agent.look, agent.counts.update
+
+    def spy_learn(*example):
+        learned.append(tuple(part.clone() for part in example))
+        return learn(*example)
+
+    def spy_look(*given):
+        looks.append(look(*given))
+        return looks[-1]
+
+    def spy_update(*given):
+        locals_.append(update(*given))
+        return locals_[-1]
+
+    agent.learn_uncertainty, agent.look, agent.counts.update = spy_learn, spy_look, spy_update
+    steps, ends = 40, {5: True, 13: False, 14: True, 30: False}
+    actions = drive(
+        agent,
+        observations(steps + 1),
+        terminated=[t for t, terminal in ends.items() if terminal],
+        truncated=[t for t, terminal in ends.items() if not terminal],
+    )
+    for lane in range(2):
+        expected = reference_targets(
+            local=[nu[lane].item() for nu in locals_[1:]],
+            u=[seen.u[lane, 0].item() for seen in looks],
+            u_last=[seen.u[lane, 1].item() for seen in looks],
+            ends=ends,
+            horizon=horizon,
+        )
+        taken = [e for e in learned if e[3][lane]]
+        assert len(taken) >= len(expected) - horizon
+        assert len(taken) > steps - 2 * horizon - 1
+        for i, (trunk, action, target, _) in enumerate(taken):
+            assert target[lane].item() == pytest.approx(expected[i], rel=1e-4)
+            assert action[lane] == actions[i][lane]
+            assert torch.equal(trunk[lane], looks[i].trunk[lane, 0])
+
+
+def test_the_local_uncertainty_is_that_of_the_executed_action_before_its_update():
+    agent = flat_agent(prior=0.5)
+    obs = observations(30)
+    found = []
+    update = agent.counts.update
+    agent.counts.update = lambda *given: found.append(update(*given)) or found[-1]
+    actions = drive(agent, obs)
+    for lane in range(2):
+        gram = (torch.eye(6) / 0.5).double().repeat(4, 1, 1)
+        for t in range(28):
+            with torch.no_grad():
+                phi = agent.online.features(agent.online.trunk(obs[t][:, None]))[lane, 0].double()
+            a = int(actions[t][lane])
+            expected = phi @ torch.linalg.inv(gram[a]) @ phi
+            assert found[t + 1][lane].item() == pytest.approx(expected.item(), rel=1e-5, abs=1e-9)
+            gram[a] += torch.outer(phi, phi)
+
+
+def test_actions_follow_equation_3():
+    agent = flat_agent(beta=3.0)
+    obs = observations(2)
+    chosen = agent.act(obs[0])
+    stated = agent.uncertainty(obs[0][:, None])
+    zeta = Normal((0, 1), "thompson", (4,)).at(0)
+    # one step has been taken in: none, so that the head is what it was
+    score = stated.mean[:, 0] + zeta * stated.epistemic_var[:, 0].sqrt()
+    assert torch.equal(chosen, score.argmax(-1))
+    only = torch.tensor([[False, False, True, False], [True, False, False, False]])
+    assert flat_agent(beta=3.0).act(obs[0], only).tolist() == [2, 0]
+
+
+def test_without_beta_it_is_greedy():
+    agent = flat_agent(beta=0.0)
+    obs = observations(2)
+    assert torch.equal(agent.act(obs[0]), agent.policy(obs[0][:, None])[:, 0])
+
+
+@pytest.mark.parametrize("initial", [None, 4.0])
+def test_uncertainty_begins_at_the_priors_solution(initial):
+    agent = flat_agent(initial_uncertainty=initial, prior=0.5, beta=2.0)
+    obs = observations(2)
+    agent.act(obs[0])
+    phi = agent.online.features(agent.online.trunk(obs[0][:, None]))[:, 0]
+    expected = phi.square().sum(-1) * 0.5 / (1 - 0.81) if initial is None else torch.full((2,), 4.0)
+    stated = agent.uncertainty(obs[0][:, None]).epistemic_var[:, 0]
+    torch.testing.assert_close(stated, 4 * expected[:, None].expand(2, 4).detach())
+
+
+def test_an_undiscounted_task_needs_an_initial_uncertainty():
+    spec = EnvSpec(FLAT.observation, 4, 1.0, 1000)
+    with pytest.raises(ValueError, match="give the agent an initial_uncertainty"):
+        UBEDQN(spec, [0], UBEDQNConfig(), CPU)
+    UBEDQN(spec, [0], UBEDQNConfig(initial_uncertainty=1.0), CPU)
+
+
+def test_the_heads_gradients_never_reach_the_trunk_nor_the_q_values_the_head():
+    """Before Q-learning starts the network stays; then the head's step does not touch it."""
+    agent = flat_agent()
+    before = [p.detach().clone() for p in agent.online.parameters()]
+    head = [p.detach().clone() for p in agent.head.parameters()]
+    drive(agent, observations(30))
+    assert all(torch.equal(a, b) for a, b in zip(agent.online.parameters(), before, strict=True))
+    assert not any(torch.equal(a, b) for a, b in zip(agent.head.parameters(), head, strict=True))
+    learners = agent.optimiser.parameters, agent.head.parameters()
+    assert not set.intersection(*({id(p) for p in owned} for owned in learners))
+    learning = flat_agent(replay_start=8)
+    drive(learning, observations(8))
+    head = [p.detach().clone() for p in learning.head.parameters()]
+    learning.learn(torch.arange(8).repeat(2, 1))
+    assert all(torch.equal(a, b) for a, b in zip(learning.head.parameters(), head, strict=True))
+
+
+def test_q_learning_is_dqns():
+    """The same transitions and batches give the same network: only actions are chosen otherwise."""
+    settings = {"hidden": (6,), "replay_start": 8, "batch_size": 8, "target_period": 10}
+    ube = UBEDQN(FLAT, [0, 1], UBEDQNConfig(**settings), CPU)
+    dqn = DQN(FLAT, [0, 1], DQNConfig(**settings), CPU)
+    obs = observations(41)
+    for t in range(40):
+        action = ube.act(obs[t])
+        ends = torch.tensor([t % 7 == 0, False])
+        step = Step(t, obs[t], action, torch.ones(2), ends, ~ends, obs[t + 1])
+        ube.observe(step)
+        dqn.observe(step)
+    for one, other in zip(ube.online.parameters(), dqn.online.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_without_hidden_layers_it_is_section_4s_linear_agent():
+    """Fixed features φ(s) = s; with one-hot states Σ_a holds 1 / (n + 1/μ)."""
+    agent = flat_agent(hidden=())
+    states = torch.randint(3, (61, 2), generator=torch.Generator().manual_seed(3))
+    obs = torch.nn.functional.one_hot(states, 3).float()
+    actions = drive(agent, obs)
+    agent.act(obs[-1])
+    diagonal = agent.counts.matrices.diagonal(0, 1, 2).view(2, 4, 3)
+    for lane in range(2):
+        visits = torch.zeros(4, 3)
+        for t in range(60):
+            visits[actions[t][lane], states[t, lane]] += 1
+        torch.testing.assert_close(diagonal[lane], 1 / (visits.double() + 1))
+
+
+def test_the_head_learns_the_solution_of_the_equation():
+    """A loop of two one-hot states and one action: ν = 1 / (n + 1), and u is that over 1 − γ².
+
+    u is learned while n grows, by steps of a fixed size: within a factor of three.
+    """
+    agent = flat_agent(hidden=(), beta=0.0, uncertainty_hidden=8, horizon=4)
+    obs = torch.eye(3)[torch.arange(801) % 2][:, None].expand(-1, 2, -1)
+    drive(agent, obs)
+    stated = agent.head(agent.online.trunk(obs[0][:, None]))[:, 0].square()
+    action = agent.policy(obs[0][:, None])[:, 0]
+    u = stated.gather(-1, action[:, None])[:, 0]
+    assert (u > 1 / 401 / (1 - 0.81) / 3).all()
+    assert (u < 1 / 401 / (1 - 0.81) * 3).all()
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 5, 150])
+def test_a_queue_never_holds_more_than_a_window_and_loses_nothing(horizon):
+    lanes, steps = 4, 700
+    windows = Windows(lanes, 1, horizon, 0.9, CPU)
+    g = torch.Generator().manual_seed(1)
+    chance = torch.tensor([0.0, 0.02, 0.3, 1.0])
+    seen: list[list[float]] = [[] for _ in range(lanes)]
+    none, zero = torch.zeros(lanes, dtype=torch.bool), torch.zeros(lanes)
+    for k in range(steps):
+        ended = torch.rand(lanes, generator=g) < chance
+        number = torch.full((lanes, 1), float(k))
+        action = torch.zeros(lanes, dtype=torch.int64)
+        windows.add(torch.tensor(k), number, action, zero, zero, none, ended)
+        waiting = windows._first - windows._taken
+        assert (waiting <= horizon).all()
+        example = windows.take()
+        for lane in range(lanes):
+            if example.ready[lane]:
+                seen[lane].append(example.trunk[lane, 0].item())
+    for lane in range(lanes):
+        assert seen[lane] == [float(k) for k in range(len(seen[lane]))]
+        assert len(seen[lane]) > steps - 2 * horizon
+
+
+# -- the baseline --------------------------------------------------------------------------------
+
+
+def test_the_bonus_is_the_root_of_the_local_uncertainty():
+    settings = {"hidden": (6,), "replay_start": 500, "batch_size": 8}
+    agent = IntrinsicDQN(FLAT, [0, 1], IntrinsicDQNConfig(bonus=0.3, prior=2.0, **settings), CPU)
+    obs = observations(21)
+    actions = drive(agent, obs)
+    stored = agent.replay.gather(torch.arange(20).repeat(2, 1))
+    for lane in range(2):
+        gram = (torch.eye(6) / 2.0).double().repeat(4, 1, 1)
+        for t in range(20):
+            phi = agent.features(obs[t])[lane].double()
+            a = int(actions[t][lane])
+            expected = 1 + 0.3 * math.sqrt(phi @ torch.linalg.inv(gram[a]) @ phi)
+            assert stored["reward"][lane, t].item() == pytest.approx(expected, rel=1e-5)
+            gram[a] += torch.outer(phi, phi)
+
+
+# -- lanes, capture, compilation, resuming ---------------------------------------------------------
+
+
+def leaves(agent: Agent) -> list[Any]:
+    found: list[Any] = tree_leaves((agent.state_dict(), dict(agent.metrics())))
+    return found
+
+
+def same(one: Any, other: Any) -> bool:
+    if not isinstance(one, Tensor):
+        return bool(one == other)
+    return torch.equal(one.nan_to_num(-7.0), other.nan_to_num(-7.0))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_captured_steps_are_those_from_python_bit_for_bit(kind):
+    plain, captured = make(kind), make(kind)
+    run(plain, 2, 200, captured=False)
+    run(captured, 2, 200, captured=True)
+    pairs = zip(leaves(plain), leaves(captured), strict=True)
+    assert [i for i, (one, other) in enumerate(pairs) if not same(one, other)] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(kind):
+    alone, among = make(kind, [5]), make(kind, [3, 5, 8])
+    run(alone, 1, 150, captured=False, first=5)
+    run(among, 3, 150, captured=False, first=4)
+    for one, three in zip(alone.learned.parameters(), among.learned.parameters(), strict=True):
+        assert torch.equal(three[1], one[0])
+    for name, value in alone.metrics().items():
+        assert same(among.metrics()[name][1], value[0]), name
+    assert torch.equal(alone.counts.matrices, among.counts.matrices[4:8])
+    if isinstance(alone, UBEDQN) and isinstance(among, UBEDQN):
+        for one, three in zip(alone.head.parameters(), among.head.parameters(), strict=True):
+            assert torch.equal(three[1], one[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_resumed_agent_goes_on_bit_for_bit(kind):
+    unbroken, begun, resumed = make(kind), make(kind), make(kind)
+    obs = torch.rand(121, 2, *Whirl.SHAPE, generator=torch.Generator().manual_seed(0)) < 0.05
+
+    def steps(agent: Agent, first: int, last: int) -> None:
+        for t in range(first, last):
+            action = agent.act(obs[t])
+            ends = torch.tensor([t % 11 == 0, t % 13 == 0])
+            agent.observe(Step(t, obs[t], action, obs[t].sum((1, 2, 3)).float(), ends, ends & (
+                torch.tensor([True, False])), obs[t + 1]))  # fmt: skip
+
+    steps(unbroken, 0, 120)
+    steps(begun, 0, 73)
+    buffer = io.BytesIO()
+    torch.save(begun.state_dict(), buffer)
+    buffer.seek(0)
+    resumed.load_state_dict(torch.load(buffer, weights_only=True))
+    steps(resumed, 73, 120)
+    pairs = zip(leaves(unbroken), leaves(resumed), strict=True)
+    assert [i for i, (one, other) in enumerate(pairs) if not same(one, other)] == []
+
+
+def test_compiled_steps_agree_with_eager_ones():
+    eager, compiled = flat_agent(horizon=3), flat_agent(horizon=3)
+    drive(eager, observations(20))
+    compile_agent(compiled)
+    compiled.load_state_dict(eager.state_dict())
+    obs, noise = observations(2).movedim(0, 1), torch.randn(2, 4)
+    with torch.no_grad():
+        looks = [agent.look(obs, noise, None) for agent in (eager, compiled)]
+        torch.testing.assert_close(tuple(looks[1]), tuple(looks[0]), rtol=1e-4, atol=1e-5)
+        example = (looks[0].trunk[:, 0], looks[0].action[:, 0], torch.ones(2))
+        ready = torch.tensor([True, False])
+        errors = [agent.learn_uncertainty(*example, ready) for agent in (eager, compiled)]
+    torch.testing.assert_close(errors[1], errors[0], rtol=1e-4, atol=1e-5, equal_nan=True)
+    states = [agent.head_optimiser.state_dict()["squares"] for agent in (eager, compiled)]
+    torch.testing.assert_close(states[1], states[0], rtol=1e-3, atol=1e-9)
+
+
+PINNED = {
+    "one-step": (0.122495, 0.108844),
+    "n-step": (0.122445, 0.575813),
+    "intrinsic": (0.176153, 0.0407731),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_short_run_ends_with_the_numbers_that_it_always_had(kind):
+    """Whoever changes these numbers has changed the algorithm, not its speed."""
+    agent = make(kind)
+    run(agent, 2, 120, captured=False)
+    last = agent.metrics()
+    found = last["loss"][0].item(), last["bonus" if kind == "intrinsic" else "u"][0].item()
+    assert found == pytest.approx(PINNED[kind], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"horizon": 0}, {"beta": -0.1}, {"prior": 0.0}, {"uncertainty_hidden": 0},
+     {"initial_uncertainty": 0.0}],
+)  # fmt: skip
+def test_settings_that_cannot_be_are_told(settings):
+    with pytest.raises(ValueError, match="got"):
+        UBEDQNConfig(**settings)
+    with pytest.raises(ValueError, match="bonus >= 0"):
+        IntrinsicDQNConfig(bonus=-1.0)
+
+
+def test_the_defaults_are_the_papers():
+    config = UBEDQNConfig()
+    assert (config.beta, config.horizon, config.uncertainty_learning_rate) == (0.01, 1, 1e-3)
+    assert IntrinsicDQNConfig().bonus == 0.1
