@@ -201,12 +201,17 @@ def test_a_ratio_to_what_may_be_zero_is_unbounded():
 
 
 @pytest.mark.parametrize("statistic", ["mean", "iqm", "median"])
-def test_runs_without_spread_have_no_interval(statistic):
-    equal = location(np.full((5, 2), 0.1), statistic)
-    assert equal.variance == 0.0
-    assert Value(equal).interval(0.05) is None
-    assert Difference(equal, equal).interval(0.05) is None
-    assert Ratio(equal, equal).interval(0.05) is None
+def test_runs_without_spread_have_the_interval_of_their_median_from_six_seeds_on(statistic):
+    for seeds, tasks, known in ((5, 1, False), (6, 1, True), (6, 2, False), (7, 2, True)):
+        equal = location(np.full((seeds, tasks), 0.1), statistic)
+        assert equal.variance == 0.0
+        expected = pytest.approx((0.1, 0.1)) if known else None
+        assert Value(equal).interval(0.05) == expected
+        assert Value(equal).interval(0.05 / 2**10) is None
+    seven = location(np.full((7, 1), 0.1), statistic)
+    assert Difference(seven, seven).interval(0.05) == pytest.approx((0.0, 0.0))
+    assert Ratio(seven, seven).interval(0.05) == pytest.approx((1.0, 1.0))
+    assert Ratio(seven, seven).interval(0.03) is None
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 5), (3, 5), (5, 5), (17, 20)])

@@ -40,7 +40,7 @@ class Measurement(Protocol):
         """How many runs it rests on."""
 
     def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
-        """The two-sided interval of level ``1 − alpha``; None where the runs show no spread.
+        """The two-sided interval of level ``1 − alpha``; None where the runs give none.
 
         Called with three seeds or more. With ``seeds``, the interval to be expected from that many
         at the present estimate and spread.

@@ -123,15 +123,13 @@ class _Case:
 
     def _undecided(self, evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
         flat = [f.comparison.about for f in findings if f.interval is None]
-        if flat:
-            reason = f"all runs are equal, so there is no spread to judge by: {_listed(flat)}"
-            return self._say(Verdict.UNDECIDED, reason, findings=findings)
+        why = f"all runs are equal for {_listed(flat)}; " if flat else ""
         needed = deciding_seeds(evidence, findings, self.seeds)
         if needed is None:
-            reason = f"at the present estimates {MOST_SEEDS:,} seeds would not decide"
+            reason = f"{why}at the present estimates {MOST_SEEDS:,} seeds would not decide"
             return self._say(Verdict.UNDECIDED, reason, findings=findings)
         more = needed - self.seeds
-        reason = f"about {more} more seed{'s'[: more > 1]} would decide at the present spread"
+        reason = f"{why}about {more} more seed{'s'[: more > 1]} would decide at the present spread"
         return self._say(Verdict.UNDECIDED, reason, findings=findings, more_seeds=more)
 
     def _missing(self) -> str:

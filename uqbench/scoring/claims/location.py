@@ -5,12 +5,16 @@ the stratified bootstrap, times n/(n − 1), since resampling n runs gives too s
 that factor; for the mean that is its usual standard error. Student's t quantile, not the normal
 one, makes up for a variance that is itself estimated from few runs, with n − 1 degrees of freedom:
 fewer than there are where there are several tasks, so these intervals are rather too wide.
+
+Runs that are all equal have no standard error. From six seeds on (more, where there are several
+tasks or comparisons) they have the interval of the median run instead, which is the value itself:
+that the median lies above, or below, all of n runs has probability 2^(1 − n).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -69,8 +73,10 @@ class Value:
         return self.of.runs
 
     def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
-        """Student's interval; None without spread."""
+        """Student's interval; None for too few runs without spread."""
         of = self.of.with_seeds(seeds)
+        if of.variance == 0:
+            return _without_spread(self.estimate, [of], alpha)
         return _around(self.estimate, of.variance, of.seeds - 1, alpha)
 
 
@@ -92,9 +98,11 @@ class Difference:
         return self.first.runs + self.second.runs
 
     def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
-        """Welch's interval; None without spread."""
+        """Welch's interval; None for too few runs without spread."""
         first, second = self.first.with_seeds(seeds), self.second.with_seeds(seeds)
         variance = first.variance + second.variance
+        if variance == 0:
+            return _without_spread(self.estimate, [first, second], alpha)
         return _around(self.estimate, variance, _welch(first, second), alpha)
 
 
@@ -118,13 +126,13 @@ class Ratio:
     def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
         """Every r with (a − r b)² ≤ t² (s²_a + r² s²_b), a's and b's squared errors (Fieller 1954).
 
-        All numbers, where b may be zero; None without spread.
+        All numbers, where b may be zero; None for too few runs without spread.
         """
         first, second = self.first.with_seeds(seeds), self.second.with_seeds(seeds)
-        if first.variance + second.variance == 0:
-            return None
         if second.value == 0:
             return -math.inf, math.inf
+        if first.variance + second.variance == 0:
+            return _without_spread(self.estimate, [first, second], alpha)
         scaled = Location(
             second.value, second.variance * self.estimate**2, second.seeds, second.runs
         )
@@ -163,9 +171,13 @@ def location(values: NDArray[np.float64], statistic: Statistic) -> Location:
     return Location(value, variance, runs, values.size)
 
 
-def _around(estimate: float, variance: float, degrees: float, alpha: float) -> Interval | None:
-    if variance == 0:
-        return None
+def _without_spread(estimate: float, parts: Sequence[Location], alpha: float) -> Interval | None:
+    """The value itself, where the medians of all parts' tasks are known at that level."""
+    error = sum(part.runs / part.seeds * 2.0 ** (1 - part.seeds) for part in parts)
+    return (estimate, estimate) if error <= alpha else None
+
+
+def _around(estimate: float, variance: float, degrees: float, alpha: float) -> Interval:
     half = t_quantile(1 - alpha / 2, degrees) * math.sqrt(variance)
     return estimate - half, estimate + half
 
@@ -173,4 +185,4 @@ def _around(estimate: float, variance: float, degrees: float, alpha: float) -> I
 def _welch(first: Location, second: Location) -> float:
     """Degrees of freedom of a sum of two estimated variances (Welch 1947, Satterthwaite 1946)."""
     squares = first.variance**2 / (first.seeds - 1) + second.variance**2 / (second.seeds - 1)
-    return (first.variance + second.variance) ** 2 / squares if squares else 1.0
+    return (first.variance + second.variance) ** 2 / squares
