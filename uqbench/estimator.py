@@ -50,7 +50,7 @@ class PredictiveUncertainty:
     aleatoric: Tensor
     epistemic: Tensor
     probs: Tensor | None
-    unit: Literal["nats", "variance"]
+    unit: Literal["nats", "variance", "return"]
     mean: Tensor | None = None
     highest: Tensor | None = None
 

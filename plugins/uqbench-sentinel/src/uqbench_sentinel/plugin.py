@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from uqbench import AgentSpec, EnvironmentSpec, hookimpl
+from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
 
 PAPER = "Eriksson et al. 2022"
 
@@ -44,7 +44,38 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
 
 
 @hookimpl
+def uqbench_datasets() -> Iterable[DatasetSpec]:
+    """Beliefs with a known risk."""
+    return [
+        DatasetSpec(
+            name="belief",
+            version="1",
+            factory="uqbench_sentinel.estimation.beliefs:Beliefs",
+            config="uqbench_sentinel.estimation.beliefs:BeliefOptions",
+            summary="beliefs over Gaussian laws of the return, with their exact CVaR",
+            source=f"{PAPER}, Examples 1 to 4",
+            scores=("abs_error", "error", "margin", "nearest_weight", "stated", "total"),
+        )
+    ]
+
+
+@hookimpl
+def uqbench_estimators() -> Iterable[Spec]:
+    """Composite risk."""
+    return [
+        Spec(
+            name="composite-risk",
+            version="1",
+            factory="uqbench_sentinel.estimation.composite:CompositeRiskEstimator",
+            config="uqbench_sentinel.estimation.composite:CompositeRiskConfig",
+            summary="composite, additive or FTRL-weighted risk of a given belief",
+            source=f"{PAPER}, section 4",
+        )
+    ]
+
+
+@hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
     """The paper's experiments."""
     suites = files("uqbench_sentinel") / "suites"
-    return [suites / "cartpole.toml"]
+    return [suites / f"{name}.toml" for name in ("cartpole", "risk-estimation")]
