@@ -138,30 +138,29 @@ class _Case:
         if untasked or not self.tasks:
             tasks = _listed(untasked) or f"tasks with {self.metric.name}"
             return f"the budget {self.plan.budget_name!r} has not the {tasks}"
-        reasons = []
-        for method in self.kind.named_methods:
-            own = [score for task in self.tasks for score in self.scores[method, task]]
-            cells = [task for task in self.tasks if not self.scores[method, task]]
-            if len(cells) == len(self.tasks):
-                reasons.append(f"there is no method {method}")
-                continue
-            if cells:
-                reasons.append(f"{method} is not on {_listed(cells)}")
-            finished = [s for s in own if s.status == RunState.FINISHED.value]
-            if len(finished) < len(own):
-                failed = [_name(s) for s in own if s.status == RunState.FAILED.value]
-                others = [
-                    _name(s)
-                    for s in own
-                    if s.status not in (RunState.FINISHED.value, RunState.FAILED.value)
-                ]
-                text = f"{method} {len(finished)} of {len(own)} runs"
-                if failed:
-                    text += f", failed {_listed(failed)}"
-                if finished and others:
-                    text += f", missing {_listed(others)}"
-                reasons.append(text)
-        return "; ".join(reasons)
+        methods = self.kind.named_methods
+        unknown = [m for m in methods if not any(self.scores[m, task] for task in self.tasks)]
+        reasons = [f"there is no method {_listed(unknown)}"] if unknown else []
+        reasons += [self._incomplete(method) for method in methods if method not in unknown]
+        return "; ".join(filter(None, reasons))
+
+    def _incomplete(self, method: str) -> str:
+        """Which of a method's runs are missing; empty where none is."""
+        absent = [task for task in self.tasks if not self.scores[method, task]]
+        if absent:
+            return f"{method} is not for {_listed(absent)}"
+        own = [score for task in self.tasks for score in self.scores[method, task]]
+        unfinished = [score for score in own if score.status != RunState.FINISHED.value]
+        if not unfinished:
+            return ""
+        failed = [_name(s) for s in unfinished if s.status == RunState.FAILED.value]
+        others = [_name(s) for s in unfinished if s.status != RunState.FAILED.value]
+        text = f"{method} {len(own) - len(unfinished)} of {len(own)} runs"
+        if failed:
+            text += f", failed {_listed(failed)}"
+        if others and len(unfinished) < len(own):
+            text += f", missing {_listed(others)}"
+        return text
 
     def _unusable(self) -> str:
         """Which runs have no value that can be compared."""
