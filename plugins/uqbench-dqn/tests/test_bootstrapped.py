@@ -82,7 +82,7 @@ def test_every_head_is_a_network_of_its_own():
 
 def test_heads_share_one_convolution():
     agent = whirling()
-    trunk = agent.online.convolution.product.weight
+    trunk = agent.online.convolutions[0].product.weight
     assert trunk.shape == (2, 27, 4)  # no dimension of heads
     assert [tuple(layer.weight.shape) for layer in agent.online.layers] == [
         (2, 4, 4 * 8 * 8, 6),

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from uqbench.agent import EnvSpec, Step, Uncertainty
 from uqbench.lanes import Uniform, epsilon_greedy
-from uqbench_dqn.bootstrapped_network import HeadsNetwork
+from uqbench_dqn.bootstrapped_network import heads_network
 from uqbench_dqn.config import BootstrappedDQNConfig
 from uqbench_dqn.epsilon_greedy import EpsilonGreedyQ
 
@@ -35,7 +35,7 @@ class BootstrappedDQN(EpsilonGreedyQ):
         config: BootstrappedDQNConfig,
         device: torch.device,
     ) -> None:
-        network = HeadsNetwork(len(seeds), spec, config)
+        network = heads_network(len(seeds), spec, config)
         super().__init__(spec, seeds, config, config.heads, device, network=network)
         self._next_head = Uniform(seeds, "head", (), device)
         self._head = self._drawn(Uniform(seeds, "first head", (), device).at(0))

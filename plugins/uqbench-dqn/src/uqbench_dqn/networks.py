@@ -30,6 +30,7 @@ class QNetwork(nn.Module):
         stride: step of its kernel, or of theirs.
         scale: what observations are multiplied by.
         ensemble: E, or None for one network a lane.
+        shared: whether the members share the convolutions, as heads on one trunk do.
 
     Raises:
         ValueError: observations are single numbers, or the convolutions do not fit each other or
@@ -49,6 +50,7 @@ class QNetwork(nn.Module):
         stride: int | tuple[int, ...] = 1,
         scale: float = 1.0,
         ensemble: int | None = None,
+        shared: bool = False,
     ) -> None:
         super().__init__()
         if not shape:
@@ -58,14 +60,16 @@ class QNetwork(nn.Module):
             )
         self._outputs = (n_actions, outputs)
         self._ensemble = ensemble
+        self._shared = shared
         self._scale = scale
+        trunks = None if shared else ensemble
         self.convolutions = nn.ModuleList()
         if len(shape) == 3:
             for filters, side, step in zip(*_each(channels, kernel, stride), strict=True):
                 depth, height, columns = shape
                 if min(height, columns) < side:
                     raise ValueError(f"a kernel of {side} does not fit an image of {shape}")
-                layer = LaneConv2d(lanes, (depth, height, columns), filters, side, step, ensemble)
+                layer = LaneConv2d(lanes, (depth, height, columns), filters, side, step, trunks)
                 self.convolutions.append(layer)
                 shape = (filters, layer.rows, layer.columns)
         width = math.prod(shape)
@@ -90,15 +94,21 @@ class QNetwork(nn.Module):
         x = obs.to(torch.float32)
         if self._scale != 1:
             x = x * self._scale
-        if self._ensemble is not None:  # members are lanes of their own that see the same
-            x = x.repeat_interleave(self._ensemble, dim=0)
+        if not self._shared:
+            x = self._for_members(x)
         for layer in self.convolutions:
             x = layer(x).relu().unflatten(-1, (layer.rows, layer.columns, layer.channels))
             x = x.movedim(-1, 2)
         x = (x.movedim(2, -1) if self.convolutions else x).flatten(2)  # channels last
+        if self._shared:
+            x = self._for_members(x)
         for layer in self.layers[:-2]:
             x = layer(x).relu()
         return x
+
+    def _for_members(self, x: Tensor) -> Tensor:
+        """``[L, ...] -> [S, ...]``: members are lanes of their own that see the same."""
+        return x if self._ensemble is None else x.repeat_interleave(self._ensemble, dim=0)
 
     def features(self, trunk: Tensor) -> Tensor:
         """The last hidden layer: what goes into the output layer, ``[S, B, D]``."""
