@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from uqbench import DatasetSpec, Spec, hookimpl
+from uqbench import AgentSpec, DatasetSpec, Spec, hookimpl
 
 PAPER = "Schweighofer et al. 2023"
 DETECTION = ("auroc", "aupr", "fpr95", "retention_auc")
@@ -52,6 +52,39 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             source=f"after {PAPER}, section 4.2",
             scores=DETECTION,
         ),
+        DatasetSpec(
+            name="ood-mnist",
+            version="1",
+            factory="uqbench_quam.mnist:MNIST",
+            config="uqbench_quam.mnist:MNISTOptions",
+            summary="MNIST against other data sets; reads files from the folder UQBENCH_DATA",
+            source=f"{PAPER}, Table 1",
+            scores=DETECTION,
+        ),
+        DatasetSpec(
+            name="ood-imagenet",
+            version="1",
+            factory="uqbench_quam.imagenet:ImageNet",
+            config="uqbench_quam.imagenet:ImageNetOptions",
+            summary="ImageNet-1K by the last layer; reads the file of features UQBENCH_IMAGENET",
+            source=f"{PAPER}, Table 2",
+            scores=DETECTION,
+        ),
+    ]
+
+
+@hookimpl
+def uqbench_agents() -> Iterable[AgentSpec]:
+    """QUAM as a way to explore."""
+    return [
+        AgentSpec(
+            name="quam-dqn",
+            version="1",
+            factory="uqbench_quam.quam_dqn:QuamDQN",
+            config="uqbench_quam.quam_dqn:QuamDQNConfig",
+            summary="explores by adversarial models of its Q-network (this project's extension)",
+            source=f"this project, after {PAPER}",
+        )
     ]
 
 
@@ -115,11 +148,19 @@ def uqbench_estimators() -> Iterable[Spec]:
             summary="the given model's entropy, as if it were epistemic",
             source=f"{PAPER}, Tables 1 and 2, column Reference",
         ),
+        Spec(
+            name="further-networks",
+            version="1",
+            factory="uqbench_quam.imagenet:FurtherNetworks",
+            config="uqbench_quam.imagenet:NetworksConfig",
+            summary="an ensemble of networks that were trained elsewhere, by their logits",
+            source=f"{PAPER}, Table 2, column DE (all)",
+        ),
     ]
 
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """A suite a problem."""
-    suites = files("uqbench_quam") / "suites"
-    return [suites / f"{name}.toml" for name in ("two-moons", "simplex", "sine", "ood-digits")]
+    """A suite a problem, and QUAM-DQN for the suite ``minatar``."""
+    names = ("two-moons", "simplex", "sine", "ood-digits", "ood-mnist", "ood-imagenet", "minatar")
+    return [files("uqbench_quam") / "suites" / f"{name}.toml" for name in names]

@@ -21,7 +21,7 @@ from uqbench_quam.uncertainty import entropy
 
 DIGESTS = {
     "two-moons": "",
-    "simplex": "",
+    "simplex": "3ca576c2e9d7ae2293ba3f9d5f714ebb0c9b90fcaf30e19bb8b44f4470045638",
     "sine": "",
 }
 """SHA-256 of the files."""
