@@ -351,6 +351,40 @@ def test_several_convolutions_are_those_of_torch_and_bytes_are_fractions_of_255(
         torch.testing.assert_close(agent.online(obs)[lane, ..., 0], x, rtol=1e-4, atol=1e-5)
 
 
+def test_learning_every_fourth_step_from_bounded_rewards_with_centred_rmsprop() -> None:
+    """The settings of Mnih et al. 2015: gradient steps counted, rewards as stored, the rule."""
+    spec = EnvSpec(spaces.Box(-1, 1, (3,)), 2, 0.9, 100)
+    config = DQNConfig(
+        hidden=(5,), batch_size=4, replay_start=8, target_period=10, learn_period=4,
+        reward_bound=1.0, optimiser="rmsprop", learning_rate=0.01,
+    )  # fmt: skip
+    agent = DQN(spec, [0], config, torch.device("cpu"))
+    changed = []
+    for t in range(24):
+        before = agent.online.layers[0].weight.clone()
+        obs, no = torch.full((1, 3), t / 24), torch.zeros(1, dtype=torch.bool)
+        reward = torch.tensor([3.0 * (-1) ** t])
+        agent.observe(Step(t, obs, torch.tensor([t % 2]), reward, no, no, obs))
+        if not torch.equal(before, agent.online.layers[0].weight):
+            changed.append(t)
+    assert changed == [8, 12, 16, 20]
+    stored = agent.replay.gather(torch.arange(24)[None])["reward"]
+    assert stored[0].tolist() == [1.0, -1.0] * 12
+    # a first step from zero averages: g / √(0.05 g² − 0.0025 g² + 0.01), times 0.01
+    fresh = DQN(spec, [0], config, torch.device("cpu"))
+    fresh.load_state_dict(agent.state_dict())
+    fresh.optimiser.load_state_dict(
+        DQN(spec, [0], config, torch.device("cpu")).optimiser.state_dict()
+    )
+    index = torch.arange(4)[None]
+    loss = fresh.objective(fresh.replay.gather(index)).mean()
+    (gradient,) = torch.autograd.grad(loss, [fresh.online.layers[1].weight])
+    before = fresh.online.layers[1].weight.detach().clone()
+    fresh.learn(index)
+    expected = before - 0.01 * gradient / (0.05 * 0.95 * gradient**2 + 0.01).sqrt()
+    torch.testing.assert_close(fresh.online.layers[1].weight.detach(), expected)
+
+
 def test_convolutions_that_cannot_be_are_told() -> None:
     spec = EnvSpec(spaces.Box(0, 1, (4, 10, 10)), 3, 0.99, 100)
     for config, message in (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from uqbench.config import Steps
 from uqbench.risk import RiskName
@@ -19,12 +20,18 @@ class DeepQConfig:
     """What every method of the family needs.
 
     Attributes:
-        learning_rate: Adam's α.
+        learning_rate: α of the optimiser.
+        optimiser: Adam, or the centred RMSProp of Mnih et al. 2015.
         adam_epsilon: Adam's ε.
+        rmsprop_decay: RMSProp's ρ.
+        rmsprop_epsilon: RMSProp's ε, inside the root.
         batch_size: transitions of a gradient step, drawn without repeats.
         replay_capacity: transitions kept.
         replay_start: first step with a gradient step; a batch must fit, so learning never
             starts before ``batch_size`` steps.
+        learn_period: environment steps for each gradient step.
+        reward_bound: rewards are learned from as if none were larger, nor smaller than minus it;
+            None for as they are.
         target_period: C, steps between copies of the online network to the target network.
         channels: filters of the convolution, or of each of several (image observations only).
         kernel: side of the convolution's kernel; one for all, or one for each.
@@ -34,10 +41,15 @@ class DeepQConfig:
     """
 
     learning_rate: float = 1e-4
+    optimiser: Literal["adam", "rmsprop"] = "adam"
     adam_epsilon: float = 1e-8
+    rmsprop_decay: float = 0.95
+    rmsprop_epsilon: float = 0.01
     batch_size: int = 32
     replay_capacity: int = 100_000
     replay_start: Steps = 5_000
+    learn_period: int = 1
+    reward_bound: float | None = None
     target_period: Steps = 1_000
     channels: int | tuple[int, ...] = 16
     kernel: int | tuple[int, ...] = 3
@@ -46,9 +58,11 @@ class DeepQConfig:
     gain: float = math.sqrt(2)
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "replay_start", "target_period"):
+        for name in ("batch_size", "replay_start", "learn_period", "target_period"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.reward_bound is not None and self.reward_bound <= 0:
+            raise ValueError(f"reward_bound must be positive, got {self.reward_bound}")
         if self.replay_capacity < self.batch_size:
             raise ValueError(
                 f"replay_capacity {self.replay_capacity} must hold a batch of {self.batch_size}"

@@ -1,6 +1,7 @@
 """What the DQN family has in common: replay, a target network, one update a step.
 
-One gradient step an environment step, from ``replay_start`` on (Mnih et al. 2015, Algorithm 1).
+One gradient step every ``learn_period`` environment steps, from ``replay_start`` on (Mnih et al.
+2015, Algorithm 1, where it is four).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from uqbench.lanes import (
     Clock,
     DistinctIntegers,
     Replay,
+    RMSProp,
     copy_parameters,
     greedy,
     initialise,
@@ -64,7 +66,7 @@ class DeepQ(Agent):
         self.online.to(device)
         self.target = target_copy(self.online)
         self.learned = nn.ModuleList([self.online] if beside is None else [self.online, beside])
-        self.optimiser = Adam(self.learned.parameters(), config.learning_rate, config.adam_epsilon)
+        self.optimiser = _optimiser(self.learned, config)
         capacity = min(config.replay_capacity, spec.total_steps)
         self.replay = Replay(
             lanes,
@@ -96,7 +98,7 @@ class DeepQ(Agent):
         self.replay.add(
             obs=step.obs,
             action=step.action,
-            reward=step.reward,
+            reward=self.reward(step),
             terminated=step.terminated,
             next_obs=step.next_obs,
             next_valid=self._all_valid if step.valid_actions is None else step.valid_actions,
@@ -109,10 +111,16 @@ class DeepQ(Agent):
             copy_parameters(self.online, self.target)
         self.clock.advance()
 
+    def reward(self, step: Step) -> Tensor:
+        """What is learned from as the reward of a step, ``[L]``: the reward within its bound."""
+        bound = self.config.reward_bound
+        return step.reward if bound is None else step.reward.clamp(-bound, bound)
+
     def phase(self, t: int) -> tuple[bool, bool]:
         """Whether step ``t`` takes a gradient step, and whether it renews the target network."""
-        learns = t >= self.start
-        return learns, learns and t % self.config.target_period == 0
+        begun = t >= self.start
+        learns = begun and t % self.config.learn_period == 0
+        return learns, begun and t % self.config.target_period == 0
 
     @torch.no_grad()
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
@@ -167,6 +175,18 @@ class DeepQ(Agent):
         self.target.load_state_dict(state["target"])
         self.optimiser.load_state_dict(state["optimiser"])
         self.replay.load_state_dict(state["replay"])
+
+
+def _optimiser(learned: nn.Module, config: DeepQConfig) -> Adam | RMSProp:
+    if config.optimiser == "adam":
+        return Adam(learned.parameters(), config.learning_rate, config.adam_epsilon)
+    return RMSProp(
+        learned.parameters(),
+        config.learning_rate,
+        config.rmsprop_decay,
+        config.rmsprop_epsilon,
+        centred=True,
+    )
 
 
 def of_action(outputs: Tensor, action: Tensor) -> Tensor:

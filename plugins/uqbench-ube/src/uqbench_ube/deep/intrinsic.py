@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -36,10 +35,14 @@ class IntrinsicDQN(DQN):
         return phi
 
     def observe(self, step: Step) -> None:
-        """Equation 4 as a bonus: ``r + β (φᵀ Σ_a φ)^½``, with Σ_a before this step."""
+        """Take the step into Σ_a, which gives its bonus; then as DQN."""
         inverse_count = self.counts.update(self.features(step.obs), step.action)
         self._bonus.copy_(self.config.bonus * inverse_count.sqrt().float())
-        super().observe(replace(step, reward=step.reward + self._bonus))
+        super().observe(step)
+
+    def reward(self, step: Step) -> Tensor:
+        """Equation 4 as a bonus: ``r + β (φᵀ Σ_a φ)^½``, with Σ_a before this step."""
+        return super().reward(step) + self._bonus
 
     def metrics(self) -> Mapping[str, Tensor]:
         """As DQN's, and the last bonus."""
