@@ -68,6 +68,40 @@ def score_uncertainty(stated: Uncertainty, optimal_q: Tensor) -> Mapping[str, Te
     return scores
 
 
+def score_return_law(stated: Uncertainty, atoms: Tensor, probs: Tensor) -> Mapping[str, Tensor]:
+    """``uncertainty/wasserstein``, ``[L]``: :func:`wasserstein` to the law of the return.
+
+    In units of return, averaged over states and actions. Where an agent states no law of the
+    return, its posterior samples of Q count as one, which they are when it takes them for it;
+    without either there is no score.
+
+    Args:
+        stated: about the M states, ``[L, M, A, ...]``.
+        atoms: of the true law, ``[M, A, N]`` float64.
+        probs: their probabilities, ``[M, A, N]`` float64.
+    """
+    if stated.return_atoms is not None and stated.return_probs is not None:
+        own, mass = stated.return_atoms.double(), stated.return_probs.double()
+    elif stated.value_samples is not None:
+        own = stated.value_samples.double()
+        mass = torch.full_like(own, 1 / own.shape[-1])
+    else:
+        return {}
+    lanes = (len(own), *atoms.shape)
+    distance = wasserstein(own, mass, atoms.expand(lanes), probs.expand(lanes))
+    return {f"{PREFIX}wasserstein": distance.flatten(1).mean(1)}
+
+
+def wasserstein(atoms: Tensor, probs: Tensor, others: Tensor, other_probs: Tensor) -> Tensor:
+    """The 1-Wasserstein distance ``∫ |F(z) − G(z)| dz`` of two laws with atoms ``[..., N]``.
+
+    Their numbers of atoms may differ; the distance is in the atoms' units, ``[...]``.
+    """
+    merged, order = torch.cat([atoms, others], -1).sort(-1)
+    mass = torch.cat([probs, -other_probs], -1).gather(-1, order)
+    return (mass.cumsum(-1)[..., :-1].abs() * merged.diff(dim=-1)).sum(-1)
+
+
 def central_interval(stated: Uncertainty, level: float) -> tuple[Tensor, Tensor] | None:
     """The stated central interval of probability ``level``, each end ``[L, M, A]`` float64.
 

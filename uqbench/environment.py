@@ -62,10 +62,15 @@ class OptimalQ:
         obs: ``[M, *obs]``, the observations that they are for: every state, or a choice of states.
         values: ``[M, A]`` float64, Q* under the task's discount; NaN where an action is not
             available.
+        return_atoms: ``[M, A, N]`` float64, the law of the optimal policy's return, where that is
+            known too; None where it is not.
+        return_probs: ``[M, A, N]`` float64, its probabilities.
     """
 
     obs: Tensor
     values: Tensor
+    return_atoms: Tensor | None = None
+    return_probs: Tensor | None = None
 
 
 class LaneEnv(ABC):

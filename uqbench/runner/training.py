@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.agent import Agent, EnvSpec, LoopAgent
-from uqbench.calibration import score_uncertainty
+from uqbench.calibration import score_return_law, score_uncertainty
 from uqbench.config import resolve
 from uqbench.environment import GymnasiumLanes, LaneEnv, OptimalQ, TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
@@ -183,7 +183,13 @@ def _optimal_q(batch: Batch, host: Host, device: torch.device) -> OptimalQ | Non
     if spec.optimal_q is None:
         return None
     truth = spec.optimal_q(_options(batch, spec), float(task.discount or 0.0))
-    return OptimalQ(truth.obs.to(device), truth.values.to(device))
+    atoms, probs = truth.return_atoms, truth.return_probs
+    return OptimalQ(
+        truth.obs.to(device),
+        truth.values.to(device),
+        None if atoms is None else atoms.to(device),
+        None if probs is None else probs.to(device),
+    )
 
 
 def _metrics(agent: Agent, truth: OptimalQ | None, lanes: int) -> dict[str, Tensor]:
@@ -193,6 +199,8 @@ def _metrics(agent: Agent, truth: OptimalQ | None, lanes: int) -> dict[str, Tens
         stated = agent.uncertainty(truth.obs.expand(lanes, *truth.obs.shape))
         if stated is not None:
             metrics |= score_uncertainty(stated, truth.values)
+            if truth.return_atoms is not None and truth.return_probs is not None:
+                metrics |= score_return_law(stated, truth.return_atoms, truth.return_probs)
     return metrics
 
 

@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
 from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
 
+if TYPE_CHECKING:
+    from uqbench.environment import OptimalQ
+    from uqbench_sentinel.three_states import ThreeStatesOptions
+
 PAPER = "Eriksson et al. 2022"
+
+
+def _return_laws(options: ThreeStatesOptions, discount: float) -> OptimalQ:
+    from uqbench_sentinel.three_states import return_laws  # imports torch: only when a run needs it
+
+    return return_laws(options, discount)
 
 
 @hookimpl
@@ -28,7 +39,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
 
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
-    """CartPole-v0."""
+    """CartPole-v0, and the three-state process."""
     return [
         EnvironmentSpec(
             name="cartpole",
@@ -39,7 +50,17 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             source="Barto, Sutton & Anderson 1983; Gymnasium",
             events=("falls",),
             lanes=True,
-        )
+        ),
+        EnvironmentSpec(
+            name="three-states",
+            version="1",
+            factory="uqbench_sentinel.three_states:ThreeStates",
+            config="uqbench_sentinel.three_states:ThreeStatesOptions",
+            summary="one step, two actions, returns of known law",
+            source=f"{PAPER}, Appendix C.2",
+            lanes=True,
+            optimal_q=_return_laws,
+        ),
     ]
 
 
@@ -78,4 +99,6 @@ def uqbench_estimators() -> Iterable[Spec]:
 def uqbench_suites() -> Iterable[Traversable]:
     """The paper's experiments."""
     suites = files("uqbench_sentinel") / "suites"
-    return [suites / f"{name}.toml" for name in ("cartpole", "risk-estimation")]
+    return [
+        suites / f"{name}.toml" for name in ("cartpole", "return-distribution", "risk-estimation")
+    ]

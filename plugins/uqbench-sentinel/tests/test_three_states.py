@@ -1,0 +1,56 @@
+"""The three-state process: rewards of the stated laws, lanes alone, resuming, what is known of it."""
+
+from __future__ import annotations
+
+import torch
+from uqbench_sentinel.three_states import ThreeStates, ThreeStatesOptions, return_laws
+
+BIMODAL = ThreeStatesOptions(first_mean=0.95, second_mean=-0.95)
+
+
+def rewards(seeds: list[int], action: int, steps: int) -> torch.Tensor:
+    env = ThreeStates(BIMODAL, seeds)
+    env.reset()
+    chosen = torch.full((len(seeds),), action)
+    return torch.stack([env.step(chosen).reward for _ in range(steps)])
+
+
+def test_rewards_have_the_stated_laws() -> None:
+    """20,000 draws; six standard errors."""
+    mixed, plain = rewards([0], 0, 20_000), rewards([0], 1, 20_000)
+    low, high = mixed[mixed < 0], mixed[mixed > 0]
+    assert abs(len(high) / len(mixed) - 0.5) < 6 * 0.5 / 20_000**0.5
+    for sample, mean in ((low, -0.95), (high, 0.95), (plain[:, 0], -0.95)):
+        assert abs(sample.mean() - mean) < 6 * 0.1 / len(sample) ** 0.5
+        assert abs(sample.std() - 0.1) < 6 * 0.1 / (2 * len(sample)) ** 0.5
+
+
+def test_an_episode_is_one_step_to_the_actions_state() -> None:
+    env = ThreeStates(BIMODAL, [0, 1])
+    obs, _ = env.reset()
+    outcome = env.step(torch.tensor([0, 1]))
+    assert obs.tolist() == outcome.obs.tolist() == [[1, 0, 0], [1, 0, 0]]
+    assert outcome.next_obs.tolist() == [[0, 1, 0], [0, 0, 1]]
+    assert outcome.terminated.all()
+    assert not outcome.truncated.any()
+
+
+def test_a_lane_does_the_same_alone_and_goes_on_from_what_was_saved() -> None:
+    among, alone = rewards([3, 8, 5], 0, 40), rewards([8], 0, 40)
+    assert torch.equal(among[:, 1], alone[:, 0])
+    env = ThreeStates(BIMODAL, [8])
+    env.load_state_dict({"t": 25})
+    assert env.step(torch.tensor([0])).reward == alone[25, 0]
+
+
+def test_what_is_known_of_it_has_the_moments_of_the_mixture() -> None:
+    truth = return_laws(BIMODAL, 0.99)
+    assert truth.return_atoms is not None
+    assert truth.return_probs is not None
+    torch.testing.assert_close(truth.return_probs.sum(-1), torch.ones(1, 2).double())
+    torch.testing.assert_close(
+        truth.values, torch.tensor([[0.0, -0.95]]).double(), atol=1e-9, rtol=0
+    )
+    variance = (truth.return_probs * truth.return_atoms.square()).sum(-1) - truth.values**2
+    expected = torch.tensor([[0.95**2 + 0.01, 0.01]]).double()
+    torch.testing.assert_close(variance, expected, rtol=1e-2, atol=0)
