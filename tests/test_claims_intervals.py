@@ -132,6 +132,18 @@ def test_where_too_few_permutations_were_drawn_for_the_level_nothing_is_excluded
     assert apart(20).interval(0.05 / 1_000) == (0.0, 1.0)
 
 
+def test_where_spreads_differ_the_interval_is_studentised():
+    """One group far below or above the other: its runs are coins, and count as so many coins."""
+    coins = concordance([groups(np.arange(10) / 10, [-10] * 3 + [10] * 7)])
+    assert coins.estimate == 0.7
+    assert coins.variance == pytest.approx(0.7 * 0.3 / 9)
+    assert coins.variance > 4 * 0.7 * 0.3 * exchangeable_variance(((10, 10),))
+    quantile = max(stats.norm.ppf(0.975), ranks.permutation_quantile(coins.layout, 0.05))
+    low, _ = coins.interval(0.05)
+    assert low == pytest.approx(0.7 - quantile * math.sqrt(coins.variance))
+    assert low < 0.5 < quantile
+
+
 def test_runs_that_are_all_equal_leave_it_open():
     found = concordance([groups([1, 1, 1, 1, 1], [1, 1, 1, 1, 1])])
     low, high = found.interval(0.05)
