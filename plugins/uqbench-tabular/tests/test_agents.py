@@ -1,4 +1,4 @@
-"""PSRL and certainty equivalence on the chain."""
+"""The agents on the chain: what all of them promise, and what planning agents do."""
 
 from __future__ import annotations
 
@@ -10,21 +10,41 @@ from typing import Any
 import pytest
 import torch
 from gymnasium import spaces
+from uqbench_tabular.bql import BayesianQLearning
 from uqbench_tabular.certainty_equivalence import CertaintyEquivalence
 from uqbench_tabular.chain import BACK, FORWARD, Chain, chain_mdp
-from uqbench_tabular.config import CertaintyEquivalenceConfig, ChainOptions, TabularConfig
-from uqbench_tabular.model_based import ModelBased
+from uqbench_tabular.config import (
+    BQLConfig,
+    CertaintyEquivalenceConfig,
+    ChainOptions,
+    MomentMatchingConfig,
+    QLearningConfig,
+    TabularConfig,
+    UBEConfig,
+)
+from uqbench_tabular.moment_matching import MomentMatching
 from uqbench_tabular.planning import optimal_gain, policy_iteration
 from uqbench_tabular.psrl import PSRL
+from uqbench_tabular.q_learning import QLearning
+from uqbench_tabular.tabular import TabularAgent
+from uqbench_tabular.ube import UBE
 
-from uqbench.agent import EnvSpec, Step
+from uqbench.agent import EnvSpec, Step, Uncertainty
 from uqbench.environment import GymnasiumLanes
 from uqbench.lanes import generators
 from uqbench.seeding import derive_seed
 
 CPU = torch.device("cpu")
 STATES = torch.arange(5)
-CONFIGS = {PSRL: TabularConfig, CertaintyEquivalence: CertaintyEquivalenceConfig}
+CONFIGS = {
+    PSRL: TabularConfig,
+    CertaintyEquivalence: CertaintyEquivalenceConfig,
+    UBE: UBEConfig,
+    MomentMatching: MomentMatchingConfig,
+    QLearning: QLearningConfig,
+    BayesianQLearning: BQLConfig,
+}
+MODEL_BASED = (PSRL, CertaintyEquivalence, UBE, MomentMatching)
 every_agent = pytest.mark.parametrize("kind", CONFIGS)
 
 
@@ -33,7 +53,7 @@ def one_thread():
     torch.set_num_threads(1)
 
 
-def make(kind: type[ModelBased] = PSRL, seeds=(0, 1), **settings: Any) -> ModelBased:
+def make(kind: type[TabularAgent] = PSRL, seeds=(0, 1), **settings: Any) -> TabularAgent:
     spec = EnvSpec(spaces.Discrete(5), 2, 0.9, 1_000)
     return kind(spec, seeds, CONFIGS[kind](**settings), CPU)
 
@@ -48,7 +68,7 @@ def worlds(seeds) -> GymnasiumLanes:
 class Run:
     """An agent in its worlds, and what happened: (state, action, reward) ``[T, L]``."""
 
-    agent: ModelBased
+    agent: TabularAgent
     env: GymnasiumLanes
     now: tuple[torch.Tensor, torch.Tensor | None]
     trace: list[torch.Tensor]
@@ -70,7 +90,7 @@ class Run:
         return torch.stack(self.trace)[:, 2]
 
 
-def start(kind: type[ModelBased] = PSRL, seeds=(0, 1), **settings: Any) -> Run:
+def start(kind: type[TabularAgent] = PSRL, seeds=(0, 1), **settings: Any) -> Run:
     env = worlds(seeds)
     return Run(make(kind, seeds, **settings), env, env.reset(), [])
 
@@ -82,13 +102,26 @@ def tensors(state: Any) -> list[torch.Tensor]:
     return [state] if isinstance(state, torch.Tensor) else []
 
 
+def stated_tensors(stated: Uncertainty) -> dict[str, torch.Tensor]:
+    """What an agent states, by name."""
+    return {name: value for name, value in vars(stated).items() if value is not None}
+
+
 def same(given: Any, expected: Any) -> bool:
     pairs = zip(tensors(given), tensors(expected), strict=True)
     return given["t"] == expected["t"] and all(torch.equal(a, b) for a, b in pairs)
 
 
 @pytest.mark.parametrize(
-    ("kind", "settings"), [(PSRL, {}), (CertaintyEquivalence, {"epsilon": 1.0})]
+    ("kind", "settings"),
+    [
+        (PSRL, {}),
+        (CertaintyEquivalence, {"epsilon": 1.0}),
+        (UBE, {"zeta": 1.0}),
+        (MomentMatching, {}),
+        (QLearning, {"epsilon": 1.0}),
+        (BayesianQLearning, {}),
+    ],
 )
 def test_only_available_actions_are_taken(kind, settings):
     """The chain refuses others; here the far end was reached, where one is not available."""
@@ -125,8 +158,10 @@ def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(kind):
         tensors(four.agent.state_dict()), tensors(alone.agent.state_dict()), strict=True
     ):
         assert torch.equal(given[1], expected[0])
-    stated = four.agent.uncertainty(STATES.expand(4, -1)).value_samples
-    assert torch.equal(stated[1], alone.agent.uncertainty(STATES[None]).value_samples[0])
+    stated = stated_tensors(four.agent.uncertainty(STATES.expand(4, -1)))
+    expected = stated_tensors(alone.agent.uncertainty(STATES[None]))
+    assert stated.keys() == expected.keys() != set()
+    assert all(torch.equal(stated[name][1], expected[name][0]) for name in expected)
     for name, value in alone.agent.metrics().items():
         assert torch.equal(four.agent.metrics()[name][1], value[0])
     actions = torch.stack(four.trace)[:, 1]
@@ -137,11 +172,12 @@ def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(kind):
 @pytest.mark.parametrize("stop", [0, 110, 200])
 def test_a_resumed_agent_goes_on_bit_for_bit(kind, stop):
     """Stopped before the first step, and between and at renewals of the plan."""
-    unbroken = start(kind, replan_every=100).go(stop)
+    settings = {"replan_every": 100} if kind in MODEL_BASED else {}
+    unbroken = start(kind, **settings).go(stop)
     file = io.BytesIO()
     torch.save(unbroken.agent.state_dict(), file)
     file.seek(0)
-    agent = make(kind, replan_every=100)
+    agent = make(kind, **settings)
     agent.load_state_dict(torch.load(file, weights_only=True))
     assert torch.equal(agent.available, unbroken.agent.available)
     resumed = Run(agent, copy.deepcopy(unbroken.env), unbroken.now, [])
@@ -163,7 +199,8 @@ def test_policy_uncertainty_and_metrics_change_nothing(kind):
     policy, stated = run.agent.policy(obs), run.agent.uncertainty(obs)
     run.agent.metrics()
     assert torch.equal(run.agent.policy(obs), policy)
-    assert torch.equal(run.agent.uncertainty(obs).value_samples, stated.value_samples)
+    again = stated_tensors(run.agent.uncertainty(obs))
+    assert all(torch.equal(again[name], t) for name, t in stated_tensors(stated).items())
     assert same(run.agent.state_dict(), before)
     assert torch.equal(torch.stack(run.go(50).trace), torch.stack(twin.go(50).trace))
 
@@ -263,13 +300,14 @@ def test_metrics_count_the_pairs_tried():
     assert run.agent.metrics()["pairs_tried"].tolist() == tried
 
 
+@every_agent
 @pytest.mark.parametrize("end", ["terminated", "truncated"])
-def test_an_episode_that_ends_is_refused(end):
-    agent = make(seeds=(0,))
+def test_an_episode_that_ends_is_refused(kind, end):
+    agent = make(kind, seeds=(0,))
     obs = torch.tensor([0])
     flags = {"terminated": torch.tensor([False]), "truncated": torch.tensor([False])}
     flags[end] = torch.tensor([True])
-    with pytest.raises(ValueError, match="episode ended at step 7: PSRL expects a continuing task"):
+    with pytest.raises(ValueError, match=f"at step 7: {kind.__name__} expects a continuing task"):
         agent.observe(Step(t=7, obs=obs, action=obs, reward=torch.zeros(1), next_obs=obs, **flags))
 
 
@@ -293,7 +331,14 @@ def test_the_defaults_are_the_papers():
     )
 
 
-PINNED = {PSRL: [62.0, 77.8], CertaintyEquivalence: [43.4, 44.8]}
+PINNED = {
+    PSRL: [62.0, 77.8],
+    CertaintyEquivalence: [43.4, 44.8],
+    UBE: [64.4, 49.6],
+    MomentMatching: [106.0, 51.8],
+    QLearning: [60.8, 53.0],
+    BayesianQLearning: [74.8, 70.0],
+}
 
 
 @every_agent

@@ -5,9 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from uqbench_tabular.config import CertaintyEquivalenceConfig, TabularConfig
-from uqbench_tabular.dirichlet import dirichlet_sample
-from uqbench_tabular.normal_gamma import NormalGamma, normal_gamma_update, sample_mean
+from uqbench_tabular.dirichlet import dirichlet_sample, variance_of_expectation
+from uqbench_tabular.normal_gamma import (
+    NormalGamma,
+    marginal_of_mean,
+    normal_gamma_update,
+    predictive,
+    sample_mean,
+    student_t,
+    variance_of_mean,
+)
 from uqbench_tabular.posterior import Posterior
 
 from uqbench.lanes import generators
@@ -160,3 +169,53 @@ def test_generators_are_functions_of_seed_stream_and_step():
 def test_settings_that_make_no_sense_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         CertaintyEquivalenceConfig(**settings)
+
+
+def test_the_variance_of_an_expectation_is_that_of_samples():
+    """``Var_p[Σ p x]`` in closed form, against 40 000 draws of p."""
+    c = torch.tensor([[[1.0, 2.0, 5.0], [0.5, 0.5, 0.5]]], dtype=torch.float64)
+    x = torch.tensor([[[3.0, -1.0, 0.5], [1e3, 1e3 + 1, 1e3 - 2]]], dtype=torch.float64)
+    drawn = (dirichlet_sample(c, [generator(4)], N) * x[:, None]).sum(-1)[0]
+    squares = (drawn - drawn.mean(0)) ** 2
+    error = squares.std(0) / N**0.5
+    given = variance_of_expectation(c, x)[0]
+    assert ((squares.mean(0) - given).abs() < SIGMAS * error).all()
+    assert (variance_of_expectation(c, torch.full_like(x, 7.0)) < 1e-25).all()
+
+
+def test_the_variance_of_a_backup_is_that_of_sampled_models():
+    """Of ``Σ p (r̄ + γ V)`` with dynamics and mean rewards both unknown, V known.
+
+    The rewards' part is exact where it is ``Σ E[p²] Var r̄``; the paper has ``Σ E[p] Var r̄``, which
+    is larger by ``Σ (E[p] − E[p²]) Var r̄``.
+    """
+    posterior = learned(history(lanes=1, length=60))
+    values = torch.tensor([[2.0, -3.0, 10.0]], dtype=torch.float64)
+    mdps = posterior.sample([generator(5)], N, torch.ones(1, 3, 2, dtype=torch.bool))
+    drawn = (mdps.transitions * (mdps.rewards + 0.9 * values[:, None, None, None])).sum(-1)[0]
+    squares = (drawn - drawn.mean(0)) ** 2
+    mean = posterior.counts / posterior.counts.sum(-1, keepdim=True)
+    of_squares = mean**2 + mean * (1 - mean) / (posterior.counts.sum(-1, keepdim=True) + 1)
+    more = ((mean - of_squares) * variance_of_mean(posterior.rewards)).sum(-1)
+    given = posterior.variance_of_backup(values, 0.9) - more
+    error = squares.std(0) / N**0.5
+    assert ((squares.mean(0) - given[0]).abs() < SIGMAS * error).all()
+    assert (more > SIGMAS * error).all()  # the difference would be seen
+
+
+def test_student_t_variables_are_scipys():
+    """A Kolmogorov-Smirnov test a number of degrees; 1e-4 is its error rate."""
+    for seed, freedom in enumerate((2.0, 2.5, 7.0, 400.0)):
+        u = torch.from_numpy(generator(seed).random((20_000, 2), dtype=np.float32))
+        t = student_t(u, torch.tensor(freedom, dtype=torch.float64))
+        assert stats.kstest(t.numpy(), stats.t(freedom).cdf).pvalue > 1e-4
+
+
+def test_marginal_and_predictive_are_the_known_student_laws():
+    """Quantiles against scipy's, with location and scale in closed form; scale 1/2 of the prior."""
+    model = NormalGamma(*(torch.tensor(v, dtype=torch.float64) for v in (1.0, 4.0, 3.0, 3.0)))
+    t = torch.tensor(stats.t(6).ppf(0.9))
+    assert marginal_of_mean(model, t).item() == pytest.approx(stats.t(6, 1.0, 0.5).ppf(0.9))
+    scale = (3 * 5 / (4 * 3)) ** 0.5
+    assert predictive(model, t).item() == pytest.approx(stats.t(6, 1.0, scale).ppf(0.9))
+    assert variance_of_mean(model).item() == pytest.approx(stats.t(6, 1.0, 0.5).var()) == 0.375
