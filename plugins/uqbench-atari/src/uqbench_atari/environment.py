@@ -47,7 +47,7 @@ class AtariOptions:
             )
 
 
-class Console(AtariEnv):  # type: ignore[misc]  # ale-py is not typed
+class Console(AtariEnv):
     """The emulator, one frame a step, saved with all of its state."""
 
     def __init__(self, game: str, sticky_action_prob: float) -> None:

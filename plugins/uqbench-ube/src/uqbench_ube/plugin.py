@@ -71,6 +71,6 @@ def uqbench_agents() -> Iterable[AgentSpec]:
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The ``ube-chain`` suite, and the deep agents in ``minatar``."""
+    """The ``ube-chain`` suite, and the deep agents in ``minatar`` and ``atari``."""
     suites = files("uqbench_ube") / "suites"
-    return [suites / "ube-chain.toml", suites / "minatar.toml"]
+    return [suites / f"{name}.toml" for name in ("ube-chain", "minatar", "atari")]

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from uqbench_dqn.dqn import DQN
+from uqbench_dqn.networks import QNetwork
 
 from uqbench.agent import EnvSpec, Step
 from uqbench_ube.deep.config import IntrinsicDQNConfig
@@ -18,6 +19,7 @@ class IntrinsicDQN(DQN):
     """DQN, ε-greedy, on rewards to which the local uncertainty's root was added as they came."""
 
     config: IntrinsicDQNConfig
+    online: QNetwork
     compiled = (*DQN.compiled, "features")
 
     def __init__(

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 from uqbench_dqn.deep_q import DeepQ
+from uqbench_dqn.networks import QNetwork
 
 from uqbench.agent import EnvSpec, Step, Uncertainty
 from uqbench.lanes import Normal, RMSProp, greedy, initialise, lane_generators
@@ -49,6 +50,7 @@ class UBEDQN(DeepQ):
     """
 
     config: UBEDQNConfig
+    online: QNetwork
     compiled = (*DeepQ.compiled, "look", "learn_uncertainty")
 
     def __init__(

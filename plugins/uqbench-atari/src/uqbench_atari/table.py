@@ -1,0 +1,106 @@
+"""The paper's own scores from stored runs: ``python -m uqbench_atari.table --out results``.
+
+O'Donoghue et al. 2018, section 5.1: "first averaging the evaluation score in each period across
+seeds, then taking the max average episodic score observed during any evaluation period", minus the
+random agent's, over the human's minus the random agent's. Table 1 and Figures 3 and 4 are made of
+these. Taking a maximum favours noisy methods; rliable's statistics of the final scores, which
+``uqbench leaderboard`` gives, do not.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean, median
+
+import click
+import pyarrow.parquet as pq
+
+from uqbench.results.store import METRICS, RunState, Store
+from uqbench_atari.reference import RANDOM_AND_HUMAN, human_normalised
+
+Curve = Mapping[int, float]
+"""Mean returns of the evaluations of a run, by the step after which they were made."""
+FRAMES_PER_STEP = 4
+
+
+def mean_curve(seeds: Sequence[Curve]) -> dict[int, float]:
+    """The average over seeds in each period that all of them have."""
+    periods = set.intersection(*(set(curve) for curve in seeds))
+    return {step: fmean(curve[step] for curve in seeds) for step in sorted(periods)}
+
+
+def final_scores(curves: Mapping[str, Curve]) -> dict[str, float]:
+    """By game, the best period's average, human-normalised."""
+    return {game: human_normalised(game, max(curve.values())) for game, curve in curves.items()}
+
+
+def summary(scores: Mapping[str, float]) -> tuple[float, float, int]:
+    """A row of Table 1: mean and median in per cent of the human's, and games above the human."""
+    values = list(scores.values())
+    return 100 * fmean(values), 100 * median(values), sum(value > 1 for value in values)
+
+
+def periods(curves: Mapping[str, Curve]) -> list[tuple[int, int, float]]:
+    """Figures 3 and 4: frames, games above the human, and the median score, by period."""
+    steps = set.intersection(*(set(curve) for curve in curves.values()))
+    rows = []
+    for step in sorted(steps):
+        values = [human_normalised(game, curve[step]) for game, curve in curves.items()]
+        rows.append((step * FRAMES_PER_STEP, sum(v > 1 for v in values), median(values)))
+    return rows
+
+
+def read_curves(root: Path, budget: str) -> dict[str, dict[str, dict[int, float]]]:
+    """Curves averaged over seeds by method and game, of the finished runs below ``root``."""
+    store = Store(root)
+    runs: dict[str, dict[str, list[Curve]]] = {}
+    for folder, found in store.records("atari"):
+        _, of_budget, task, method, _ = folder.parts
+        if of_budget != budget or found.state is not RunState.FINISHED:
+            continue
+        table = pq.read_table(root / folder / METRICS).to_pydict()
+        curve = {
+            step: value
+            for step, metric, value in zip(
+                table["step"], table["metric"], table["value"], strict=True
+            )
+            if metric == "evaluation_return"
+        }
+        if curve and task in RANDOM_AND_HUMAN:
+            runs.setdefault(method, {}).setdefault(task, []).append(curve)
+    return {
+        method: {game: mean_curve(seeds) for game, seeds in games.items()}
+        for method, games in runs.items()
+    }
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), default=Path("results"), show_default=True)
+@click.option("--budget", default="paper", show_default=True)
+@click.option("--curves", is_flag=True, help="Figures 3 and 4 instead of Table 1.")
+def main(out: Path, budget: str, curves: bool) -> None:
+    """Table 1 of O'Donoghue et al. 2018, or its Figures 3 and 4, as CSV."""
+    methods = read_curves(out, budget)
+    if not methods:
+        raise click.ClickException(
+            f"there are no finished runs of suite atari, budget {budget}, below {out}; "
+            f"make some with: uqbench run --suite atari --budget {budget} --out {out}"
+        )
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    if curves:
+        writer.writerow(["method", "frames", "games_above_human", "median"])
+        for method, games in sorted(methods.items()):
+            for frames, above, middle in periods(games):
+                writer.writerow([method, frames, above, f"{middle:.4f}"])
+        return
+    writer.writerow(["method", "mean", "median", "games_above_human", "games"])
+    for method, games in sorted(methods.items()):
+        mean, middle, above = summary(final_scores(games))
+        writer.writerow([method, f"{mean:.2f}", f"{middle:.2f}", above, len(games)])
+
+
+if __name__ == "__main__":
+    main()
