@@ -167,14 +167,17 @@ class RMSProp:
                 taken = active.to(gradient).view(-1, *[1] * (gradient.dim() - 1))
             rate = taken * (1 - self._decay)
             square = self._squares[number]
-            square += (gradient * gradient - square) * rate
-            variance = square
+            # in place as far as it goes: fresh memory costs as much as what is computed into it
+            scratch = gradient * gradient
+            square.add_(scratch.sub_(square).mul_(rate))
             if self._means:
                 mean = self._means[number]
-                mean += (gradient - mean) * rate
-                variance = (square - mean * mean).clamp(min=0)  # rounding may fall below
-            root = (variance + self._epsilon).sqrt()
-            parameter.sub_(gradient * (taken * self._learning_rate) / root)
+                mean.add_((gradient - mean).mul_(rate))
+                scratch = (square - mean * mean).clamp_(min=0)  # rounding may fall below
+            else:
+                scratch.copy_(square)
+            root = scratch.add_(self._epsilon).sqrt_()
+            parameter.sub_((gradient * (taken * self._learning_rate)).div_(root))
 
     def state_dict(self) -> dict[str, Any]:
         """The averages."""
