@@ -100,5 +100,6 @@ def uqbench_suites() -> Iterable[Traversable]:
     """The paper's experiments."""
     suites = files("uqbench_sentinel") / "suites"
     return [
-        suites / f"{name}.toml" for name in ("cartpole", "return-distribution", "risk-estimation")
+        suites / f"{name}.toml"
+        for name in ("cartpole", "highway", "return-distribution", "risk-estimation")
     ]
