@@ -35,7 +35,7 @@ SETTINGS = {
         chains=4,
         burn_in=80,
         iterations=150,
-        leapfrog=150,
+        leapfrog=100,
         step_size=1.5e-3,
         prior="scaled",
     ),
