@@ -76,6 +76,8 @@ class WorldLanes(LaneEnv):
         self._oracle_policy = world.oracle().to(device)
         self._uniform = Uniform(seeds, "world/transition", (), device)
         self._normal = Normal(seeds, "world/reward", (), device)
+        self._state: Tensor
+        self._oracle: Tensor
         self._start()
         self._t = 0
 
