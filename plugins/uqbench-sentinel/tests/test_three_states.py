@@ -16,10 +16,10 @@ def rewards(seeds: list[int], action: int, steps: int) -> torch.Tensor:
 
 
 def test_rewards_have_the_stated_laws() -> None:
-    """20,000 draws; six standard errors."""
-    mixed, plain = rewards([0], 0, 20_000), rewards([0], 1, 20_000)
+    """4,000 draws; six standard errors."""
+    mixed, plain = rewards([0], 0, 4_000), rewards([0], 1, 4_000)
     low, high = mixed[mixed < 0], mixed[mixed > 0]
-    assert abs(len(high) / len(mixed) - 0.5) < 6 * 0.5 / 20_000**0.5
+    assert abs(len(high) / len(mixed) - 0.5) < 6 * 0.5 / 4_000**0.5
     for sample, mean in ((low, -0.95), (high, 0.95), (plain[:, 0], -0.95)):
         assert abs(sample.mean() - mean) < 6 * 0.1 / len(sample) ** 0.5
         assert abs(sample.std() - 0.1) < 6 * 0.1 / (2 * len(sample)) ** 0.5

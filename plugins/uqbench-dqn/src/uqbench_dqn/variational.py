@@ -73,7 +73,7 @@ class VariationalNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self._widths = [*hidden, n_actions]
-        self.layers = nn.ModuleList(
+        self.layers: Sequence[VariationalLinear] = nn.ModuleList(  # type: ignore[assignment]
             VariationalLinear(inputs, outputs, std, generators)
             for inputs, outputs in pairwise((math.prod(shape), *self._widths))
         )

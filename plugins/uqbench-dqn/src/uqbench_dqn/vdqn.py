@@ -72,7 +72,7 @@ class VDQN(DeepQ):
     @torch.no_grad()
     def drawn_target(self, batch: Mapping[str, Tensor], noise: Tensor) -> Tensor:
         """``d = r + γ max_a Q_{θ⁻}(s', a)`` with θ⁻ drawn for each transition: ``[L, B, 1]``."""
-        values = self.target(batch["next_obs"], noise)
+        values: Tensor = self.target(batch["next_obs"], noise)
         best = greedy(values, batch["next_valid"])
         continues = self.discount * (~batch["terminated"])
         return batch["reward"][..., None] + continues[..., None] * values.gather(
@@ -92,8 +92,10 @@ class VDQN(DeepQ):
     def _samples(self, obs: Tensor, noise: Tensor) -> Tensor:
         """Draws of Q of ``[L, M, *obs]`` by noise ``[L, S, units]``: ``[L, M, A, S]``."""
         questions, samples = obs.shape[1], noise.shape[1]
-        values = self.online(obs.repeat_interleave(samples, 1), noise.repeat(1, questions, 1))
-        return values.unflatten(1, (questions, samples)).transpose(-1, -2)
+        repeated = obs.repeat_interleave(samples, 1)
+        values = self.online(repeated, noise.repeat(1, questions, 1))
+        drawn: Tensor = values.unflatten(1, (questions, samples)).transpose(-1, -2)
+        return drawn
 
     def _decisive(self, values: Tensor) -> Tensor:
         """The draw, or the risk measure of the draws: ``[..., A, S] -> [..., A]``."""

@@ -51,4 +51,4 @@ class MemberNetworks(nn.Module):
         for layer in self.layers[:-1]:
             x = layer(x).relu()
         logits: Tensor = self.layers[-1](x)
-        return logits.unflatten(0, self._stack)
+        return logits.view(*self._stack, *logits.shape[1:])

@@ -76,7 +76,7 @@ class Beliefs(Dataset):
             raise ValueError("expected a risk in units of return and the models' weights as probs")
         weights, means, stds = beliefs[:, 0].flatten(1, 2).unbind(-1)
         total = gaussian_mixture_cvar(weights, means, stds, self.options.alpha)
-        certain = torch.tensor([1.0, 0.0, 1.0], dtype=torch.float64)[:, None]
+        one, zero = torch.ones(1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
         nearest = divergences(beliefs[:, 0]).argmin(-1, keepdim=True)
         stated = given.total[:, 0]
         return {
@@ -84,7 +84,7 @@ class Beliefs(Dataset):
             "total": total,
             "error": stated - total,
             "abs_error": (stated - total).abs(),
-            "margin": gaussian_mixture_cvar(*certain, self.options.alpha) - stated,
+            "margin": gaussian_mixture_cvar(one, zero, one, self.options.alpha) - stated,
             "nearest_weight": given.probs[:, 0].gather(-1, nearest).squeeze(-1),
         }
 
@@ -138,12 +138,13 @@ def gaussian_mixture_cvar(weights: Tensor, means: Tensor, stds: Tensor, alpha: f
     low, high = means.amin(-1, keepdim=True) - reach, means.amax(-1, keepdim=True) + reach
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        below = (weights * torch.special.ndtr((middle - means) / stds)).sum(-1, keepdim=True)
-        low = torch.where(below < alpha, middle, low)
-        high = torch.where(below < alpha, high, middle)
+        mass = (weights * torch.special.ndtr((middle - means) / stds)).sum(-1, keepdim=True)
+        low = torch.where(mass < alpha, middle, low)
+        high = torch.where(mass < alpha, high, middle)
     u = (high - means) / stds
     density = (-(u.square()) / 2).exp() / math.sqrt(2 * math.pi)
-    return (weights * (means * torch.special.ndtr(u) - stds * density)).sum(-1) / alpha
+    below: Tensor = torch.special.ndtr(u)
+    return (weights * (means * below - stds * density)).sum(-1) / alpha
 
 
 NODES = 32
