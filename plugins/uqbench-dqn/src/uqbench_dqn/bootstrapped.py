@@ -71,7 +71,8 @@ class BootstrappedDQN(EpsilonGreedyQ):
         values = self.target(batch["next_obs"])
         best = values.masked_fill(~batch["next_valid"][..., None], -torch.inf).amax(-2)
         continues = self.discount * (~batch["terminated"])
-        return batch["reward"][..., None] + continues[..., None] * best
+        target: Tensor = batch["reward"][..., None] + continues[..., None] * best
+        return target
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:

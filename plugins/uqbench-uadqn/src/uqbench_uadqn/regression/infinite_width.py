@@ -46,4 +46,5 @@ def posterior_var(prior: Prior, noise: float, seen: Tensor, asked: Tensor) -> Te
     across = kernel(prior, seen[:, None], asked)
     factor = torch.linalg.cholesky(covariance)
     explained = torch.linalg.solve_triangular(factor, across, upper=False)
-    return kernel(prior, asked, asked) - explained.square().sum(0)
+    variance: Tensor = kernel(prior, asked, asked) - explained.square().sum(0)
+    return variance

@@ -44,8 +44,8 @@ class Perceptrons(nn.Module):
         x = x.expand(-1, self._networks, -1, -1).flatten(0, 1)
         for layer in self.layers[:-1]:
             x = self._activation(layer(x))
-        outputs: Tensor = self.layers[-1](x)
-        return outputs.unflatten(0, (-1, self._networks))
+        outputs: Tensor = self.layers[-1](x).unflatten(0, (-1, self._networks))
+        return outputs
 
 
 def draw_from(prior: Prior, networks: Perceptrons, generators: Sequence[torch.Generator]) -> None:
