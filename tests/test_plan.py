@@ -76,7 +76,7 @@ def test_a_budget_may_give_tasks_steps_of_their_own(host, suite):
     longer = suite.budget("quick").model_copy(update={"task_steps": {"breakout": 77}})
     changed = suite.model_copy(update={"budgets": suite.budgets | {"quick": longer}})
     plan = make_plan(changed, host, device="cpu", methods=["dqn"])
-    batches = [batch for batch, in make_programs(plan, set(plan.runs), "cpu", lanes=5)]
+    batches = [batch for (batch,) in make_programs(plan, set(plan.runs), "cpu", lanes=5)]
     assert {batch.budget.steps for batch in batches} == {77, longer.steps}
     for batch in batches:
         expected = 77 if batch.cell.task.name == "breakout" else longer.steps

@@ -50,7 +50,11 @@ def test_a_suite_is_read(host):
         ("max_steps", "maxsteps", "unknown key 'maxsteps'. Did you mean 'max_steps'"),
         ("seeds = 2", 'seeds = "2"', "budgets.smoke.seeds: Input should be a valid integer"),
         ("seeds = 2", "seeds = 0", "budgets.smoke.seeds: Input should be greater than 0"),
-        ("seeds = 2", "seeds = 2\ntask_steps = { lnog = 9 }", "task_steps: there is no task 'lnog'"),
+        (
+            "seeds = 2",
+            "seeds = 2\ntask_steps = { lnog = 9 }",
+            "task_steps: there is no task 'lnog'",
+        ),
         ("discount = 1.0", "discount = 1.5", "tasks.0.discount: Input should be less than"),
         ('"corridor"', '"coridor"', "no environment 'coridor'. Did you mean 'corridor'"),
         ("{ length = 3 }", "{ lenght = 3 }", "options: unknown key 'lenght'. Did you mean 'len"),

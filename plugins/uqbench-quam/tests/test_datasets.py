@@ -98,10 +98,10 @@ def test_the_ground_truth_itself_makes_no_error_on_the_simplex():
 def test_digits_keep_training_test_and_foreign_images_apart():
     task = Digits(DigitsOptions(against="inverted"))
     data = task.data([1, 2])
-    assert data.inputs.shape == (2, 200, 64)
+    assert data.inputs.shape == (2, 100, 64)
     assert data.targets.max() < CLASSES
     assert len(set(split(1).tolist())) == len(familiar()[1])
-    tested = torch.from_numpy(familiar()[0][split(1)[200:300]])
+    tested = torch.from_numpy(familiar()[0][split(1)[100:200]])
     assert torch.equal(task.foreign([1])[0], 1 - tested)
     turned = Digits(DigitsOptions(against="rotated")).foreign([1])[0]
     assert torch.equal(turned.view(-1, 8, 8), torch.rot90(tested.view(-1, 8, 8), dims=(1, 2)))

@@ -25,7 +25,7 @@ from uqbench_quam.scores import detection, retention_auc
 
 CLASSES = 8
 """Digits 0 to 7 are learned; 8 and 9 are held out."""
-TRAINED = 200
+TRAINED = 100
 TESTED = 100
 """Images of each side of a detection problem; for errors, twice as many test images."""
 REFERENCE_STEPS = 300
@@ -56,7 +56,7 @@ class Digits(Dataset):
         self.options = options
 
     def data(self, seeds: Sequence[int]) -> Data:
-        """200 images a lane, grey values in [0, 1]."""
+        """100 images a lane, grey values in [0, 1]."""
         images, labels = familiar()
         index = np.stack([split(seed)[:TRAINED] for seed in seeds])
         return Data(torch.from_numpy(images[index]), torch.from_numpy(labels[index]))

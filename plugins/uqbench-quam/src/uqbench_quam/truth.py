@@ -20,7 +20,7 @@ from torch import Tensor
 from uqbench_quam.uncertainty import entropy
 
 DIGESTS = {
-    "two-moons": "",
+    "two-moons": "f870061f906297209493fa4191d0c58165c078d6bd075068b06e095344871280",
     "simplex": "3ca576c2e9d7ae2293ba3f9d5f714ebb0c9b90fcaf30e19bb8b44f4470045638",
     "sine": "",
 }

@@ -23,6 +23,8 @@ WORLDS = 6
 POINTS = 100
 NOISE = 0.1
 """Standard deviation of the normal noise on each coordinate."""
+TEST_EVERY = 5
+"""Of 100 fresh points the twenty on which predictions are tested: every point is a search."""
 REFERENCE_STEPS = 500
 REFERENCE = TrainingConfig(hidden=(100, 100), learning_rate=1e-2, weight_decay=1e-3)
 
@@ -66,7 +68,7 @@ class TwoMoons(Dataset):
         """How close the epistemic uncertainty is to the ground truth's, and test predictions.
 
         ``rank_correlation`` and ``mae`` (nats) over the grid, ``corner_mae`` over its far corners
-        alone; ``accuracy`` and ``nll`` on fresh points.
+        alone; ``accuracy`` and ``nll`` on twenty fresh points.
         """
         truth = ground_truth().of([world(seed) for seed in seeds])
         points = grid().expand(len(seeds), -1, -1)
@@ -79,14 +81,15 @@ class TwoMoons(Dataset):
         )
         error = (stated.epistemic - epistemic).abs()
         test = sample([derive_seed("two-moons", "test", world(seed)) for seed in seeds])
-        probs = predict(test.inputs).probs
+        targets = test.targets[:, ::TEST_EVERY]
+        probs = predict(test.inputs[:, ::TEST_EVERY]).probs
         assert probs is not None
-        right = probs.gather(-1, test.targets[..., None]).squeeze(-1)
+        right = probs.gather(-1, targets[..., None]).squeeze(-1)
         return {
             "rank_correlation": rank_correlation(stated.epistemic, epistemic),
             "mae": error.mean(-1),
             "corner_mae": error[:, far_corners()].mean(-1),
-            "accuracy": (probs.argmax(-1) == test.targets).double().mean(-1),
+            "accuracy": (probs.argmax(-1) == targets).double().mean(-1),
             "nll": -right.clamp(min=1e-12).log().mean(-1),
         }
 

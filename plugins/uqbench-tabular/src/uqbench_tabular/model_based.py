@@ -29,7 +29,7 @@ class ModelBased(TabularAgent):
         self.config = config
         self.posterior = Posterior.prior(*self.shape, config, device)
         self.plan = torch.zeros(self.shape, dtype=torch.float64, device=device)
-        self._drawn: tuple[int, Posterior, Tensor] | None = None
+        self._drawn: tuple[tuple[int, Posterior, Tensor], Tensor] | None = None
 
     @abstractmethod
     def make_plan(self) -> Tensor:
@@ -70,13 +70,18 @@ class ModelBased(TabularAgent):
     def value_samples(self) -> Tensor:
         """``Q*`` of MDPs drawn from the posterior, ``[L, K, S, A]``: the same whenever asked at t.
 
+        Kept until something that they depend on has changed: a record asks several times.
+
         Actions count as available where no mask has been seen.
         """
-        if self._drawn is None or self._drawn[0] != self.t or self._drawn[1] is not self.posterior:
+        known = self.t, self.posterior, self.available
+        if self._drawn is None or any(
+            a is not b for a, b in zip(self._drawn[0], known, strict=True)
+        ):
             draws = generators(self.seeds, "tabular/value-samples", self.t)
             mdps = self.posterior.sample(draws, self.config.value_samples, self.available)
-            self._drawn = self.t, self.posterior, policy_iteration(mdps, self.discount)
-        return self._drawn[2]
+            self._drawn = known, policy_iteration(mdps, self.discount)
+        return self._drawn[1]
 
     def metrics(self) -> Mapping[str, Tensor]:
         """The mean posterior standard deviation of ``Q*``, and how many (s, a) have been tried."""
