@@ -22,7 +22,7 @@ from uqbench_quam.uncertainty import entropy
 DIGESTS = {
     "two-moons": "f870061f906297209493fa4191d0c58165c078d6bd075068b06e095344871280",
     "simplex": "3ca576c2e9d7ae2293ba3f9d5f714ebb0c9b90fcaf30e19bb8b44f4470045638",
-    "sine": "",
+    "sine": "eb2d8f41d52fe189136ba8fc930eefbf50730480050f66123e2ea1de66e5d872",
 }
 """SHA-256 of the files."""
 
@@ -31,9 +31,16 @@ def read(name: str) -> Mapping[str, NDArray[np.float32]]:
     """The arrays of a problem, the data sets along the first dimension.
 
     Raises:
+        FileNotFoundError: the file is not installed.
         ValueError: the file is not the one that the scores were made with.
     """
-    content = (files("uqbench_quam") / "truths" / f"{name}.npz").read_bytes()
+    path = files("uqbench_quam") / "truths" / f"{name}.npz"
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"the ground truth of {name} is not installed: expected {path}; install uqbench-quam "
+            f"again, or make it: python -m uqbench_quam.make_truth {name} (minutes)"
+        )
+    content = path.read_bytes()
     digest = sha256(content).hexdigest()
     if digest != DIGESTS[name]:
         raise ValueError(
