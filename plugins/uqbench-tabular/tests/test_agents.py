@@ -125,7 +125,7 @@ def same(given: Any, expected: Any) -> bool:
 )
 def test_only_available_actions_are_taken(kind, settings):
     """The chain refuses others; here the far end was reached, where one is not available."""
-    run = start(kind, seeds=(0, 1, 2, 3), **settings).go(500)
+    run = start(kind, seeds=(0, 1, 2, 3), **settings).go(300)
     state, action, _ = torch.stack(run.trace).unbind(1)
     assert (state == 4).sum(0).min() > 0
     assert (action[state == 4] == FORWARD).all()
@@ -151,8 +151,8 @@ def test_the_plan_reckons_with_the_masks_that_have_been_seen():
 
 @every_agent
 def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(kind):
-    alone = start(kind, seeds=(3,)).go(300)
-    four = start(kind, seeds=(0, 3, 7, 8)).go(300)
+    alone = start(kind, seeds=(3,)).go(265)  # random numbers come in blocks of 256 steps
+    four = start(kind, seeds=(0, 3, 7, 8)).go(265)
     assert torch.equal(torch.stack(four.trace)[:, :, 1], torch.stack(alone.trace)[:, :, 0])
     for given, expected in zip(
         tensors(four.agent.state_dict()), tensors(alone.agent.state_dict()), strict=True
@@ -169,10 +169,10 @@ def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(kind):
 
 
 @every_agent
-@pytest.mark.parametrize("stop", [0, 110, 200])
+@pytest.mark.parametrize("stop", [0, 30, 40])
 def test_a_resumed_agent_goes_on_bit_for_bit(kind, stop):
     """Stopped before the first step, and between and at renewals of the plan."""
-    settings = {"replan_every": 100} if kind in MODEL_BASED else {}
+    settings = {"replan_every": 20} if kind in MODEL_BASED else {}
     unbroken = start(kind, **settings).go(stop)
     file = io.BytesIO()
     torch.save(unbroken.agent.state_dict(), file)
@@ -182,8 +182,8 @@ def test_a_resumed_agent_goes_on_bit_for_bit(kind, stop):
     assert torch.equal(agent.available, unbroken.agent.available)
     resumed = Run(agent, copy.deepcopy(unbroken.env), unbroken.now, [])
     more = len(unbroken.trace)
-    unbroken.go(150)
-    resumed.go(150)
+    unbroken.go(50)
+    resumed.go(50)
     assert torch.equal(torch.stack(unbroken.trace[more:]), torch.stack(resumed.trace))
     assert same(resumed.agent.state_dict(), unbroken.agent.state_dict())
     for name, value in unbroken.agent.metrics().items():
@@ -227,7 +227,7 @@ def test_certainty_equivalence_explores_with_probability_epsilon():
     """ε = 1 is the uniformly random policy; ε = 0 is that of the plan."""
     greedy = start(CertaintyEquivalence, epsilon=0.0).go(50).agent
     assert torch.equal(greedy.act(torch.tensor([0, 2])), greedy.plan[[0, 1], [0, 2]].argmax(-1))
-    run = start(CertaintyEquivalence, epsilon=1.0).go(2_000)
+    run = start(CertaintyEquivalence, seeds=range(20), epsilon=1.0).go(200)
     state, action, _ = torch.stack(run.trace).unbind(1)
     forward = action[state != 4].mean().item()
     assert abs(forward - 0.5) < 5 * 0.5 / (state != 4).sum().item() ** 0.5
@@ -260,16 +260,15 @@ def test_with_data_the_posterior_of_q_closes_in_on_the_truth():
     agent.available = mdp.available[None]
     spread = [agent.metrics()["value_std"].item()]
     g = torch.Generator().manual_seed(0)
-    for rounds in (100, 1_500):
-        for _ in range(rounds):
-            for s, a in mdp.available.nonzero().tolist():
-                following = torch.multinomial(mdp.transitions[s, a], 1, generator=g)
+    pairs = mdp.available.nonzero()
+    for rounds in (40, 600):
+        for s, a in pairs[..., None]:
+            odds = mdp.transitions[s, a][0]
+            for following in torch.multinomial(odds, rounds, True, generator=g)[:, None]:
                 reward = mdp.rewards[s, a, following]
-                agent.posterior = agent.posterior.given(
-                    torch.tensor([s]), torch.tensor([a]), reward, following
-                )
+                agent.posterior = agent.posterior.given(s, a, reward, following)
         spread.append(agent.metrics()["value_std"].item())
-    assert spread[1] < spread[0] / 2.5
+    assert spread[1] < spread[0] / 1.5
     assert spread[2] < spread[1] / 3  # a quarter, but for the samples of this estimate
     stated = agent.uncertainty(STATES[None])
     error = (stated.mean[0] - truth).abs()[mdp.available]
@@ -278,11 +277,11 @@ def test_with_data_the_posterior_of_q_closes_in_on_the_truth():
 
 
 def test_psrl_comes_to_earn_the_optimal_gain():
-    """Eight seeds, the last 1,000 of 3,000 steps; the mean's standard error is about 0.006."""
-    rewards = start(seeds=range(8)).go(3_000).rewards()
+    """Twelve seeds, the last 500 of 1,000 steps; the mean's standard error is about 0.008."""
+    rewards = start(seeds=range(12)).go(1_000).rewards()
     optimum = optimal_gain(chain_mdp(ChainOptions())).item()
-    late = rewards[2_000:].mean(0)
-    error = late.std().item() / 8**0.5
+    late = rewards[500:].mean(0)
+    error = late.std().item() / 12**0.5
     assert abs(late.mean().item() - optimum) < 4 * error
     assert error < 0.02
     assert rewards[:200].mean() < 0.8 * optimum  # it had to learn

@@ -211,6 +211,7 @@ def test_the_numbers_in_the_suites_are_those_of_the_models(name):
         options, where = task["options"], task["name"]
         world = WORLDS[task["environment"]](options)
         assert references[where]["zero"] == pytest.approx(world.oracle_gain(), abs=1e-12)
+        assert world.oracle_gain() == pytest.approx(optimal_gain(world.mdp).item(), abs=1e-12)
         states = len(world.mdp.available)
         steps = paper.get("task_steps", {}).get(where, paper["steps"])
         wide = task["environment"] == "widenarrow"
