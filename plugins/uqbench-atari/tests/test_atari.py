@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import pickle
+from importlib.metadata import PackageNotFoundError
 
 import gymnasium
 import numpy as np
 import pytest
+import uqbench_atari.plugin
 from ale_py import roms
 from uqbench_atari.environment import AtariOptions, make
 from uqbench_atari.reference import RANDOM_AND_HUMAN, human_normalised
 from uqbench_atari.table import final_scores, mean_curve, periods, summary
 
 from uqbench.environment import GymnasiumLanes
+from uqbench.errors import UqbenchError
 from uqbench.plugins import Host
 from uqbench.suite import read_suites
 
@@ -108,6 +111,29 @@ def test_a_game_that_is_not_there_is_told_with_its_nearest_name():
         AtariOptions(game="montezuma")
     with pytest.raises(ValueError, match="at least 1"):
         AtariOptions(game="pong", frames=0)
+
+
+def test_a_missing_rom_is_told_with_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALE_ROMS_DIR", str(tmp_path))
+    with pytest.raises(UqbenchError, match=r"ROM of 'pong'.*pong\.bin.*unset ALE_ROMS_DIR"):
+        make(AtariOptions(game="pong"))
+
+
+def test_without_the_emulators_package_the_plugin_says_which_to_install(monkeypatch):
+    def absent(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("uqbench_atari.plugin.version", absent)
+    host = Host()
+    left_out = host.register(
+        name="atari",
+        distribution="uqbench-atari",
+        version="0",
+        load=lambda: uqbench_atari.plugin,
+        requires=["uqbench"],
+    )
+    assert "pip install 'ale-py" in str(left_out.failure)
+    assert "atari" not in host.environments
 
 
 def test_the_suite_has_the_57_games_and_their_references():

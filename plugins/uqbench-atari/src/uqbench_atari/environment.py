@@ -11,6 +11,7 @@ import gymnasium
 from ale_py.env import AtariEnv
 from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
 
+from uqbench.errors import UqbenchError
 from uqbench_atari.reference import RANDOM_AND_HUMAN
 
 
@@ -48,17 +49,27 @@ class AtariOptions:
 
 
 class Console(AtariEnv):
-    """The emulator, one frame a step, saved with all of its state."""
+    """The emulator, one frame a step, saved with all of its state.
+
+    Raises:
+        UqbenchError: the game's ROM is missing or not the one that ale-py expects.
+    """
 
     def __init__(self, game: str, sticky_action_prob: float) -> None:
         ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-        super().__init__(
-            game=game,
-            obs_type="grayscale",
-            frameskip=1,
-            repeat_action_probability=sticky_action_prob,
-            full_action_space=False,
-        )
+        try:
+            super().__init__(
+                game=game,
+                obs_type="grayscale",
+                frameskip=1,
+                repeat_action_probability=sticky_action_prob,
+                full_action_space=False,
+            )
+        except OSError as error:
+            raise UqbenchError(
+                f"the ROM of {game!r} cannot be used: {error}; ale-py's wheels carry the ROMs: "
+                f"install it again, and unset ALE_ROMS_DIR unless that folder has them all"
+            ) from error
         self._made_with = (game, sticky_action_prob)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -80,6 +91,7 @@ def make(options: AtariOptions) -> gymnasium.Env[Any, Any]:
     """The game: grey images of 84 × 84, the last ones stacked, ``[frames, 84, 84]`` bytes.
 
     Raises:
+        UqbenchError: the game's ROM is missing.
         gymnasium.error.DependencyNotInstalled: OpenCV is missing, which shrinks the images.
     """
     console = Console(options.game, options.sticky_action_prob)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from uqbench import EnvironmentSpec, hookimpl
+from uqbench.errors import UqbenchError
 
 
 @hookimpl
@@ -16,13 +17,28 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
     return [
         EnvironmentSpec(
             name="atari",
-            version=f"1+ale{version('ale-py')}",
+            version=f"1+ale{_emulator_version()}",
             factory="uqbench_atari.environment:make",
             config="uqbench_atari.environment:AtariOptions",
             summary="the 57 Atari games, preprocessed as in Mnih et al. 2015",
             source="Bellemare et al. 2012; Mnih et al. 2015",
         )
     ]
+
+
+def _emulator_version() -> str:
+    """Of ale-py, with whose ROMs and emulator scores may change.
+
+    Raises:
+        UqbenchError: it is not installed; the plugin is left out with this reason.
+    """
+    try:
+        return version("ale-py")
+    except PackageNotFoundError as error:
+        raise UqbenchError(
+            "the Atari games need the package ale-py, which is not installed; "
+            "install it with: pip install 'ale-py>=0.11'"
+        ) from error
 
 
 @hookimpl
