@@ -19,7 +19,7 @@ from uqbench_sentinel.schedule import update_number
 from uqbench.agent import EnvSpec, Step
 from uqbench.environment import TimeLimit
 from uqbench.errors import UqbenchError
-from uqbench.risk import CVaR
+from uqbench.risk import CVaR, Expectation, RiskMeasure
 from uqbench.runner.loop import interact
 from uqbench.runner.recorder import Recorder
 
@@ -110,7 +110,28 @@ def test_the_defaults_are_the_papers_for_cartpole() -> None:
         32,
         100_000,
     )
-    assert (config.epsilon_first, config.epsilon_last, config.ftrl_lambda) == (1.0, 0.05, 1.0)
+    assert (config.epsilon_first, config.epsilon_last, config.epsilon_steps) == (1.0, 0.05, 100_000)
+    assert (config.ftrl_lambda, config.mask_probability) == (1.0, 1 / 3)
+    assert config.updates_per_event * config.batch_size == 128  # the least that has 100 samples
+
+
+def test_the_defaults_of_ftrl_are_the_texts_reading() -> None:
+    """Near the marginal law is good, and weights are probabilities."""
+    config = SentinelConfig()
+    assert (config.ftrl_kl, config.ftrl_sign, config.ftrl_use) == (
+        "member-to-mix",
+        -1,
+        "probability",
+    )
+
+
+def test_epsilon_falls_linearly_from_the_first_step_on() -> None:
+    agent = make([0], epsilon_first=0.8, epsilon_last=0.2, epsilon_steps=300)
+    given = []
+    for t in (0, 100, 150, 300, 500):
+        agent.clock.load_state_dict({"t": t})
+        given.append(agent.epsilon.item())
+    assert given == pytest.approx([0.8, 0.6, 0.5, 0.2, 0.2])
 
 
 def test_periodic_updates() -> None:
@@ -141,6 +162,7 @@ def test_steps_learn_and_renew_when_the_schedule_says_so() -> None:
         outcome = env.step(action)
         agent.observe(as_step(t, obs, action, outcome))
         obs = outcome.obs
+        assert int(agent.optimiser.state_dict()["step"]) == 2 * ((t + 1) // 10)
         learned = any(
             not torch.equal(a, b) for a, b in zip(online, agent.online.parameters(), strict=True)
         )
@@ -166,8 +188,11 @@ def member_logits(agent: Sentinel, network: Any, lane: int, k: int, a: int, obs:
     return x
 
 
-def test_the_composite_risk_is_lines_16_to_20_by_hand() -> None:
-    agent = make([3, 4], ftrl_lambda=2.0)
+@pytest.mark.parametrize("epistemic", [CVaR(0.6), Expectation()], ids=str)
+def test_the_composite_risk_is_lines_16_to_20_by_hand(epistemic: RiskMeasure) -> None:
+    """At levels where every member counts, by its weight."""
+    name = "cvar(0.6)" if epistemic == CVaR(0.6) else "expectation"
+    agent = make([3, 4], ftrl_lambda=2.0, risk=f"{name} of cvar(0.25)")
     train(agent, [3, 4], 60)
     obs = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0))
     given = agent.composite(obs)
@@ -182,7 +207,7 @@ def test_the_composite_risk_is_lines_16_to_20_by_hand() -> None:
         loss = (laws * (laws / mixture).log()).sum(-1)
         weights = (-2.0 * loss).exp() / (-2.0 * loss).exp().sum()
         aleatoric = torch.stack([CVaR(0.25)(agent.support, law) for law in laws])
-        expected = CVaR(0.25)(aleatoric, weights)
+        expected = epistemic(aleatoric, weights)
         torch.testing.assert_close(given[lane, m, a], expected, atol=1e-4, rtol=1e-4)
 
 
@@ -254,6 +279,19 @@ def test_a_member_learns_from_its_own_transitions_alone() -> None:
             assert not moved[1].any()
         assert moved[0].all()
         assert moved[2].all()
+
+
+def test_a_shared_minibatch_is_weighed_by_the_masks_of_its_transitions() -> None:
+    agent = make([3, 4], minibatch="shared", mask_probability=0.5)
+    train(agent, [3, 4], 75)
+    slots = torch.arange(75).expand(2, 1, -1)
+    batch = agent.replay.gather(slots.flatten(1))
+    losses = agent.losses({name: value.unsqueeze(1) for name, value in batch.items()})
+    masks = agent._masks  # drawn once a step: drawn again here, they are the same
+    own = torch.stack([masks.at(t) < 0.5 for t in range(75)], -1)
+    assert own.any(-1).all()
+    assert not own.all()
+    torch.testing.assert_close(agent.learn(slots).unflatten(1, (3, 75)), losses * own)
 
 
 def test_masks_are_bernoulli_and_independent_between_members() -> None:
