@@ -14,13 +14,8 @@ from uqbench_ube.chain.agents import (
     UBEDecisionConfig,
 )
 from uqbench_ube.chain.environment import ChainLanes
-from uqbench_ube.chain.process import (
-    ChainOptions,
-    best_return,
-    bonus_per_visit,
-    mean_returns,
-    uncertainty_per_visit,
-)
+from uqbench_ube.chain.options import ChainOptions, best_return, mean_returns
+from uqbench_ube.chain.process import bonus_per_visit, uncertainty_per_visit
 
 from uqbench.agent import EnvSpec, Step
 from uqbench.environment import LaneEnv

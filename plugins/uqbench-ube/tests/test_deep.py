@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,7 +22,9 @@ from uqbench_ube.deep.windows import Windows
 
 from uqbench.agent import Agent, EnvSpec, Step
 from uqbench.lanes import Normal
+from uqbench.plugins import Host
 from uqbench.runner.numerics import compile_agent
+from uqbench.suite import read_suites
 from uqbench.testing.capture import Whirl, run
 
 CPU = torch.device("cpu")
@@ -35,6 +38,8 @@ SMALL = {
 SPEC = EnvSpec(Whirl.observation_space, Whirl.n_actions, discount=0.9, total_steps=10_000)
 FLAT = EnvSpec(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
 KINDS = ["one-step", "n-step", "intrinsic"]
+DISTINCT = ["n-step", "intrinsic"]
+"""Kinds whose code differs: one step is a window of one."""
 
 
 @pytest.fixture(autouse=True)
@@ -325,7 +330,7 @@ def same(one: Any, other: Any) -> bool:
     return torch.equal(one.nan_to_num(-7.0), other.nan_to_num(-7.0))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DISTINCT)
 def test_captured_steps_are_those_from_python_bit_for_bit(kind):
     plain, captured = make(kind), make(kind)
     run(plain, 2, 200, captured=False)
@@ -334,7 +339,7 @@ def test_captured_steps_are_those_from_python_bit_for_bit(kind):
     assert [i for i, (one, other) in enumerate(pairs) if not same(one, other)] == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DISTINCT)
 def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(kind):
     alone, among = make(kind, [5]), make(kind, [3, 5, 8])
     run(alone, 1, 150, captured=False, first=5)
@@ -349,7 +354,7 @@ def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(kind):
             assert torch.equal(three[1], one[0])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DISTINCT)
 def test_a_resumed_agent_goes_on_bit_for_bit(kind):
     unbroken, begun, resumed = make(kind), make(kind), make(kind)
     obs = torch.rand(121, 2, *Whirl.SHAPE, generator=torch.Generator().manual_seed(0)) < 0.05
@@ -372,7 +377,9 @@ def test_a_resumed_agent_goes_on_bit_for_bit(kind):
     assert [i for i, (one, other) in enumerate(pairs) if not same(one, other)] == []
 
 
-def test_compiled_steps_agree_with_eager_ones():
+def test_compiled_steps_agree_with_eager_ones(monkeypatch):
+    """Traced whole, gradients with it; what is generated from the traces is torch's own."""
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
     eager, compiled = flat_agent(horizon=3), flat_agent(horizon=3)
     drive(eager, observations(20))
     compile_agent(compiled)
@@ -422,3 +429,16 @@ def test_the_defaults_are_the_papers():
     config = UBEDQNConfig()
     assert (config.beta, config.horizon, config.uncertainty_learning_rate) == (0.01, 1, 1e-3)
     assert IntrinsicDQNConfig().bonus == 0.1
+
+
+def test_minatar_has_the_methods_and_measures_what_they_cost(monkeypatch):
+    monkeypatch.setenv("UQBENCH_PLUGINS", "dqn,minatar,ube")
+    host = Host.load()
+    catalogue = read_suites(host)
+    assert catalogue.problems == ()
+    suite = catalogue.suite("minatar")
+    horizons = {m.name: m.config.get("horizon") for m in suite.methods if m.agent == "ube-dqn"}
+    assert horizons == {"ube-dqn": None, "ube-dqn-150": 150}
+    claims = {claim.id: claim for claim in suite.claims}
+    assert {"ube-medians", "ube-above-intrinsic", "ube-cost"} <= set(claims)
+    assert suite.metric("steps_per_s").kind == "cost"

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from uqbench.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.lanes import Normal
-from uqbench_ube.chain.process import ChainOptions, best_return, mean_returns
+from uqbench_ube.chain.options import ChainOptions, best_return, mean_returns
 
 
 class ChainLanes(LaneEnv):
