@@ -24,6 +24,20 @@ def test_help_imports_nothing_heavy_and_gives_an_example(arguments):
     assert not set(HEAVY) & set(json.loads(done.stderr.splitlines()[-1]))
 
 
+def test_listing_suites_imports_no_plugin_that_needs_torch():
+    script = (
+        "import sys, json, uqbench.cli\n"
+        "sys.argv = ['uqbench', 'list', 'suites']\n"
+        "try: uqbench.cli.main()\n"
+        "finally: print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "minatar" in done.stdout
+    assert not {"torch", "pandas", "gymnasium"} & set(json.loads(done.stderr.splitlines()[-1]))
+
+
 def test_an_unknown_command_gets_the_nearest_and_exit_code_2():
     done = subprocess.run(
         [sys.executable, "-m", "uqbench", "rnu"], capture_output=True, text=True, check=False

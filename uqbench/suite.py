@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
 
@@ -335,10 +335,15 @@ class Catalogue:
         raise UqbenchError("\n".join(map(str, [error, *self.problems])))
 
 
-def read_suites(host: Host) -> Catalogue:
+def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalogue:
     """Read every suite of the installed plugins and join what extends them.
 
     A file that is wrong becomes a problem that names it; the others go on working.
+
+    Args:
+        host: the plugins.
+        check: names of suites to check against what is defined; None for all. To check a suite is
+            to import what it names, torch among it. Of the others only the form is looked at.
     """
     suites: dict[str, tuple[Suite, Plugin]] = {}
     extensions: list[tuple[str, dict[str, Any], str, Plugin]] = []
@@ -355,7 +360,8 @@ def read_suites(host: Host) -> Catalogue:
                         f"{where}: the suite {suite.name!r} is already given by "
                         f"{suites[suite.name][1].distribution}; rename one of them."
                     )
-                check_suite(suite, host, where)
+                if check is None or suite.name in check:
+                    check_suite(suite, host, where)
                 suites[suite.name] = suite, plugin
         except Exception as error:  # a module that a suite names may fail in any way
             problems.append(Problem(plugin, _reason(error, where)))
@@ -364,7 +370,10 @@ def read_suites(host: Host) -> Catalogue:
             continue  # the plugin that gives this suite is not installed
         suite, origin = suites[name]
         try:
-            suites[name] = join(suite, table, host, f"{where}: extend.{name}"), origin
+            joined, added = _joined(suite, table, f"{where}: extend.{name}")
+            if check is None or name in check:
+                _check_added(added, suite, host, f"{where}: extend.{name}")
+            suites[name] = joined, origin
         except Exception as error:  # a module that a suite names may fail in any way
             problems.append(Problem(plugin, _reason(error, where)))
     return Catalogue({name: suites[name][0] for name in sorted(suites)}, tuple(problems))
@@ -385,6 +394,12 @@ def parse_suite(text: str, host: Host, where: str) -> Suite:
 
 def join(suite: Suite, table: Any, host: Host, where: str) -> Suite:
     """Return the suite with the methods and claims of an ``[extend.NAME]`` table added."""
+    joined, extension = _joined(suite, table, where)
+    _check_added(extension, suite, host, where)
+    return joined
+
+
+def _joined(suite: Suite, table: Any, where: str) -> tuple[Suite, _Extension]:
     extension = _validate(_Extension, table, where)
     added = {
         "methods": suite.methods + extension.methods,
@@ -393,11 +408,14 @@ def join(suite: Suite, table: Any, host: Host, where: str) -> Suite:
     joined = suite.model_copy(update=added)
     _unique([method.name for method in joined.methods], f"{where}.methods")
     _unique([claim.id for claim in joined.claims], f"{where}.claims")
+    return joined, extension
+
+
+def _check_added(extension: _Extension, suite: Suite, host: Host, where: str) -> None:
     for method in extension.methods:
         _check_method(method, suite, host, where)
     for claim in extension.claims:
         _check_claim(claim, suite, host, where)
-    return joined
 
 
 def check_suite(suite: Suite, host: Host, where: str) -> None:

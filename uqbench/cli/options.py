@@ -48,7 +48,7 @@ class Selection:
         from uqbench.plan import make_plan
         from uqbench.suite import read_suites
 
-        catalogue = read_suites(host)
+        catalogue = read_suites(host, check=(self.suite,))
         for problem in catalogue.problems:
             click.echo(f"uqbench: left out: {problem}", err=True)
         return make_plan(
