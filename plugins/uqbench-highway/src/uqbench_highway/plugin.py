@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -15,9 +16,10 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
     return [
         EnvironmentSpec(
             name="highway",
-            version="1",
-            factory="uqbench_highway.environment:Highway",
-            config="uqbench_highway.environment:HighwayOptions",
+            version=f"2+highway-env{version('highway-env')}",
+            lanes=True,
+            factory="uqbench_highway.environment:make",
+            config="uqbench_highway.options:HighwayOptions",
             summary="highway-v0 of highway-env; events: crashes",
             source="Leurent 2018, highway-env 1.12.1",
             events=("crashes",),

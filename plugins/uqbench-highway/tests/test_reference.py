@@ -1,11 +1,13 @@
-"""The environment is the package's, with the stated configuration, and crashes are counted."""
+"""The reference is the package's environment, with the stated configuration; crashes are counted."""
 
 from __future__ import annotations
 
 import gymnasium
 import numpy as np
+import pytest
 import torch
-from uqbench_highway.environment import Highway, HighwayOptions
+from uqbench_highway.options import HighwayOptions
+from uqbench_highway.reference import Highway
 
 from uqbench.environment import GymnasiumLanes, TimeLimit
 
@@ -43,33 +45,43 @@ def test_it_steps_as_the_package_does() -> None:
             break
 
 
-def test_lanes_count_crashes_and_the_tasks_limit_ends_episodes() -> None:
-    lanes = GymnasiumLanes(
-        lambda: Highway(HighwayOptions()), [0, 1], TimeLimit(6, "terminal"), ("crashes",)
-    )
-    lanes.reset()
-    crashes = ends = 0.0
-    for _ in range(18):
-        outcome = lanes.step(torch.tensor([3, 3]))
-        crashes += outcome.events["crashes"].sum().item()
-        ends += outcome.terminated.sum().item()
-        assert not outcome.truncated.any()
-        assert (outcome.terminated | (outcome.events["crashes"] == 0)).all()
-    assert ends >= 6
-    assert crashes >= 1
-
-
 def test_it_goes_on_from_what_was_saved() -> None:
     def make() -> GymnasiumLanes:
-        return GymnasiumLanes(lambda: Highway(HighwayOptions()), [4], TimeLimit(5, "terminal"))
+        return GymnasiumLanes(lambda: Highway(HighwayOptions()), [4], TimeLimit(3, "terminal"))
 
     env = make()
     env.reset()
-    for _ in range(7):
+    for _ in range(4):
         env.step(torch.tensor([3]))
     other = make()
     other.load_state_dict(env.state_dict())
-    for _ in range(8):
+    for _ in range(4):
         given, expected = other.step(torch.tensor([1])), env.step(torch.tensor([1]))
         assert torch.equal(given.obs, expected.obs)
         assert torch.equal(given.reward, expected.reward)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"lanes_count": 0}, "lanes_count is at least 1; got 0"),
+        ({"vehicles_count": -1}, "vehicles_count is not negative; got -1"),
+        ({"vehicles_density": 0.0}, "vehicles_density is positive; got 0.0"),
+        ({"initial_lane_id": 5}, "initial_lane_id is one of 0 to 4; got 5"),
+        ({"observed_vehicles": 1}, "observed_vehicles counts the controlled one and .*; got 1"),
+        ({"policy_frequency": 20}, "policy_frequency is .* simulation_frequency, 15; got 20"),
+        ({"reward_speed_range": (30.0, 20.0)}, "reward_speed_range is a lower and a higher"),
+        ({"other_vehicles_type": "a.B"}, "is .*IDMVehicle'; got 'a.B', .* backend 'reference'"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(settings: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        HighwayOptions(**settings)
+
+
+def test_other_drivers_are_the_references() -> None:
+    aggressive = "highway_env.vehicle.behavior.AggressiveVehicle"
+    options = HighwayOptions(other_vehicles_type=aggressive, backend="reference")
+    env = Highway(options)
+    env.reset(seed=0)
+    assert type(env.unwrapped.road.vehicles[1]).__name__ == "AggressiveVehicle"

@@ -1,0 +1,227 @@
+"""Compare the simulation with the package, episode by episode, state by state.
+
+    python -m uqbench_highway.compare --episodes 1000
+
+plays the same episodes in both, from the same seeds and by the same actions, and prints how far
+apart the two ever are. Where a decision falls the other way, because two numbers that differ in
+their last digits are on two sides of a threshold, the two are *apart* from there on: such episodes
+are stopped, counted, and printed with the step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import highway_env  # noqa: F401 (registers its environments)
+import numpy as np
+from numpy.typing import NDArray
+
+from uqbench_highway import random
+from uqbench_highway.lanes import settings_of
+from uqbench_highway.options import FEATURES, N_ACTIONS, HighwayOptions
+from uqbench_highway.simulation import cars
+from uqbench_highway.simulation.control import FASTER, IDLE, LANE_LEFT, LANE_RIGHT
+from uqbench_highway.simulation.observation import observe
+from uqbench_highway.simulation.reward import reward
+from uqbench_highway.simulation.spawning import spawn
+from uqbench_highway.stepping import simulate
+
+TOLERANCE = 1e-9  # m, rad, m/s, s
+
+Policy = Callable[[np.random.Generator], int]
+
+
+def random_policy(rng: np.random.Generator) -> int:
+    """Every meta-action alike."""
+    return int(rng.integers(N_ACTIONS))
+
+
+def changing_policy(rng: np.random.Generator) -> int:
+    """Changes lanes, seven times in ten."""
+    return int(rng.choice((LANE_LEFT, IDLE, LANE_RIGHT, FASTER), p=(0.35, 0.1, 0.35, 0.2)))
+
+
+POLICIES: dict[str, Policy] = {"random": random_policy, "changing": changing_policy}
+
+ROADS: dict[str, HighwayOptions] = {
+    "paper": HighwayOptions(),
+    "two lanes": HighwayOptions(lanes_count=2, vehicles_count=4, simulation_frequency=10),
+    "dense": HighwayOptions(
+        lanes_count=3,
+        vehicles_count=6,
+        vehicles_density=2.0,
+        ego_spacing=1.0,
+        simulation_frequency=5,
+        policy_frequency=2,
+        offroad_terminal=True,
+    ),
+    "coarse": HighwayOptions(
+        lanes_count=4,
+        vehicles_count=5,
+        simulation_frequency=5,
+        initial_lane_id=1,
+        observed_vehicles=4,
+        normalize_reward=False,
+    ),
+}
+
+
+class Ours:
+    """One environment of ours, in double precision."""
+
+    def __init__(self, options: HighwayOptions) -> None:
+        vehicles = 1 + options.vehicles_count
+        self._settings = settings_of(options, None)
+        self._stream = random.seeded(0)
+        self.motion = np.zeros((cars.N_FIELDS, vehicles))
+        self.marks = np.zeros((cars.N_MARKS, vehicles), np.int32)
+        self._obs = np.zeros(FEATURES * options.observed_vehicles, np.float32)
+
+    def reset(self, seed: int | None) -> NDArray[np.float32]:
+        """Begin an episode; without a seed, with the random numbers that come next."""
+        if seed is not None:
+            self._stream = random.seeded(seed)
+        s = self._settings
+        spawn(
+            *(self.motion, self.marks, self._stream),
+            *(s.road_lanes, s.crowding, s.initial_lane, s.ego_spacing, s.spacing),
+        )
+        return self._observation()
+
+    def step(self, action: int) -> tuple[NDArray[np.float32], float]:
+        """Take a meta-action: what is seen, and the reward."""
+        s = self._settings
+        simulate(self.motion, self.marks, action, s.road_lanes, s.frames, s.dt)
+        given = reward(
+            *(self.motion, self.marks, s.road_lanes),
+            *(s.for_collision, s.for_right_lane, s.for_high_speed),
+            *(s.low_speed, s.high_speed, s.normalized),
+        )
+        return self._observation(), given
+
+    def _observation(self) -> NDArray[np.float32]:
+        observe(self.motion, self._settings.road_lanes, self._obs)
+        return self._obs
+
+
+@dataclass
+class Comparison:
+    """How far apart the two were, over episodes.
+
+    Attributes:
+        episodes: that were played.
+        steps: in them.
+        crashes: of the controlled car.
+        others: cars that crashed beside it.
+        changes: of lanes, by the other cars.
+        state: the largest difference of a place, heading, speed, target speed or timer.
+        reward: of a reward.
+        obs: of a number seen, which is float32.
+        apart: seed and step of episodes that came apart, which count until then.
+    """
+
+    episodes: int = 0
+    steps: int = 0
+    crashes: int = 0
+    others: int = 0
+    changes: int = 0
+    state: float = 0.0
+    reward: float = 0.0
+    obs: float = 0.0
+    apart: list[tuple[int, int]] = field(default_factory=list)
+
+
+def package_state(package: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Of the package's cars ``[6, V]``, and their lanes, targets and crashes ``[3, V]``."""
+    vehicles = package.unwrapped.road.vehicles
+    motion = [
+        (*v.position, v.heading, v.speed, v.target_speed, getattr(v, "timer", 0.0))
+        for v in vehicles
+    ]
+    marks = [(v.lane_index[2], v.target_lane_index[2], v.crashed) for v in vehicles]
+    return np.array(motion, np.float64).T, np.array(marks, np.int32).T
+
+
+def our_state(ours: Ours) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """The same of ours."""
+    rows = [cars.X, cars.Y, cars.HEADING, cars.SPEED, cars.TARGET_SPEED, cars.TIMER]
+    motion = ours.motion[rows]
+    motion[-1, cars.EGO] = 0  # the package's controlled car has no timer
+    return motion, ours.marks[[cars.LANE, cars.TARGET_LANE, cars.CRASHED]]
+
+
+def distance(package: Any, ours: Ours) -> float:
+    """The largest difference of the states; infinite where a lane or a crash differs."""
+    (theirs, their_marks), (own, own_marks) = package_state(package), our_state(ours)
+    if not np.array_equal(their_marks, own_marks):
+        return np.inf
+    return float(np.abs(theirs - own).max())
+
+
+def play(
+    found: Comparison, options: HighwayOptions, policy: Policy, seeds: Iterable[int], limit: int
+) -> None:
+    """Play an episode a seed in both, of at most ``limit`` steps, and add to what was found."""
+    package = gymnasium.make("highway-v0", config=options.package_config())
+    ours = Ours(options)
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        found.episodes += 1
+        expected, _ = package.reset(seed=seed)
+        obs = ours.reset(seed)
+        step, wanted, given, over = 0, 0.0, 0.0, False
+        while True:
+            state = distance(package, ours)
+            if state > TOLERANCE:
+                found.apart.append((seed, step))
+                break
+            found.state = max(found.state, state)
+            found.obs = max(found.obs, float(np.abs(expected.ravel() - obs).max()))
+            found.reward = max(found.reward, abs(wanted - given))
+            if over or step == limit:
+                break
+            action, lanes = policy(rng), ours.marks[cars.LANE, 1:].copy()
+            expected, wanted, over, _, _ = package.step(action)
+            obs, given = ours.step(action)
+            step += 1
+            found.changes += int((ours.marks[cars.LANE, 1:] != lanes).sum())
+        found.steps += step
+        found.crashes += int(ours.marks[cars.CRASHED, cars.EGO])
+        found.others += int(ours.marks[cars.CRASHED, 1:].sum())
+
+
+def main() -> None:
+    """Print a row a road and policy."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--episodes", type=int, default=100, help="of each road and policy")
+    parser.add_argument("--roads", nargs="+", choices=ROADS, default=list(ROADS))
+    parser.add_argument("--policies", nargs="+", choices=POLICIES, default=list(POLICIES))
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--limit", type=int, default=40, help="steps of an episode")
+    arguments = parser.parse_args()
+    titles = ("road", "policy", "episodes", "steps", "changes", "crashes", "others", "apart")
+    print("{:10}{:10}{:>9}{:>9}{:>9}{:>9}{:>9}{:>7}".format(*titles), end="")
+    print("{:>10}{:>10}{:>10}{:>9}".format("state", "reward", "obs", "seconds"))
+    seeds = range(arguments.first_seed, arguments.first_seed + arguments.episodes)
+    for road in arguments.roads:
+        for policy in arguments.policies:
+            found, began = Comparison(), time.process_time()
+            play(found, ROADS[road], POLICIES[policy], seeds, arguments.limit)
+            print(
+                f"{road:10}{policy:10}{found.episodes:9}{found.steps:9}{found.changes:9}"
+                f"{found.crashes:9}{found.others:9}{len(found.apart):7}"
+                f"{found.state:10.1e}{found.reward:10.1e}{found.obs:10.1e}"
+                f"{time.process_time() - began:9.1f}",
+                flush=True,
+            )
+            for seed, step in found.apart:
+                print(f"  apart: seed {seed}, step {step}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""The simulation as an ordinary Gymnasium vector environment.
+
+    import gymnasium
+    envs = gymnasium.make_vec("uqbench_highway.vector:uqbench/Highway-v0", num_envs=64)
+
+Importing this module registers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from uqbench.environment import TimeLimit
+from uqbench_highway.lanes import HighwayLanes
+from uqbench_highway.options import FEATURES, N_ACTIONS, HighwayOptions
+
+ID = "uqbench/Highway-v0"
+
+Results = tuple[
+    NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
+]
+
+
+class HighwayVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[np.bool_]]):
+    """``num_envs`` roads that step in one compiled call.
+
+    Observations ``[num_envs, observed_vehicles, 5]`` and the five meta-actions are highway-v0's.
+    An environment whose episode ends begins its next one in the same step: ``infos`` then has
+    ``final_obs`` and, in ``final_info``, ``crashed``. What is returned is the caller's to keep.
+
+    Args:
+        num_envs: how many.
+        max_episode_steps: after how many an episode is truncated; None: never.
+        options: of :class:`uqbench_highway.options.HighwayOptions`, by name.
+    """
+
+    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
+
+    def __init__(
+        self, num_envs: int = 1, max_episode_steps: int | None = 40, **options: Any
+    ) -> None:
+        made = HighwayOptions(**options)
+        if made.backend != "lanes":
+            raise ValueError(
+                f"backend of {ID} is 'lanes'; got {made.backend!r}: make the package's own "
+                f"environment with gymnasium.make_vec('highway-v0', …)"
+            )
+        self.num_envs = num_envs
+        self._shape = made.observed_vehicles, FEATURES
+        self.single_observation_space = spaces.Box(-np.inf, np.inf, self._shape, np.float32)
+        self.single_action_space = spaces.Discrete(N_ACTIONS)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        limit = None if max_episode_steps is None else TimeLimit(max_episode_steps, "truncation")
+        drawn = np.random.SeedSequence().generate_state(num_envs).tolist()
+        self._lanes = HighwayLanes(made, drawn, limit)
+        self._lanes.seed(drawn)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Begin new episodes.
+
+        Args:
+            seed: environment ``i`` gets ``seed + i``, or ``seed[i]``; None goes on with the random
+                numbers that come next, of seeds that nobody knows at first.
+            options: none are known.
+
+        Raises:
+            ValueError: there is not one seed for each, or an option.
+        """
+        if options:
+            raise ValueError(f"resetting takes no options; got {', '.join(options)}")
+        if seed is not None:
+            seeds = range(seed, seed + self.num_envs) if isinstance(seed, int) else seed
+            if len(seeds) != self.num_envs:
+                raise ValueError(f"{self.num_envs} environments take as many seeds; got {seeds}")
+            self._lanes.seed(seeds)
+        return self._copied(self._lanes.begin()), {}
+
+    def step(self, actions: NDArray[np.int64]) -> Results:
+        """Take a meta-action in every environment."""
+        outcome = self._lanes.step(torch.as_tensor(actions))
+        terminated, truncated = outcome.terminated.numpy().copy(), outcome.truncated.numpy().copy()
+        infos: dict[str, Any] = {}
+        over = terminated | truncated
+        if over.any():
+            final = np.full(self.num_envs, None, object)
+            final_obs = self._copied(outcome.next_obs)
+            for i in np.flatnonzero(over):
+                final[i] = final_obs[i]
+            crashed = (outcome.events["crashes"].numpy() > 0) & over
+            infos = {
+                "final_obs": final,
+                "_final_obs": over,
+                "final_info": {"crashed": crashed, "_crashed": over.copy()},
+                "_final_info": over.copy(),
+            }
+        rewards = outcome.reward.numpy().astype(np.float64)
+        return self._copied(outcome.obs), rewards, terminated, truncated, infos
+
+    def _copied(self, obs: torch.Tensor) -> NDArray[np.float32]:
+        return obs.numpy().reshape(self.num_envs, *self._shape).copy()
+
+
+gymnasium.register(
+    ID,
+    vector_entry_point="uqbench_highway.vector:HighwayVectorEnv",
+    max_episode_steps=40,
+)

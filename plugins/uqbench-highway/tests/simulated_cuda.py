@@ -1,0 +1,67 @@
+"""The CUDA kernels equal the package: in Numba's simulator, which is pure Python.
+
+    NUMBA_DISABLE_JIT=1 NUMBA_ENABLE_CUDASIM=1 python -m pytest tests/simulated_cuda.py
+
+It needs no GPU; test_cuda.py runs it.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+import torch
+from uqbench_highway import cuda
+from uqbench_highway.environment import make
+from uqbench_highway.lanes import HighwayLanes
+from uqbench_highway.options import N_ACTIONS, HighwayOptions
+
+from uqbench.environment import TimeLimit
+
+SEEDS = list(range(34))  # two blocks of threads, the second not full
+LIMIT = TimeLimit(2, "truncation")
+
+
+@pytest.fixture(autouse=True)
+def _simulated() -> None:
+    assert numba.config.ENABLE_CUDASIM
+    assert numba.config.DISABLE_JIT
+
+
+def on_kernels(options: HighwayOptions, seeds: list[int]) -> HighwayLanes:
+    """Lanes in the CPU's memory that the simulated kernels step."""
+    env = HighwayLanes(options, seeds, LIMIT)
+    env._program = cuda.Program(env._settings, env._lanes)
+    return env
+
+
+@pytest.mark.parametrize(("seeds", "vehicles", "steps"), [(SEEDS[:2], 5, 6), (SEEDS, 1, 2)])
+def test_kernels_equal_the_package(seeds: list[int], vehicles: int, steps: int) -> None:
+    settings = {"lanes_count": 3, "vehicles_count": vehicles, "simulation_frequency": 5}
+    env = on_kernels(HighwayOptions(**settings), seeds)
+    reference = make(
+        HighwayOptions(**settings, backend="reference"), seeds, LIMIT, torch.device("cpu")
+    )
+    torch.testing.assert_close(env.reset()[0], reference.reset()[0], rtol=0, atol=1.2e-7)
+    rng = np.random.default_rng(0)
+    ends = 0
+    for _ in range(steps):
+        action = torch.from_numpy(rng.integers(N_ACTIONS, size=len(seeds)))
+        out, expected = env.step(action), reference.step(action)
+        for name in ("reward", "next_obs", "obs"):
+            given, wanted = getattr(out, name), getattr(expected, name)
+            torch.testing.assert_close(given, wanted, rtol=0, atol=1.2e-7, msg=name)
+        assert torch.equal(out.terminated, expected.terminated)
+        assert torch.equal(out.truncated, expected.truncated)
+        assert torch.equal(out.events["crashes"], expected.events["crashes"])
+        ends += int((out.terminated | out.truncated).sum())
+    assert ends > 0
+
+
+def test_an_invalid_action_does_nothing() -> None:
+    obs = []
+    for action in (1, 5, -1):
+        env = on_kernels(HighwayOptions(vehicles_count=1, simulation_frequency=5), [0])
+        env.reset()
+        obs.append(env.step(torch.tensor([action])).obs.numpy().tobytes())
+    assert len(set(obs)) == 1

@@ -1,0 +1,137 @@
+"""HighwayLanes is the package in every lane: episodes, limits, events, states."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from uqbench_highway.environment import make
+from uqbench_highway.lanes import HighwayLanes
+from uqbench_highway.options import N_ACTIONS, HighwayOptions
+
+from uqbench.environment import GymnasiumLanes, LaneEnv, Outcome, TimeLimit
+from uqbench.errors import UqbenchError
+
+CPU = torch.device("cpu")
+SEEDS = [0, 1, 2**32 + 5, 12345]
+FEW = {"lanes_count": 3, "vehicles_count": 4, "simulation_frequency": 5}  # for the package's sake
+
+
+def lanes(seeds: list[int] = SEEDS, limit: TimeLimit | None = None, **options: Any) -> LaneEnv:
+    return make(HighwayOptions(**options), seeds, limit, CPU)
+
+
+def actions(steps: int, n: int = len(SEEDS), seed: int = 0) -> Tensor:
+    return torch.from_numpy(np.random.default_rng(seed).integers(N_ACTIONS, size=(steps, n)))
+
+
+def contents(out: Outcome) -> list[bytes]:
+    assert (out.valid, out.next_valid, list(out.events)) == (None, None, ["crashes"])
+    tensors = (out.reward, out.terminated, out.truncated, out.next_obs, out.obs)
+    return [t.numpy().tobytes() for t in (*tensors, out.events["crashes"])]
+
+
+def play(env: LaneEnv, chosen: Tensor) -> list[list[bytes]]:
+    return [contents(env.step(action)) for action in chosen]
+
+
+@pytest.mark.parametrize("kind", ["terminal", "truncation"])
+def test_lanes_are_those_of_the_reference(kind: Any) -> None:
+    """Over many episodes a lane, with the random numbers of the first."""
+    limit = TimeLimit(6, kind)
+    env, reference = lanes(limit=limit, **FEW), lanes(limit=limit, **FEW, backend="reference")
+    assert isinstance(env, HighwayLanes)
+    assert isinstance(reference, GymnasiumLanes)
+    assert (env.n_actions, env.observation_space) == (N_ACTIONS, reference.observation_space)
+    torch.testing.assert_close(env.reset()[0], reference.reset()[0], rtol=0, atol=1.2e-7)
+    crashes = limits = 0
+    for action in actions(30):
+        out, expected = env.step(action), reference.step(action)
+        for name in ("reward", "next_obs", "obs"):
+            given, wanted = getattr(out, name), getattr(expected, name)
+            torch.testing.assert_close(given, wanted, rtol=0, atol=1.2e-7, msg=name)
+        assert torch.equal(out.terminated, expected.terminated)
+        assert torch.equal(out.truncated, expected.truncated)
+        assert torch.equal(out.events["crashes"], expected.events["crashes"])
+        crashes += int(out.events["crashes"].sum())
+        limits += int(((out.terminated | out.truncated) & (out.events["crashes"] == 0)).sum())
+    assert crashes > 3
+    assert limits > 3
+
+
+@pytest.mark.parametrize("invalid", [-1, 5, 2**32])
+def test_an_invalid_action_is_refused_as_by_the_reference(invalid: int) -> None:
+    messages = []
+    for backend in ("lanes", "reference"):
+        env = lanes(**FEW, backend=backend)
+        env.reset()
+        with pytest.raises(UqbenchError) as error:
+            env.step(torch.tensor([0, 3, invalid, 1]))
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+
+
+def test_resetting_begins_the_same_episodes_again() -> None:
+    env = lanes()
+    seen = []
+    for _ in range(2):
+        seen.append(env.reset()[0].numpy().tobytes())
+        seen.append(play(env, actions(100)))
+    assert seen[:2] == seen[2:]
+
+
+def test_a_lane_does_not_depend_on_the_others() -> None:
+    together, alone = lanes(), lanes([SEEDS[2]])
+    together.reset()
+    alone.reset()
+    for action in actions(200):
+        out, expected = together.step(action), alone.step(action[2:3])
+        assert torch.equal(out.obs[2:3], expected.obs)
+        assert torch.equal(out.reward[2:3], expected.reward)
+
+
+def test_a_loaded_state_goes_on_as_the_saved_one() -> None:
+    limit = TimeLimit(9, "truncation")
+    env = lanes(limit=limit)
+    env.reset()
+    play(env, actions(100))
+    saved = env.state_dict()
+    kept = {name: value.clone() for name, value in saved.items()}
+    expected = play(env, actions(100, seed=1))
+    assert all(torch.equal(saved[name], kept[name]) for name in kept)
+    other = lanes([9] * len(SEEDS), limit=limit)
+    other.load_state_dict(saved)
+    assert play(other, actions(100, seed=1)) == expected
+
+
+def test_leaving_the_road_ends_an_episode_where_it_is_to() -> None:
+    """Pushed off it by hand; the reward is 0 there, and no crash is counted."""
+    for terminal in (True, False):
+        env = lanes([0], offroad_terminal=terminal, vehicles_count=0)
+        env.reset()
+        state = env.state_dict()
+        state["motion"][0, 1, 0] = 30.0
+        env.load_state_dict(state)
+        out = env.step(torch.tensor([1]))
+        assert (out.reward.item(), out.terminated.item()) == (0.0, terminal)
+        assert out.events["crashes"].item() == 0
+
+
+@pytest.mark.parametrize("backend", ["lanes", "reference"])
+def test_a_negative_seed_is_refused(backend: Any) -> None:
+    with pytest.raises(Exception, match=r"[Ss]eed"):
+        lanes([-1], backend=backend).reset()
+
+
+def test_registering_and_configuring_import_no_simulation() -> None:
+    command = (
+        "import sys, uqbench_highway.plugin, uqbench_highway.options, uqbench_highway.environment;"
+        "print({'numba', 'highway_env'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, check=True)
+    assert done.stdout.decode().strip() == "set()"

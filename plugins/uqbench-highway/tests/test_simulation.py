@@ -1,0 +1,194 @@
+"""The simulation is the package's, to the last digits of sine and power, wherever it can get to."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from highway_env.road.road import Road, RoadNetwork
+from highway_env.vehicle.behavior import IDMVehicle
+from uqbench_highway import random
+from uqbench_highway.compare import (
+    POLICIES,
+    ROADS,
+    TOLERANCE,
+    Comparison,
+    Ours,
+    distance,
+    our_state,
+    play,
+)
+from uqbench_highway.options import HighwayOptions
+from uqbench_highway.simulation import cars
+from uqbench_highway.simulation.collisions import collide
+from uqbench_highway.simulation.control import SLOWER
+
+FLOAT32 = 1.2e-7  # what is seen lies in [-1, 1]
+
+
+@pytest.mark.parametrize(("road", "policy", "episodes"), [
+    ("paper", "random", 2),
+    ("paper", "changing", 4),
+    ("two lanes", "random", 4),
+    ("dense", "random", 5),
+    ("dense", "changing", 8),
+    ("coarse", "changing", 6),
+])  # fmt: skip
+def test_episodes_are_the_packages(road: str, policy: str, episodes: int) -> None:
+    found = Comparison()
+    play(found, ROADS[road], POLICIES[policy], range(episodes), 40)
+    assert found.episodes == episodes
+    assert found.apart == []
+    assert found.steps > 2 * episodes
+    assert found.crashes > 0
+    assert found.state < TOLERANCE
+    assert found.reward < TOLERANCE
+    assert found.obs <= FLOAT32
+
+
+def test_episodes_of_many_seeds_begin_as_the_packages() -> None:
+    """Lanes, places, speeds and the drivers' exponents, with the random numbers that come next."""
+    for options in (HighwayOptions(), ROADS["dense"], HighwayOptions(lanes_count=1)):
+        package = gymnasium.make("highway-v0", config=options.package_config())
+        ours = Ours(options)
+        for seed in range(40):
+            for again in (seed, None):
+                obs, _ = package.reset(seed=again)
+                assert np.abs(ours.reset(again) - obs.ravel()).max() <= FLOAT32
+                assert distance(package, ours) < 1e-12
+                exponents = [v.DELTA for v in package.unwrapped.road.vehicles[1:]]
+                assert ours.motion[cars.EXPONENT, 1:].tolist() == exponents
+
+
+# -- crowds ---------------------------------------------------------------------------------------
+
+
+def crowd(package: Any, ours: Ours, rng: np.random.Generator, lanes: int) -> None:
+    """Put all cars on a short piece of the road, in any place, heading, speed and mind."""
+    vehicles = package.unwrapped.road.vehicles
+    for car, v in enumerate(vehicles):
+        x = rng.uniform(0, 60) if rng.random() < 0.9 else rng.uniform(9_970, 10_010)
+        y = rng.uniform(-2, 4 * lanes - 2)
+        v.position = np.array([x, y])
+        v.heading = rng.choice([0.0, rng.normal(0, 0.2)])
+        v.speed = rng.choice([rng.uniform(15, 32), rng.uniform(-3, 3), rng.uniform(35, 45)])
+        v.crashed = bool(rng.random() < 0.1)
+        v.on_state_update()
+        target = int(np.clip(v.lane_index[2] + rng.integers(-1, 2), 0, lanes - 1))
+        v.target_lane_index = (*v.lane_index[:2], target)
+        ours.motion[[cars.X, cars.Y, cars.HEADING, cars.SPEED], car] = x, y, v.heading, v.speed
+        cars.put(ours.motion, ours.marks, car, lanes)
+        ours.marks[[cars.CRASHED, cars.TARGET_LANE], car] = v.crashed, target
+        if car:
+            v.timer = ours.motion[cars.TIMER, car] = rng.uniform(0.8, 1.4)
+
+
+@pytest.mark.parametrize(("frequency", "crowds"), [(5, 80), (15, 25)])
+def test_crowds_go_on_as_the_packages(frequency: int, crowds: int) -> None:
+    """Changes given up, changes to both sides, pile-ups, cars pushed off the road, its end."""
+    lanes = 4
+    options = HighwayOptions(
+        lanes_count=lanes, vehicles_count=9, simulation_frequency=frequency, policy_frequency=5
+    )
+    package = gymnasium.make("highway-v0", config=options.package_config())
+    ours = Ours(options)
+    rng = np.random.default_rng(0)
+    events: Counter[str] = Counter()
+    for seed in range(crowds):
+        package.reset(seed=seed)
+        ours.reset(seed)
+        crowd(package, ours, rng, lanes)
+        assert distance(package, ours) < TOLERANCE
+        for _ in range(2):
+            action = int(rng.integers(5))
+            before = our_state(ours)[1]
+            expected, wanted, *_ = package.step(action)
+            obs, given = ours.step(action)
+            assert distance(package, ours) < TOLERANCE
+            assert abs(given - wanted) < TOLERANCE
+            assert np.abs(expected.ravel() - obs).max() <= FLOAT32
+            lane, target, crashed = before[:, 1:]
+            after_lane, after_target, after_crashed = our_state(ours)[1][:, 1:]
+            events["given up"] += int(((lane != target) & (after_target == lane)).sum())
+            events["begun"] += int(((lane == target) & (after_target > lane)).sum())
+            events["begun left"] += int(((lane == target) & (after_target < lane)).sum())
+            events["crashed"] += int((after_crashed > crashed).sum())
+            events["arrived"] += int((after_lane != lane).sum())
+            events["beside the road"] += given == 0
+    assert [name for name in events if not events[name]] == []
+    assert len(events) == 6
+
+
+def test_two_cars_collide_as_the_packages() -> None:
+    """Twenty metres apart or upon each other, at every angle."""
+    road = Road(RoadNetwork.straight_road_network(2))
+    rng = np.random.default_rng(0)
+    outcomes: Counter[tuple[bool, bool]] = Counter()
+    for _ in range(3_000):
+        motion, marks = np.zeros((cars.N_FIELDS, 2)), np.zeros((cars.N_MARKS, 2), np.int32)
+        both = []
+        for car in range(2):
+            x, y = 100 + rng.normal(0, 3), rng.normal(0, 2)
+            heading, speed = rng.choice([0.0, rng.normal(0, 0.7)]), rng.normal(15, 15)
+            both.append(IDMVehicle(road, [x, y], heading, speed))
+            motion[[cars.X, cars.Y, cars.HEADING, cars.SPEED], car] = x, y, heading, speed
+            cars.put(motion, marks, car, 2)
+        one, other = both
+        one.handle_collisions(other, 0.2)
+        collide(motion, marks, 0, 1, 0.2)
+        for car, v in enumerate(both):
+            assert marks[cars.CRASHED, car] == v.crashed
+            assert marks[cars.PUSHED, car] == (v.impact is not None)
+            if v.impact is not None:
+                np.testing.assert_allclose(motion[[cars.PUSH_X, cars.PUSH_Y], car], v.impact, 1e-9)
+        outcomes[one.crashed, one.impact is not None] += 1
+    assert min(outcomes.values()) > 20
+    assert set(outcomes) == {(False, False), (False, True), (True, True)}
+
+
+# -- exact facts ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**32, 10**18])
+def test_random_numbers_are_numpys(seed: int) -> None:
+    ours, theirs = random.seeded(seed), np.random.default_rng(seed)
+    for _ in range(300):
+        for n in (1, 2, 3, 5, 1000, 2**31 + 1):
+            assert random.below(ours, n) == theirs.integers(n)
+        assert random.uniform(ours, 0.9, 1.1) == theirs.uniform(0.9, 1.1)
+        assert random.below(ours, 5) == theirs.choice(5)
+    state = theirs.bit_generator.state
+    words = [(state["state"]["state"] >> 32 * k) & 0xFFFFFFFF for k in range(random.WORDS)]
+    assert ours[: random.WORDS].tolist() == words
+    assert ours[random.HALF_LEFT] == state["has_uint32"]
+
+
+def test_a_straight_drive_is_a_closed_form() -> None:
+    """Alone, slower by a step: dv/dt = (v* − v) / 0.6 by Euler's method, v* = 20."""
+    ours = Ours(HighwayOptions(vehicles_count=0, simulation_frequency=10))
+    ours.reset(0)
+    x = ours.motion[cars.X, 0]
+    for step in range(1, 4):
+        ours.step(SLOWER)
+        decay = 1 - 0.1 / 0.6
+        speed = 20 + 5 * decay ** (10 * step)
+        assert math.isclose(ours.motion[cars.SPEED, 0], speed, rel_tol=1e-12)
+        driven = sum(0.1 * (20 + 5 * decay**k) for k in range(10 * step))
+        assert math.isclose(ours.motion[cars.X, 0] - x, driven, rel_tol=1e-12)
+
+
+def test_a_driver_alone_tends_to_his_speed() -> None:
+    """IDM's free road: the fixed point is the target speed."""
+    ours = Ours(HighwayOptions(vehicles_count=1))
+    ours.reset(0)
+    ours.motion[cars.X, 1] += 1_000
+    ours.motion[cars.SPEED, 1] = 10.0
+    for _ in range(60):
+        ours.step(1)
+    motion = ours.motion[:, 1]
+    assert math.isclose(motion[cars.SPEED], motion[cars.TARGET_SPEED], rel_tol=1e-6)
+    assert motion[cars.HEADING] == 0

@@ -1,0 +1,97 @@
+"""The vector environment is the package's, vectorised by Gymnasium."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import uqbench_highway.vector
+from gymnasium.vector import AutoresetMode
+from uqbench_highway.options import HighwayOptions
+
+ID = "uqbench_highway.vector:uqbench/Highway-v0"
+FEW: dict[str, Any] = {"lanes_count": 3, "vehicles_count": 4, "simulation_frequency": 5}
+
+
+def test_it_is_the_packages_in_gymnasiums_interface() -> None:
+    envs = gymnasium.make_vec(ID, num_envs=3, max_episode_steps=5, **FEW)
+    theirs = gymnasium.make_vec(
+        "highway-v0",
+        num_envs=3,
+        vectorization_mode="sync",
+        vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
+        config=HighwayOptions(**FEW).package_config() | {"duration": 5},
+    )
+    assert envs.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    assert envs.observation_space == theirs.observation_space
+    assert envs.action_space == theirs.action_space
+    rng = np.random.default_rng(0)
+    ended = set()
+    for seed in (5, None, [3, 1, 2]):
+        obs, infos = envs.reset(seed=seed)
+        expected, _ = theirs.reset(seed=seed)
+        assert infos == {}
+        np.testing.assert_allclose(obs, expected, atol=1.2e-7)
+        for _ in range(8):
+            actions = rng.integers(5, size=3)
+            obs, *given, infos = envs.step(actions)
+            expected, *wanted, package = theirs.step(actions)
+            np.testing.assert_allclose(obs, expected, atol=1.2e-7)
+            assert [g.dtype for g in given] == [w.dtype for w in wanted]
+            np.testing.assert_allclose(given[0], wanted[0], atol=1.2e-7)
+            assert np.array_equal(given[1], wanted[1])
+            assert np.array_equal(given[2], wanted[2] & ~wanted[1])  # one end is enough
+            assert ("final_obs" in infos) == ("final_obs" in package)
+            if "final_obs" in infos:
+                over = infos["_final_obs"]
+                assert np.array_equal(over, package["_final_obs"])
+                assert np.array_equal(
+                    infos["final_info"]["crashed"], package["final_info"]["crashed"]
+                )
+                for i in np.flatnonzero(over):
+                    np.testing.assert_allclose(
+                        infos["final_obs"][i], package["final_obs"][i], atol=1.2e-7
+                    )
+                    ended.add(bool(given[1][i]))
+    assert ended == {True, False}
+
+
+def test_what_it_returns_is_not_overwritten() -> None:
+    envs = gymnasium.make_vec(ID, num_envs=2)
+    first, _ = envs.reset(seed=0)
+    kept = first.copy()
+    results = envs.step(np.array([3, 0]))[:4]
+    copies = [result.copy() for result in results]
+    for _ in range(50):
+        envs.step(np.array([3, 2]))
+    assert np.array_equal(first, kept)
+    assert all(np.array_equal(a, b) for a, b in zip(results, copies, strict=True))
+
+
+def test_without_a_seed_episodes_differ() -> None:
+    envs, others = (gymnasium.make_vec(ID, num_envs=2) for _ in range(2))
+    seen = [env.reset()[0].tobytes() for env in (envs, others, envs)]
+    assert len(set(seen)) == 3
+
+
+def test_the_packages_defaults_can_be_had_and_the_limit_left_out() -> None:
+    envs = gymnasium.make_vec(
+        ID, lanes_count=4, vehicles_count=50, max_episode_steps=None, initial_lane_id=0
+    )
+    obs, _ = envs.reset(seed=0)
+    assert obs.shape == (1, 5, 5)
+    assert (obs[0, 0, 2], obs[0, 0, 0]) == (0, 1)
+    slow = [envs.step(np.array([4]))[3].any() for _ in range(60)]
+    assert not any(slow)
+
+
+def test_wrong_calls_are_refused() -> None:
+    envs = gymnasium.make_vec(ID, num_envs=2)
+    with pytest.raises(ValueError, match=r"2 environments take as many seeds; got \[1\]"):
+        envs.reset(seed=[1])
+    with pytest.raises(ValueError, match="resetting takes no options; got reset_mask"):
+        envs.reset(options={"reset_mask": np.ones(2, bool)})
+    with pytest.raises(ValueError, match="make the package's own environment"):
+        uqbench_highway.vector.HighwayVectorEnv(backend="reference")
