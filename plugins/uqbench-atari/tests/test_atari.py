@@ -68,10 +68,9 @@ def walk(env: gymnasium.Env, steps: int, seed: int) -> list[tuple[bytes, float, 
     return trace
 
 
-@pytest.mark.parametrize("sticky", [0.0, 0.25])
-def test_a_saved_game_goes_on_as_it_would_have_with_its_random_numbers(sticky):
-    """Over the ends of episodes: the next one's no-ops are drawn."""
-    env = make(AtariOptions(game="breakout", sticky_action_prob=sticky))
+def test_a_saved_game_goes_on_as_it_would_have_with_its_random_numbers():
+    """The emulator's, for sticky actions, and over the ends of episodes the no-ops' of the next."""
+    env = make(AtariOptions(game="breakout", sticky_action_prob=0.25))
     env.reset(seed=5)
     walk(env, 100, 0)
     again = pickle.loads(pickle.dumps(env))

@@ -333,8 +333,8 @@ def same(one: Any, other: Any) -> bool:
 @pytest.mark.parametrize("kind", DISTINCT)
 def test_captured_steps_are_those_from_python_bit_for_bit(kind):
     plain, captured = make(kind), make(kind)
-    run(plain, 2, 200, captured=False)
-    run(captured, 2, 200, captured=True)
+    run(plain, 2, 165, captured=False)
+    run(captured, 2, 165, captured=True)
     pairs = zip(leaves(plain), leaves(captured), strict=True)
     assert [i for i, (one, other) in enumerate(pairs) if not same(one, other)] == []
 
@@ -342,8 +342,8 @@ def test_captured_steps_are_those_from_python_bit_for_bit(kind):
 @pytest.mark.parametrize("kind", DISTINCT)
 def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(kind):
     alone, among = make(kind, [5]), make(kind, [3, 5, 8])
-    run(alone, 1, 150, captured=False, first=5)
-    run(among, 3, 150, captured=False, first=4)
+    run(alone, 1, 100, captured=False, first=5)
+    run(among, 3, 100, captured=False, first=4)
     for one, three in zip(alone.learned.parameters(), among.learned.parameters(), strict=True):
         assert torch.equal(three[1], one[0])
     for name, value in alone.metrics().items():
