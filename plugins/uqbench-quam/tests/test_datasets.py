@@ -73,6 +73,26 @@ def test_the_ground_truth_is_known_by_its_digest(monkeypatch):
         truth.read("simplex")
 
 
+def test_a_truth_that_is_not_installed_is_told_with_a_way_out(monkeypatch, tmp_path):
+    monkeypatch.setattr(truth, "files", lambda package: tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"of sine is not installed.*make_truth sine"):
+        truth.read("sine")
+
+
+@pytest.mark.parametrize("name", ["two-moons", "simplex", "sine"])
+def test_every_truth_has_a_digest_and_the_shape_of_its_problem(name):
+    arrays = truth.read(name)
+    if name == "sine":
+        assert {a.shape for a in arrays.values()} == {(4, 60)}
+        assert (arrays["std"] > 0).all()
+        assert (arrays["std"][:, 0] > 3 * arrays["std"][:, 25:35].mean(1)).all()  # off and on data
+    else:
+        points, classes = {"two-moons": (225, 2), "simplex": (1, 3)}[name]
+        assert arrays["probs"].shape == (6, points, classes)
+        assert np.allclose(arrays["probs"].sum(-1), 1, atol=1e-5)
+        assert (ClassTruth(arrays).selected() <= math.log(classes)).all()
+
+
 def test_likely_models_give_the_query_of_the_simplex_to_every_class():
     reached = ClassTruth(truth.read("simplex")).probs[:, 0, REMOTE]
     assert (reached > 0).all()

@@ -7,7 +7,7 @@ updates all networks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 
 import torch
@@ -187,7 +187,3 @@ def dropout(probability: float, generators: Sequence[torch.Generator]) -> Drop:
         return x * kept.to(x) / (1 - probability)
 
     return drop
-
-
-Objective = Callable[[Weights], Tensor]
-"""From weights ``[S, ...]`` to a number ``[S]`` for each network."""
