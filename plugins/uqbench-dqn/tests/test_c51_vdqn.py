@@ -236,6 +236,7 @@ def test_the_objective_is_the_evidence_bound_by_hand() -> None:
     agent = make(VDQN, VDQNConfig, {"likelihood_std": 0.3}, [5, 2])
     train(agent, [5, 2], 0, 40)
     batch = agent.replay.gather(torch.arange(6).expand(2, -1))
+    batch["terminated"] = torch.tensor([True, False, False]).repeat(2, 2)
     given = agent.objective(batch).mean(-1)
     noise, target_noise = agent._learning.at(agent.clock).unbind(1)
     for lane in range(2):

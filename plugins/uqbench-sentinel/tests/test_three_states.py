@@ -54,3 +54,6 @@ def test_what_is_known_of_it_has_the_moments_of_the_mixture() -> None:
     variance = (truth.return_probs * truth.return_atoms.square()).sum(-1) - truth.values**2
     expected = torch.tensor([[0.95**2 + 0.01, 0.01]]).double()
     torch.testing.assert_close(variance, expected, rtol=1e-2, atol=0)
+    uneven = ThreeStatesOptions(first_mean=1.0, second_mean=-1.0, first_weight=0.2)
+    values = return_laws(uneven, 0.99).values
+    torch.testing.assert_close(values, torch.tensor([[-0.6, -1.0]]).double(), atol=1e-6, rtol=0)
