@@ -23,6 +23,18 @@ def test_the_standard_plan_is_the_whole_budget(host, suite):
     assert make_plan(suite, host, device="cpu").budget_name == "quick"
 
 
+def test_a_method_may_be_for_some_budgets_and_can_be_asked_for_in_all(host, suite):
+    def methods(budget, *names):
+        plan = make_plan(suite, host, budget, device="cpu", methods=names or None)
+        return {cell.method.name for cell in plan.cells}, plan.standard
+
+    variant = "qr-dqn-eps-1e-2"
+    assert variant in methods("cpu")[0]
+    assert variant not in methods("quick")[0]
+    assert methods("quick")[1]
+    assert methods("quick", variant) == ({variant}, False)
+
+
 def test_a_selection_has_a_leaderboard_of_its_own(host, suite):
     plans = [
         make_plan(suite, host, device="cpu"),
@@ -73,19 +85,19 @@ def test_identity_holds_what_changes_numbers_and_nothing_else(host, suite):
 
 def test_a_budget_may_give_tasks_steps_of_their_own(host, suite):
     """Identity, batches and the estimate have the task's steps; ``--steps`` is for all tasks."""
-    longer = suite.budget("quick").model_copy(update={"task_steps": {"breakout": 77}})
-    changed = suite.model_copy(update={"budgets": suite.budgets | {"quick": longer}})
-    plan = make_plan(changed, host, device="cpu", methods=["dqn"])
+    longer = suite.budget("cpu").model_copy(update={"task_steps": {"breakout": 77}})
+    changed = suite.model_copy(update={"budgets": suite.budgets | {"cpu": longer}})
+    plan = make_plan(changed, host, "cpu", device="cpu", methods=["dqn"])
     batches = [batch for (batch,) in make_programs(plan, set(plan.runs), "cpu", lanes=5)]
     assert {batch.budget.steps for batch in batches} == {77, longer.steps}
     for batch in batches:
         expected = 77 if batch.cell.task.name == "breakout" else longer.steps
         assert batch.budget.steps == expected
         assert {run.identity["budget"]["steps"] for run in batch.runs} == {expected}
-    as_before = make_plan(suite, host, device="cpu", methods=["dqn"])
+    as_before = make_plan(suite, host, "cpu", device="cpu", methods=["dqn"])
     moved = {run.task for run in set(as_before.runs) - set(plan.runs)}
     assert moved == {"breakout"}
-    trial = make_plan(changed, host, device="cpu", methods=["dqn"], steps=9)
+    trial = make_plan(changed, host, "cpu", device="cpu", methods=["dqn"], steps=9)
     assert {run.identity["budget"]["steps"] for run in trial.runs} == {9}
 
 

@@ -62,6 +62,11 @@ def test_a_suite_is_read(host):
         ("forward = 0.6", "foward = 0.6", "unknown key 'foward'. Did you mean 'forward'"),
         ("forward = 0.6", 'forward = "0.6"', "forward: Input should be a valid number"),
         ("tasks.long", "tasks.lnog", "methods.fast.tasks: there is no task 'lnog'"),
+        (
+            'name = "fast"',
+            'name = "fast"\nbudgets = ["papr"]',
+            "methods.fast.budgets: there is no budget 'papr'. Did you mean 'paper'",
+        ),
         ('primary = "online_return"', 'primary = "x"', "primary: there is no metric 'x'"),
         ('default_budget = "paper"', 'default_budget = "p"', "there is no budget 'p'"),
         ("[budgets.smoke]", "[budgets.other]", "every suite has smoke and paper"),

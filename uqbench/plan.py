@@ -84,7 +84,7 @@ def make_plan(
         host: the plugins.
         budget: name of the budget; None for the suite's default.
         device: kind of device that the runs are for; part of their identity.
-        methods: only these; None for all. Likewise ``tasks`` and ``seeds``.
+        methods: only these; None for those of the budget. Likewise ``tasks`` and ``seeds``.
         tasks: see ``methods``.
         seeds: see ``methods``.
         steps: instead of the budget's.
@@ -102,7 +102,9 @@ def make_plan(
     planned = suite.budget(budget_name)
     if steps is not None:
         planned = planned.model_copy(update={"steps": steps, "task_steps": {}})
-    chosen_methods = _choose("method", suite.methods, methods)
+    usual_methods = suite.methods_of(budget_name)
+    offered = usual_methods if methods is None else suite.methods
+    chosen_methods = _choose("method", offered, methods)
     chosen_tasks = _choose("task", suite.tasks_of(planned), tasks)
     chosen_seeds = tuple(range(planned.seeds)) if seeds is None else tuple(sorted(seeds))
     settings = settings or {}
@@ -150,7 +152,7 @@ def make_plan(
             cells.append(Cell(task, method, config, getattr(spec, "owns_loop", False), runs))
     as_written = steps is None and not settings
     standard = as_written
-    standard &= chosen_methods == suite.methods and chosen_tasks == suite.tasks_of(planned)
+    standard &= chosen_methods == usual_methods and chosen_tasks == suite.tasks_of(planned)
     standard &= chosen_seeds == tuple(range(planned.seeds))
     claims = tuple((c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in suite.claims)
     return Plan(suite, budget_name, planned, tuple(cells), standard, as_written, claims)

@@ -124,7 +124,8 @@ class Budget(_Model):
 class Method(_Model):
     """An agent, or an estimator, with a config, under the name that leaderboards show.
 
-    ``tasks`` holds settings that replace those of ``config`` on single tasks.
+    ``tasks`` holds settings that replace those of ``config`` on single tasks. ``budgets`` are those
+    that it takes part in unless it is asked for by name, where it is not for all.
     """
 
     name: Name
@@ -132,6 +133,7 @@ class Method(_Model):
     estimator: str | None = None
     config: dict[str, Any] = {}
     tasks: dict[str, dict[str, Any]] = {}
+    budgets: tuple[str, ...] | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -294,6 +296,10 @@ class Suite(_Model):
     def primary_metric(self, budget: Budget) -> Metric:
         """The metric that a budget is scored by."""
         return self.metric(budget.primary or self.primary)
+
+    def methods_of(self, budget: str) -> tuple[Method, ...]:
+        """The methods that take part in a budget."""
+        return tuple(m for m in self.methods if m.budgets is None or budget in m.budgets)
 
     def references(self, metric: Metric) -> dict[str, Reference]:
         """Normalisation references of a metric by task; empty where it is not normalised."""
@@ -548,6 +554,8 @@ def _check_method(method: Method, suite: Suite, host: Host, where: str) -> None:
         _known(str(method.estimator), host.estimators, f"{key}.estimator", "estimator")
     for name in method.tasks:
         _known(name, [task.name for task in suite.tasks], f"{key}.tasks", "task")
+    for name in method.budgets or ():
+        _known(name, suite.budgets, f"{key}.budgets", "budget")
     for task in suite.tasks:
         if method.suits(task):
             method_config(method, task, method.spec(host), where=key)
