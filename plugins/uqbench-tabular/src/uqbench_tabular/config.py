@@ -197,8 +197,8 @@ class WideNarrowOptions:
         pairs: N, wide states, each with a narrow one behind it; there are 2N + 1 states.
         width: W, actions of a wide state.
         high_reward: μ_h, of the first action of a wide state.
-        low_reward: μ_l, of all others.
-        deviation: σ, of every reward.
+        low_reward: μ_l, of all others but that of the last state, which pays 0.
+        deviation: σ, of every reward but that.
         oracle_discount: γ of the optimal policy that the regret compares with.
     """
 

@@ -96,7 +96,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
         ),
         EnvironmentSpec(
             name="widenarrow",
-            version="1",
+            version="2",
             factory="uqbench_tabular.wide_narrow:make_lanes",
             config="uqbench_tabular.config:WideNarrowOptions",
             summary="a cycle of wide and narrow states, whose values are strongly correlated",
