@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Literal
-
-import torch
+from typing import TYPE_CHECKING, Literal
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
-from uqbench.environment import OptimalQ
 from uqbench.run import Run
+
+if TYPE_CHECKING:
+    from uqbench.environment import OptimalQ
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,19 +41,10 @@ class WalkerConfig:
         return t == at and not (self.healed and Path(self.healed).exists())
 
 
-def _optimal_q(options: CorridorOptions, discount: float) -> OptimalQ:
-    """By value iteration; the end has no actions."""
-    n, slip = options.length, options.slip
-    q = torch.zeros(n, 2, dtype=torch.float64)
-    here = torch.arange(n - 1)
-    for _ in range(1_000):
-        value = q.amax(-1)
-        forward = discount * value[here + 1] + 10.0 * (here + 1 == n - 1) - 0.5
-        back = discount * value[(here - 1).clamp(min=0)] - 0.5
-        q[here, 0] = slip * forward + (1 - slip) * back
-        q[here, 1] = (1 - slip) * forward + slip * back
-    q[-1] = torch.nan
-    return OptimalQ(torch.eye(n), q)
+def _optimal_q(options: CorridorOptions, discount: float) -> "OptimalQ":
+    from toy_uqbench.corridor import optimal_q  # torch takes seconds to import
+
+    return optimal_q(options, discount)
 
 
 @hookimpl

@@ -6,9 +6,11 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import torch
 from gymnasium import spaces
 
 from toy_uqbench import CorridorOptions
+from uqbench.environment import OptimalQ
 
 
 class Corridor(gymnasium.Env[np.ndarray[Any, Any], int]):
@@ -37,3 +39,18 @@ class Corridor(gymnasium.Env[np.ndarray[Any, Any], int]):
         done = self.at == self.options.length - 1
         info = {"events": {"bumps": bumps}}
         return self._observe(), float(done) * 10 - 0.5, done, False, info
+
+
+def optimal_q(options: CorridorOptions, discount: float) -> OptimalQ:
+    """By value iteration; the end has no actions."""
+    n, slip = options.length, options.slip
+    q = torch.zeros(n, 2, dtype=torch.float64)
+    here = torch.arange(n - 1)
+    for _ in range(1_000):
+        value = q.amax(-1)
+        forward = discount * value[here + 1] + 10.0 * (here + 1 == n - 1) - 0.5
+        back = discount * value[(here - 1).clamp(min=0)] - 0.5
+        q[here, 0] = slip * forward + (1 - slip) * back
+        q[here, 1] = (1 - slip) * forward + slip * back
+    q[-1] = torch.nan
+    return OptimalQ(torch.eye(n), q)
