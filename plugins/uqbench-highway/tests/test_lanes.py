@@ -43,14 +43,14 @@ def play(env: LaneEnv, chosen: Tensor) -> list[list[bytes]]:
 @pytest.mark.parametrize("kind", ["terminal", "truncation"])
 def test_lanes_are_those_of_the_reference(kind: Any) -> None:
     """Over many episodes a lane, with the random numbers of the first."""
-    limit = TimeLimit(6, kind)
+    limit = TimeLimit(4, kind)
     env, reference = lanes(limit=limit, **FEW), lanes(limit=limit, **FEW, backend="reference")
     assert isinstance(env, HighwayLanes)
     assert isinstance(reference, GymnasiumLanes)
     assert (env.n_actions, env.observation_space) == (N_ACTIONS, reference.observation_space)
     torch.testing.assert_close(env.reset()[0], reference.reset()[0], rtol=0, atol=1.2e-7)
     crashes = limits = 0
-    for action in actions(30):
+    for action in actions(18):
         out, expected = env.step(action), reference.step(action)
         for name in ("reward", "next_obs", "obs"):
             given, wanted = getattr(out, name), getattr(expected, name)
@@ -60,8 +60,8 @@ def test_lanes_are_those_of_the_reference(kind: Any) -> None:
         assert torch.equal(out.events["crashes"], expected.events["crashes"])
         crashes += int(out.events["crashes"].sum())
         limits += int(((out.terminated | out.truncated) & (out.events["crashes"] == 0)).sum())
-    assert crashes > 3
-    assert limits > 3
+    assert crashes > 2
+    assert limits > 2
 
 
 @pytest.mark.parametrize("invalid", [-1, 5, 2**32])

@@ -1,4 +1,4 @@
-"""The reference is the package's environment, with the stated configuration; crashes are counted."""
+"""The reference is the package's environment, with the stated settings; crashes are counted."""
 
 from __future__ import annotations
 

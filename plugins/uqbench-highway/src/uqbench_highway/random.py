@@ -1,4 +1,4 @@
-"""The random numbers of ``numpy.random.default_rng(seed)``, one stream a lane: PCG64 (O'Neill 2014).
+"""The random numbers of ``numpy.random.default_rng(seed)``, one stream a lane: O'Neill's PCG64.
 
 A stream is ten unsigned 32-bit numbers: the 128-bit state and the increment, lowest word first,
 whether half of a 64-bit draw is left, and that half. The words are multiplied as 64-bit numbers,
@@ -61,7 +61,7 @@ def _advance(stream: Stream) -> None:
 
 @compiled
 def _bits64(stream: Stream) -> np.uint64:
-    """64 random bits: XSL RR, the halves of the state xor-ed and rotated by its six highest bits."""
+    """64 random bits: XSL RR, the state's halves xor-ed and rotated by its six highest bits."""
     _advance(stream)
     low = np.uint64(stream[0]) | (np.uint64(stream[1]) << WORD)
     high = np.uint64(stream[2]) | (np.uint64(stream[3]) << WORD)

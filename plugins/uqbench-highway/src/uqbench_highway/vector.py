@@ -9,7 +9,7 @@ Importing this module registers it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -43,7 +43,10 @@ class HighwayVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         options: of :class:`uqbench_highway.options.HighwayOptions`, by name.
     """
 
-    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
+    metadata: ClassVar[dict[str, Any]] = {
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+        "render_modes": [],
+    }
 
     def __init__(
         self, num_envs: int = 1, max_episode_steps: int | None = 40, **options: Any

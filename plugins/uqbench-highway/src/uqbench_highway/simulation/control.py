@@ -1,4 +1,4 @@
-"""What turns a target lane and a target speed into steering and acceleration, and the meta-actions."""
+"""What turns a target lane and speed into steering and acceleration; the meta-actions."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from uqbench_highway.compiled import Marks, Motion, compiled, inlined
+from uqbench_highway.compiled import Marks, Motion, compiled
 from uqbench_highway.simulation.cars import (
     ACCELERATION,
     COS,
@@ -47,7 +47,7 @@ SLOWEST_CHANGE = 1.0  # m/s
 MARGIN = 1.0  # m beside a lane, within which a car counts as on it
 
 
-@inlined
+@compiled
 def car_ahead(motion: Motion, car: int, lane: int) -> int:
     """The nearest car on a lane that is level with this one or ahead; the last of equals."""
     ahead, nearest = NOBODY, math.inf
@@ -63,7 +63,7 @@ def car_ahead(motion: Motion, car: int, lane: int) -> int:
     return ahead
 
 
-@inlined
+@compiled
 def car_behind(motion: Motion, car: int, lane: int) -> int:
     """The nearest car on a lane that is behind this one; the first of equals."""
     behind, nearest = NOBODY, -math.inf
@@ -75,7 +75,7 @@ def car_behind(motion: Motion, car: int, lane: int) -> int:
     return behind
 
 
-@inlined
+@compiled
 def desired_gap(motion: Motion, car: int, ahead: int) -> float:
     """IDM's s*, with the difference of velocities along the car's heading."""
     speed, cos, sin = motion[SPEED, car], motion[COS, car], motion[SIN, car]
@@ -87,7 +87,7 @@ def desired_gap(motion: Motion, car: int, ahead: int) -> float:
     return JAM_DISTANCE + speed * TIME_GAP + speed * closing / braking
 
 
-@inlined
+@compiled
 def free_acceleration(motion: Motion, car: int, exponent: float) -> float:
     """IDM's a (1 − (v / v₀)^δ): on an empty road."""
     target = clip(motion[TARGET_SPEED, car], 0.0, SPEED_LIMIT)
@@ -95,7 +95,7 @@ def free_acceleration(motion: Motion, car: int, exponent: float) -> float:
     return COMFORTABLE_ACCELERATION * (1 - math.pow(share, exponent))
 
 
-@inlined
+@compiled
 def interaction(motion: Motion, car: int, ahead: int) -> float:
     """IDM's a (s* / s)²: the braking for a car ahead; 0 for nobody."""
     if ahead == NOBODY:
@@ -104,7 +104,7 @@ def interaction(motion: Motion, car: int, ahead: int) -> float:
     return COMFORTABLE_ACCELERATION * (ratio * ratio)
 
 
-@inlined
+@compiled
 def is_better(motion: Motion, marks: Marks, car: int, lane: int) -> bool:
     """MOBIL's safety and incentive criteria of a change to another lane."""
     exponent = motion[EXPONENT, car]  # of this driver, who imagines the others like himself
@@ -119,7 +119,7 @@ def is_better(motion: Motion, marks: Marks, car: int, lane: int) -> bool:
     return there - here >= MIN_GAIN
 
 
-@inlined
+@compiled
 def reconsider_lane(motion: Motion, marks: Marks, car: int, lanes: int) -> None:
     """Go on with a change, give it up for another car's, or think of one once in a while."""
     lane, target = marks[LANE, car], marks[TARGET_LANE, car]
