@@ -113,7 +113,7 @@ def uqbench_estimators() -> Iterable[Spec]:
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """``windy-cliff``, ``uncertainty-toy``, ``output-width``, and UA-DQN in ``minatar``."""
+    """``windy-cliff``, ``uncertainty-toy``, ``output-width``, and UA-DQN in others' suites."""
     suites = files("uqbench_uadqn") / "suites"
-    names = ("windy-cliff", "uncertainty-toy", "output-width", "minatar")
+    names = ("windy-cliff", "uncertainty-toy", "output-width", "minatar", "highway")
     return [suites / f"{name}.toml" for name in names]
