@@ -29,7 +29,7 @@ def _simulated() -> None:
 def on_kernels(game: str, seeds: list[int]) -> MinAtarLanes:
     """Lanes in the CPU's memory that the simulated kernels step."""
     env = MinAtarLanes(GameOptions(game=game), seeds)
-    env._program = cuda.Program(env._settings, env._lanes)
+    env.program = cuda.program(env._settings, env.arrays)
     return env
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench_minatar.compiled import Stream, compiled
+from uqbench.kernels import compiled
+from uqbench_minatar.arrays import Stream
 
 WORDS = 624
 POSITION = WORDS

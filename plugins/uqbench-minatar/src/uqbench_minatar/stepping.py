@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from uqbench_minatar.compiled import Obs, State, Stream, compiled, inlined
+from uqbench.kernels import compiled, inlined
+from uqbench_minatar.arrays import Obs, State, Stream
 from uqbench_minatar.games import asterix, breakout, freeway, seaquest, space_invaders
 from uqbench_minatar.options import GAMES
 from uqbench_minatar.random import uniform

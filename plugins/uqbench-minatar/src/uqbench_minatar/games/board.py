@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from uqbench_minatar.compiled import Obs, compiled
+from uqbench.kernels import compiled
+from uqbench_minatar.arrays import Obs
 
 WIDTH = 10
 CELLS = WIDTH * WIDTH

@@ -7,7 +7,8 @@ the first that is *equal*, which may be another.
 
 from __future__ import annotations
 
-from uqbench_minatar.compiled import Obs, State, Stream, compiled
+from uqbench.kernels import compiled
+from uqbench_minatar.arrays import Obs, State, Stream
 from uqbench_minatar.games.board import (
     DOWN,
     FIRE,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from uqbench_minatar.compiled import Obs, State, compiled
+from uqbench.kernels import compiled
+from uqbench_minatar.arrays import Obs, State
 from uqbench_minatar.games.board import CELLS, FIRE, LAST, WIDTH, left_or_right, put
 
 CHANNELS = 6

@@ -1,0 +1,65 @@
+"""Lanes on a GPU: kernels with one thread a lane."""
+
+# numba.cuda has no types:
+# mypy: disable-error-code="attr-defined, no-untyped-call"
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from numba import cuda
+from numba.core.errors import NumbaPerformanceWarning
+
+THREADS = 32  # a block; few, because lanes are few and a GPU has many processors
+
+
+class Program:
+    """Kernels over the lanes, on the arrays that the tensors of ``lanes`` share.
+
+    They are launched on PyTorch's current stream and read everything from the device, so a launch
+    can be captured in a CUDA graph, after one that was not.
+
+    Args:
+        begin: kernel of (settings, arrays) that begins an episode in the lane of its thread.
+        step: kernel that steps the lane; an invalid action does nothing.
+        settings: a named tuple of numbers that are the same for all lanes.
+        lanes: a named tuple of tensors, ``action`` among them, ``[L]``.
+    """
+
+    def __init__(self, begin: Any, step: Any, settings: Any, lanes: Any) -> None:
+        self._begin, self._step = begin, step
+        self._arguments = settings, type(lanes)(*(_shared(tensor) for tensor in lanes))
+        self._device = lanes.action.device
+        self._blocks = -(-len(lanes.action) // THREADS)
+        self._launchers: dict[int, tuple[Callable[..., None], Callable[..., None]]] = {}
+
+    def begin(self) -> None:
+        """Begin an episode in all lanes."""
+        begin, _ = self._on_current_stream()
+        begin(*self._arguments)
+
+    def step(self) -> None:
+        """Step all lanes."""
+        _, step = self._on_current_stream()
+        step(*self._arguments)
+
+    def _on_current_stream(self) -> tuple[Callable[..., None], Callable[..., None]]:
+        if self._device.type != "cuda":  # in the simulator
+            return self._begin[self._blocks, THREADS], self._step[self._blocks, THREADS]
+        handle = torch.cuda.current_stream(self._device).cuda_stream
+        if handle not in self._launchers:
+            stream = cuda.external_stream(handle)
+            with warnings.catch_warnings(action="ignore", category=NumbaPerformanceWarning):
+                self._launchers[handle] = (  # it warns of a GPU that has more processors than this
+                    self._begin[self._blocks, THREADS, stream],
+                    self._step[self._blocks, THREADS, stream],
+                )
+        return self._launchers[handle]
+
+
+def _shared(tensor: torch.Tensor) -> Any:
+    """The memory of a tensor; the simulator, which has no GPU, takes that of one on the CPU."""
+    return cuda.as_cuda_array(tensor) if tensor.is_cuda else tensor.numpy()
