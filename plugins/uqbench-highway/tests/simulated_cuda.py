@@ -31,7 +31,7 @@ def _simulated() -> None:
 def on_kernels(options: HighwayOptions, seeds: list[int]) -> HighwayLanes:
     """Lanes in the CPU's memory that the simulated kernels step."""
     env = HighwayLanes(options, seeds, LIMIT)
-    env._program = cuda.Program(env._settings, env._lanes)
+    env.program = cuda.program(env._settings, env.arrays)
     return env
 
 

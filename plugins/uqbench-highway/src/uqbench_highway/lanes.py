@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from uqbench.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.environment import Outcome, TimeLimit
+from uqbench.kernels.lanes import KernelLanes
 from uqbench_highway import cpu, random
 from uqbench_highway.options import FEATURES, N_ACTIONS, HighwayOptions
 from uqbench_highway.simulation.cars import N_FIELDS, N_MARKS
 from uqbench_highway.stepping import Lanes, Settings
-
-STATE = ("motion", "marks", "streams", "length", "obs")  # of Lanes: what a step goes on from
 
 
 def settings_of(options: HighwayOptions, time_limit: TimeLimit | None) -> Settings:
@@ -42,16 +40,13 @@ def settings_of(options: HighwayOptions, time_limit: TimeLimit | None) -> Settin
     )
 
 
-class HighwayLanes(LaneEnv):
+class HighwayLanes(KernelLanes):
     """One road in every lane, lane ``i`` as the package's environment seeded with ``seeds[i]``.
 
-    ``step`` and ``reset`` write to buffers, which their results share: they are overwritten by the
-    next call. On a GPU a step is a copy of the actions and the launch of one kernel on PyTorch's
-    current stream, without a synchronisation, so that it can be part of a CUDA graph; an invalid
-    action does nothing there, like 1.
+    On a GPU an invalid action is like 1.
     """
 
-    capturable = True
+    state = ("motion", "marks", "streams", "length", "obs")
 
     def __init__(
         self,
@@ -69,7 +64,7 @@ class HighwayLanes(LaneEnv):
         self.n_actions = N_ACTIONS
         self.observation_space = spaces.Box(-np.inf, np.inf, (size,), np.float32)
         self._seeds = list(seeds)
-        self._lanes = Lanes(
+        self.arrays = Lanes(
             motion=zeros(torch.float64, N_FIELDS, cars),
             marks=zeros(torch.int32, N_MARKS, cars),
             streams=zeros(torch.uint32, random.SIZE),
@@ -82,22 +77,21 @@ class HighwayLanes(LaneEnv):
             next_obs=zeros(torch.float32, size),
             crashes=zeros(torch.float32),
         )
-        self._outcome = Outcome(
-            reward=self._lanes.reward,
-            terminated=self._lanes.terminated.view(torch.bool),
-            truncated=self._lanes.truncated.view(torch.bool),
-            next_obs=self._lanes.next_obs,
-            obs=self._lanes.obs,
-            events={"crashes": self._lanes.crashes},
+        self.outcome = Outcome(
+            reward=self.arrays.reward,
+            terminated=self.arrays.terminated.view(torch.bool),
+            truncated=self.arrays.truncated.view(torch.bool),
+            next_obs=self.arrays.next_obs,
+            obs=self.arrays.obs,
+            events={"crashes": self.arrays.crashes},
         )
         self._settings = settings_of(options, time_limit)
-        self._program: Any
         if device.type == "cuda":
             from uqbench_highway import cuda
 
-            self._program = cuda.Program(self._settings, self._lanes)
+            self.program = cuda.program(self._settings, self.arrays)
         else:
-            self._program = cpu.Program(self._settings, self._lanes)
+            self.program = cpu.program(self._settings, self.arrays)
 
     def reset(self) -> tuple[Tensor, None]:
         """Seed every lane, and begin."""
@@ -107,24 +101,9 @@ class HighwayLanes(LaneEnv):
     def seed(self, seeds: Sequence[int]) -> None:
         """Give every lane the random numbers of its seed, for the episodes to come."""
         streams = np.stack([random.seeded(seed) for seed in seeds])
-        self._lanes.streams.copy_(torch.from_numpy(streams))
+        self.arrays.streams.copy_(torch.from_numpy(streams))
 
     def begin(self) -> Tensor:
         """Begin new episodes with the random numbers that come next; what is seen."""
-        self._program.begin()
-        return self._outcome.obs
-
-    def step(self, action: Tensor) -> Outcome:
-        """Take one action in every lane; the outcome holds until the next call."""
-        self._lanes.action.copy_(action)
-        self._program.step()
-        return self._outcome
-
-    def state_dict(self) -> dict[str, Any]:
-        """All that the next steps depend on, and the current observations; copies."""
-        return {name: getattr(self._lanes, name).clone() for name in STATE}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what ``state_dict`` gave."""
-        for name in STATE:
-            getattr(self._lanes, name).copy_(state[name])
+        self.program.begin()
+        return self.outcome.obs

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench_highway.compiled import Stream, compiled
+from uqbench.kernels import compiled
+from uqbench_highway.arrays import Stream
 
 WORDS = 4
 INCREMENT = WORDS

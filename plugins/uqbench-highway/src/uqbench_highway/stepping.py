@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from uqbench_highway.compiled import Marks, Motion, compiled, inlined
+from uqbench.kernels import compiled, inlined
+from uqbench_highway.arrays import Marks, Motion
 from uqbench_highway.simulation.cars import CRASHED, EGO
 from uqbench_highway.simulation.collisions import collide
 from uqbench_highway.simulation.control import choose, follow_targets

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 
-from uqbench_highway.compiled import Marks, Motion, compiled
+from uqbench.kernels import compiled
+from uqbench_highway.arrays import Marks, Motion
 
 EGO = 0
 NOBODY = -1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from uqbench_highway.compiled import Marks, Motion, compiled
+from uqbench.kernels import compiled
+from uqbench_highway.arrays import Marks, Motion
 from uqbench_highway.simulation.cars import (
     ACCELERATION,
     EGO,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from uqbench_highway.compiled import Motion, Obs, compiled
+from uqbench.kernels import compiled
+from uqbench_highway.arrays import Motion, Obs
 from uqbench_highway.options import FEATURES
 from uqbench_highway.simulation.cars import (
     COS,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from uqbench_highway.compiled import Marks, Motion, Stream, compiled
+from uqbench.kernels import compiled
+from uqbench_highway.arrays import Marks, Motion, Stream
 from uqbench_highway.random import below, uniform
 from uqbench_highway.simulation.cars import (
     EGO,

@@ -1,0 +1,87 @@
+"""Run every method of the suite on the simulation and on the package, from the same seed.
+
+    python -m uqbench_highway.compare_agents --steps 120
+
+An agent that sees the same does the same. The table has the step at which an action first differed
+(a dash: never), the largest differences of a reward and of a number seen until then, and what both
+runs collected in all. Observations are float32: where two numbers differ in their last digit, so
+may what an agent learns from them, and in the end its choice.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Literal
+
+import torch
+
+from uqbench.agent import Agent, EnvSpec, Step
+from uqbench.config import resolve
+from uqbench.environment import TimeLimit
+from uqbench.plugins import Host
+from uqbench.runner.executors.local import prepare_process
+from uqbench.suite import Method, Task, read_suites
+from uqbench_highway.environment import make
+from uqbench_highway.options import HighwayOptions
+
+CPU = torch.device("cpu")
+
+
+def drive(
+    host: Host, task: Task, method: Method, backend: Literal["lanes", "reference"], steps: int
+) -> Iterator[tuple[int, float, torch.Tensor]]:
+    """Action, reward and next observation of every step of one run with seed 0."""
+    settings = task.options | {"backend": backend}
+    options = resolve(HighwayOptions, settings, where=task.name)
+    assert task.time_limit is not None
+    assert task.discount is not None
+    limit = TimeLimit(task.time_limit, task.time_limit_is)
+    env = make(options, [0], limit, CPU)
+    spec = host.agents[method.agent]
+    config = resolve(spec.load_config(), method.config, where=method.name, schedule=steps / 100_000)
+    about = EnvSpec(env.observation_space, env.n_actions, task.discount, steps)
+    agent: Agent = spec.load_factory()(about, [0], config, CPU)
+    obs = env.reset()[0].clone()
+    for t in range(steps):
+        action = agent.act(obs)
+        out = env.step(action)
+        ends = out.terminated, out.truncated
+        agent.observe(Step(t, obs, action, out.reward, *ends, out.next_obs, events=out.events))
+        yield int(action), float(out.reward), out.next_obs[0].clone()
+        obs = out.obs.clone()
+
+
+def main() -> None:
+    """Print a row a method."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=120)
+    parser.add_argument("--methods", nargs="+")
+    arguments = parser.parse_args()
+    prepare_process()
+    host = Host.load()
+    suite = read_suites(host).suites["highway"]
+    print("{:24}{:>7}{:>10}{:>10}{:>10}{:>10}".format("method", "parted", "reward", "obs", "", ""))
+    for method in suite.methods:
+        if arguments.methods and method.name not in arguments.methods:
+            continue
+        parted, reward, seen, totals = 0, 0.0, 0.0, [0.0, 0.0]
+        runs = (
+            drive(host, suite.tasks[0], method, "lanes", arguments.steps),
+            drive(host, suite.tasks[0], method, "reference", arguments.steps),
+        )
+        for t, (ours, theirs) in enumerate(zip(*runs, strict=True), 1):
+            parted = parted or (t if ours[0] != theirs[0] else 0)
+            totals = [totals[0] + ours[1], totals[1] + theirs[1]]
+            if not parted:
+                reward = max(reward, abs(ours[1] - theirs[1]))
+                seen = max(seen, float((ours[2] - theirs[2]).abs().max()))
+        print(
+            f"{method.name:24}{parted or '—':>7}{reward:10.1e}{seen:10.1e}"
+            f"{totals[0]:10.4f}{totals[1]:10.4f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
