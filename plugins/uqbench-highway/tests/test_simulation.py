@@ -24,9 +24,10 @@ from uqbench_highway.compare import (
     play,
 )
 from uqbench_highway.options import HighwayOptions
-from uqbench_highway.simulation import cars
+from uqbench_highway.simulation import cars, control, drivers
 from uqbench_highway.simulation.collisions import collide
 from uqbench_highway.simulation.control import SLOWER
+from uqbench_highway.simulation.drivers import is_better
 
 FLOAT32 = 1.2e-7  # what is seen lies in [-1, 1]
 
@@ -72,6 +73,8 @@ def crowd(package: Any, ours: Ours, rng: np.random.Generator, lanes: int) -> Non
     vehicles = package.unwrapped.road.vehicles
     for car, v in enumerate(vehicles):
         x = rng.uniform(0, 60) if rng.random() < 0.9 else rng.uniform(9_970, 10_010)
+        if car and rng.random() < 0.1:
+            x = vehicles[car - 1].position[0]  # level with another
         y = rng.uniform(-2, 4 * lanes - 2)
         v.position = np.array([x, y])
         v.heading = rng.choice([0.0, rng.normal(0, 0.2)])
@@ -87,7 +90,7 @@ def crowd(package: Any, ours: Ours, rng: np.random.Generator, lanes: int) -> Non
             v.timer = ours.motion[cars.TIMER, car] = rng.uniform(0.8, 1.4)
 
 
-@pytest.mark.parametrize(("frequency", "crowds"), [(5, 40), (15, 6)])
+@pytest.mark.parametrize(("frequency", "crowds"), [(5, 30), (15, 20)])
 def test_crowds_go_on_as_the_packages(frequency: int, crowds: int) -> None:
     """Changes given up, changes to both sides, pile-ups, cars pushed off the road, its end."""
     lanes = 4
@@ -123,6 +126,27 @@ def test_crowds_go_on_as_the_packages(frequency: int, crowds: int) -> None:
     assert len(events) == 6
 
 
+def test_drivers_judge_a_change_as_the_packages() -> None:
+    """MOBIL, of every car and both sides: followers are imagined with the driver's exponent."""
+    lanes = 3
+    options = HighwayOptions(lanes_count=lanes, vehicles_count=12)
+    package = gymnasium.make("highway-v0", config=options.package_config())
+    ours = Ours(options)
+    rng = np.random.default_rng(0)
+    judged: Counter[bool] = Counter()
+    for seed in range(60):
+        package.reset(seed=seed)
+        ours.reset(seed)
+        crowd(package, ours, rng, lanes)
+        for car, v in enumerate(package.unwrapped.road.vehicles[1:], 1):
+            v.DELTA = ours.motion[cars.EXPONENT, car] = rng.choice([0.5, 20.0])  # so that it counts
+            for beside in package.unwrapped.road.network.side_lanes(v.lane_index):
+                expected = v.mobil(beside)
+                assert is_better(ours.motion, ours.marks, car, beside[2]) == expected
+                judged[expected] += 1
+    assert min(judged[True], judged[False]) > 100
+
+
 def test_two_cars_collide_as_the_packages() -> None:
     """Twenty metres apart or upon each other, at every angle."""
     road = Road(RoadNetwork.straight_road_network(2))
@@ -148,6 +172,17 @@ def test_two_cars_collide_as_the_packages() -> None:
         outcomes[one.crashed, one.impact is not None] += 1
     assert min(outcomes.values()) > 10
     assert set(outcomes) == {(False, False), (False, True), (True, True)}
+
+
+def test_constants_are_the_packages() -> None:
+    """Those that decide so rarely that no comparison might notice."""
+    assert drivers.MIN_GAIN == IDMVehicle.LANE_CHANGE_MIN_ACC_GAIN
+    assert drivers.MAX_BRAKING_IMPOSED == IDMVehicle.LANE_CHANGE_MAX_BRAKING_IMPOSED
+    assert drivers.LANE_CHANGE_DELAY == IDMVehicle.LANE_CHANGE_DELAY
+    assert drivers.MAX_ACCELERATION == IDMVehicle.ACC_MAX
+    assert IDMVehicle.POLITENESS == 0
+    assert control.MAX_STEERING == IDMVehicle.MAX_STEERING_ANGLE
+    assert (cars.MAX_SPEED, -cars.MAX_SPEED) == (IDMVehicle.MAX_SPEED, IDMVehicle.MIN_SPEED)
 
 
 # -- exact facts ----------------------------------------------------------------------------------
