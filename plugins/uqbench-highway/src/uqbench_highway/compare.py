@@ -88,8 +88,14 @@ class Ours:
             self._stream = random.seeded(seed)
         s = self._settings
         spawn(
-            *(self.motion, self.marks, self._stream),
-            *(s.road_lanes, s.crowding, s.initial_lane, s.ego_spacing, s.spacing),
+            self.motion,
+            self.marks,
+            self._stream,
+            s.road_lanes,
+            s.crowding,
+            s.initial_lane,
+            s.ego_spacing,
+            s.spacing,
         )
         return self._observation()
 
@@ -98,9 +104,15 @@ class Ours:
         s = self._settings
         simulate(self.motion, self.marks, action, s.road_lanes, s.frames, s.dt)
         given = reward(
-            *(self.motion, self.marks, s.road_lanes),
-            *(s.for_collision, s.for_right_lane, s.for_high_speed),
-            *(s.low_speed, s.high_speed, s.normalized),
+            self.motion,
+            self.marks,
+            s.road_lanes,
+            s.for_collision,
+            s.for_right_lane,
+            s.for_high_speed,
+            s.low_speed,
+            s.high_speed,
+            s.normalized,
         )
         return self._observation(), given
 
@@ -186,7 +198,8 @@ def play(
             if over or step == limit:
                 break
             action, lanes = policy(rng), ours.marks[cars.LANE, 1:].copy()
-            expected, wanted, over, _, _ = package.step(action)
+            expected, rewarded, over, _, _ = package.step(action)
+            wanted = float(rewarded)
             obs, given = ours.step(action)
             step += 1
             found.changes += int((ours.marks[cars.LANE, 1:] != lanes).sum())

@@ -34,13 +34,11 @@ def drive(
     """Action, reward and next observation of every step of one run with seed 0."""
     settings = task.options | {"backend": backend}
     options = resolve(HighwayOptions, settings, where=task.name)
-    assert task.time_limit is not None
-    assert task.discount is not None
-    limit = TimeLimit(task.time_limit, task.time_limit_is)
+    limit = None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
     env = make(options, [0], limit, CPU)
-    spec = host.agents[method.agent]
+    spec = host.agents[str(method.agent)]
     config = resolve(spec.load_config(), method.config, where=method.name, schedule=steps / 100_000)
-    about = EnvSpec(env.observation_space, env.n_actions, task.discount, steps)
+    about = EnvSpec(env.observation_space, env.n_actions, float(task.discount or 0), steps)
     agent: Agent = spec.load_factory()(about, [0], config, CPU)
     obs = env.reset()[0].clone()
     for t in range(steps):

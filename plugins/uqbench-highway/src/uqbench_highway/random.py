@@ -103,4 +103,5 @@ def below(stream: Stream, n: int) -> int:
         threshold = (LOW_WORD - bound + np.uint64(1)) % bound
         while product & LOW_WORD < threshold:
             product = _bits32(stream) * bound
-    return np.int64(product >> WORD)
+    drawn: int = np.int64(product >> WORD)  # type: ignore[assignment]
+    return drawn

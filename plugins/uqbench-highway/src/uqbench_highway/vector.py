@@ -9,7 +9,7 @@ Importing this module registers it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -25,12 +25,10 @@ from uqbench_highway.options import FEATURES, N_ACTIONS, HighwayOptions
 
 ID = "uqbench/Highway-v0"
 
-Results = tuple[
-    NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
-]
+Results = tuple[NDArray[np.float32], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]
 
 
-class HighwayVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[np.bool_]]):
+class HighwayVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
     """``num_envs`` roads that step in one compiled call.
 
     Observations ``[num_envs, observed_vehicles, 5]`` and the five meta-actions are highway-v0's.
@@ -43,7 +41,7 @@ class HighwayVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         options: of :class:`uqbench_highway.options.HighwayOptions`, by name.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata = {  # noqa: RUF012 (as Gymnasium has it)
         "autoreset_mode": AutoresetMode.SAME_STEP,
         "render_modes": [],
     }

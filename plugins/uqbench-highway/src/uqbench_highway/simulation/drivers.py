@@ -85,7 +85,8 @@ def desired_gap(motion: Motion, car: int, ahead: int) -> float:
         speed * sin - its_speed * motion[SIN, ahead]
     ) * sin
     braking = 2 * math.sqrt(COMFORTABLE_ACCELERATION * COMFORTABLE_BRAKING)
-    return JAM_DISTANCE + speed * TIME_GAP + speed * closing / braking
+    gap: float = JAM_DISTANCE + speed * TIME_GAP + speed * closing / braking
+    return gap
 
 
 @compiled

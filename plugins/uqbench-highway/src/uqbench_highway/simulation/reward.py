@@ -44,7 +44,7 @@ def reward(
     if not is_on_road(motion, marks):
         return 0.0
     forward = linear_map(motion[SPEED, EGO] * motion[COS, EGO], low_speed, high_speed, 0.0, 1.0)
-    total = (
+    total: float = (
         for_collision * marks[CRASHED, EGO]
         + for_right_lane * (marks[TARGET_LANE, EGO] / max(lanes - 1, 1))
         + for_high_speed * clip(forward, 0.0, 1.0)
