@@ -25,7 +25,8 @@ ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
 PACKAGES = (
-    *("uqbench", "uqbench-dqn", "uqbench-minatar", "uqbench-uadqn", "torch", "numpy", "numba"),
+    *("uqbench", "uqbench-dqn", "uqbench-highway", "uqbench-minatar", "uqbench-uadqn"),
+    *("torch", "numpy", "numba", "highway-env"),
     *("minatar", "gymnasium", "stable-baselines3", "sb3-contrib", "jax", "gymnax", "optax"),
 )
 
