@@ -19,6 +19,7 @@ from uqbench.runner.checkpoint import (
     write,
 )
 from uqbench.runner.keeping import Keeper, Stop
+from uqbench.runner.stopwatch import Stopwatch
 
 CPU = torch.device("cpu")
 ABOUT = Checkpoint(
@@ -109,7 +110,8 @@ class Kept:
         self.told: list[str] = []
         self.stop = Stop()
         about = ABOUT.model_copy(update={"step": 0})
-        self.keeper = Keeper(folder, about, every, self.stop, self.written.append, self.told.append)
+        tell, watch = self.told.append, Stopwatch()
+        self.keeper = Keeper(folder, about, watch, every, self.stop, self.written.append, tell)
 
 
 def test_checkpoints_are_rarer_where_they_take_long(tmp_path, monkeypatch):

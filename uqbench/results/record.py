@@ -78,7 +78,7 @@ class Timing(BaseModel):
 
     Attributes:
         seconds: wall time of the training steps and evaluations of all lanes of the batch,
-            before and after it was resumed.
+            before and after it was resumed, without the turns of other batches.
         lanes: how many runs shared the batch.
         steps_per_s: environment steps of this run per second of a core, ``steps·lanes/seconds``.
     """

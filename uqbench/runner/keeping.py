@@ -13,6 +13,7 @@ from typing import Any
 
 from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.runner.checkpoint import Checkpoint, write
+from uqbench.runner.stopwatch import Stopwatch
 
 CHECKPOINT_SECONDS = 60.0
 SHARE = 0.01
@@ -57,6 +58,7 @@ class Keeper:
     Args:
         folder: where.
         about: what they belong to; ``step`` and ``seconds`` are those at which this process began.
+        watch: of the batch's own time.
         every: seconds between two; more where that takes more than ``SHARE``; 0 for none.
         stop: whether to end after this step.
         written: called with a checkpoint's step when it is whole.
@@ -67,6 +69,7 @@ class Keeper:
         self,
         folder: Path,
         about: Checkpoint,
+        watch: Stopwatch,
         every: float,
         stop: Stop,
         written: Callable[[int], None],
@@ -75,17 +78,18 @@ class Keeper:
         self.stop = stop
         self._folder = folder
         self._about = about
+        self._watch = watch
+        self._began = watch.seconds
         self._every = every
         self._written = written
         self._tell = tell
         self._last = about.step  # there is one of this step, or nothing to save
-        self._began = time.monotonic()
-        self._due = self._began + every
+        self._due = time.monotonic() + every
 
     @property
     def seconds(self) -> float:
-        """Wall time of the batch, with that of processes before this one."""
-        return self._about.seconds + time.monotonic() - self._began
+        """Wall time of the batch's own turns, with those in processes before this one."""
+        return self._about.seconds + self._watch.seconds - self._began
 
     def after(self, step: int, state: Callable[[], Mapping[str, Any]]) -> None:
         """Write a checkpoint if one is due; called after every step.

@@ -41,6 +41,7 @@ from uqbench.runner.events import (
 )
 from uqbench.runner.keeping import CHECKPOINT_SECONDS, Keeper, Stop
 from uqbench.runner.resuming import Origin, find_origin, named_folders, tidy
+from uqbench.runner.stopwatch import Stopwatch
 from uqbench.runner.training import Tick, train_agent
 from uqbench.suite import Task
 
@@ -77,16 +78,17 @@ def execute(
         gc.collect()
     stop = stop or Stop()
     stopped = False
-    turns = [
-        (batch, _stream(batch), _steps(batch, store, host, report, checkpoint_seconds, stop))
-        for batch in program
-    ]
+    turns = []
+    for batch in program:
+        watch = Stopwatch()
+        steps = _steps(batch, store, host, report, checkpoint_seconds, stop, watch)
+        turns.append((batch, _stream(batch), watch, steps))
     while turns:
         going = []
         for turn in turns:
-            batch, stream, steps = turn
+            batch, stream, watch, steps = turn
             try:
-                with stream:
+                with stream, watch:
                     next(steps)
                 going.append(turn)
             except StopIteration:
@@ -121,6 +123,7 @@ def _steps(
     report: Callable[[Event], None],
     checkpoint_seconds: float,
     stop: Stop,
+    watch: Stopwatch,
 ) -> Iterator[None]:
     """Work on a batch, yielding after every step."""
     claims: list[Claim] = []
@@ -140,7 +143,8 @@ def _steps(
         if others:
             report(Taken(batch.of(others)))
         if runs:
-            yield from _Work(batch.of(runs), store, host, report).steps(checkpoint_seconds, stop)
+            work = _Work(batch.of(runs), store, host, report, watch)
+            yield from work.steps(checkpoint_seconds, stop)
     finally:
         for claim in claims:
             claim.release()
@@ -174,9 +178,15 @@ class _Work:
     """
 
     def __init__(
-        self, batch: Batch, store: Store, host: Host, report: Callable[[Event], None]
+        self,
+        batch: Batch,
+        store: Store,
+        host: Host,
+        report: Callable[[Event], None],
+        watch: Stopwatch,
     ) -> None:
         self.batch, self.store, self.host, self.report = batch, store, host, report
+        self.watch = watch
         self.device = torch.device(batch.device)
         self.device_name = _device_name(self.device)
         plugins = host.with_requirements(_origins(batch, host))
@@ -226,11 +236,11 @@ class _Work:
     def _compute(
         self, origin: Origin | None, checkpoint_seconds: float, stop: Stop
     ) -> Generator[None, None, tuple[list[tuple[Columns, Columns]], float]]:
-        """The metrics and episodes of each lane, and the wall time of all processes."""
+        """The metrics and episodes of each lane, and the wall time of their own turns."""
         batch, device = self.batch.of(self.lanes), self.device
         if batch.cell.method.estimator is not None:
-            began = time.monotonic()
-            return fit_estimator(batch, self.host, device), time.monotonic() - began
+            began = self.watch.seconds
+            return fit_estimator(batch, self.host, device), self.watch.seconds - began
         folder = self.store.checkpoint_folder(self.batch.runs[0])
         about = Checkpoint(
             seeds=tuple(run.seed for run in self.lanes),
@@ -251,7 +261,7 @@ class _Work:
         def tell(text: str) -> None:
             self.report(Notice(self.batch, text))
 
-        keeper = Keeper(folder, about, checkpoint_seconds, stop, written, tell)
+        keeper = Keeper(folder, about, self.watch, checkpoint_seconds, stop, written, tell)
         saved = None
         if origin is not None:
             saved = partial(read_state, origin.folder, origin.about, device)

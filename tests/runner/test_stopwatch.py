@@ -1,0 +1,52 @@
+"""What batches cost that take turns in one process."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from uqbench.plan import make_plan
+from uqbench.plugins import Host
+from uqbench.results.store import Store
+from uqbench.runner.batch import Batch
+from uqbench.runner.stopwatch import Stopwatch
+from uqbench.runner.worker import execute
+from uqbench.suite import read_suites
+
+TOY = Path(__file__).parents[1] / "toy"
+
+
+def test_only_own_turns_count_also_those_that_raise(monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("uqbench.runner.stopwatch.time.monotonic", lambda: clock[0])
+    watch = Stopwatch()
+    with watch:
+        clock[0] += 2
+        assert watch.seconds == 2
+    clock[0] += 10
+    assert watch.seconds == 2
+
+    def interrupted() -> None:
+        with watch:
+            clock[0] += 3
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        interrupted()
+    assert watch.seconds == 5
+
+
+def test_batches_that_take_turns_cost_no_more_than_the_process_took(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    host = Host.load()
+    suite = read_suites(host).suite("toy")
+    plan = make_plan(suite, host, device="cpu", methods=["fast"], tasks=["long"], seeds=[0, 1, 2])
+    together = Batch(plan.cells[0], plan.budget, suite.metrics, "cpu")
+    store = Store(tmp_path)
+    began = time.monotonic()
+    execute(tuple(together.of([run]) for run in together.runs), store, host, lambda event: None)
+    took = time.monotonic() - began
+    timings = [record.timing for run in together.runs if (record := store.find(run).record)]
+    assert 0 < sum(timing.seconds for timing in timings if timing) <= took
+    assert len(timings) == 3

@@ -1,0 +1,36 @@
+"""How long a batch's own steps take where the steps of several batches take turns."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+
+class Stopwatch:
+    """Wall time spent within it, over all of its turns.
+
+    The times of batches that take turns in one process add up to no more than the process took,
+    also where a turn waits for what another has queued on a GPU.
+    """
+
+    def __init__(self) -> None:
+        self._before = 0.0
+        self._began: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Of the turns that ended, and of the one under way."""
+        if self._began is None:
+            return self._before
+        return self._before + time.monotonic() - self._began
+
+    def __enter__(self) -> None:
+        self._began = time.monotonic()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._before, self._began = self.seconds, None
