@@ -20,7 +20,7 @@ Steps = Annotated[int, _Scheduled]
 """A config field counted in environment steps: replay start, ε decay, target period.
 
 A budget with ``schedule = 0.05`` multiplies such fields by 0.05 (never below one step), so that a
-method that was tuned for five million steps learns within fourteen thousand.
+method that was tuned for five million steps learns within ten thousand.
 """
 
 
