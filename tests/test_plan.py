@@ -3,7 +3,6 @@ import pytest
 from uqbench.plan import make_plan
 from uqbench.plugins import Host
 from uqbench.runner.batch import GPU_LANES, default_lanes, make_programs
-from uqbench.runner.measuring import Speed, fastest
 from uqbench.suite import Suite, read_suites
 
 
@@ -138,10 +137,3 @@ def test_a_program_on_a_gpu_has_no_more_lanes_than_its_memory_holds(host, suite)
 )
 def test_unmeasured_batches_are_small_enough_that_every_worker_has_several(runs, workers, lanes):
     assert default_lanes(runs, workers) == lanes
-
-
-def test_the_fastest_of_the_measured_that_keeps_every_process_busy():
-    speeds = [Speed(1, 2, 900.0), Speed(5, 2, 1200.0), Speed(10, 2, 1300.0), Speed(10, 1, 700.0)]
-    assert fastest(speeds, runs=20) == speeds[2]
-    assert fastest(speeds, runs=19) == speeds[1]
-    assert fastest(speeds, runs=1) == speeds[0]

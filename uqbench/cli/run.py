@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from uqbench.plugins import Host
     from uqbench.results.store import Found, Store
     from uqbench.run import DeviceKind, Run
+    from uqbench.runner.arranging import Arrangement
     from uqbench.runner.batch import Program
     from uqbench.runner.events import Event
 
@@ -105,9 +106,9 @@ def command(
                 for run, record in records.items()
                 if record is not None and record.checkpoint is not None
             }
-            lanes, team = _lanes_and_team(plan, todo, kind, workers, estimate(plan, todo, store, 1))
-            programs = make_programs(plan, todo, kind, lanes, checkpoints)
-            team = min(team, len(programs))
+            spread = _arrange(plan, todo, kind, workers, estimate(plan, todo, store, 1))
+            programs = make_programs(plan, todo, kind, spread.lanes, checkpoints)
+            team = min(spread.processes, len(programs))
             expected = estimate(plan, todo, store, team)
             click.echo(
                 f"On {kind}, {count(team, 'process')}: about {duration(expected.seconds)} "
@@ -127,43 +128,22 @@ def command(
     return 0 if set(left.values()) == {RunState.FINISHED} else 1
 
 
-def _lanes_and_team(
+def _arrange(
     plan: Plan, todo: Collection[Run], device: DeviceKind, workers: int | None, alone: Estimate
-) -> tuple[int, int]:
-    """Lanes of a batch and number of processes: the budget's, or measured where it pays.
+) -> Arrangement:
+    """How the runs are spread, told where it was measured."""
+    from uqbench.runner.arranging import arrange
 
-    Args:
-        plan: what was planned.
-        todo: the runs to do.
-        device: where.
-        workers: the processes that the user asked for.
-        alone: how long the runs would take one process.
-    """
-    from uqbench.runner.batch import Batch, default_lanes
-    from uqbench.runner.measuring import WORTH_FROM, fastest, measure_speeds
-
-    if device == "cuda":
-        return 1, workers or 1
-    cores = workers or _cores()
-    if plan.budget.lanes is not None:
-        return plan.budget.lanes, cores
-    cell = next((c for c in plan.cells if c.method.agent and not c.owns_loop), None)
-    if cell is None or alone.seconds / cores < WORTH_FROM[plan.budget.numerics]:
-        return default_lanes(len(todo), cores), cores
-    batch = Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, device)
-    speeds = measure_speeds(batch, cores)
-    if workers:
-        speeds = [speed for speed in speeds if speed.processes == workers]
-    if not speeds:  # the method fails: so will its runs, and they tell why
-        return default_lanes(len(todo), cores), cores
-    best = fastest(speeds, len(todo))
-    table = ", ".join(f"{s.lanes} × {s.processes}: {s.steps_per_s:,.0f}" for s in speeds)
-    click.echo(
-        f"Lanes × processes: {best.lanes} × {best.processes}, the fastest of steps/s measured with "
-        f"{cell.method.name} on {cell.task.name} ({table}).",
-        err=True,
-    )
-    return best.lanes, best.processes
+    chosen = arrange(plan, todo, device, workers, _cores(), alone.seconds)
+    if chosen.measured_with is not None:
+        cell, speeds = chosen.measured_with, chosen.speeds
+        table = ", ".join(f"{s.lanes} × {s.processes}: {s.steps_per_s:,.0f}" for s in speeds)
+        click.echo(
+            f"Lanes × processes: {chosen.lanes} × {chosen.processes}, the fastest of steps/s "
+            f"measured with {cell.method.name} on {cell.task.name} ({table}).",
+            err=True,
+        )
+    return chosen
 
 
 def _wait_for_any(running: Sequence[Run], store: Store) -> None:

@@ -1,15 +1,11 @@
-"""How many lanes a process and how many processes are fastest here, by a short measurement.
-
-It decides how long runs take, never what they compute: a lane's numbers do not depend on the lanes
-beside it.
-"""
+"""How fast a method's steps are here, by number of lanes and of processes: a short measurement."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
@@ -25,11 +21,6 @@ if TYPE_CHECKING:  # a spawned process imports this module before it limits its 
 LANES = (1, 2, 5, 10)
 SECONDS = 0.5
 """Of the clock, for one number of lanes."""
-WORTH_FROM = {"eager": 600.0, "compiled": 3600.0}
-"""Seconds that a plan takes at least for a measurement to be worth its time, by numerics.
-
-It takes some 15 s, with compiled updates a minute, since every number of lanes is compiled.
-"""
 
 
 @dataclass(frozen=True)
@@ -56,12 +47,6 @@ def measure_speeds(batch: Batch, cores: int) -> list[Speed]:
             total = sum(rates.get(lanes, 0.0) for rates in by_process)
             speeds.append(Speed(lanes, processes, total))
     return speeds
-
-
-def fastest(speeds: Sequence[Speed], runs: int) -> Speed:
-    """The fastest of those that give every process something to do, with ``runs`` to be done."""
-    useful = [speed for speed in speeds if speed.lanes * speed.processes <= max(runs, 1)]
-    return max(useful or speeds[:1], key=lambda speed: speed.steps_per_s)
 
 
 def _in_processes(batch: Batch, processes: int) -> Iterator[Mapping[int, float]]:

@@ -1,0 +1,94 @@
+"""Lanes and processes: chosen by the budget, by a measurement, or by default."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from uqbench.plan import Plan, make_plan
+from uqbench.plugins import Host
+from uqbench.runner import arranging
+from uqbench.runner.arranging import Arrangement, arrange, fastest
+from uqbench.runner.batch import Batch, default_lanes
+from uqbench.runner.measuring import LANES, Speed, measure_speeds
+from uqbench.suite import read_suites
+
+TOY = Path(__file__).parents[1] / "toy"
+LONG = 1e6
+"""Seconds of a plan for which a measurement pays."""
+
+
+@pytest.fixture
+def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """Twelve seeds of a method written for lanes."""
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("PYTHONPATH", str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    host = Host.load()
+    suite = read_suites(host).suite("toy")
+    return make_plan(
+        suite, host, device="cpu", methods=["fast"], tasks=["long"], seeds=list(range(12))
+    )
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A measurement of known outcome; holds the number of cores each was made with."""
+    asked: list[int] = []
+
+    def speeds(_batch: Batch, cores: int) -> list[Speed]:
+        asked.append(cores)
+        return [Speed(2, 4, 900.0), Speed(5, 2, 800.0)]
+
+    monkeypatch.setattr(arranging, "measure_speeds", speeds)
+    return asked
+
+
+def test_the_fastest_of_the_measured_that_keeps_every_process_busy():
+    speeds = [Speed(1, 2, 900.0), Speed(5, 2, 1200.0), Speed(10, 2, 1300.0), Speed(10, 1, 700.0)]
+    assert fastest(speeds, runs=20) == speeds[2]
+    assert fastest(speeds, runs=19) == speeds[1]
+    assert fastest(speeds, runs=1) == speeds[0]
+
+
+def test_a_long_plan_is_measured(plan, measured):
+    chosen = arrange(plan, plan.runs, "cpu", None, 4, LONG)
+    assert (chosen.lanes, chosen.processes) == (2, 4)
+    assert chosen.measured_with == plan.cells[0]
+    assert measured == [4]
+
+
+def test_processes_that_the_user_asked_for_are_kept(plan, measured):
+    assert arrange(plan, plan.runs, "cpu", 2, 4, LONG).processes == 2
+    assert arrange(plan, plan.runs, "cpu", 2, 4, LONG).lanes == 5
+    assert measured == [2, 2]
+
+
+def test_where_nothing_could_be_measured_the_default_is_taken(plan, measured):
+    assert arrange(plan, plan.runs, "cpu", 3, 4, LONG) == Arrangement(default_lanes(12, 3), 3)
+
+
+def test_a_short_plan_is_not_measured(plan, measured):
+    assert arrange(plan, plan.runs, "cpu", None, 4, 4 * 599) == Arrangement(default_lanes(12, 4), 4)
+    assert measured == []
+
+
+def test_the_lanes_of_the_budget_are_taken_as_they_are(plan, measured):
+    plan = replace(plan, budget=plan.budget.model_copy(update={"lanes": 7}))
+    assert arrange(plan, plan.runs, "cpu", None, 4, LONG) == Arrangement(7, 4)
+    assert measured == []
+
+
+def test_on_a_gpu_nothing_is_measured(plan, measured):
+    assert arrange(plan, plan.runs, "cuda", None, 4, LONG).processes == 1
+    assert measured == []
+
+
+def test_steps_are_timed_in_processes_of_their_own(plan):
+    cell = plan.cells[0]
+    batch = Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, "cpu")
+    speeds = measure_speeds(batch, 2)
+    assert {(speed.lanes, speed.processes) for speed in speeds} == {
+        (lanes, processes) for lanes in LANES for processes in (1, 2)
+    }
+    assert all(speed.steps_per_s > 0 for speed in speeds)
