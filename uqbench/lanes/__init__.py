@@ -10,7 +10,7 @@ batch: take them outside.
 """
 
 from uqbench.lanes.clock import Clock
-from uqbench.lanes.explore import epsilon_greedy, greedy, linear_schedule
+from uqbench.lanes.explore import epsilon_greedy, epsilon_random, greedy, linear_schedule
 from uqbench.lanes.networks import LaneConv2d, LaneLinear, initialise, lane_generators
 from uqbench.lanes.optimisers import Adam, RMSProp
 from uqbench.lanes.random import DistinctIntegers, Draws, Normal, Uniform, generators
@@ -30,6 +30,7 @@ __all__ = [
     "Uniform",
     "copy_parameters",
     "epsilon_greedy",
+    "epsilon_random",
     "generators",
     "greedy",
     "initialise",

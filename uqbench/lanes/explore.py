@@ -37,10 +37,24 @@ def epsilon_greedy(
         epsilon: probability of a random action.
         valid: ``[L, A]`` bool; None where all are.
     """
+    return epsilon_random(greedy(values, valid), values.shape[-1], u, epsilon, valid)
+
+
+def epsilon_random(
+    action: Tensor,
+    n_actions: int,
+    u: Tensor,
+    epsilon: float | Tensor,
+    valid: Tensor | None = None,
+) -> Tensor:
+    """With probability ε a uniformly random valid action instead of ``action`` ``[L]``.
+
+    The other arguments are those of ``epsilon_greedy``; ``n_actions`` is A.
+    """
     if valid is None:
-        random = (u[:, 1] * values.shape[-1]).long()
+        random = (u[:, 1] * n_actions).long()
     else:
         nth = (u[:, 1:] * valid.sum(-1, keepdim=True)).floor() + 1
         # argmax of a bool is the first true entry: the n-th valid action
         random = (valid.cumsum(-1) >= nth).to(torch.uint8).argmax(-1)
-    return torch.where(u[:, 0] < epsilon, random, greedy(values, valid))
+    return torch.where(u[:, 0] < epsilon, random, action)

@@ -195,3 +195,8 @@ class VDQNConfig(DeepQConfig):
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
         if self.samples < 2:
             raise ValueError(f"a spread needs at least 2 samples, got {self.samples}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsilonVDQNConfig(VDQNConfig, EpsilonGreedyConfig):
+    """VDQN's settings, and those of ε."""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from uqbench.agent import EnvSpec
-from uqbench.lanes import Uniform, epsilon_greedy, linear_schedule
+from uqbench.lanes import Uniform, epsilon_greedy, epsilon_random, linear_schedule
 from uqbench_dqn.config import EpsilonGreedyConfig
 from uqbench_dqn.deep_q import DeepQ
 
@@ -26,9 +26,11 @@ class EpsilonGreedyQ(DeepQ):
         config: EpsilonGreedyConfig,
         outputs: int,
         device: torch.device,
+        beside: nn.Module | None = None,
         network: nn.Module | None = None,
     ) -> None:
-        super().__init__(spec, seeds, config, outputs, device, network=network)
+        super().__init__(spec, seeds, config, outputs, device, beside, network)
+        self._n_actions = spec.n_actions
         self._explore = Uniform(seeds, "explore", (2,), device)
 
     @torch.no_grad()
@@ -40,6 +42,11 @@ class EpsilonGreedyQ(DeepQ):
         """ε-greedy actions ``[L]`` in ``obs`` ``[L, *obs]``; ``u`` ``[L, 2]`` uniform in [0, 1)."""
         values = self.q_values(self.online(obs[:, None]))[:, 0]
         return epsilon_greedy(values, u, self.epsilon, valid)
+
+    def sometimes_random(self, action: Tensor, valid: Tensor | None) -> Tensor:
+        """The action ``[L]`` of a method that explores in its own way, or, with ε, a random one."""
+        u = self._explore.at(self.clock)
+        return epsilon_random(action, self._n_actions, u, self.epsilon, valid)
 
     @property
     def epsilon(self) -> Tensor:

@@ -14,8 +14,9 @@ from torch import Tensor
 from uqbench.agent import EnvSpec, Uncertainty, observation_shape
 from uqbench.lanes import Normal, greedy, lane_generators
 from uqbench.risk import risk_measure
-from uqbench_dqn.config import VDQNConfig
+from uqbench_dqn.config import EpsilonVDQNConfig, VDQNConfig
 from uqbench_dqn.deep_q import DeepQ
+from uqbench_dqn.epsilon_greedy import EpsilonGreedyQ
 from uqbench_dqn.variational import VariationalNetwork
 
 BLOCK = 16
@@ -111,3 +112,14 @@ class VDQN(DeepQ):
         """S draws of Q, their mean and variance."""
         values = self._samples(obs, self._stated)
         return Uncertainty(mean=values.mean(-1), epistemic_var=values.var(-1), value_samples=values)
+
+
+class EpsilonVDQN(VDQN, EpsilonGreedyQ):
+    """VDQN with, besides, random actions of probability ε (Eriksson et al. 2022, Table 8)."""
+
+    config: EpsilonVDQNConfig
+
+    @torch.no_grad()
+    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """VDQN's action, or, with ε, a random one."""
+        return self.sometimes_random(super().act(obs, valid), valid)

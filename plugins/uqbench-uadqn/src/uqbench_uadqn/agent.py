@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from uqbench_dqn.deep_q import DeepQ, of_action
+from uqbench_dqn.epsilon_greedy import EpsilonGreedyQ
 from uqbench_dqn.networks import q_network
 from uqbench_dqn.quantiles import midpoint_levels, quantile_loss
 
@@ -19,7 +20,7 @@ from uqbench.agent import EnvSpec, Uncertainty
 from uqbench.lanes import Normal, greedy, initialise, lane_generators
 from uqbench.seeding import derive_seed
 from uqbench_uadqn.anchor import Anchor
-from uqbench_uadqn.config import UADQNConfig
+from uqbench_uadqn.config import EpsilonUADQNConfig, UADQNConfig
 from uqbench_uadqn.share import RecentShare
 from uqbench_uadqn.uncertainty import aleatoric_var, biased_aleatoric_var, epistemic_var
 
@@ -128,3 +129,14 @@ class UADQN(DeepQ):
         self.anchor.weights = state["anchor"]["weights"]
         self.anchor.scale = state["anchor"]["scale"]
         self._non_greedy.load_state_dict(state["non_greedy"])
+
+
+class EpsilonUADQN(UADQN, EpsilonGreedyQ):
+    """UA-DQN with, besides, random actions of probability ε (Eriksson et al. 2022, Table 8)."""
+
+    config: EpsilonUADQNConfig
+
+    @torch.no_grad()
+    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """UA-DQN's action, or, with ε, a random one."""
+        return self.sometimes_random(super().act(obs, valid), valid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from uqbench_dqn.config import DeepQConfig
+from uqbench_dqn.config import DeepQConfig, EpsilonGreedyConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,3 +38,8 @@ class UADQNConfig(DeepQConfig):
         for name in ("kappa", "noise_scale", "epistemic_weight", "aleatoric_weight"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsilonUADQNConfig(UADQNConfig, EpsilonGreedyConfig):
+    """UA-DQN's settings, and those of ε."""
