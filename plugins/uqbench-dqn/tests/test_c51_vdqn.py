@@ -12,10 +12,10 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 from uqbench_dqn.c51 import C51
-from uqbench_dqn.config import C51Config, VDQNConfig
+from uqbench_dqn.config import C51Config, EpsilonVDQNConfig, VDQNConfig
 from uqbench_dqn.deep_q import DeepQ
 from uqbench_dqn.variational import VariationalLinear
-from uqbench_dqn.vdqn import VDQN
+from uqbench_dqn.vdqn import VDQN, EpsilonVDQN
 
 from uqbench.agent import EnvSpec, Step
 from uqbench.config import resolve
@@ -37,9 +37,10 @@ KINDS: list[tuple[type[DeepQ], Any, dict[str, Any]]] = [
     (C51, C51Config, {"epsilon_steps": 60, "atoms": 11}),
     (VDQN, VDQNConfig, {"samples": 4}),
     (VDQN, VDQNConfig, {"samples": 4, "risk": "cvar(0.25)"}),
+    (EpsilonVDQN, EpsilonVDQNConfig, {"samples": 4, "epsilon_steps": 60}),
 ]
 every_agent = pytest.mark.parametrize(
-    ("kind", "config", "own"), KINDS, ids=["c51", "vdqn", "vdqn-cvar"]
+    ("kind", "config", "own"), KINDS, ids=["c51", "vdqn", "vdqn-cvar", "vdqn-epsilon"]
 )
 
 
@@ -296,3 +297,29 @@ def test_settings_that_make_no_sense_are_refused(
 ) -> None:
     with pytest.raises(UqbenchError, match=message):
         resolve(config, settings, where="x")
+
+
+@pytest.mark.parametrize("risk", [None, "cvar(0.25)"])
+def test_without_epsilon_vdqn_with_it_is_vdqn_bit_for_bit(risk: str | None) -> None:
+    own = {"samples": 4, "risk": risk}
+    never = {"epsilon_first": 0.0, "epsilon_last": 0.0}
+    plain = make(VDQN, VDQNConfig, own, [5, 2])
+    with_it = make(EpsilonVDQN, EpsilonVDQNConfig, own | never, [5, 2])
+    expected = train(plain, [5, 2], 0, 80)
+    assert torch.equal(torch.stack(train(with_it, [5, 2], 0, 80)), torch.stack(expected))
+
+
+def test_epsilon_falls_and_its_actions_are_random_among_the_valid() -> None:
+    own = {"epsilon_first": 1.0, "epsilon_last": 0.25, "epsilon_steps": 60}
+    agent = make(EpsilonVDQN, EpsilonVDQNConfig, own, range(400))
+    assert agent.epsilon == 1
+    obs, valid = torch.zeros(400, 5), torch.tensor([True, False, True]).expand(400, 3)
+    counts = torch.bincount(agent.act(obs, valid), minlength=3)
+    assert counts[1] == 0
+    # 400 fair draws: outside of 200 ± 60 with a probability below 3e-9
+    assert abs(counts[0] - 200) < 60
+    train(agent, list(range(400)), 0, 100)
+    assert agent.epsilon == 0.25
+    mixed = agent.sometimes_random(torch.zeros(400, dtype=torch.int64), None)
+    # 400 times another action with a probability of 0.25 · 2/3: outside of 67 ± 45 with a probability below 2e-8
+    assert abs((mixed != 0).sum() - 67) < 45

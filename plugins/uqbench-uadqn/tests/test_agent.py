@@ -12,8 +12,8 @@ from uqbench_dqn.deep_q import of_action
 from uqbench_dqn.quantiles import quantile_loss
 from uqbench_minatar.game import Game
 from uqbench_minatar.options import GameOptions
-from uqbench_uadqn.agent import UADQN
-from uqbench_uadqn.config import UADQNConfig
+from uqbench_uadqn.agent import UADQN, EpsilonUADQN
+from uqbench_uadqn.config import EpsilonUADQNConfig, UADQNConfig
 from uqbench_uadqn.uncertainty import aleatoric_var, epistemic_var
 
 from uqbench.agent import EnvSpec, Step
@@ -71,6 +71,21 @@ def test_without_weights_it_is_greedy_in_the_main_network_and_masks_are_kept():
     assert torch.equal(agent.act(obs), agent.policy(obs[:, None])[:, 0])
     only = torch.tensor([[False, False, True, False], [True, False, False, False]])
     assert small_agent(epistemic_weight=9.0).act(obs, only).tolist() == [2, 0]
+
+
+def test_epsilon_takes_the_place_of_some_actions_and_of_nothing_else():
+    spec = EnvSpec(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
+    obs = torch.randn(2000, 3, generator=torch.Generator().manual_seed(5))
+    plain = UADQN(spec, range(2000), SMALL, CPU)
+    own = plain.act(obs)
+
+    def chosen(epsilon: float) -> torch.Tensor:
+        config = EpsilonUADQNConfig(**SMALL.__dict__, epsilon_first=epsilon)
+        return EpsilonUADQN(spec, range(2000), config, CPU).act(obs)
+
+    assert torch.equal(chosen(0.0), own)
+    # replaced by another action in 3/4 ε: 750 of 2,000, ± 135 with a probability of 2e-9
+    assert abs((chosen(0.5) != own).sum() - 750) < 135
 
 
 def test_the_biased_variant_penalises_the_spread_of_the_main_network():
