@@ -321,5 +321,5 @@ def test_epsilon_falls_and_its_actions_are_random_among_the_valid() -> None:
     train(agent, list(range(400)), 0, 100)
     assert agent.epsilon == 0.25
     mixed = agent.sometimes_random(torch.zeros(400, dtype=torch.int64), None)
-    # 400 times another action with a probability of 0.25 · 2/3: outside of 67 ± 45 with one below 2e-8
+    # another action in 0.25 · 2/3 of 400: outside of 67 ± 45 with a probability below 2e-8
     assert abs((mixed != 0).sum() - 67) < 45
