@@ -413,7 +413,7 @@ def test_the_examples_of_the_documentation_are_read(host):
     kinds = []
     for block in text.split("```toml\n")[1:]:
         block = block.split("```")[0]
-        for metric in ("online_return", "regret", "non_greedy", "cumulative_regret", "falls",
+        for metric in ("online_return", "regret", "non_greedy_share", "cumulative_regret", "falls",
                        "distance"):  # fmt: skip
             block = block.replace(f'metric = "{metric}"', 'metric = "score"')
         block = block.replace("deepsea-4", "near").replace("deepsea-6", "far")
