@@ -26,7 +26,7 @@ class Arrangement:
     """How runs are spread.
 
     Attributes:
-        lanes: most runs that a process executes together; on a GPU it is all that fit.
+        lanes: most runs of a batch on a CPU; a GPU takes as many as fit, whatever stands here.
         processes: that work at once.
         measured_with: whose steps were timed to choose them, with all ``speeds``; None where the
             budget or the default says.

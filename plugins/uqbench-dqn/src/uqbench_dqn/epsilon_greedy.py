@@ -30,7 +30,6 @@ class EpsilonGreedyQ(DeepQ):
         network: nn.Module | None = None,
     ) -> None:
         super().__init__(spec, seeds, config, outputs, device, beside, network)
-        self._n_actions = spec.n_actions
         self._explore = Uniform(seeds, "explore", (2,), device)
 
     @torch.no_grad()
@@ -46,7 +45,7 @@ class EpsilonGreedyQ(DeepQ):
     def sometimes_random(self, action: Tensor, valid: Tensor | None) -> Tensor:
         """The action ``[L]`` of a method that explores in its own way, or, with ε, a random one."""
         u = self._explore.at(self.clock)
-        return epsilon_random(action, self._n_actions, u, self.epsilon, valid)
+        return epsilon_random(action, self._all_valid.shape[-1], u, self.epsilon, valid)
 
     @property
     def epsilon(self) -> Tensor:
