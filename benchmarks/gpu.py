@@ -19,9 +19,9 @@ from ours import make_agent, minatar_lanes
 from stepping import GAMES
 from work import LEARNING_STARTS, PLANNED_STEPS, WARM_UP
 
-from uqbench.runner.loop import Position, interact
-from uqbench.runner.numerics import cuda_graphs
-from uqbench.runner.recorder import Recorder
+from uqbench.runner.train.compiling import cuda_graphs
+from uqbench.runner.train.loop import Position, interact
+from uqbench.runner.train.recorder import Recorder
 
 TARGETS = {"qr-dqn": 70_000, "ua-dqn": 26_000}
 MOST_GIB = 16

@@ -32,9 +32,9 @@ from work import (
 from uqbench.agent import Agent, EnvSpec, Step
 from uqbench.environment import GymnasiumLanes, LaneEnv
 from uqbench.runner.executors.local import prepare_process
-from uqbench.runner.loop import interact
-from uqbench.runner.numerics import compile_agent
-from uqbench.runner.recorder import Recorder
+from uqbench.runner.train.compiling import compile_agent
+from uqbench.runner.train.loop import interact
+from uqbench.runner.train.recorder import Recorder
 
 COMMON = {
     "learning_rate": LEARNING_RATE,

@@ -20,8 +20,8 @@ from work import DISCOUNT, GAME
 from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 
 if TYPE_CHECKING:
-    from uqbench.plugins import Host
-    from uqbench.runner.batch import Batch
+    from uqbench.registry.plugins import Host
+    from uqbench.runner.batching.batches import Batch
 
 BARE, HARNESS = "bare loop", "as a worker executes it"
 WARM_UP = 0.2
@@ -30,10 +30,10 @@ WARM_UP = 0.2
 
 def batch_of(options: argparse.Namespace) -> tuple[Host, Batch]:
     """One batch of the ``minatar`` suite, as ``uqbench run`` makes it, without an evaluation."""
-    from uqbench.plan import make_plan
-    from uqbench.plugins import Host
-    from uqbench.runner.batch import Batch
-    from uqbench.suite import read_suites
+    from uqbench.registry.plugins import Host
+    from uqbench.runner.batching.batches import Batch
+    from uqbench.suites.plan import make_plan
+    from uqbench.suites.reading import read_suites
 
     host = Host.load()
     plan = make_plan(

@@ -22,11 +22,11 @@ def rate(options: argparse.Namespace, _turn: int, lanes: int) -> float:
     import torch
     from ours import bare_loop
 
-    from uqbench.plan import make_plan
-    from uqbench.plugins import Host
-    from uqbench.runner.batch import Batch
-    from uqbench.runner.training import make_agent, make_lanes
-    from uqbench.suite import read_suites
+    from uqbench.registry.plugins import Host
+    from uqbench.runner.batching.batches import Batch
+    from uqbench.runner.train.agents import make_agent, make_lanes
+    from uqbench.suites.plan import make_plan
+    from uqbench.suites.reading import read_suites
 
     prepare_process()
     host, device = Host.load(), torch.device("cpu")

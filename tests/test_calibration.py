@@ -10,13 +10,19 @@ import pytest
 import torch
 
 from uqbench.agent import Uncertainty
-from uqbench.calibration import central_interval, interval_score, sample_quantile, score_uncertainty
-from uqbench.plan import make_plan
-from uqbench.plugins import Host
+from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
-from uqbench.runner.batch import make_programs
+from uqbench.runner.batching.batches import make_programs
 from uqbench.runner.worker import execute
-from uqbench.suite import RECORDS, read_suites
+from uqbench.scoring.uncertainty import (
+    central_interval,
+    interval_score,
+    sample_quantile,
+    score_uncertainty,
+)
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+from uqbench.suites.tables import RECORDS
 
 NAN = float("nan")
 

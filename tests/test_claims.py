@@ -15,8 +15,7 @@ import pytest
 
 from uqbench.claim import ClaimKind, Comparison, Evidence, Region
 from uqbench.errors import UqbenchError
-from uqbench.plan import make_plan
-from uqbench.plugins import Host
+from uqbench.registry.plugins import Host
 from uqbench.scoring.claims.judge import judge
 from uqbench.scoring.claims.location import Value, location
 from uqbench.scoring.claims.table import as_text
@@ -24,7 +23,8 @@ from uqbench.scoring.claims.verdict import Verdict
 from uqbench.scoring.leaderboard import Board, write
 from uqbench.scoring.scores import Score
 from uqbench.specs import Spec
-from uqbench.suite import join, parse_suite, read_suites
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import join, parse_suite, read_suites
 
 TOY = Path(__file__).parent / "toy"
 
@@ -56,7 +56,7 @@ summary = "fewer are better"
 kind = "online"
 direction = "min"
 
-[normalisation.score]
+[normalization.score]
 version = "1"
 zero = "nothing"
 one = "ten"
@@ -76,7 +76,7 @@ def host():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(TOY))
         host = Host()
-        for name in ("uqbench.builtin", "toy_uqbench"):
+        for name in ("uqbench.registry.builtin", "toy_uqbench"):
             plugin = host.register(
                 name=name,
                 distribution=name,
@@ -349,7 +349,7 @@ def test_a_plugin_adds_a_kind(host):
         (f"{ORDER}\nat_least = 1", "needs per_task = true"),
         (f"{ORDER}\nper_task = true\nat_least = 3", "at_least = 3, of 2 tasks"),
         (f'{ORDER}\nby = "mode"', "by: Input should be"),
-        (ORDER.replace("score", "falls") + '\nby = "iqm"', "'falls' has no normalisation"),
+        (ORDER.replace("score", "falls") + '\nby = "iqm"', "'falls' has no normalization"),
         ('kind = "band"\nmetric = "score"\nmethod = "a"', "either value and tolerance, or low"),
         ('kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = 1.0', "both value and tolerance"),
         ('kind = "band"\nmetric = "score"\nmethod = "a"\nlow = 2\nhigh = 1', "must be below high"),
@@ -473,7 +473,7 @@ def stored(host, tmp_path, monkeypatch):
         return 5.0 + (method == "fast") + generator.normal()
 
     scores = [
-        replace(s, score=suite.references(suite.metric("online_return"))[s.task].normalise(
+        replace(s, score=suite.references(suite.metric("online_return"))[s.task].normalize(
             s.values["online_return"]))
         for s in scores_of(plan, value)
     ]  # fmt: skip

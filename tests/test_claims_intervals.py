@@ -25,7 +25,7 @@ from uqbench.scoring.claims.verdict import (
     deciding_seeds,
     find,
 )
-from uqbench.suite import Metric, Reference
+from uqbench.suites.tables import Metric, Reference
 
 SIMULATIONS = 1_000
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from uqbench.cli.estimate import estimate
-from uqbench.plan import Plan, make_plan
-from uqbench.plugins import Host
-from uqbench.suite import read_suites
+from uqbench.cli.eta import estimate
+from uqbench.registry.plugins import Host
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
 
 NOMINAL = {"smoke": 2.0, "paper": 0.5}  # milliseconds a step
 STEPS = {"smoke": 100, "paper": 1_000}

@@ -1,9 +1,10 @@
 import pytest
 
-from uqbench.plan import make_plan
-from uqbench.plugins import Host
-from uqbench.runner.batch import GPU_LANES, default_lanes, make_programs
-from uqbench.suite import Suite, read_suites
+from uqbench.registry.plugins import Host
+from uqbench.runner.batching.batches import GPU_LANES, default_lanes, make_programs
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+from uqbench.suites.tables import Suite
 
 
 @pytest.fixture(scope="module")

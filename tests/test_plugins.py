@@ -2,7 +2,8 @@ import pytest
 
 from uqbench import AgentSpec, Spec, hookimpl
 from uqbench.errors import UqbenchError
-from uqbench.plugins import Host, Plugin
+from uqbench.registry.plugins import Host
+from uqbench.registry.registry import Plugin
 
 
 class Module:

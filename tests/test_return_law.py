@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from uqbench.agent import Uncertainty
-from uqbench.calibration import score_return_law, wasserstein
+from uqbench.scoring.uncertainty import score_return_law, wasserstein
 
 
 def test_the_distance_of_two_points_is_how_far_they_are_apart() -> None:

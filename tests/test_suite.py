@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from uqbench.errors import UqbenchError
-from uqbench.plugins import Host
-from uqbench.suite import Suite, join, parse_suite, read_suites
+from uqbench.registry.plugins import Host
+from uqbench.suites.reading import join, parse_suite, read_suites
+from uqbench.suites.tables import Suite
 
 TOY = Path(__file__).parent / "toy"
 
@@ -39,7 +40,7 @@ def test_a_suite_is_read(host):
     assert suite.task("long").time_limit_is == "truncation"
     assert suite.budget("paper").evaluation.every == 300
     assert suite.primary_metric(suite.budget("paper")).name == "online_return"
-    assert suite.references(suite.metric("online_cvar25"))["short"].normalise(4.5) == 0.5
+    assert suite.references(suite.metric("online_cvar25"))["short"].normalize(4.5) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -93,9 +94,9 @@ def test_another_plugin_joins_methods_and_a_wrong_one_is_left_out_with_its_reaso
     good.write_text('[[extend.toy.methods]]\nname = "third"\nagent = "walker"\n')
     bad.write_text('[[extend.toy.methods]]\nname = "fourth"\nagent = "wlaker"\n')
     host.suite_files += [(bad, plugin), (good, plugin)]
-    catalogue = read_suites(host)
-    assert [m.name for m in catalogue.suite("toy").methods] == ["slow", "fast", "third"]
-    (problem,) = catalogue.problems
+    catalog = read_suites(host)
+    assert [m.name for m in catalog.suite("toy").methods] == ["slow", "fast", "third"]
+    (problem,) = catalog.problems
     assert problem.plugin == plugin
     assert "bad.toml" in problem.reason
     assert "no agent 'wlaker'. Did you mean 'walker'?" in problem.reason

@@ -68,7 +68,7 @@ class Uncertainty:
 
     Variances are in squared return units. Shapes are ``[L, M, A]`` but for the laws of the return
     (``[L, M, A, N]``, probabilities summing to one) and posterior samples of Q (``[L, M, A, S]``).
-    Where Q* is known, what is stated is scored against it (:mod:`uqbench.calibration`).
+    Where Q* is known, what is stated is scored against it (:mod:`uqbench.scoring.uncertainty`).
 
     Attributes:
         mean: of Q.

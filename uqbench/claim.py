@@ -1,6 +1,6 @@
 """Kinds of claim: what a plugin implements so that suites can state claims of that kind.
 
-A kind is a frozen dataclass whose fields are the settings of a ``[[claims]]`` table. It says which
+A kind is a frozen dataclass whose fields are the keys of a ``[[claims]]`` table. It says which
 runs it is about and makes comparisons of them. It never gives the verdict: the harness does, by one
 rule for all kinds (:mod:`uqbench.scoring.claims.judge`).
 """
@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uqbench.errors import UqbenchError
-
-if TYPE_CHECKING:
-    from uqbench.suite import Metric, Reference, Suite
 
 Interval = tuple[float, float]
 
@@ -95,29 +92,30 @@ class Observations:
     """Finished runs of a suite, as one claim sees them: all are there and all are finite.
 
     Attributes:
-        metric: the claim's metric.
+        direction: whether more of the metric is better.
         tasks: the claim's tasks, in the suite's order.
         raw: the metric's values by (method, task), ``[runs]`` in the order of seeds.
-        configs: the methods' settings by (method, task).
-        options: the tasks' options.
-        references: of the metric's normalisation, by task.
+        configs: the methods' configs by (method, task).
+        task_configs: the tasks' configs.
+        normalize: from a raw value to a score, by task; without those where the metric is not
+            normalized.
     """
 
-    metric: Metric
+    direction: Literal["max", "min"]
     tasks: tuple[str, ...]
     raw: Mapping[tuple[str, str], NDArray[np.float64]]
     configs: Mapping[tuple[str, str], Mapping[str, Any]]
-    options: Mapping[str, Mapping[str, Any]]
-    references: Mapping[str, Reference]
+    task_configs: Mapping[str, Mapping[str, Any]]
+    normalize: Mapping[str, Callable[[float], float]]
 
     def values(self, method: str, tasks: Sequence[str] | None = None) -> NDArray[np.float64]:
         """Raw values, ``[runs, tasks]``."""
         return np.stack([self.raw[method, task] for task in tasks or self.tasks], axis=1)
 
     def scores(self, method: str, tasks: Sequence[str] | None = None) -> NDArray[np.float64]:
-        """Normalised values, more is better, ``[runs, tasks]``."""
+        """Normalized values, more is better, ``[runs, tasks]``."""
         columns = [
-            [self.references[task].normalise(value) for value in self.raw[method, task].tolist()]
+            [self.normalize[task](value) for value in self.raw[method, task].tolist()]
             for task in tasks or self.tasks
         ]
         return np.array(columns, dtype=np.float64).T
@@ -125,14 +123,14 @@ class Observations:
     def goodness(self, method: str, tasks: Sequence[str] | None = None) -> NDArray[np.float64]:
         """Raw values with the sign that makes more better, ``[runs, tasks]``."""
         values = self.values(method, tasks)
-        return values if self.metric.direction == "max" else -values
+        return values if self.direction == "max" else -values
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimKind(ABC):
-    """A claim's settings, checked, and how runs speak about it.
+    """A claim's own keys, checked, and how runs speak about it.
 
-    Raise ``ValueError`` in ``__post_init__`` for settings that contradict each other.
+    Raise ``ValueError`` in ``__post_init__`` for values that contradict each other.
 
     Attributes:
         metric: name of the suite's metric that the claim is about.
@@ -147,8 +145,13 @@ class ClaimKind(ABC):
     def named_methods(self) -> tuple[str, ...]:
         """The methods whose runs the claim needs; they need not be installed."""
 
-    def check(self, suite: Suite, tasks: Sequence[str]) -> None:
-        """Raise ``ValueError`` where a suite lacks what the claim needs on these tasks."""
+    def check(self, tasks: Sequence[str], normalized: Container[str]) -> None:
+        """Raise ``ValueError`` where a suite lacks what the claim needs.
+
+        Args:
+            tasks: that the claim is about under one of its budgets.
+            normalized: tasks on which its metric is normalized.
+        """
         return
 
     @abstractmethod

@@ -1,11 +1,11 @@
-"""Typed settings of agents and environments, read from suites and from ``--set``."""
+"""Typed configs of agents, environments and data sets, read from suites and from ``--set``."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -17,56 +17,76 @@ class _Scheduled:
 
 
 Steps = Annotated[int, _Scheduled]
-"""A config field counted in environment steps: replay start, ε decay, target period.
+"""A config field counted in environment steps: learning starts, ε decay, target sync period.
 
 A budget with ``schedule = 0.05`` multiplies such fields by 0.05 (never below one step), so that a
 method that was tuned for five million steps learns within ten thousand.
 """
 
 
+class RiskNames(Protocol):
+    """What turns the text of a risk measure in a suite into the measure, and back."""
+
+    def measure(self, text: str) -> Any:
+        """The :class:`uqbench.risk.RiskMeasure` that ``text`` names, such as ``"cvar(0.25)"``."""
+
+    def composite(self, text: str) -> Any:
+        """The :class:`uqbench.risk.CompositeRisk` that ``text`` names."""
+
+    def text(self, measure: Any) -> str:
+        """The text that names a measure or a composition."""
+
+
 def resolve(
     config: type[Any],
-    settings: Mapping[str, Any],
+    table: Mapping[str, Any],
     *,
     where: str,
     schedule: float = 1.0,
     overrides: Mapping[str, Any] | None = None,
+    risk_names: RiskNames | None = None,
 ) -> Any:
-    """Make a typed config from the settings of a suite.
+    """Make a typed config from a table of a suite.
 
     Args:
-        config: a dataclass; its defaults are the method's published settings.
-        settings: keys and values from the suite, which are scaled like the defaults.
+        config: a dataclass; its defaults are the method's published values.
+        table: keys and values from the suite, which are scaled like the defaults.
         where: what error messages call the place, e.g. ``minatar.toml: methods.dqn.config``.
         schedule: factor on the fields that are :data:`Steps`.
         overrides: the user's ``--set`` values, taken as they are, after the scaling.
+        risk_names: reads the fields of :mod:`uqbench.risk_config`, if the config has any.
 
     Raises:
         UqbenchError: an unknown key or a value of the wrong type; names key and expectation.
     """
     if not dataclasses.is_dataclass(config):
         raise UqbenchError(f"{where}: the config type {config.__name__} is not a dataclass.")
-    made = scaled(_read(config, settings, where), schedule)
+    made = scaled(_read(config, table, where, risk_names), schedule)
     if not overrides:
         return made
-    return _read(config, dataclasses.asdict(made) | dict(overrides), where)
+    return _read(config, as_table(made, risk_names) | dict(overrides), where, risk_names)
 
 
-def as_table(config: Any) -> dict[str, Any]:
+def as_table(config: Any, risk_names: RiskNames | None = None) -> dict[str, Any]:
     """Return a config as plain JSON values, for a run's identity."""
-    table: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(config)))
+    context = {"risk_names": risk_names}
+    dumped = TypeAdapter(type(config)).dump_python(config, mode="json", context=context)
+    table: dict[str, Any] = json.loads(json.dumps(dumped))
     return table
 
 
-def _read(config: type[Any], settings: Mapping[str, Any], where: str) -> Any:
+def _read(
+    config: type[Any], given: Mapping[str, Any], where: str, risk_names: RiskNames | None
+) -> Any:
     fields = {field.name for field in dataclasses.fields(config)}
-    for key in settings:
+    for key in given:
         if key not in fields:
             raise UqbenchError(f"{where}: unknown key {key!r}. {did_you_mean(key, fields)}")
     try:
         # JSON mode: TOML's arrays become tuples, and strict keeps "32" from passing as 32.
-        text = json.dumps(dict(settings), allow_nan=False)
-        return TypeAdapter(config).validate_json(text, strict=True)
+        text = json.dumps(dict(given), allow_nan=False)
+        context = {"risk_names": risk_names}
+        return TypeAdapter(config).validate_json(text, strict=True, context=context)
     except ValidationError as error:
         raise UqbenchError(f"{where}: {explain(error)}") from None
     except (ValueError, TypeError) as error:  # not a number, or a date

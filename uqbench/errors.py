@@ -10,6 +10,14 @@ class UqbenchError(Exception):
     """The command cannot be carried out as given; the message says what to do instead."""
 
 
+class UnknownNameError(UqbenchError, KeyError):
+    """There is nothing of that name; a ``KeyError`` as well, as a mapping's lookup raises."""
+
+    def __str__(self) -> str:
+        """The message as it is; ``KeyError`` would quote it."""
+        return str(self.args[0])
+
+
 class CannotSaveError(UqbenchError):
     """A thing has no state that can be saved; a run that has it cannot go on from a checkpoint."""
 
@@ -25,6 +33,6 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     return "None is known."
 
 
-def unknown(kind: str, given: str, known: Iterable[str]) -> UqbenchError:
+def unknown(kind: str, given: str, known: Iterable[str]) -> UnknownNameError:
     """Return the error for a name that does not exist."""
-    return UqbenchError(f"There is no {kind} {given!r}. {did_you_mean(given, known)}")
+    return UnknownNameError(f"There is no {kind} {given!r}. {did_you_mean(given, known)}")

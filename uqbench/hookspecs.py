@@ -2,7 +2,8 @@
 
 A plugin is an installed package with an entry point in the group ``uqbench`` that names a module
 (or any object) with functions marked ``@uqbench.hookimpl``. uqbench's own pieces register the
-same way (``uqbench/builtin.py``). Hooks may gain arguments; they never lose one within a contract.
+same way (``uqbench/registry/builtin.py``). Hooks may gain arguments; they never lose one within a
+contract.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import pluggy
 
-from uqbench.run import Run
+from uqbench.identity import Run
 from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
 
 CONTRACT = "0.1"
@@ -35,7 +36,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:  # type: ignore[empty-body]
 
 @hookspec
 def uqbench_agents() -> Iterable[AgentSpec]:  # type: ignore[empty-body]
-    """Agents: ``factory(spec, seeds, config, device) -> uqbench.agent.Agent``."""
+    """Agents: ``factory(info, seeds, config, device) -> uqbench.agent.Agent``."""
 
 
 @hookspec

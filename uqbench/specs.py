@@ -20,17 +20,19 @@ class Spec:
         version: raised by the author whenever results may change; part of a run's identity.
         factory: makes the thing (each hook says how it is called). A string
             ``"package.module:Name"`` is imported only when a run needs it.
-        config: dataclass of the factory's settings, or its ``"package.module:Name"``;
+        config: dataclass of the factory's config, or its ``"package.module:Name"``;
             suites and ``--set`` are checked against its fields. None where the factory is itself
-            a dataclass that holds its settings, as a risk measure is.
-        summary: one line for ``uqbench list``.
-        source: the paper, figure or page that it implements.
+            a dataclass that holds its values, as a risk measure is.
+        summary: one line for ``uqbench list``; where it is empty, the first line of the factory's
+            docstring.
+        source: the paper, figure or page that it implements; where it is empty, the docstring's
+            line ``Source: …``.
     """
 
     name: str
     version: str
     factory: Callable[..., Any] | str
-    summary: str
+    summary: str = ""
     config: type[Any] | str | None = None
     source: str = ""
 
@@ -53,8 +55,8 @@ class Spec:
 class AgentSpec(Spec):
     """An agent.
 
-    ``factory(spec, seeds, config, device)`` gives a :class:`uqbench.agent.Agent`, written for
-    lanes. With ``owns_loop=True`` it is ``factory(spec, config)`` and gives a
+    ``factory(info, seeds, config, device)`` gives a :class:`uqbench.agent.Agent`, written for
+    lanes. With ``owns_loop=True`` it is ``factory(info, config)`` and gives a
     :class:`uqbench.agent.LoopAgent`.
 
     Attributes:

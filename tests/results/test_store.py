@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from uqbench.errors import UqbenchError
+from uqbench.identity import Run, digest_of
 from uqbench.results.columns import columns_digest
-from uqbench.results.record import SCHEMA_VERSION, Provenance, RunRecord
+from uqbench.results.records import SCHEMA_VERSION, Provenance, RunRecord
 from uqbench.results.store import RunState, Store, now, this_process
-from uqbench.run import Run, digest_of
 
 METRICS = {
     "step": np.array([1, 2]),

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.plan import Plan, make_plan
-from uqbench.plugins import Host
+from uqbench.registry.plugins import Host
 from uqbench.runner import arranging
-from uqbench.runner.arranging import Arrangement, arrange, fastest
-from uqbench.runner.batch import Batch, default_lanes
-from uqbench.runner.measuring import LANES, Speed, measure_speeds
-from uqbench.suite import read_suites
+from uqbench.runner.batching.autotune import Arrangement, arrange, fastest
+from uqbench.runner.batching.batches import Batch, default_lanes
+from uqbench.runner.batching.throughput import LANES, Speed, measure_speeds
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
 
 TOY = Path(__file__).parents[1] / "toy"
 LONG = 1e6

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from uqbench.errors import CannotSaveError, UqbenchError
-from uqbench.results.record import Provenance
-from uqbench.runner.checkpoint import (
+from uqbench.results.records import Provenance
+from uqbench.runner.checkpoints.checkpointer import Keeper, Stop
+from uqbench.runner.checkpoints.files import (
     Checkpoint,
     UnusableError,
     read,
@@ -18,7 +19,6 @@ from uqbench.runner.checkpoint import (
     remove,
     write,
 )
-from uqbench.runner.keeping import Keeper, Stop
 from uqbench.runner.stopwatch import Stopwatch
 
 CPU = torch.device("cpu")
@@ -116,7 +116,7 @@ class Kept:
 
 def test_checkpoints_are_rarer_where_they_take_long(tmp_path, monkeypatch):
     clock = [0.0]
-    monkeypatch.setattr("uqbench.runner.keeping.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("uqbench.runner.checkpoints.checkpointer.time.monotonic", lambda: clock[0])
     kept = Kept(tmp_path, every=60.0)
 
     def slow() -> dict[str, Any]:
@@ -173,7 +173,7 @@ def test_a_full_disk_costs_a_checkpoint_and_not_the_run(tmp_path, monkeypatch):
         raise UqbenchError("no space")
 
     kept = Kept(tmp_path, every=1e-9)
-    monkeypatch.setattr("uqbench.runner.keeping.write", full)
+    monkeypatch.setattr("uqbench.runner.checkpoints.checkpointer.write", full)
     kept.keeper.after(1, state)
     assert kept.told == ["no checkpoint: no space"]
     assert kept.written == []

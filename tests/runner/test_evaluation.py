@@ -14,7 +14,7 @@ from torch import Tensor
 
 from uqbench.agent import Agent, Step
 from uqbench.environment import LaneEnv, Outcome
-from uqbench.runner.evaluation import Evaluated, evaluate
+from uqbench.runner.train.evaluation import Evaluated, evaluate
 
 
 class Countdown(LaneEnv):

@@ -8,8 +8,8 @@ from gymnasium import Env, spaces
 from uqbench.agent import LoopAgent
 from uqbench.environment import GymnasiumLanes, TimeLimit
 from uqbench.errors import UqbenchError
-from uqbench.runner.owned_loop import RecordedEnv, SinglePolicy, train
-from uqbench.runner.recorder import Recorder
+from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
+from uqbench.runner.train.recorder import Recorder
 
 CPU = torch.device("cpu")
 

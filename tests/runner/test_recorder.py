@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from uqbench.environment import Outcome
 from uqbench.results.columns import columns_digest
-from uqbench.results.scalars import Truth, record_step, scalar
 from uqbench.risk import CVaR, Expectation, RiskMeasure
-from uqbench.runner.evaluation import Evaluated
-from uqbench.runner.recorder import Recorder
-from uqbench.suite import Metric
+from uqbench.runner.train.evaluation import Evaluated
+from uqbench.runner.train.recorder import Recorder
+from uqbench.scoring.metrics import Truth, record_step, scalar
+from uqbench.suites.tables import Metric
 
 CPU = torch.device("cpu")
 LANES = 3

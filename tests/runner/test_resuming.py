@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from uqbench.plan import Cell, make_plan
-from uqbench.plugins import Host
+from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
-from uqbench.runner.batch import Batch, make_programs
+from uqbench.runner.batching.batches import Batch, make_programs
+from uqbench.runner.checkpoints.checkpointer import Keeper, Stop
 from uqbench.runner.events import Started
-from uqbench.runner.keeping import Keeper, Stop
 from uqbench.runner.worker import execute
-from uqbench.suite import read_suites
+from uqbench.suites.plan import Cell, make_plan
+from uqbench.suites.reading import read_suites
 
 TOY = Path(__file__).parents[1] / "toy"
 # after the first step; around a record, a block of the recorder, an evaluation, and the end

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.plan import make_plan
-from uqbench.plugins import Host
+from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
-from uqbench.runner.batch import Batch
+from uqbench.runner.batching.batches import Batch
 from uqbench.runner.stopwatch import Stopwatch
 from uqbench.runner.worker import execute
-from uqbench.suite import read_suites
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
 
 TOY = Path(__file__).parents[1] / "toy"
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from rliable import metrics as rliable_metrics
 
-from uqbench.plan import Plan, make_plan
-from uqbench.plugins import Host
+from uqbench.registry.plugins import Host
 from uqbench.scoring.leaderboard import Board, ranks
 from uqbench.scoring.scores import Score, from_csv, to_csv
-from uqbench.suite import read_suites
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def scores(plan: Plan) -> list[Score]:
         content = "uqbench:aaaa uqbench_dqn:bbbb"
         found.append(
             Score(
-                run.task, run.method, run.seed, "finished", "cpu", reference.normalise(raw),
+                run.task, run.method, run.seed, "finished", "cpu", reference.normalize(raw),
                 values, str(run.folder), run.digest, content,
             )
         )  # fmt: skip

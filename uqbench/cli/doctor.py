@@ -27,9 +27,9 @@ def command(out: Path) -> int:
     import torch
 
     from uqbench.errors import UqbenchError
-    from uqbench.plugins import Host
+    from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
-    from uqbench.suite import read_suites
+    from uqbench.suites.reading import read_suites
 
     wrong = 0
 
@@ -69,10 +69,10 @@ def command(out: Path) -> int:
         say(not plugin.failure, f"{name}: {what}")
         if plugin.slow:
             say(False, f"{name}: {plugin.slow}")
-    catalogue = read_suites(host)
-    for problem in catalogue.problems:
+    catalog = read_suites(host)
+    for problem in catalog.problems:
         say(False, str(problem))
-    for suite in catalogue.suites.values():
+    for suite in catalog.suites.values():
         say(
             bool(suite.methods),
             f"suite {suite.name}: {len(suite.methods)} methods, "

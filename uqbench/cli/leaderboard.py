@@ -13,9 +13,9 @@ from uqbench.cli.options import Selection, json_option, load_host, out_option, s
 
 if TYPE_CHECKING:
     from uqbench.cli.stored import StoredBoard
-    from uqbench.plan import Plan
     from uqbench.results.store import Store
     from uqbench.scoring.leaderboard import Board
+    from uqbench.suites.plan import Plan
 
 
 @click.command()

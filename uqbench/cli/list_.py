@@ -25,12 +25,13 @@ def command(kind: str | None, as_json: bool) -> None:
     Example:
       uqbench list agents
     """
-    from uqbench.plugins import Registry
-    from uqbench.suite import read_suites
+    from uqbench.registry.docstrings import source, summary
+    from uqbench.registry.registry import Registry
+    from uqbench.suites.reading import read_suites
 
     host = load_host()
-    catalogue = read_suites(host, check=())
-    for problem in catalogue.problems:
+    catalog = read_suites(host, check=())
+    for problem in catalog.problems:
         click.echo(f"uqbench: left out: {problem}", err=True)
     registries: dict[str, Registry[Any]] = {
         "agents": host.agents,
@@ -50,7 +51,7 @@ def command(kind: str | None, as_json: bool) -> None:
                 "tasks": [task.name for task in suite.tasks],
                 "methods": [method.name for method in suite.methods],
             }
-            for suite in catalogue.suites.values()
+            for suite in catalog.suites.values()
         ],
         "tasks": [
             {
@@ -58,7 +59,7 @@ def command(kind: str | None, as_json: bool) -> None:
                 "environment": task.environment,
                 "dataset": task.dataset,
             }
-            for suite in catalogue.suites.values()
+            for suite in catalog.suites.values()
             for task in suite.tasks
         ],
         "claims": [
@@ -69,7 +70,7 @@ def command(kind: str | None, as_json: bool) -> None:
                 "source": claim.source,
                 "summary": claim.sentence,
             }
-            for suite in catalogue.suites.values()
+            for suite in catalog.suites.values()
             for claim in suite.claims
         ],
         **{
@@ -77,8 +78,8 @@ def command(kind: str | None, as_json: bool) -> None:
                 {
                     "name": spec.name,
                     "version": spec.version,
-                    "summary": spec.summary,
-                    "source": spec.source,
+                    "summary": summary(spec),
+                    "source": source(spec),
                     "plugin": registry.origin(spec.name).distribution,
                 }
                 for spec in registry.values()
@@ -92,7 +93,7 @@ def command(kind: str | None, as_json: bool) -> None:
                 "version": plugin.version,
                 "adds": host.added_by(plugin),
                 "failure": plugin.failure,
-                "problems": [p.reason for p in catalogue.problems if p.plugin == plugin],
+                "problems": [p.reason for p in catalog.problems if p.plugin == plugin],
                 "slow": plugin.slow,
             }
             for plugin in host.plugins

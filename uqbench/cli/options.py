@@ -13,9 +13,9 @@ import click
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
-    from uqbench.plan import Plan
-    from uqbench.plugins import Host
-    from uqbench.run import DeviceKind
+    from uqbench.identity import DeviceKind
+    from uqbench.registry.plugins import Host
+    from uqbench.suites.plan import Plan
 
 MOST_SEEDS = 10_000
 
@@ -45,14 +45,14 @@ class Selection:
 
     def plan(self, host: Host, device: DeviceKind) -> Plan:
         """Plan the selected runs; what cannot be used of the installed suites goes to stderr."""
-        from uqbench.plan import make_plan
-        from uqbench.suite import read_suites
+        from uqbench.suites.plan import make_plan
+        from uqbench.suites.reading import read_suites
 
-        catalogue = read_suites(host, check=(self.suite,))
-        for problem in catalogue.problems:
+        catalog = read_suites(host, check=(self.suite,))
+        for problem in catalog.problems:
             click.echo(f"uqbench: left out: {problem}", err=True)
         return make_plan(
-            catalogue.suite(self.suite),
+            catalog.suite(self.suite),
             host,
             self.budget,
             device=device,
@@ -116,7 +116,7 @@ def selection_options(function: F) -> F:
 
 def load_host() -> Host:
     """Load the plugins; those that fail are named on stderr and left out."""
-    from uqbench.plugins import Host
+    from uqbench.registry.plugins import Host
 
     host = Host.load()
     for plugin in host.failures:

@@ -10,9 +10,9 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from uqbench.cli.estimate import duration
+from uqbench.cli.eta import duration
 from uqbench.runner import events
-from uqbench.runner.batch import Batch
+from uqbench.runner.batching.batches import Batch
 
 LINE_SECONDS = 15.0
 

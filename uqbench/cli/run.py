@@ -16,14 +16,14 @@ from uqbench.cli.options import Selection, count, load_host, out_option, selecti
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
-    from uqbench.cli.estimate import Estimate
-    from uqbench.plan import Plan
-    from uqbench.plugins import Host
+    from uqbench.cli.eta import Estimate
+    from uqbench.identity import DeviceKind, Run
+    from uqbench.registry.plugins import Host
     from uqbench.results.store import Found, Store
-    from uqbench.run import DeviceKind, Run
-    from uqbench.runner.arranging import Arrangement
-    from uqbench.runner.batch import Program
+    from uqbench.runner.batching.autotune import Arrangement
+    from uqbench.runner.batching.batches import Program
     from uqbench.runner.events import Event
+    from uqbench.suites.plan import Plan
 
 
 @click.command()
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     help="Processes; one per core by default, one on a GPU.",
 )
 @click.option(
-    "--executor", type=click.Choice(["local"]), default="local", help="Where runs are executed."
-)
-@click.option(
     "--checkpoint-seconds",
     type=click.FloatRange(min=0),
     default=60.0,
@@ -58,7 +55,6 @@ def command(
     selection: Selection,
     device: str,
     workers: int | None,
-    executor: str,
     checkpoint_seconds: float,
     out: Path,
     dry_run: bool,
@@ -73,10 +69,9 @@ def command(
       uqbench run --suite minatar
       uqbench run --suite minatar --budget smoke --methods qr-dqn --seed 3
     """
-    del executor  # one so far; the option's values are checked
-    from uqbench.cli.estimate import duration, estimate
+    from uqbench.cli.eta import duration, estimate
     from uqbench.results.store import TO_DO, RunState, Store
-    from uqbench.runner.batch import make_programs
+    from uqbench.runner.batching.batches import make_programs
 
     host = load_host()
     kind = _device(device)
@@ -132,7 +127,7 @@ def _arrange(
     plan: Plan, todo: Collection[Run], device: DeviceKind, workers: int | None, alone: Estimate
 ) -> Arrangement:
     """How the runs are spread, told where it was measured."""
-    from uqbench.runner.arranging import arrange
+    from uqbench.runner.batching.autotune import arrange
 
     chosen = arrange(plan, todo, device, workers, _cores(), alone.seconds)
     if chosen.measured_with is not None:

@@ -28,7 +28,7 @@ def command(out: Path, as_json: bool) -> None:
     Example:
       uqbench status --out results
     """
-    from uqbench.cli.estimate import duration
+    from uqbench.cli.eta import duration
     from uqbench.results.store import Store
 
     entries = [_entry(folder, found) for folder, found in Store(out).records()]

@@ -13,10 +13,10 @@ from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
     from uqbench.claim import ClaimKind
-    from uqbench.plan import Plan
-    from uqbench.plugins import Host
+    from uqbench.registry.plugins import Host
     from uqbench.scoring.scores import Score
-    from uqbench.suite import Claim
+    from uqbench.suites.plan import Plan
+    from uqbench.suites.tables import Claim
 
 
 @dataclass(frozen=True)

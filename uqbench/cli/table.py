@@ -45,10 +45,10 @@ def print_board(board: Board) -> None:
 def notes(board: Board) -> list[str]:
     """What a reader of the table must know."""
     plan, metric = board.plan, board.primary
-    normalisation = plan.suite.normalisation[metric.references or metric.name]
+    normalization = plan.suite.normalization[metric.normalized_as or metric.name]
     lines = [
-        f"Score: {metric.name} ({metric.summary}); 0 = {normalisation.zero}, "
-        f"1 = {normalisation.one}.",
+        f"Score: {metric.name} ({metric.summary}); 0 = {normalization.zero}, "
+        f"1 = {normalization.one}.",
         "In brackets: 95 % stratified-bootstrap intervals over seeds.",
     ]
     if not plan.budget.ranks:

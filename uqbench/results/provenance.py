@@ -11,8 +11,8 @@ from hashlib import sha256
 from importlib import metadata, util
 from pathlib import Path
 
-from uqbench.plugins import Plugin
-from uqbench.results.record import Provenance
+from uqbench.registry.registry import Plugin
+from uqbench.results.records import Provenance
 
 
 def provenance(plugins: Iterable[Plugin], device: str) -> Provenance:

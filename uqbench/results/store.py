@@ -27,10 +27,10 @@ from pydantic import ValidationError
 
 from uqbench.config import explain
 from uqbench.errors import UqbenchError
+from uqbench.identity import Run, digest_of
 from uqbench.results.columns import Columns, columns_digest
 from uqbench.results.files import write_whole
-from uqbench.results.record import SCHEMA_VERSION, Process, RunRecord
-from uqbench.run import Run, digest_of
+from uqbench.results.records import SCHEMA_VERSION, Process, RunRecord
 
 RECORD = "run.json"
 METRICS = "metrics.parquet"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from uqbench.runner.batch import Batch
+from uqbench.runner.batching.batches import Batch
 
 
 @dataclass(frozen=True)

@@ -16,18 +16,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from uqbench.config import resolve
 from uqbench.errors import UqbenchError
-from uqbench.plugins import Host, Plugin
+from uqbench.identity import Run
+from uqbench.registry.plugins import Host
+from uqbench.registry.registry import Plugin
 from uqbench.results.columns import Columns
 from uqbench.results.provenance import provenance
-from uqbench.results.record import SCHEMA_VERSION, Resumed, RunRecord, Saved, Timing
-from uqbench.results.scalars import Truth, scalar
+from uqbench.results.records import SCHEMA_VERSION, Resumed, RunRecord, Saved, Timing
 from uqbench.results.store import Claim, RunState, Store, now, this_process
-from uqbench.run import Run
-from uqbench.runner.batch import Batch, Program
-from uqbench.runner.checkpoint import Checkpoint, UnusableError, read_state, remove
-from uqbench.runner.estimating import fit_estimator
+from uqbench.runner.batching.batches import Batch, Program
+from uqbench.runner.checkpoints.checkpointer import CHECKPOINT_SECONDS, Keeper, Stop
+from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read_state, remove
+from uqbench.runner.checkpoints.resume import Origin, find_origin, named_folders, tidy
 from uqbench.runner.events import (
     Event,
     Failed,
@@ -39,11 +39,12 @@ from uqbench.runner.events import (
     Started,
     Taken,
 )
-from uqbench.runner.keeping import CHECKPOINT_SECONDS, Keeper, Stop
-from uqbench.runner.resuming import Origin, find_origin, named_folders, tidy
 from uqbench.runner.stopwatch import Stopwatch
-from uqbench.runner.training import Tick, train_agent
-from uqbench.suite import Task
+from uqbench.runner.train.agents import Tick, train_agent
+from uqbench.runner.train.estimators import fit_estimator
+from uqbench.scoring.metrics import Truth, scalar
+from uqbench.suites.configs import task_config
+from uqbench.suites.tables import Task
 
 REPORT_SECONDS = 0.5
 HEARTBEAT_SECONDS = 10.0
@@ -355,8 +356,7 @@ def _scalars(
         if metric.kind == "cost":
             values[metric.name] = timing.steps_per_s
             continue
-        measure = host.risk_measures[metric.risk].load_config()
-        risk = resolve(measure, metric.risk_config, where=f"metrics.{metric.name}")
+        risk = host.risk_names.measure(metric.risk)
         values[metric.name] = scalar(metric, risk, episodes, metrics, batch.budget.steps, truth)
     return values
 
@@ -366,7 +366,7 @@ def _truth(task: Task, host: Host) -> Truth:
     if task.environment is None:
         return Truth()
     spec = host.environments[task.environment]
-    options = resolve(spec.load_config(), task.options, where=f"tasks.{task.name}.options")
+    options = task_config(task, host, where=f"tasks.{task.name}")
     return Truth(
         episode=None if spec.optimal_return is None else spec.optimal_return(options),
         step=None if spec.optimal_reward is None else spec.optimal_reward(options),
@@ -376,7 +376,9 @@ def _truth(task: Task, host: Host) -> Truth:
 def _origins(batch: Batch, host: Host) -> list[Plugin]:
     """The plugins that a batch's task, method and metrics come from."""
     task, method = batch.cell.task, batch.cell.method
-    origins = [host.risk_measures.origin(metric.risk) for metric in batch.metrics]
+    origins = [
+        host.risk_measures.origin(host.risk_names.name(metric.risk)) for metric in batch.metrics
+    ]
     if task.environment is not None:
         origins.append(host.environments.origin(task.environment))
     if task.dataset is not None:

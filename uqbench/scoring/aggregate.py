@@ -39,7 +39,7 @@ class Estimate:
 def aggregate(
     scores: ArrayLike, *, seed: int, repetitions: int = 50_000, confidence: float = 0.95
 ) -> dict[str, Estimate]:
-    """IQM, median, mean and optimality gap of normalised ``scores``, shape ``[runs, tasks]``.
+    """IQM, median, mean and optimality gap of normalized ``scores``, shape ``[runs, tasks]``.
 
     The keys are "iqm", "median", "mean" and "optimality_gap". A run is one training seed; the
     episodes of a run must be averaged before, as they are not independent runs. The intervals are

@@ -6,9 +6,9 @@ import csv
 import io
 from statistics import median
 
-from uqbench.plan import Plan
 from uqbench.results.store import Store
 from uqbench.scoring.scores import Score
+from uqbench.suites.plan import Plan
 
 
 def cost_csv(plan: Plan, scores: tuple[Score, ...], store: Store) -> str:

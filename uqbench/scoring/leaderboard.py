@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.plan import Plan
 from uqbench.results.files import write_whole
 from uqbench.results.store import RunState, Store
 from uqbench.scoring.aggregate import (
@@ -32,7 +31,8 @@ from uqbench.scoring.claims import table
 from uqbench.scoring.claims.judge import Judgement, judge
 from uqbench.scoring.scores import Score, gather, to_csv
 from uqbench.seeding import derive_seed
-from uqbench.suite import Metric, Suite
+from uqbench.suites.plan import Plan
+from uqbench.suites.tables import Metric, Suite
 
 REPETITIONS = 50_000
 CONFIDENCE = 0.95
@@ -47,10 +47,10 @@ class Standing:
 
     Attributes:
         planned, scored, failed: numbers of runs.
-        primary: statistics of the normalised primary metric, by name; empty where runs are missing.
+        primary: statistics of the normalized primary metric, by name; empty where runs are missing.
         improvement: probability of improvement over the suite's baseline; None for the baseline
             itself and where runs are missing.
-        others: interquartile means of the other normalised metrics, by metric.
+        others: interquartile means of the other normalized metrics, by metric.
     """
 
     method: str
@@ -78,7 +78,7 @@ def standings(scores: Sequence[Score], suite: Suite, primary: Metric) -> list[St
         others = {}
         for metric in suite.metrics:
             values = (
-                None if metric == primary else _matrix(scores, method, _normalised(suite, metric))
+                None if metric == primary else _matrix(scores, method, _normalized(suite, metric))
             )
             if values is not None:
                 others[metric.name] = _aggregate(values, suite, method, metric.name)["iqm"]
@@ -152,7 +152,7 @@ class Board:
         secondary = [
             metric.name
             for metric in self.plan.suite.metrics
-            if metric != self.primary and self.plan.suite.references(metric)
+            if metric != self.primary and self.plan.suite.normalization_constants(metric)
         ]
         baseline = self.plan.suite.baseline
         rows = []
@@ -195,7 +195,7 @@ class Board:
 
     def _manifest(self, tables: Mapping[str, str]) -> dict[str, Any]:
         suite, budget = self.plan.suite, self.plan.budget
-        normalisation = self.primary.references or self.primary.name
+        normalization = self.primary.normalized_as or self.primary.name
         return {
             "schema_version": 1,
             "suite": {"name": suite.name, "version": suite.version},
@@ -207,9 +207,9 @@ class Board:
             },
             "standard": self.plan.standard,
             "primary_metric": self.primary.model_dump(mode="json"),
-            "normalisation": {
-                "metric": normalisation,
-                **suite.normalisation[normalisation].model_dump(mode="json"),
+            "normalization": {
+                "metric": normalization,
+                **suite.normalization[normalization].model_dump(mode="json"),
             },
             "methods": {
                 f"{cell.task.name}/{cell.method.name}": cell.runs[0].identity["method"]
@@ -271,14 +271,14 @@ def _raw(metric: Metric) -> Callable[[Score], float | None]:
     return lambda score: score.values.get(metric.name)
 
 
-def _normalised(suite: Suite, metric: Metric) -> Callable[[Score], float | None]:
-    references = suite.references(metric)
+def _normalized(suite: Suite, metric: Metric) -> Callable[[Score], float | None]:
+    constants = suite.normalization_constants(metric)
 
     def value(score: Score) -> float | None:
         raw = score.values.get(metric.name)
-        if raw is None or score.task not in references:
+        if raw is None or score.task not in constants:
             return None
-        return references[score.task].normalise(raw)
+        return constants[score.task].normalize(raw)
 
     return value
 

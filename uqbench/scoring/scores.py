@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from uqbench.errors import UqbenchError
-from uqbench.plan import Plan
-from uqbench.results.record import Provenance
+from uqbench.identity import DeviceKind, Run
+from uqbench.results.records import Provenance
 from uqbench.results.store import Found, RunState, Store
-from uqbench.run import DeviceKind, Run
-from uqbench.suite import Metric, Suite
+from uqbench.suites.plan import Plan
+from uqbench.suites.tables import Metric, Suite
 
 DEVICES: tuple[DeviceKind, ...] = ("cpu", "cuda")
 _FIXED = ("task", "method", "seed", "status", "device", "score")
@@ -25,7 +25,7 @@ class Score:
 
     Attributes:
         status: the run's state; values are there only where it is ``finished``.
-        score: the primary metric, normalised; None where there is none.
+        score: the primary metric, normalized; None where there is none.
         values: raw metrics by name.
         run: folder of the run, below the store's root.
         digest: sha256 of the run's record.
@@ -46,7 +46,7 @@ class Score:
 
 
 def check_scores(scores: Sequence[Score], plan: Plan, where: str) -> None:
-    """See that stored scores are those of a plan, and normalised as its suite says.
+    """See that stored scores are those of a plan, and normalized as its suite says.
 
     Raises:
         UqbenchError: runs differ from the plan's, or a score does not follow from its raw value.
@@ -60,10 +60,10 @@ def check_scores(scores: Sequence[Score], plan: Plan, where: str) -> None:
             f"{', '.join('/'.join(map(str, key)) for key in differing[:3])}."
         )
     primary = plan.suite.primary_metric(plan.budget)
-    references = plan.suite.references(primary)
+    constants = plan.suite.normalization_constants(primary)
     for s in scores:
         raw = s.values.get(primary.name)
-        if s.score != (None if raw is None else references[s.task].normalise(raw)):
+        if s.score != (None if raw is None else constants[s.task].normalize(raw)):
             raise UqbenchError(
                 f"{where}: the score of {s.run} does not follow from its {primary.name}."
             )
@@ -72,7 +72,7 @@ def check_scores(scores: Sequence[Score], plan: Plan, where: str) -> None:
 def gather(plan: Plan, store: Store) -> list[Score]:
     """The scores of all planned runs, from the store; runs of either kind of device count."""
     primary = plan.suite.primary_metric(plan.budget)
-    references = plan.suite.references(primary)
+    constants = plan.suite.normalization_constants(primary)
     scores = []
     for planned in plan.runs:
         run, found = _either_device(planned, store)
@@ -86,7 +86,7 @@ def gather(plan: Plan, store: Store) -> list[Score]:
                 seed=run.seed,
                 status=found.state.value,
                 device=str(run.identity["device"]) if finished else "",
-                score=None if raw is None else references[run.task].normalise(raw),
+                score=None if raw is None else constants[run.task].normalize(raw),
                 values=values,
                 run=str(run.folder),
                 digest=finished.digest if finished else "",

@@ -18,9 +18,9 @@ from torch.utils._pytree import tree_leaves
 
 from uqbench.agent import Agent
 from uqbench.environment import LaneEnv, Outcome
-from uqbench.runner.loop import interact
-from uqbench.runner.numerics import Replay
-from uqbench.runner.recorder import Recorder
+from uqbench.runner.train.compiling import Replay
+from uqbench.runner.train.loop import interact
+from uqbench.runner.train.recorder import Recorder
 
 
 def run(agent: Agent, lanes: int, steps: int, *, captured: bool, first: int = 0) -> LaneEnv:

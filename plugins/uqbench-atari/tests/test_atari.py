@@ -16,8 +16,8 @@ from uqbench_atari.table import final_scores, mean_curve, periods, summary
 
 from uqbench.environment import GymnasiumLanes
 from uqbench.errors import UqbenchError
-from uqbench.plugins import Host
-from uqbench.suite import read_suites
+from uqbench.registry.plugins import Host
+from uqbench.suites.reading import read_suites
 
 
 def test_there_are_57_games_and_every_one_has_its_rom_and_its_scores():

@@ -28,7 +28,7 @@ from uqbench_minatar.options import GameOptions
 from uqbench.agent import EnvSpec, Step
 from uqbench.config import resolve
 from uqbench.environment import GymnasiumLanes, Outcome, TimeLimit
-from uqbench.runner.loop import interact
+from uqbench.runner.train.loop import interact
 
 CPU = torch.device("cpu")
 CONFIGS: dict[type[DeepQ], Any] = {DQN: DQNConfig, QRDQN: QRDQNConfig}

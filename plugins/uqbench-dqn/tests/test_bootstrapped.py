@@ -14,8 +14,8 @@ from uqbench_dqn.bootstrapped import BootstrappedDQN
 from uqbench_dqn.config import BootstrappedDQNConfig
 
 from uqbench.agent import EnvSpec, Step
-from uqbench.runner.loop import interact
-from uqbench.runner.recorder import Recorder
+from uqbench.runner.train.loop import interact
+from uqbench.runner.train.recorder import Recorder
 from uqbench.testing.capture import Whirl, run
 
 CPU = torch.device("cpu")

@@ -15,7 +15,7 @@ from uqbench_dqn.dqn import DQN
 from uqbench_dqn.qr_dqn import QRDQN
 
 from uqbench.agent import EnvSpec
-from uqbench.runner.numerics import compile_agent
+from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.capture import Whirl, run
 
 SEEDS = [3, 5]

@@ -17,7 +17,7 @@ from uqbench_quam.config import DeepEnsembleConfig, QuamConfig
 from uqbench_quam.ensemble import DeepEnsemble
 from uqbench_quam.idx import DataError, File, content, member, parse_idx
 from uqbench_quam.imagenet import FurtherNetworks, ImageNet, ImageNetOptions, NetworksConfig
-from uqbench_quam.mnist import MNIST, MNISTOptions, normalised
+from uqbench_quam.mnist import MNIST, MNISTOptions, normalized
 from uqbench_quam.quam import Quam
 
 from uqbench.estimator import PredictiveUncertainty
@@ -148,7 +148,7 @@ def test_an_estimator_goes_through_mnist(folder, against):
     data = task.data(seeds)
     assert data.inputs.shape == (2, 30, 28, 28)
     assert not torch.equal(data.targets[0], data.targets[1])
-    grey = normalised(np.array([[[0, 255]]], np.uint8)).flatten().tolist()
+    grey = normalized(np.array([[[0, 255]]], np.uint8)).flatten().tolist()
     assert grey == pytest.approx([-0.1307 / 0.3081, (1 - 0.1307) / 0.3081])
     estimator = Quam(task, seeds, QuamConfig(search_steps=3, search_batch=10), CPU)
     estimator.fit(data, task.reference(seeds), steps=1)

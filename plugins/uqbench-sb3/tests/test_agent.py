@@ -10,8 +10,8 @@ from uqbench_sb3.config import SB3Config
 
 from uqbench.agent import EnvSpec
 from uqbench.environment import GymnasiumLanes
-from uqbench.runner.owned_loop import RecordedEnv, train
-from uqbench.runner.recorder import Recorder
+from uqbench.runner.train.loop_agent import RecordedEnv, train
+from uqbench.runner.train.recorder import Recorder
 
 CPU = torch.device("cpu")
 CONFIG = SB3Config(learning_rate=3e-3, learning_starts=32, exploration_steps=200, hidden=16,

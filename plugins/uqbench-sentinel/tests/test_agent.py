@@ -20,8 +20,8 @@ from uqbench.agent import EnvSpec, Step
 from uqbench.environment import TimeLimit
 from uqbench.errors import UqbenchError
 from uqbench.risk import CVaR, Expectation, RiskMeasure
-from uqbench.runner.loop import interact
-from uqbench.runner.recorder import Recorder
+from uqbench.runner.train.loop import interact
+from uqbench.runner.train.recorder import Recorder
 
 CPU = torch.device("cpu")
 SMALL: dict[str, Any] = {

@@ -209,10 +209,10 @@ def test_rounding_never_leads_to_a_successor_that_is_impossible():
 
 @pytest.mark.parametrize("name", FIGURE_SUITES)
 def test_the_numbers_in_the_suites_are_those_of_the_models(name):
-    """Horizons, refresh rules, R_max and normalisation, recomputed from the tasks' options."""
+    """Horizons, refresh rules, R_max and normalization, recomputed from the tasks' options."""
     given = suite(name)
     paper = given["budgets"]["paper"]
-    references = given["normalisation"]["regret"]["references"]
+    references = given["normalization"]["regret"]["references"]
     configs = {method["name"]: method for method in given["methods"]}
     assert (paper["seeds"], {task["discount"] for task in given["tasks"]}) == (10, {0.9})
     for task in given["tasks"]:

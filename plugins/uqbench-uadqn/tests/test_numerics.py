@@ -13,7 +13,7 @@ from uqbench_uadqn.agent import UADQN
 from uqbench_uadqn.config import UADQNConfig
 
 from uqbench.agent import EnvSpec, Step
-from uqbench.runner.numerics import compile_agent
+from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.capture import Whirl, run
 
 

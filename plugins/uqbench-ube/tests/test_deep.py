@@ -22,9 +22,9 @@ from uqbench_ube.deep.windows import Windows
 
 from uqbench.agent import Agent, EnvSpec, Step
 from uqbench.lanes import Normal
-from uqbench.plugins import Host
-from uqbench.runner.numerics import compile_agent
-from uqbench.suite import read_suites
+from uqbench.registry.plugins import Host
+from uqbench.runner.train.compiling import compile_agent
+from uqbench.suites.reading import read_suites
 from uqbench.testing.capture import Whirl, run
 
 CPU = torch.device("cpu")
@@ -434,9 +434,9 @@ def test_the_defaults_are_the_papers():
 def test_minatar_has_the_methods_and_measures_what_they_cost(monkeypatch):
     monkeypatch.setenv("UQBENCH_PLUGINS", "dqn,minatar,ube")
     host = Host.load()
-    catalogue = read_suites(host)
-    assert catalogue.problems == ()
-    suite = catalogue.suite("minatar")
+    catalog = read_suites(host)
+    assert catalog.problems == ()
+    suite = catalog.suite("minatar")
     horizons = {m.name: m.config.get("horizon") for m in suite.methods if m.agent == "ube-dqn"}
     assert horizons == {"ube-dqn": None, "ube-dqn-150": 150}
     claims = {claim.id: claim for claim in suite.claims}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
-from uqbench.run import Run
+from uqbench.identity import Run
 
 if TYPE_CHECKING:
     from uqbench.environment import OptimalQ

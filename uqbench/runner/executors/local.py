@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # a spawned process imports this module before it limits its threads
     from multiprocessing.process import BaseProcess
 
-    from uqbench.run import Run
-    from uqbench.runner.batch import Batch, Program
+    from uqbench.identity import Run
+    from uqbench.runner.batching.batches import Batch, Program
     from uqbench.runner.events import Event, Failed, Finished, Split, Taken
 
 ENVIRONMENT = {
@@ -180,9 +180,9 @@ def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
     os.environ.update(ENVIRONMENT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
 
-    from uqbench.plugins import Host
+    from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
-    from uqbench.runner.keeping import Stop
+    from uqbench.runner.checkpoints.checkpointer import Stop
     from uqbench.runner.worker import execute
 
     stop = Stop()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from uqbench.claim import Comparison, Evidence, Measurement, Observations, Region
 from uqbench.scoring.claims.exact import Exact
 from uqbench.scoring.claims.location import Ratio, Statistic, Value, location
-from uqbench.scoring.claims.per_task import TaskwiseKind, check_references
-from uqbench.suite import Suite
+from uqbench.scoring.claims.per_task import TaskwiseKind, check_normalized
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +23,7 @@ class Band(TaskwiseKind):
         low: instead of ``value`` and ``tolerance``: the lower bound; None for none.
         high: the upper bound; None for none.
         by: the statistic, over runs and tasks.
-        normalised: whether it is of scores instead of raw values.
+        normalized: whether it is of scores instead of raw values.
         exact: whether the metric has no randomness, so that all of a method's runs on a task must
             be equal and their value is what it is.
     """
@@ -36,7 +35,7 @@ class Band(TaskwiseKind):
     low: float | None = None
     high: float | None = None
     by: Statistic = "mean"
-    normalised: bool = False
+    normalized: bool = False
     exact: bool = False
 
     def __post_init__(self) -> None:
@@ -74,11 +73,11 @@ class Band(TaskwiseKind):
             return Region.between(self.low, self.high)
         return Region(value - self.tolerance, value + self.tolerance)
 
-    def check(self, suite: Suite, tasks: Sequence[str]) -> None:
-        """Raise where scores are asked for that are not normalised."""
-        super().check(suite, tasks)
-        if self.normalised:
-            check_references(suite, self.metric, tasks, "normalised = true")
+    def check(self, tasks: Sequence[str], normalized: Container[str]) -> None:
+        """Raise where scores are asked for that are not normalized."""
+        super().check(tasks, normalized)
+        if self.normalized:
+            check_normalized(normalized, self.metric, tasks, "normalized = true")
 
     def compare(self, observations: Observations) -> Evidence:
         """One comparison a denominator, and a task if so asked."""
@@ -99,7 +98,7 @@ class Band(TaskwiseKind):
     def _measure(
         self, observations: Observations, other: str | None, tasks: Sequence[str]
     ) -> Measurement:
-        values = observations.scores if self.normalised else observations.values
+        values = observations.scores if self.normalized else observations.values
         first = location(values(self.method, tasks), self.by)
         second = None if other is None else location(values(other, tasks), self.by)
         if self.exact:

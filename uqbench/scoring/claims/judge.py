@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uqbench.claim import CannotCompareError, ClaimKind, Evidence, Observations
-from uqbench.plan import Plan
 from uqbench.results.store import RunState
 from uqbench.scoring.claims.verdict import (
     MINIMUM_SEEDS,
@@ -23,7 +22,8 @@ from uqbench.scoring.claims.verdict import (
     find,
 )
 from uqbench.scoring.scores import Score
-from uqbench.suite import Claim
+from uqbench.suites.plan import Plan
+from uqbench.suites.tables import Claim
 
 MOST_NAMED = 5
 """Runs that a reason names one by one."""
@@ -192,12 +192,15 @@ class _Case:
             for cell in self.plan.cells
         }
         return Observations(
-            metric=self.metric,
+            direction=self.metric.direction,
             tasks=self.tasks,
             raw={cell: self._values(own) for cell, own in self.scores.items()},
             configs={cell: configs[cell] for cell in self.scores},
-            options={task: suite.task(task).options for task in self.tasks},
-            references=suite.references(self.metric),
+            task_configs={task: suite.task(task).config for task in self.tasks},
+            normalize={
+                task: constants.normalize
+                for task, constants in suite.normalization_constants(self.metric).items()
+            },
         )
 
     def _values(self, scores: Sequence[Score]) -> NDArray[np.float64]:

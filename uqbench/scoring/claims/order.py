@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Literal
@@ -10,8 +10,7 @@ from typing import Literal
 from uqbench.claim import Comparison, Evidence, Measurement, Observations, Region
 from uqbench.scoring.claims.concordance import concordance
 from uqbench.scoring.claims.location import Difference, location
-from uqbench.scoring.claims.per_task import TaskwiseKind, check_references
-from uqbench.suite import Suite
+from uqbench.scoring.claims.per_task import TaskwiseKind, check_normalized
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +20,7 @@ class Order(TaskwiseKind):
     Attributes:
         methods: the tiers, the best first; a tier is a method or several.
         by: the probability of improvement (Agarwal et al. 2021) of raw values, or the difference
-            of a statistic of the normalised scores.
+            of a statistic of the normalized scores.
         threshold: which it must be above; None for 1/2, or for 0 where it is a difference.
     """
 
@@ -57,11 +56,11 @@ class Order(TaskwiseKind):
             return self.threshold
         return 0.5 if self.by == "improvement" else 0.0
 
-    def check(self, suite: Suite, tasks: Sequence[str]) -> None:
-        """Raise where scores are compared that are not normalised."""
-        super().check(suite, tasks)
+    def check(self, tasks: Sequence[str], normalized: Container[str]) -> None:
+        """Raise where scores are compared that are not normalized."""
+        super().check(tasks, normalized)
         if self.by != "improvement":
-            check_references(suite, self.metric, tasks, f"by = {self.by!r}")
+            check_normalized(normalized, self.metric, tasks, f"by = {self.by!r}")
 
     def compare(self, observations: Observations) -> Evidence:
         """One comparison a pair of neighbouring tiers' methods, and a task if so asked."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from uqbench.claim import ClaimKind
-from uqbench.suite import Suite
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +26,7 @@ class TaskwiseKind(ClaimKind):
         if self.at_least is not None and self.at_least < 1:
             raise ValueError(f"at_least: expected 1 or more, got {self.at_least}")
 
-    def check(self, suite: Suite, tasks: Sequence[str]) -> None:
+    def check(self, tasks: Sequence[str], normalized: Container[str]) -> None:
         """Raise where there are fewer tasks than ``at_least``."""
         if self.at_least is not None and self.at_least > len(tasks):
             raise ValueError(f"at_least = {self.at_least}, of {len(tasks)} tasks")
@@ -40,12 +39,13 @@ class TaskwiseKind(ClaimKind):
             yield "", tasks
 
 
-def check_references(suite: Suite, metric: str, tasks: Sequence[str], why: str) -> None:
-    """Raise ``ValueError`` where a metric has no normalisation on a task."""
-    references = suite.references(suite.metric(metric))
-    without = [task for task in tasks if task not in references]
+def check_normalized(
+    normalized: Container[str], metric: str, tasks: Sequence[str], why: str
+) -> None:
+    """Raise ``ValueError`` where a metric is not normalized on a task."""
+    without = [task for task in tasks if task not in normalized]
     if without:
         raise ValueError(
-            f"{why} compares normalised scores, and {metric!r} has no normalisation references "
+            f"{why} compares normalized scores, and {metric!r} has no normalization constants "
             f"for {', '.join(without)}"
         )

@@ -1,4 +1,4 @@
-"""``trend``: a metric that is monotone in a setting."""
+"""``trend``: a metric that is monotone in a config value."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Trend(ClaimKind):
     Attributes:
         methods: those that differ in the setting; along tasks, those that are looked at.
         direction: of the metric, as the setting grows.
-        setting: a number in the methods' configs, or along tasks in their options.
+        setting: a number in the methods' configs, or along tasks in theirs.
         values: instead of ``setting``, the numbers, in the order of ``methods`` or ``tasks``.
         along: what the points are.
         threshold: of the probability that of two runs at different values the one with the larger
@@ -104,7 +104,7 @@ class Trend(ClaimKind):
     def _setting(self, observations: Observations, name: str) -> float:
         tables: list[Mapping[str, Any]]
         if self.along == "tasks":
-            tables = [observations.options[name]]
+            tables = [observations.task_configs[name]]
         else:
             tables = [observations.configs[name, task] for task in observations.tasks]
         numbers = {_number(str(self.setting), table, name) for table in tables}

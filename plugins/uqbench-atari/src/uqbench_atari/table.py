@@ -33,7 +33,7 @@ def mean_curve(seeds: Sequence[Curve]) -> dict[int, float]:
 
 
 def final_scores(curves: Mapping[str, Curve]) -> dict[str, float]:
-    """By game, the best period's average, human-normalised."""
+    """By game, the best period's average, human-normalized."""
     return {game: human_normalised(game, max(curve.values())) for game, curve in curves.items()}
 
 

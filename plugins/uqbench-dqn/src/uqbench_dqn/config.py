@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from uqbench.config import Steps
-from uqbench.risk import RiskName
+from uqbench.risk_config import RiskField
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +186,7 @@ class VDQNConfig(DeepQConfig):
     likelihood_std: float = 0.1
     posterior_std: float = 0.017
     samples: int = 32
-    risk: RiskName | None = None
+    risk: RiskField | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

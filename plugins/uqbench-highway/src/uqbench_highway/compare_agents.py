@@ -19,9 +19,10 @@ import torch
 from uqbench.agent import Agent, EnvSpec, Step
 from uqbench.config import resolve
 from uqbench.environment import TimeLimit
-from uqbench.plugins import Host
+from uqbench.registry.plugins import Host
 from uqbench.runner.executors.local import prepare_process
-from uqbench.suite import Method, Task, read_suites
+from uqbench.suites.reading import read_suites
+from uqbench.suites.tables import Method, Task
 from uqbench_highway.environment import make
 from uqbench_highway.options import HighwayOptions
 
@@ -32,7 +33,7 @@ def drive(
     host: Host, task: Task, method: Method, backend: Literal["lanes", "reference"], steps: int
 ) -> Iterator[tuple[int, float, torch.Tensor]]:
     """Action, reward and next observation of every step of one run with seed 0."""
-    settings = task.options | {"backend": backend}
+    settings = task.config | {"backend": backend}
     options = resolve(HighwayOptions, settings, where=task.name)
     limit = None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
     env = make(options, [0], limit, CPU)

@@ -1,4 +1,4 @@
-"""Measure the uniformly random policy on the suite's road: the zero of its normalised value.
+"""Measure the uniformly random policy on the suite's road: the zero of its normalized value.
 
     python -m uqbench_highway.random_policy --episodes 50000 --seed 0
 

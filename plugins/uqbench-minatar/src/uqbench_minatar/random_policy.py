@@ -1,4 +1,4 @@
-"""Measure the uniformly random policy on every game: the zero of the suite's normalised scores.
+"""Measure the uniformly random policy on every game: the zero of the suite's normalized scores.
 
     python -m uqbench_minatar.random_policy --steps 2000000 --seed 0
 

@@ -2,7 +2,7 @@
 
 The adversarial models are the sample: a mixture of points, as in section C.1, so that what remains
 of equation 4 is a mean over the models met in the searches, each weighted by its posterior. The
-weights are normalised over the models, since the posterior is known up to a constant.
+weights are normalized over the models, since the posterior is known up to a constant.
 """
 
 from __future__ import annotations

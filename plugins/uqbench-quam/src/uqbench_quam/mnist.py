@@ -31,7 +31,7 @@ from uqbench_quam.scores import detection, retention_auc
 VARIABLE = "UQBENCH_DATA"
 TRAINED = 50_000
 MEAN, DEVIATION = 0.1307, 0.3081
-"""Of MNIST's grey values; by them all images are normalised."""
+"""Of MNIST's grey values; by them all images are normalized."""
 REFERENCE_STEPS = 4_000
 REFERENCE = TrainingConfig(
     architecture="lenet", learning_rate=1e-3, weight_decay=1e-4, batch_size=512
@@ -103,7 +103,7 @@ class MNIST(Dataset):
         self.options = options
 
     def data(self, seeds: Sequence[int]) -> Data:
-        """50,000 of the training images a lane, in the order of its seed, normalised."""
+        """50,000 of the training images a lane, in the order of its seed, normalized."""
         folder = data_folder()
         images, labels = images_of(folder, "train-images"), labels_of(folder, "train-labels")
         orders = [
@@ -111,7 +111,7 @@ class MNIST(Dataset):
             for seed in seeds
         ]
         index = np.stack(orders)[:, :TRAINED]
-        return Data(normalised(images[index]), torch.from_numpy(labels[index]))
+        return Data(normalized(images[index]), torch.from_numpy(labels[index]))
 
     def reference(self, seeds: Sequence[int]) -> GivenNetwork:
         """A LeNet trained with dropout on the lane's images."""
@@ -127,12 +127,12 @@ class MNIST(Dataset):
         folder, count = data_folder(), self.options.points
         images, labels = images_of(folder, "test-images"), labels_of(folder, "test-labels")
         index = np.stack([_order("test", seed, len(labels))[:count] for seed in seeds])
-        predicted = predict(normalised(images[index]))
+        predicted = predict(normalized(images[index]))
         foreign = foreign_images(folder, self.options.against)
         others = np.stack(
             [_order(self.options.against, seed, len(foreign))[:count] for seed in seeds]
         )
-        stated = predict(normalised(foreign[others]))
+        stated = predict(normalized(foreign[others]))
         if predicted.probs is None:
             raise ValueError("expected class probabilities from an estimator of ood-mnist")
         right = predicted.probs.argmax(-1) == torch.from_numpy(labels[index])
@@ -209,7 +209,7 @@ def drawings(archive: bytes, name: str) -> NDArray[np.uint8]:
     return np.stack(images)
 
 
-def normalised(images: NDArray[np.uint8]) -> Tensor:
+def normalized(images: NDArray[np.uint8]) -> Tensor:
     """Grey values 0 to 255 as the network takes them, float32."""
     scaled = (images.astype(np.float32) / 255 - MEAN) / DEVIATION
     return torch.from_numpy(scaled.astype(np.float32))

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty
-from uqbench.risk import CompositeRiskName, composite_risk
+from uqbench.risk_config import CompositeRiskField
+from uqbench_sentinel.config import WORST_QUARTERS
 from uqbench_sentinel.estimation.beliefs import divergences
 
 BINS = 400
@@ -27,7 +28,7 @@ class CompositeRiskConfig:
         ftrl_sign: of λ in the exponent: −1 favours models near the marginal law.
     """
 
-    risk: CompositeRiskName = "cvar(0.25) of cvar(0.25)"
+    risk: CompositeRiskField = WORST_QUARTERS
     ftrl_lambda: float = 0.0
     ftrl_kl: Literal["member-to-mix", "mix-to-member"] = "member-to-mix"
     ftrl_sign: Literal[-1, 1] = -1
@@ -44,7 +45,7 @@ class CompositeRiskEstimator(Estimator):
         device: torch.device,
     ) -> None:
         self.config = config
-        self.risk = composite_risk(config.risk)
+        self.risk = config.risk
 
     def fit(self, data: Data, reference: object, steps: int) -> None:
         """Nothing to learn."""

@@ -12,21 +12,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.agent import Agent, EnvSpec, LoopAgent
-from uqbench.calibration import score_return_law, score_uncertainty
-from uqbench.config import resolve
 from uqbench.environment import GymnasiumLanes, LaneEnv, OptimalQ, TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
-from uqbench.plugins import Host
+from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns
-from uqbench.runner.batch import Batch
-from uqbench.runner.checkpoint import UnusableError
-from uqbench.runner.evaluation import Policy, evaluate
-from uqbench.runner.keeping import Keeper
-from uqbench.runner.loop import Position, interact
-from uqbench.runner.numerics import can_be_captured, compile_agent, cuda_graphs
-from uqbench.runner.owned_loop import RecordedEnv, SinglePolicy, train
-from uqbench.runner.recorder import Recorder
-from uqbench.specs import EnvironmentSpec
+from uqbench.runner.batching.batches import Batch
+from uqbench.runner.checkpoints.checkpointer import Keeper
+from uqbench.runner.checkpoints.files import UnusableError
+from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
+from uqbench.runner.train.evaluation import Policy, evaluate
+from uqbench.runner.train.loop import Position, interact
+from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
+from uqbench.runner.train.recorder import Recorder
+from uqbench.scoring.uncertainty import score_return_law, score_uncertainty
+from uqbench.suites.configs import task_config
 
 Tick = Callable[[int, Mapping[str, NDArray[np.float64]]], None]
 """Called after every step with the steps taken and the latest recorded metrics ``[L]`` by name."""
@@ -155,25 +154,24 @@ def make_lanes(batch: Batch, host: Host, seeds: Sequence[int], device: torch.dev
     """The task's environment with one lane a seed."""
     task = batch.cell.task
     spec = host.environments[str(task.environment)]
-    options = _options(batch, spec)
+    config = _task_config(batch, host)
     limit = None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
     make = spec.load_factory()
     if spec.lanes:
-        lanes = make(options, seeds, limit, device)
+        lanes = make(config, seeds, limit, device)
         if not isinstance(lanes, LaneEnv):
             raise UqbenchError(
                 f"the environment {spec.name!r} says lanes=True and made a "
                 f"{type(lanes).__name__}; expected a uqbench.environment.LaneEnv"
             )
         return lanes
-    return GymnasiumLanes(lambda: make(options), seeds, limit, spec.events, device)
+    return GymnasiumLanes(lambda: make(config), seeds, limit, spec.events, device)
 
 
-def _options(batch: Batch, spec: EnvironmentSpec) -> Any:
-    """The typed options of the task's environment."""
+def _task_config(batch: Batch, host: Host) -> Any:
+    """The typed config of the task's environment."""
     task = batch.cell.task
-    where = f"{batch.runs[0].suite}: tasks.{task.name}.options"
-    return resolve(spec.load_config(), task.options, where=where)
+    return task_config(task, host, where=f"{batch.runs[0].suite}: tasks.{task.name}")
 
 
 def _optimal_q(batch: Batch, host: Host, device: torch.device) -> OptimalQ | None:
@@ -182,7 +180,7 @@ def _optimal_q(batch: Batch, host: Host, device: torch.device) -> OptimalQ | Non
     spec = host.environments[str(task.environment)]
     if spec.optimal_q is None:
         return None
-    truth = spec.optimal_q(_options(batch, spec), float(task.discount or 0.0))
+    truth = spec.optimal_q(_task_config(batch, host), float(task.discount or 0.0))
     atoms, probs = truth.return_atoms, truth.return_probs
     return OptimalQ(
         truth.obs.to(device),

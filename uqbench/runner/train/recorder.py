@@ -12,9 +12,9 @@ from torch import Tensor
 
 from uqbench.environment import Outcome
 from uqbench.results.columns import Columns
-from uqbench.results.scalars import record_step
-from uqbench.runner.evaluation import Evaluated
-from uqbench.suite import RECORDS
+from uqbench.runner.train.evaluation import Evaluated
+from uqbench.scoring.metrics import record_step
+from uqbench.suites.tables import RECORDS
 
 _BLOCK = 256
 

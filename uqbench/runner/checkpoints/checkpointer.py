@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from uqbench.errors import CannotSaveError, UqbenchError
-from uqbench.runner.checkpoint import Checkpoint, write
+from uqbench.runner.checkpoints.files import Checkpoint, write
 from uqbench.runner.stopwatch import Stopwatch
 
 CHECKPOINT_SECONDS = 60.0

@@ -1,4 +1,4 @@
-"""Discovery of plugins and the registries of what they add.
+"""Discovery of plugins.
 
 The loader is ours, over ``importlib.metadata``: pluggy's own stops at the first plugin that does
 not import. Here a plugin that fails is named with its reason, and everything else goes on.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from importlib import metadata
 from importlib.resources.abc import Traversable
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import pluggy
 from packaging.requirements import Requirement
@@ -20,88 +20,12 @@ from packaging.utils import canonicalize_name
 
 from uqbench import hookspecs
 from uqbench.errors import unknown
+from uqbench.registry.registry import Plugin, Registry
+from uqbench.registry.risk_names import MeasuresByName
 from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
 
-S = TypeVar("S", bound=Spec)
-
-SLOW_SECONDS = 2.0
 SELECTION = "UQBENCH_PLUGINS"
 """Environment variable with the only plugins to load: entry points' names, comma-separated."""
-
-
-@dataclass(frozen=True)
-class Plugin:
-    """An entry point of the group ``uqbench`` and what became of it.
-
-    Attributes:
-        package: top-level import name, where its installed files are.
-        requires: names of the distributions that it depends on.
-        failure: why it was left out; None where it was loaded.
-        seconds: how long loading took.
-    """
-
-    name: str
-    distribution: str
-    version: str
-    package: str = ""
-    requires: tuple[str, ...] = field(default=(), compare=False)
-    failure: str | None = None
-    seconds: float = field(default=0.0, compare=False)
-
-    @property
-    def slow(self) -> str | None:
-        """A complaint about a plugin that takes long to import."""
-        if self.seconds < SLOW_SECONDS:
-            return None
-        return (
-            f"took {self.seconds:.1f} s to import, in every command; give factories as strings "
-            f"('package.module:Name'), so that libraries are imported when a run needs them"
-        )
-
-
-class Registry(Mapping[str, S], Generic[S]):
-    """Specs of one kind by name, each with the plugin that it came from."""
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self._specs: dict[str, S] = {}
-        self._origins: dict[str, Plugin] = {}
-
-    def check(self, specs: Iterable[S], origin: Plugin) -> None:
-        """Refuse a name that is taken, naming both plugins."""
-        names = [spec.name for spec in specs]
-        for name in names:
-            if name in self._specs or names.count(name) > 1:
-                first = self._origins.get(name, origin)
-                raise ValueError(
-                    f"the {self.kind} {name!r} is already registered by {first.distribution} "
-                    f"{first.version}; rename it in {origin.distribution} {origin.version}, "
-                    f"or uninstall one of the two"
-                )
-
-    def add(self, specs: Iterable[S], origin: Plugin) -> None:
-        """Add specs whose names were checked."""
-        for spec in specs:
-            self._specs[spec.name] = spec
-            self._origins[spec.name] = origin
-
-    def __getitem__(self, name: str) -> S:
-        if name not in self._specs:
-            raise unknown(self.kind, name, self._specs)
-        return self._specs[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._specs
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._specs))
-
-    def __len__(self) -> int:
-        return len(self._specs)
-
-    def origin(self, name: str) -> Plugin:
-        """The plugin that registered ``name``."""
-        return self._origins[self[name].name]
 
 
 class Host:
@@ -117,6 +41,7 @@ class Host:
         self.estimators: Registry[Spec] = Registry("estimator")
         self.risk_measures: Registry[Spec] = Registry("risk measure")
         self.claim_kinds: Registry[Spec] = Registry("claim kind")
+        self.risk_names = MeasuresByName(self.risk_measures)
         self.suite_files: list[tuple[Traversable, Plugin]] = []
         self._registries: dict[str, Registry[Any]] = {
             "uqbench_environments": self.environments,

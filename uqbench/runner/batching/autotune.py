@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from uqbench.plan import Cell, Plan
-from uqbench.run import DeviceKind, Run
-from uqbench.runner.batch import Batch, default_lanes
-from uqbench.runner.measuring import Speed, measure_speeds
+from uqbench.identity import DeviceKind, Run
+from uqbench.runner.batching.batches import Batch, default_lanes
+from uqbench.runner.batching.throughput import Speed, measure_speeds
+from uqbench.suites.plan import Cell, Plan
 
 WORTH_FROM = {"eager": 600.0, "compiled": 3600.0}
 """Seconds that a plan takes at least for a measurement to be worth its time, by numerics.

@@ -11,8 +11,8 @@ from torch import Tensor
 from uqbench.agent import Agent, Step
 from uqbench.environment import LaneEnv, Outcome
 from uqbench.errors import UqbenchError
-from uqbench.runner.numerics import Capture, CapturedSteps
-from uqbench.runner.recorder import Recorder
+from uqbench.runner.train.compiling import Capture, CapturedSteps
+from uqbench.runner.train.recorder import Recorder
 
 
 class Position(NamedTuple):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from statistics import median
 
-from uqbench.plan import Plan
+from uqbench.identity import Run
 from uqbench.results.store import Store
-from uqbench.run import Run
-from uqbench.suite import Suite
+from uqbench.suites.plan import Plan
+from uqbench.suites.tables import Suite
 
 
 @dataclass(frozen=True)

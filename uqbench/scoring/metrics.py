@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from uqbench.results.columns import Columns
 from uqbench.risk import RiskMeasure
-from uqbench.suite import RECORDS, Metric
+from uqbench.suites.tables import RECORDS, Metric
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def scalar(
     """
     truth = truth or Truth()
     first = record_step(round(RECORDS * (1 - metric.window)), steps)
-    if metric.kind == "estimate":
+    if metric.kind == "dataset":
         return float(records["value"][records["metric"] == metric.statistic].item())
     if metric.kind == "agent":
         return _mean_of_records(records, metric.statistic, first)

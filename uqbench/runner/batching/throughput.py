@@ -15,8 +15,8 @@ from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 if TYPE_CHECKING:  # a spawned process imports this module before it limits its threads
     import torch
 
-    from uqbench.plugins import Host
-    from uqbench.runner.batch import Batch
+    from uqbench.registry.plugins import Host
+    from uqbench.runner.batching.batches import Batch
 
 LANES = (1, 2, 5, 10)
 SECONDS = 0.5
@@ -75,7 +75,7 @@ def _measure(connection: Connection, batch: Batch) -> None:
     os.environ.update(ENVIRONMENT)
     import torch
 
-    from uqbench.plugins import Host
+    from uqbench.registry.plugins import Host
 
     prepare_process()
     host, device = Host.load(), torch.device("cpu")
@@ -88,10 +88,10 @@ def _measure(connection: Connection, batch: Batch) -> None:
 
 def _rate(batch: Batch, host: Host, device: torch.device) -> float:
     from uqbench.config import scaled
-    from uqbench.runner.loop import interact
-    from uqbench.runner.numerics import compile_agent
-    from uqbench.runner.recorder import Recorder
-    from uqbench.runner.training import make_agent, make_lanes
+    from uqbench.runner.train.agents import make_agent, make_lanes
+    from uqbench.runner.train.compiling import compile_agent
+    from uqbench.runner.train.loop import interact
+    from uqbench.runner.train.recorder import Recorder
 
     # schedules of a step: learning starts at once
     batch = replace(batch, cell=replace(batch.cell, config=scaled(batch.cell.config, 0.0)))

@@ -14,7 +14,7 @@ from torch import Tensor
 from uqbench.agent import LoopAgent
 from uqbench.environment import LaneEnv
 from uqbench.errors import UqbenchError
-from uqbench.runner.recorder import Recorder
+from uqbench.runner.train.recorder import Recorder
 
 
 class StepsExhaustedError(Exception):

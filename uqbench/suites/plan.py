@@ -9,10 +9,10 @@ from typing import Any
 from uqbench.claim import ClaimKind
 from uqbench.config import as_table
 from uqbench.errors import UqbenchError, unknown
-from uqbench.plugins import Host
-from uqbench.run import DeviceKind, Run, digest_of
-from uqbench.specs import Spec
-from uqbench.suite import Budget, Claim, Method, Suite, Task, method_config
+from uqbench.identity import DeviceKind, Run, digest_of
+from uqbench.registry.plugins import Host
+from uqbench.suites.configs import method_config, task_spec
+from uqbench.suites.tables import Budget, Claim, Method, Suite, Task
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Cell:
     """The runs of one method on one task, which differ in their seed alone.
 
     Attributes:
-        config: the agent's typed settings, resolved for this task and budget.
+        config: the method's typed config, resolved for this task and budget.
         owns_loop: whether the method is a ``LoopAgent``.
     """
 
@@ -120,7 +120,7 @@ def make_plan(
             config = method_config(
                 method,
                 task,
-                spec,
+                host,
                 where=f"{suite.name}: methods.{method.name}",
                 schedule=planned.schedule,
                 overrides=settings.get(method.name),
@@ -139,7 +139,7 @@ def make_plan(
                     "agent": method.agent,
                     "estimator": method.estimator,
                     "version": spec.version,
-                    "config": as_table(config),
+                    "config": as_table(config, host.risk_names),
                 },
                 "device": device,
             }
@@ -156,13 +156,6 @@ def make_plan(
     standard &= chosen_seeds == tuple(range(planned.seeds))
     claims = tuple((c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in suite.claims)
     return Plan(suite, budget_name, planned, tuple(cells), standard, as_written, claims)
-
-
-def task_spec(task: Task, host: Host) -> Spec:
-    """What a task is made of."""
-    if task.environment is not None:
-        return host.environments[task.environment]
-    return host.datasets[str(task.dataset)]
 
 
 def _choose(kind: str, things: Iterable[Any], names: Sequence[str] | None) -> tuple[Any, ...]:

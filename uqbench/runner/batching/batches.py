@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from uqbench.plan import Cell, Plan
-from uqbench.run import DeviceKind, Run
-from uqbench.suite import Budget, Metric
+from uqbench.identity import DeviceKind, Run
+from uqbench.suites.plan import Cell, Plan
+from uqbench.suites.tables import Budget, Metric
 
 CPU_LANES = 5
 """Most lanes of a batch on a CPU core, where nothing was measured: more take no less time each."""

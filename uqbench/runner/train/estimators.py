@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from uqbench.config import resolve
 from uqbench.errors import UqbenchError
 from uqbench.estimator import Dataset, Estimator
-from uqbench.plugins import Host
+from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns
-from uqbench.runner.batch import Batch
+from uqbench.runner.batching.batches import Batch
+from uqbench.suites.configs import task_config
 
 NO_EPISODES: Columns = {
     "step": np.zeros(0, np.int64),
@@ -33,8 +33,8 @@ def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[tuple[
     """
     task, runs, steps = batch.cell.task, batch.runs, batch.budget.steps
     spec = host.datasets[str(task.dataset)]
-    where = f"{runs[0].suite}: tasks.{task.name}.options"
-    dataset: Dataset = spec.load_factory()(resolve(spec.load_config(), task.options, where=where))
+    config = task_config(task, host, where=f"{runs[0].suite}: tasks.{task.name}")
+    dataset: Dataset = spec.load_factory()(config)
     make = host.estimators[str(batch.cell.method.estimator)].load_factory()
     worlds = [run.environment_seed for run in runs]
     estimator: Estimator = make(

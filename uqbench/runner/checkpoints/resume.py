@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from uqbench.results.record import Provenance
+from uqbench.identity import Run
+from uqbench.results.records import Provenance
 from uqbench.results.store import Store
-from uqbench.run import Run
-from uqbench.runner.checkpoint import Checkpoint, UnusableError, read, remove
+from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read, remove
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from torch import Tensor
 
 from uqbench.config import explain
 from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.identity import digest_of
 from uqbench.results.files import write_whole
-from uqbench.results.record import Provenance, Resumed
-from uqbench.run import digest_of
+from uqbench.results.records import Provenance, Resumed
 
 ABOUT = "checkpoint.json"
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from uqbench.run import digest_of
+from uqbench.identity import digest_of
 
 SCHEMA_VERSION: Literal[2] = 2
 

@@ -1,0 +1,1 @@
+"""What plugins add: discovery, and registries of agents, environments, measures and so on."""

@@ -1,0 +1,68 @@
+"""Summary and source of what a plugin registers, from its class's docstring.
+
+The docstring is read from the file, without importing the module: listing agents need not wait for
+torch.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+from functools import cache
+from pathlib import Path
+
+from uqbench.specs import Spec
+
+SOURCE = "Source: "
+"""How the line of a docstring begins that names the paper, with equation or figure."""
+
+
+def summary(spec: Spec) -> str:
+    """One line: the spec's own, or the first of its factory's docstring."""
+    return spec.summary or _first_line(_docstring(spec))
+
+
+def source(spec: Spec) -> str:
+    """The paper, figure or page: the spec's own, or the docstring's line ``Source: …``."""
+    if spec.source:
+        return spec.source
+    lines = _docstring(spec).splitlines()
+    start = next((i for i, line in enumerate(lines) if line.startswith(SOURCE)), None)
+    if start is None:
+        return ""
+    paragraph = []
+    for line in lines[start:]:
+        if not line.strip():
+            break
+        paragraph.append(line.strip())
+    return " ".join(paragraph).removeprefix(SOURCE).rstrip(".")
+
+
+def _first_line(docstring: str) -> str:
+    paragraph = docstring.strip().split("\n\n")[0]
+    return " ".join(paragraph.split()).rstrip(".")
+
+
+def _docstring(spec: Spec) -> str:
+    if not isinstance(spec.factory, str):
+        return inspect.getdoc(spec.factory) or ""
+    module, _, name = spec.factory.partition(":")
+    return inspect.cleandoc(_docstrings(module).get(name, ""))
+
+
+@cache
+def _docstrings(module: str) -> dict[str, str]:
+    """Docstrings of a module's classes and functions by name; empty where it has no source."""
+    try:
+        found = importlib.util.find_spec(module)
+    except ModuleNotFoundError:
+        return {}
+    if found is None or found.origin is None or not found.origin.endswith(".py"):
+        return {}
+    tree = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+    return {
+        node.name: ast.get_docstring(node) or ""
+        for node in tree.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    }

@@ -1,0 +1,126 @@
+"""Risk measures by name, as suites and ``--set`` write them: ``"cvar(0.25) of wang(0.1)"``.
+
+::
+
+    composition = measure " of " measure         epistemic, then aleatoric
+    measure     = name [ "(" value { "," value } ")" ]
+    value       = [ key "=" ] number             without a key: in the order of the measure's fields
+
+Names are those of the installed plugins' measures (``uqbench list risks``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from uqbench.config import resolve
+from uqbench.errors import UqbenchError
+from uqbench.specs import Spec
+
+if TYPE_CHECKING:  # imports torch, which reading suites need not wait for
+    from uqbench.risk.composite import CompositeRisk
+    from uqbench.risk.measure import RiskMeasure
+
+_MEASURE = re.compile(r"(?P<name>[a-z0-9_-]+)\s*(?:\((?P<values>[^()]*)\))?", re.IGNORECASE)
+
+
+class MeasuresByName:
+    """Reads and writes the names of risk measures.
+
+    Args:
+        specs: the measures by name, those of a ``Host``.
+    """
+
+    def __init__(self, specs: Mapping[str, Spec]) -> None:
+        self._specs = specs
+
+    def measure(self, text: str) -> RiskMeasure:
+        """The measure that ``text`` names, such as ``"cvar"`` or ``"cvar(alpha=0.25)"``.
+
+        Raises:
+            UqbenchError: it is not written like that, or there is no such measure or value.
+        """
+        name, values = self._parsed(text)
+        kind = self._specs[name].load_config()
+        table = _table(values, [f.name for f in dataclasses.fields(kind)], text)
+        made: RiskMeasure = resolve(kind, table, where=repr(text))
+        return made
+
+    def composite(self, text: str) -> CompositeRisk:
+        """The composition that ``text`` names: ``"E of A"``; a measure alone is additive.
+
+        Raises:
+            UqbenchError: it is not written like that, or there is no such measure or value.
+        """
+        from uqbench.risk.composite import additive, compose
+
+        parts = _parts(text)
+        if len(parts) > 2:
+            raise UqbenchError(
+                f"expected 'epistemic of aleatoric', such as 'cvar(0.25) of wang(0.1)', got "
+                f"{text!r}"
+            )
+        named = [self.measure(part) for part in parts]
+        return additive(*named) if len(named) == 1 else compose(*named)
+
+    def name(self, text: str) -> str:
+        """The registered name of the measure that ``text`` names."""
+        return self._parsed(text)[0]
+
+    def text(self, measure: RiskMeasure | CompositeRisk) -> str:
+        """The text that names a measure, or a composition, with all its values.
+
+        Raises:
+            UqbenchError: its class is no plugin's.
+        """
+        from uqbench.risk.composite import CompositeRisk
+
+        if isinstance(measure, CompositeRisk):
+            return f"{self.text(measure.epistemic)} of {self.text(measure.aleatoric)}"
+        for spec in self._specs.values():
+            if spec.load_config() is type(measure):
+                values = ", ".join(repr(v) for v in dataclasses.astuple(measure))  # type: ignore[call-overload]
+                return f"{spec.name}({values})" if values else spec.name
+        raise UqbenchError(
+            f"{type(measure).__name__} is not a registered risk measure; register it with "
+            f"uqbench_risk_measures, so that a run's identity can name it."
+        )
+
+    def _parsed(self, text: str) -> tuple[str, str | None]:
+        matched = _MEASURE.fullmatch(text.strip())
+        if not matched:
+            raise UqbenchError(
+                f"expected a risk measure such as 'cvar(0.25)', got {text!r}"
+                + ("; a composition cannot be used here" if _parts(text)[1:] else "")
+            )
+        name = matched["name"].lower()
+        return self._specs[name].name, matched["values"]
+
+
+def _parts(text: str) -> list[str]:
+    return re.split(r"\s+of\s+", text.strip())
+
+
+def _table(text: str | None, fields: list[str], where: str) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for position, value in enumerate((text or "").split(",") if (text or "").strip() else []):
+        key, equals, number = (part.strip() for part in value.rpartition("="))
+        if not equals:
+            if position >= len(fields):
+                raise UqbenchError(
+                    f"{where!r} has {position + 1} values; the measure takes "
+                    f"{len(fields)}: {', '.join(fields) or 'none'}."
+                )
+            key = fields[position]
+        if key in given:
+            raise UqbenchError(f"{where!r} gives {key!r} twice.")
+        try:
+            given[key] = float(number)
+        except ValueError:
+            raise UqbenchError(
+                f"{where!r}: expected a number for {key!r}, got {number!r}."
+            ) from None
+    return given

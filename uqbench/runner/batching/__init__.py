@@ -1,0 +1,1 @@
+"""What executes together: batches of lanes, their number, and how fast they are."""

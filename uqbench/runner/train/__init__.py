@@ -1,0 +1,1 @@
+"""Training and evaluating the lanes of a batch."""

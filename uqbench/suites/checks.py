@@ -1,0 +1,202 @@
+"""Checks of a suite's names and config values against what the plugins define.
+
+Each names the file, the key, what was given and the nearest known name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from uqbench.errors import UqbenchError, did_you_mean
+from uqbench.registry.plugins import Host
+from uqbench.specs import EnvironmentSpec
+from uqbench.suites.configs import method_config, task_config
+from uqbench.suites.tables import (
+    EPISODE_STATISTICS,
+    EVENT_STATISTICS,
+    RECORDS,
+    STATISTICS,
+    Budget,
+    Claim,
+    Method,
+    Metric,
+    Suite,
+    Task,
+)
+
+
+def check_suite(suite: Suite, host: Host, where: str) -> None:
+    """Check every name and setting of a suite against what is defined.
+
+    Raises:
+        UqbenchError: names the file, the key, what was expected and the nearest known name.
+    """
+    metrics = [metric.name for metric in suite.metrics]
+    check_unique([task.name for task in suite.tasks], f"{where}: tasks")
+    check_unique([method.name for method in suite.methods], f"{where}: methods")
+    check_unique(metrics, f"{where}: metrics")
+    check_unique([claim.id for claim in suite.claims], f"{where}: claims")
+    _known(suite.primary, metrics, f"{where}: primary", "metric")
+    _known(suite.default_budget, suite.budgets, f"{where}: default_budget", "budget")
+    for required in ("smoke", "paper"):
+        _known(required, suite.budgets, f"{where}: budgets: every suite has smoke and paper", "one")
+    for task in suite.tasks:
+        _check_task(task, host, f"{where}: tasks.{task.name}")
+    for metric in suite.metrics:
+        _check_metric(metric, suite, host, f"{where}: metrics.{metric.name}")
+        _check_normalization(metric, suite, where)
+    for name, budget in suite.budgets.items():
+        _check_budget(suite, budget, f"{where}: budgets.{name}")
+    for method in suite.methods:
+        check_method(method, suite, host, where)
+    for claim in suite.claims:
+        check_claim(claim, suite, host, where)
+
+
+def _check_task(task: Task, host: Host, key: str) -> None:
+    if task.environment is not None:
+        _known(task.environment, host.environments, f"{key}.environment", "environment")
+    else:
+        _known(str(task.dataset), host.datasets, f"{key}.dataset", "dataset")
+    task_config(task, host, where=key)
+
+
+def _check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
+    try:
+        host.risk_names.measure(metric.risk)
+    except UqbenchError as error:
+        raise UqbenchError(f"{key}.risk: {error}") from None
+    if not math.isclose(metric.window * RECORDS, round(metric.window * RECORDS)):
+        raise UqbenchError(f"{key}.window: expected whole hundredths, got {metric.window}.")
+    if metric.kind == "cost":
+        _known(metric.statistic, ["steps_per_s"], f"{key}.statistic", "cost")
+    for task in suite.tasks:
+        if not metric.suits(task):
+            continue
+        if metric.kind == "dataset":
+            scores = host.datasets[str(task.dataset)].scores
+            _known(metric.statistic, scores, f"{key}.statistic", f"score of task {task.name!r},")
+        elif metric.kind in ("online", "evaluation"):
+            _check_statistic(metric, task, host.environments[str(task.environment)], key)
+    if (
+        metric.statistic not in EPISODE_STATISTICS
+        and host.risk_names.name(metric.risk) != "expectation"
+    ):
+        raise UqbenchError(
+            f"{key}.risk: a risk measure needs one of {EPISODE_STATISTICS} as statistic."
+        )
+
+
+def _check_statistic(metric: Metric, task: Task, spec: EnvironmentSpec, key: str) -> None:
+    where = f"{key}.statistic"
+    if metric.event is not None:
+        statistic, name = metric.event
+        _known(statistic, EVENT_STATISTICS, where, "statistic of an event")
+        _known(name, spec.events, where, f"event of task {task.name!r},")
+        return
+    _known(metric.statistic, STATISTICS, where, "statistic")
+    if metric.statistic == "cumulative_regret":
+        if metric.kind == "evaluation":
+            raise UqbenchError(f"{where}: 'cumulative_regret' is of training: kind = 'online'.")
+        truths = {"optimal_return": spec.optimal_return, "optimal_reward": spec.optimal_reward}
+    elif metric.statistic == "regret":
+        truths = {"optimal_return": spec.optimal_return}
+    else:
+        return
+    if not any(truths.values()):
+        raise UqbenchError(
+            f"{where}: {metric.statistic!r} needs an environment with {' or '.join(truths)}; "
+            f"{task.environment!r} of task {task.name!r} has none."
+        )
+
+
+def _check_normalization(metric: Metric, suite: Suite, where: str) -> None:
+    tasks = [task.name for task in suite.tasks]
+    if metric.normalized_as is not None:
+        key = f"{where}: metrics.{metric.name}.normalized_as"
+        _known(metric.normalized_as, suite.normalization, key, "normalization")
+    for task, constants in suite.normalization_constants(metric).items():
+        key = f"{where}: normalization.{metric.normalized_as or metric.name}.constants"
+        _known(task, tasks, key, "task")
+        if (constants.one > constants.zero) != (metric.direction == "max"):
+            raise UqbenchError(
+                f"{key}.{task}: one = {constants.one} must be better than zero = {constants.zero} "
+                f"in the direction of {metric.name!r}, {metric.direction!r}."
+            )
+
+
+def _check_budget(suite: Suite, budget: Budget, key: str) -> None:
+    if budget.primary is not None:
+        metrics = [metric.name for metric in suite.metrics]
+        _known(budget.primary, metrics, f"{key}.primary", "metric")
+    for name in budget.tasks or ():
+        _known(name, [task.name for task in suite.tasks], f"{key}.tasks", "task")
+    for name in budget.task_steps:
+        _known(name, [task.name for task in suite.tasks], f"{key}.task_steps", "task")
+    metric = suite.primary_metric(budget)
+    if metric.kind == "evaluation" and budget.evaluation is None:
+        raise UqbenchError(
+            f"{key}: its primary metric {metric.name!r} needs a table 'evaluation' here."
+        )
+    for task in suite.tasks_of(budget):
+        if not metric.suits(task):
+            raise UqbenchError(f"{key}: the primary {metric.name!r} is not for task {task.name!r}.")
+        if task.name not in suite.normalization_constants(metric):
+            raise UqbenchError(
+                f"{key}: expected normalization.{metric.name}.constants.{task.name} = "
+                f"{{ zero = …, one = … }}; a score cannot be aggregated without."
+            )
+
+
+def check_method(method: Method, suite: Suite, host: Host, where: str) -> None:
+    """Check a method's names, and its config on every task that it is for."""
+    key = f"{where}: methods.{method.name}"
+    if method.agent is not None:
+        _known(method.agent, host.agents, f"{key}.agent", "agent")
+    else:
+        _known(str(method.estimator), host.estimators, f"{key}.estimator", "estimator")
+    for name in method.tasks:
+        _known(name, [task.name for task in suite.tasks], f"{key}.tasks", "task")
+    for name in method.budgets or ():
+        _known(name, suite.budgets, f"{key}.budgets", "budget")
+    for task in suite.tasks:
+        if method.suits(task):
+            method_config(method, task, host, where=key)
+
+
+def check_claim(claim: Claim, suite: Suite, host: Host, where: str) -> None:
+    """Check a claim, but for its methods: they come from many plugins and may be absent."""
+    key = f"{where}: claims.{claim.id}"
+    for name in claim.budgets:
+        _known(name, suite.budgets, f"{key}.budgets", "budget")
+        if not suite.budget(name).ranks:
+            raise UqbenchError(
+                f"{key}.budgets: the budget {name!r} cannot rank methods; no claim can need it."
+            )
+    kind = claim.load(host, key)
+    _known(kind.metric, [metric.name for metric in suite.metrics], f"{key}.metric", "metric")
+    metric = suite.metric(kind.metric)
+    for budget in claim.budgets:
+        suited = [t.name for t in suite.tasks_of(suite.budget(budget)) if metric.suits(t)]
+        for task in kind.tasks or ():
+            of = f"task with {metric.name} in budget {budget!r},"
+            _known(task, suited, f"{key}.tasks", of)
+        normalized = suite.normalization_constants(metric)
+        try:
+            kind.check(kind.tasks or suited, normalized)
+        except ValueError as error:
+            raise UqbenchError(f"{key}: {error}") from None
+
+
+def check_unique(names: list[str], where: str) -> None:
+    """Refuse a name that is given twice."""
+    for name in names:
+        if names.count(name) > 1:
+            raise UqbenchError(f"{where}: the name {name!r} is taken; choose another.")
+
+
+def _known(given: str, names: Iterable[str], where: str, kind: str) -> None:
+    names = list(names)
+    if given not in names:
+        raise UqbenchError(f"{where}: there is no {kind} {given!r}. {did_you_mean(given, names)}")

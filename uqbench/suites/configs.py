@@ -1,0 +1,65 @@
+"""Typed configs of tasks and methods, from the tables of a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from uqbench.config import resolve
+from uqbench.errors import UqbenchError, did_you_mean
+from uqbench.registry.plugins import Host
+from uqbench.specs import Spec
+from uqbench.suites.tables import Method, Task
+
+_FOLLOWING = {"task", "plus", "times"}
+"""Keys of a value that follows the task's config."""
+
+
+def task_spec(task: Task, host: Host) -> Spec:
+    """The environment, or the dataset, of a task."""
+    if task.environment is not None:
+        return host.environments[task.environment]
+    return host.datasets[str(task.dataset)]
+
+
+def task_config(task: Task, host: Host, *, where: str) -> Any:
+    """The typed config of a task's environment or dataset."""
+    config = task_spec(task, host).load_config()
+    return resolve(config, task.config, where=f"{where}.config", risk_names=host.risk_names)
+
+
+def method_config(
+    method: Method,
+    task: Task,
+    host: Host,
+    *,
+    where: str,
+    schedule: float = 1.0,
+    overrides: Mapping[str, Any] | None = None,
+) -> Any:
+    """The typed config of a method on a task, with the budget's schedule and ``--set`` applied."""
+    table = method.config | method.tasks.get(task.name, {})
+    return resolve(
+        method.spec(host).load_config(),
+        {key: _followed(value, task, f"{where}.config.{key}") for key, value in table.items()},
+        where=f"{where}.config",
+        schedule=schedule,
+        overrides=overrides,
+        risk_names=host.risk_names,
+    )
+
+
+def _followed(value: Any, task: Task, where: str) -> Any:
+    """A config value, computed from the task's own config where it says so."""
+    if not isinstance(value, dict) or "task" not in value:
+        return value
+    for key in value:
+        if key not in _FOLLOWING:
+            raise UqbenchError(f"{where}: unknown key {key!r}. {did_you_mean(key, _FOLLOWING)}")
+    name = value["task"]
+    if name not in task.config:
+        raise UqbenchError(
+            f"{where}: task {task.name!r} has no {name!r} in its config. "
+            f"{did_you_mean(str(name), task.config)}"
+        )
+    return value.get("times", 1) * task.config[name] + value.get("plus", 0)
