@@ -25,10 +25,10 @@ def plan() -> Plan:
 def scores(plan: Plan) -> list[Score]:
     """Simulated scores: qr-dqn better than dqn by 0.3, spread 0.1."""
     generator = np.random.default_rng(0)
-    references = plan.suite.references(plan.suite.metric("online_return"))
+    constants = plan.suite.normalization_constants(plan.suite.metric("online_return"))
     found = []
     for run in sorted(plan.runs, key=lambda run: (run.task, run.method, run.seed)):
-        reference = references[run.task]
+        reference = constants[run.task]
         normal = 0.5 + 0.3 * (run.method == "qr-dqn") + 0.1 * generator.standard_normal()
         raw = reference.zero + normal * (reference.one - reference.zero)
         values = {m.name: raw for m in plan.suite.metrics}

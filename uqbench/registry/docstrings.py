@@ -54,15 +54,24 @@ def _docstring(spec: Spec) -> str:
 @cache
 def _docstrings(module: str) -> dict[str, str]:
     """Docstrings of a module's classes and functions by name; empty where it has no source."""
-    try:
-        found = importlib.util.find_spec(module)
-    except ModuleNotFoundError:
+    path = _path(module)
+    if path is None:
         return {}
-    if found is None or found.origin is None or not found.origin.endswith(".py"):
-        return {}
-    tree = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     return {
         node.name: ast.get_docstring(node) or ""
         for node in tree.body
         if isinstance(node, ast.ClassDef | ast.FunctionDef)
     }
+
+
+def _path(module: str) -> Path | None:
+    """A module's file, found without importing the packages above it."""
+    package, *below = module.split(".")
+    found = importlib.util.find_spec(package)
+    for folder in (found.submodule_search_locations or ()) if found else ():
+        place = Path(folder).joinpath(*below)
+        for path in (place.with_suffix(".py"), place / "__init__.py"):
+            if path.is_file():
+                return path
+    return None

@@ -140,7 +140,7 @@ def test_the_suite_has_the_57_games_and_their_references(monkeypatch):
     suite = read_suites(Host.load()).suite("atari")
     paper = suite.budget("paper")
     assert {task.name for task in suite.tasks_of(paper)} == set(RANDOM_AND_HUMAN)
-    references = suite.references(suite.metric("evaluation_return"))
+    references = suite.normalization_constants(suite.metric("evaluation_return"))
     for game, (random, human) in RANDOM_AND_HUMAN.items():
         assert suite.task(game).options == {"game": game}
         assert (references[game].zero, references[game].one) == (random, human)

@@ -133,7 +133,7 @@ def test_the_references_of_the_suite_are_the_error_of_the_mean() -> None:
     """Zero: |mean − CVaR_α| averaged over seeds 0 to 999."""
     suites = {suite.name: suite for suite in read_suites(Host.load()).suites.values()}
     suite = suites["risk-estimation"]
-    references = suite.normalization["abs_error"].references
+    references = suite.normalization["abs_error"].constants
     for task in suite.tasks:
         options = BeliefOptions(**task.options)
         beliefs = Beliefs(options)._beliefs(range(1_000 if options.example == "mixture" else 1))

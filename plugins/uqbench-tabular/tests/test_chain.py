@@ -83,7 +83,7 @@ def test_the_discounted_optimum_has_the_optimal_gain(discount):
 def test_the_suites_references_are_the_exact_gains():
     task = SUITE["tasks"][0]
     assert ChainOptions(**task["options"]) == ChainOptions()
-    stated = SUITE["normalization"]["reward_per_step"]["references"][task["name"]]
+    stated = SUITE["normalization"]["reward_per_step"]["constants"][task["name"]]
     random = uniform_policy(CHAIN)
     assert random.tolist() == [[0.5, 0.5]] * 4 + [[0.0, 1.0]]
     for exact in (gain(CHAIN, random).item(), long_run_reward(random.numpy()), 36 / 175):

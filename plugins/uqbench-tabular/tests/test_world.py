@@ -212,7 +212,7 @@ def test_the_numbers_in_the_suites_are_those_of_the_models(name):
     """Horizons, refresh rules, R_max and normalization, recomputed from the tasks' options."""
     given = suite(name)
     paper = given["budgets"]["paper"]
-    references = given["normalization"]["regret"]["references"]
+    references = given["normalization"]["regret"]["constants"]
     configs = {method["name"]: method for method in given["methods"]}
     assert (paper["seeds"], {task["discount"] for task in given["tasks"]}) == (10, {0.9})
     for task in given["tasks"]:

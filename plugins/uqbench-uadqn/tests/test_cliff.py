@@ -201,7 +201,7 @@ def test_the_suite_states_what_the_tables_give():
     suite = tomllib.loads(path.read_text(encoding="utf-8"))
     options = CliffOptions(**suite["tasks"][0]["options"])
     references = {
-        name: table["references"]["cliff"] for name, table in suite["normalization"].items()
+        name: table["constants"]["cliff"] for name, table in suite["normalization"].items()
     }
     assert references["falls_per_step"]["zero"] == pytest.approx(fall_rate(options, UNIFORM))
     assert references["late_return"]["one"] == pytest.approx(optimal_return(options))

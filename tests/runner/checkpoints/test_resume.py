@@ -14,7 +14,7 @@ from uqbench.runner.worker import execute
 from uqbench.suites.plan import Cell, make_plan
 from uqbench.suites.reading import read_suites
 
-TOY = Path(__file__).parents[1] / "toy"
+TOY = Path(__file__).parents[2] / "toy"
 # after the first step; around a record, a block of the recorder, an evaluation, and the end
 STOPS = (1, 5, 6, 7, 255, 256, 257, 299, 300, 301, 599, 600)
 

@@ -40,7 +40,7 @@ def saved(step: int) -> SimpleNamespace:
 @pytest.fixture
 def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
     """Four runs under the budget ``paper``."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent / "toy"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "toy"))
     monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
     host = Host.load()
     suite = read_suites(host).suite("toy")

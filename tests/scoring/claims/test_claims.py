@@ -26,7 +26,7 @@ from uqbench.specs import Spec
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import join, parse_suite, read_suites
 
-TOY = Path(__file__).parent / "toy"
+TOY = Path(__file__).parents[2] / "toy"
 
 SUITE = """
 name = "claims"
@@ -36,8 +36,8 @@ primary = "score"
 baseline = "a"
 default_budget = "paper"
 tasks = [
-    { name = "near", environment = "corridor", options = { length = 3 }, discount = 1.0 },
-    { name = "far", environment = "corridor", options = { length = 6 }, discount = 1.0 },
+    { name = "near", environment = "corridor", config = { length = 3 }, discount = 1.0 },
+    { name = "far", environment = "corridor", config = { length = 6 }, discount = 1.0 },
 ]
 methods = [
     { name = "a", agent = "walker", config = { forward = 0.6 } },
@@ -60,7 +60,7 @@ direction = "min"
 version = "1"
 zero = "nothing"
 one = "ten"
-references = { near = { zero = 0.0, one = 10.0 }, far = { zero = 0.0, one = 10.0 } }
+constants = { near = { zero = 0.0, one = 10.0 }, far = { zero = 0.0, one = 10.0 } }
 
 [budgets]
 smoke = { summary = "", steps = 1, seeds = 5, ranks = false, step_ms = 1.0 }
@@ -140,7 +140,7 @@ ORDER = 'kind = "order"\nmetric = "score"\nmethods = ["c", ["a", "b"]]'
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = 3.0\ntolerance = 0.3',
          "does not hold", 1),
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nlow = 2.2', "undecided", 1),
-        ('kind = "band"\nmetric = "score"\nmethod = "b"\nnormalised = true\nhigh = 0.3',
+        ('kind = "band"\nmetric = "score"\nmethod = "b"\nnormalized = true\nhigh = 0.3',
          "holds", 1),
         ('kind = "band"\nmetric = "score"\nmethod = "a"\nratio_to = ["b", "c"]\nhigh = 0.7',
          "holds", 2),
@@ -338,7 +338,7 @@ def test_a_plugin_adds_a_kind(host):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (ORDER.replace("order", "ordre"), "kind: there is no claim kind 'ordre'. Did you mean"),
+        (ORDER.replace("order", "ordre"), "kind: There is no claim kind 'ordre'. Did you mean"),
         (ORDER.replace("metric", "metrik"), "unknown key 'metrik'. Did you mean 'metric'"),
         (ORDER.replace('"score"', '"scor"'), "metric: there is no metric 'scor'. Did you mean"),
         (f'{ORDER}\ntasks = ["nera"]', "there is no task with score in budget 'paper', 'nera'"),
@@ -409,7 +409,7 @@ def test_a_plugin_joins_claims_and_ids_are_unique(host):
 
 
 def test_the_examples_of_the_documentation_are_read(host):
-    text = (Path(__file__).parents[1] / "docs" / "claims.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "claims.md").read_text(encoding="utf-8")
     kinds = []
     for block in text.split("```toml\n")[1:]:
         block = block.split("```")[0]
@@ -472,11 +472,11 @@ def stored(host, tmp_path, monkeypatch):
     def value(method, task, seed):
         return 5.0 + (method == "fast") + generator.normal()
 
+    constants = suite.normalization_constants(suite.metric("online_return"))
     scores = [
-        replace(s, score=suite.references(suite.metric("online_return"))[s.task].normalize(
-            s.values["online_return"]))
+        replace(s, score=constants[s.task].normalize(s.values["online_return"]))
         for s in scores_of(plan, value)
-    ]  # fmt: skip
+    ]
     folder = tmp_path / "toy" / "paper"
     write(Board.of(plan, scores).files(), folder)
     monkeypatch.setattr(Host, "load", classmethod(lambda cls: host))

@@ -116,7 +116,7 @@ def test_nothing_stated_nothing_scored():
 
 def test_runs_record_the_scores_wherever_q_is_known(monkeypatch, tmp_path):
     """The walker says that Q is zero everywhere: its error is the root mean square of Q*."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent / "toy"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "toy"))
     monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
     host = Host.load()
     plan = make_plan(read_suites(host).suite("toy"), host, device="cpu", tasks=["short"], seeds=[0])

@@ -13,7 +13,7 @@ from uqbench.runner.batching.throughput import LANES, Speed, measure_speeds
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
-TOY = Path(__file__).parents[1] / "toy"
+TOY = Path(__file__).parents[2] / "toy"
 LONG = 1e6
 """Seconds of a plan for which a measurement pays."""
 

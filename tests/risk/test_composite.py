@@ -1,8 +1,6 @@
-"""Composite risk: theorem 3, coherence, example 1; and risk measures by name."""
+"""Composite risk: theorem 3, coherence, example 1."""
 
 from __future__ import annotations
-
-import dataclasses
 
 import pytest
 import torch
@@ -10,22 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from uqbench.config import resolve
-from uqbench.errors import UqbenchError
 from uqbench.risk import (
-    CompositeRiskName,
     CVaR,
     Expectation,
     MeanStd,
     RiskMeasure,
-    RiskName,
     Wang,
     additive,
     compose,
-    composite_risk,
-    risk_measure,
 )
-from uqbench.specs import Spec
 
 K, N = 3, 4
 examples = settings(max_examples=20, deadline=None, derandomize=True)
@@ -125,76 +116,3 @@ def test_it_is_coherent(
 def test_a_composition_with_an_incoherent_measure_does_not_say_that_it_is_coherent() -> None:
     assert not compose(MeanStd(1.0), CVaR(0.25)).coherent
     assert not compose(CVaR(0.25), MeanStd(1.0)).coherent
-
-
-# --- by name -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("cvar(0.25)", CVaR(0.25)),
-        ("CVaR( alpha = 0.1 )", CVaR(0.1)),
-        ("cvar", CVaR()),
-        (" wang(1e-1) ", Wang(0.1)),
-        ("mean-std(1)", MeanStd(1.0)),
-        ("expectation", Expectation()),
-        ("expectation()", Expectation()),
-    ],
-)
-def test_a_measure_by_name(text: str, expected: RiskMeasure) -> None:
-    assert risk_measure(text) == expected
-    assert composite_risk(text) == additive(expected)
-
-
-def test_a_composition_by_name_is_epistemic_of_aleatoric() -> None:
-    assert composite_risk("cvar(0.25) of wang(0.1)") == compose(CVaR(0.25), Wang(0.1))
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("cvr(0.2)", "no risk measure 'cvr'. Did you mean 'cvar'"),
-        ("cvar(level=0.2)", "unknown key 'level'. Known: alpha"),
-        ("cvar(0.2, 0.3)", "has 2 settings; the measure takes 1: alpha"),
-        ("cvar(0.2, alpha=0.3)", "gives 'alpha' twice"),
-        ("cvar(low)", "expected a number for 'alpha', got 'low'"),
-        ("cvar(2)", r"alpha must be in \(0, 1\], got 2.0"),
-        ("cvar(0.2", "expected a risk measure such as 'cvar"),
-        ("cvar of wang of var", "expected 'epistemic of aleatoric'"),
-        ("", "expected a risk measure"),
-    ],
-)
-def test_what_is_wrong_with_a_name_is_told(text: str, message: str) -> None:
-    with pytest.raises(UqbenchError, match=message):
-        composite_risk(text)
-
-
-def test_a_composition_is_refused_where_one_measure_is_asked_for() -> None:
-    with pytest.raises(UqbenchError, match="a composition cannot be used here"):
-        risk_measure("cvar of wang")
-
-
-@dataclasses.dataclass(frozen=True)
-class Median(RiskMeasure):
-    """A third party's."""
-
-    def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:
-        return values.median(dim).values
-
-
-def test_a_third_partys_measure_is_named_like_any_other() -> None:
-    spec = Spec(name="median", version="1", factory=Median, summary="the median")
-    made = composite_risk("median of median", {"median": spec})
-    assert made == compose(Median(), Median())
-
-
-def test_a_config_says_at_once_that_a_name_is_wrong() -> None:
-    @dataclasses.dataclass(frozen=True)
-    class Settings:
-        one: RiskName = "cvar(0.25)"
-        two: CompositeRiskName = "cvar(0.25) of wang(0.1)"
-
-    assert resolve(Settings, {"one": "wang(0.3)"}, where="x") == Settings(one="wang(0.3)")
-    with pytest.raises(UqbenchError, match=r"two: .*no risk measure 'wan'"):
-        resolve(Settings, {"two": "cvar of wan"}, where="x")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-TOY = Path(__file__).parent / "toy"
+TOY = Path(__file__).parents[1] / "toy"
 
 AGENT = """
 from uqbench import AgentSpec, hookimpl

@@ -25,7 +25,7 @@ from uqbench.scoring.claims.verdict import (
     deciding_seeds,
     find,
 )
-from uqbench.suites.tables import Metric, Reference
+from uqbench.suites.tables import NormalizationConstants
 
 SIMULATIONS = 1_000
 
@@ -295,8 +295,6 @@ def test_what_only_refutes_need_not_be_true():
 
 # -- error rates ----------------------------------------------------------------------------------
 
-METRIC = Metric(name="m", summary="", kind="online")
-
 
 def observe(values):
     """Observations of ``{method: [runs, tasks]}``, with settings 1, 2, … of the methods."""
@@ -304,12 +302,12 @@ def observe(values):
     cells = {(m, t): v[:, i] for m, v in values.items() for i, t in enumerate(tasks)}
     settings = {m: {"size": i} for i, m in enumerate(values)}
     return Observations(
-        metric=METRIC,
+        direction="max",
         tasks=tasks,
         raw=cells,
         configs={(m, t): settings[m] for m, t in cells},
-        options={},
-        references={task: Reference(zero=0.0, one=1.0) for task in tasks},
+        task_configs={},
+        normalize={task: NormalizationConstants(zero=0.0, one=1.0).normalize for task in tasks},
     )
 
 

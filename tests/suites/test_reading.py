@@ -6,10 +6,11 @@ import pytest
 
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
+from uqbench.suites.configs import method_config
 from uqbench.suites.reading import join, parse_suite, read_suites
 from uqbench.suites.tables import Suite
 
-TOY = Path(__file__).parent / "toy"
+TOY = Path(__file__).parents[1] / "toy"
 
 
 @pytest.fixture
@@ -40,7 +41,9 @@ def test_a_suite_is_read(host):
     assert suite.task("long").time_limit_is == "truncation"
     assert suite.budget("paper").evaluation.every == 300
     assert suite.primary_metric(suite.budget("paper")).name == "online_return"
-    assert suite.references(suite.metric("online_cvar25"))["short"].normalize(4.5) == 0.5
+    assert (
+        suite.normalization_constants(suite.metric("online_cvar25"))["short"].normalize(4.5) == 0.5
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,7 +61,7 @@ def test_a_suite_is_read(host):
         ),
         ("discount = 1.0", "discount = 1.5", "tasks.0.discount: Input should be less than"),
         ('"corridor"', '"coridor"', "no environment 'coridor'. Did you mean 'corridor'"),
-        ("{ length = 3 }", "{ lenght = 3 }", "options: unknown key 'lenght'. Did you mean 'len"),
+        ("{ length = 3 }", "{ lenght = 3 }", "config: unknown key 'lenght'. Did you mean 'len"),
         ('agent = "walker"', 'agent = "waker"', "no agent 'waker'. Did you mean 'walker'"),
         ("forward = 0.6", "foward = 0.6", "unknown key 'foward'. Did you mean 'forward'"),
         ("forward = 0.6", 'forward = "0.6"', "forward: Input should be a valid number"),
@@ -71,11 +74,11 @@ def test_a_suite_is_read(host):
         ('primary = "online_return"', 'primary = "x"', "primary: there is no metric 'x'"),
         ('default_budget = "paper"', 'default_budget = "p"', "there is no budget 'p'"),
         ("[budgets.smoke]", "[budgets.other]", "every suite has smoke and paper"),
-        ('risk = "cvar"', 'risk = "cvra"', "no risk measure 'cvra'. Did you mean 'cvar'"),
-        ("alpha = 0.25", "alhpa = 0.25", "risk_config: unknown key 'alhpa'"),
-        ("alpha = 0.25", "alpha = 2.0", "alpha must be in (0, 1]"),
+        ("cvar(0.25)", "cvra(0.25)", "no risk measure 'cvra'. Did you mean 'cvar'"),
+        ("cvar(0.25)", "cvar(alhpa = 0.25)", "unknown key 'alhpa'"),
+        ("cvar(0.25)", "cvar(2.0)", "alpha must be in (0, 1]"),
         ("window = 0.5", "window = 0.123", "window: expected whole hundredths"),
-        ("long = { zero = 0.0, one = 7.5 }", "", "references.long = { zero"),
+        ("long = { zero = 0.0, one = 7.5 }", "", "constants.long = { zero"),
         ("one = 9.0", "one = -9.0", "must be better than zero"),
         ('name = "fast"', 'name = "slow"', "methods: the name 'slow' is taken"),
         ('name = "toy"', 'name = "toy', "not valid TOML"),
@@ -102,6 +105,68 @@ def test_another_plugin_joins_methods_and_a_wrong_one_is_left_out_with_its_reaso
     assert "no agent 'wlaker'. Did you mean 'walker'?" in problem.reason
 
 
+METHODS = """
+[[methods]]
+name = "faster"
+base = "fast"
+config = { forward = 0.99 }
+
+[[methods]]
+name = "fastest"
+base = "faster"
+tasks.short = { forward = 1.0 }
+"""
+
+
+def test_a_variant_has_what_its_base_gives(host):
+    suite = parse(host, "[budgets.smoke]", f"{METHODS}\n[budgets.smoke]")
+    fast, fastest = suite.method("fast"), suite.method("fastest")
+    assert fastest.agent == fast.agent
+    assert fastest.config == {**fast.config, "forward": 0.99}
+    assert fastest.tasks == {**fast.tasks, "short": {"forward": 1.0}}
+
+
+def test_a_base_may_be_another_plugins(host, tmp_path):
+    first, second = tmp_path / "first.toml", tmp_path / "second.toml"
+    first.write_text('[[extend.toy.methods]]\nname = "variant"\nbase = "third"\n')
+    second.write_text('[[extend.toy.methods]]\nname = "third"\nagent = "walker"\n')
+    host.suite_files += [(first, host.plugins[0]), (second, host.plugins[0])]
+    assert read_suites(host).suite("toy").method("variant").agent == "walker"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('base = "fast"', 'base = "fsat"', "no method 'fsat'. Did you mean 'fast'"),
+        ('base = "fast"', 'base = "fastest"', "faster → fastest → faster is a circle"),
+        ('base = "fast"', 'base = "fast"\nagent = "walker"', "exactly one of 'agent'"),
+    ],
+)
+def test_a_wrong_base_is_told(host, old, new, message):
+    methods = METHODS.replace(old, new, 1)
+    with pytest.raises(UqbenchError, match=message):
+        parse(host, "[budgets.smoke]", f"{methods}\n[budgets.smoke]")
+
+
+def test_tasks_share_defaults_and_a_config_may_follow_the_tasks(host):
+    shared = '[task_defaults]\nenvironment = "corridor"\ndiscount = 0.5\nconfig = { length = 8 }'
+    tasks = '[[tasks]]\nname = "a"\n[[tasks]]\nname = "b"\nconfig = { length = 4 }'
+    head, rest = text().split("[[tasks]]", 1)
+    methods = rest[rest.index("[[methods]]") :].replace("tasks.long", "tasks.b")
+    methods = methods.replace("short = {", "a = {").replace("\nlong = {", "\nb = {")
+    follow = '{ task = "length", times = 0.1, plus = 0.1 }'
+    methods = methods.replace("forward = 0.6", f"forward = {follow}")
+    suite = parse_suite("\n".join([head, shared, tasks, methods]), host, "toy.toml")
+    a, b = suite.tasks
+    assert (a.discount, a.config, b.config) == (0.5, {"length": 8}, {"length": 4})
+    slow = next(m for m in suite.methods if "forward" in m.config)
+    forward = [method_config(slow, task, host, where="x").forward for task in (a, b)]
+    assert forward == pytest.approx([0.9, 0.5])
+    wrong = methods.replace('task = "length"', 'task = "lenght"')
+    with pytest.raises(UqbenchError, match="no 'lenght' in its config"):
+        parse_suite("\n".join([head, shared, tasks, wrong]), host, "toy.toml")
+
+
 def test_a_joined_method_may_not_take_a_name(host):
     with pytest.raises(UqbenchError, match="the name 'fast' is taken"):
         join(parse(host), {"methods": [{"name": "fast", "agent": "walker"}]}, host, "x.toml")
@@ -114,8 +179,8 @@ def test_minatar_is_the_protocol_of_the_paper():
     assert (paper.steps, paper.seeds, len(suite.tasks_of(paper))) == (5_000_000, 10, 5)
     assert paper.schedule == 1.0
     assert {task.discount for task in suite.tasks} == {0.99}
-    assert all(task.options["sticky_action_prob"] == 0.1 for task in suite.tasks)
-    assert all(task.options["difficulty_ramping"] for task in suite.tasks)
+    assert all(task.config["sticky_action_prob"] == 0.1 for task in suite.tasks)
+    assert all(task.config["difficulty_ramping"] for task in suite.tasks)
     assert suite.metric("online_return").window == 0.1
     assert {name: budget.ranks for name, budget in suite.budgets.items()} == {
         "smoke": False,
