@@ -1,15 +1,21 @@
 """Wherever a batch is stopped, it goes on from that step, and ends as if it had not been."""
 
+import io
+import os
+import pickle
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from uqbench.plan import Cell, make_plan
 from uqbench.plugins import Host
 from uqbench.results.record import Saved
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batch import Batch, make_programs
+from uqbench.runner.checkpoint import read, read_state, write
 from uqbench.runner.events import Notice, SetAside, Started
 from uqbench.runner.keeping import Keeper, Stop
 from uqbench.runner.worker import execute
@@ -222,3 +228,54 @@ def test_a_checkpoint_that_another_run_names_outlives_a_record_that_names_it_wro
     assert run(last, store, host, monkeypatch) == 0
     assert run(first, store, host, monkeypatch) == 100
     assert digests(store, batch) == unbroken
+
+
+class Command:
+    """Whoever unpickles it runs a command."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+
+    def __reduce__(self) -> Any:
+        return os.system, (self.command,)
+
+
+@pytest.mark.parametrize("where", ["environment", "file"])
+def test_a_checkpoint_from_elsewhere_runs_no_command(
+    where, batch, host, unbroken, tmp_path, monkeypatch
+):
+    store, mark = Store(tmp_path / "results"), tmp_path / "mark"
+    run(batch, store, host, monkeypatch, until=100)
+    [folder] = checkpoints(store)
+    about, evil = read(folder), pickle.dumps(Command(f"touch {mark}"))
+    state = read_state(folder, about, torch.device("cpu"))
+    if where == "environment":  # as they were pickled once
+        state[where] = {"envs": [evil] * 3, "length": torch.zeros(3), "valid": None}
+        write(folder, about, state)
+    else:
+        file = io.BytesIO()
+        torch.save({**state, "agent": Command(f"touch {mark}")}, file)
+        (folder / "step-100.pt").write_bytes(file.getvalue())
+        about = about.model_copy(update={"state": sha256(file.getvalue()).hexdigest()})
+        about = about.model_copy(update={"digest": about.compute_digest()})
+        (folder / "checkpoint.json").write_text(about.model_dump_json())
+    told: list[Any] = []
+    run(batch, store, host, monkeypatch, told=told)
+    assert not mark.exists()
+    assert any(isinstance(e, Notice) and "the first step again" in e.text for e in told)
+    assert digests(store, batch) == unbroken
+
+
+def test_an_environment_that_does_not_replay_begins_again_and_says_why(
+    batch, host, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TOY_DRIFTS", "1")
+    store = Store(tmp_path)
+    run(batch, store, host, monkeypatch, until=100)
+    told: list[Any] = []
+    run(batch, store, host, monkeypatch, told=told)
+    [notice] = [event.text for event in told if isinstance(event, Notice)]
+    assert notice.startswith("the first step again: the environment does not take its saved state")
+    assert "Corridor does not replay" in notice
+    assert [event.step for event in told if isinstance(event, Started)] == [100, 0]
+    assert all(store.find(one).state is RunState.FINISHED for one in batch.runs)

@@ -183,6 +183,10 @@ def _plain(value: Any, name: str) -> Any:
         CannotSaveError: it, or something in it, is not plain.
     """
     kind = type(value)
+    if kind is bytes and not value:
+        raise CannotSaveError(
+            f"{name.removeprefix('.')} is empty bytes; torch cannot read them again"
+        )
     if isinstance(value, Tensor):
         value = value.detach()
         own = value.numel() * value.element_size()
