@@ -176,10 +176,10 @@ def test_other_versions_or_contents_of_packages_start_again(unbroken, tmp_path):
 
 def test_an_environment_that_cannot_be_saved_is_told_once_and_runs(unbroken, tmp_path):
     stderr = run(
-        tmp_path, *PAIRS, "--workers", "1", "--checkpoint-seconds", "0.1", TOY_UNPICKLABLE="1"
+        tmp_path, *PAIRS, "--workers", "1", "--checkpoint-seconds", "0.1", TOY_UNSAVABLE="1"
     )
     assert stderr.count("an interrupted run starts again: the environment cannot be saved") == 1
-    assert "Corridor cannot be pickled" in stderr
+    assert "the corridor is in another process" in stderr
     assert results(tmp_path) == unbroken
     assert checkpoints(tmp_path) == []
 

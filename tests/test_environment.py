@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -350,13 +352,53 @@ class Walking(Masked):
         return obs, float(self.np_random.normal()), ended, False, info
 
 
-def test_a_loaded_copy_steps_on_exactly_like_the_saved_one() -> None:
+class Keeping(Walking):
+    """Says where it is, so that nothing is replayed."""
+
+    steps_taken = 0
+
+    def step(self, action: int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        self.steps_taken += 1
+        return super().step(action)
+
+    def state_dict(self) -> dict[str, Any]:
+        names = ("episode", "steps", "drawn")
+        own = {name: getattr(self, name) for name in names}
+        return {**own, "np_random": self.np_random.bit_generator.state}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.episode, self.steps, self.drawn = state["episode"], state["steps"], state["drawn"]
+        self.np_random.bit_generator.state = state["np_random"]
+
+
+class Forgetful(Walking, EzPickle):
+    """Would be pickled as a fresh one, as many of Gymnasium's own environments are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+
+
+def wrapped() -> gymnasium.Env[Any, Any]:
+    return gymnasium.wrappers.TimeLimit(Forgetful(), 3)
+
+
+def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
+    file = io.BytesIO()
+    torch.save(state, file)
+    loaded: dict[str, Any] = torch.load(io.BytesIO(file.getvalue()), weights_only=True)
+    return loaded
+
+
+@pytest.mark.parametrize("make", [Walking, Keeping, Forgetful, wrapped])
+@pytest.mark.parametrize("steps", [0, 1, 6, 300])
+def test_a_loaded_copy_steps_on_exactly_like_the_saved_one(make: Any, steps: int) -> None:
     limit = TimeLimit(4, "truncation")
-    env, copy = lanes(make=Walking, time_limit=limit), lanes(make=Walking, time_limit=limit)
+    env, copy = lanes(make=make, time_limit=limit), lanes(make=make, time_limit=limit)
     env.reset()
-    for _ in range(6):
+    for _ in range(steps):
         act(env, 0, 0, 0)
-    copy.load_state_dict(env.state_dict())
+    copy.load_state_dict(through_a_file(env.state_dict()))
     for _ in range(40):
         one, other = act(env, 0, 0, 0), act(copy, 0, 0, 0)
         for name, value in vars(one).items():
@@ -364,35 +406,60 @@ def test_a_loaded_copy_steps_on_exactly_like_the_saved_one() -> None:
                 assert torch.equal(value, getattr(other, name)), name
     with pytest.raises(UqbenchError, match="chose action"):
         act(copy, 5, 0, 0)
+    last = lanes(make=make, time_limit=limit)
+    last.load_state_dict(through_a_file(copy.state_dict()))
+    assert torch.equal(act(last, 1, 0, 1).obs, act(env, 1, 0, 1).obs)
 
 
-class Locked(Counter):
-    def __init__(self) -> None:
-        super().__init__()
-        self.lock = threading.Lock()
+def test_an_environment_that_says_where_it_is_takes_no_step_again() -> None:
+    made: list[Keeping] = []
+
+    def make() -> Keeping:
+        made.append(Keeping())
+        return made[-1]
+
+    env = lanes([5], make, time_limit=TimeLimit(4, "truncation"))
+    env.reset()
+    for _ in range(30):
+        act(env, 0)
+    copy = lanes([5], make)
+    copy.load_state_dict(env.state_dict())
+    assert [env.steps_taken for env in made] == [30, 0]
 
 
-class Forgetful(Counter, EzPickle):
-    """Is pickled as a fresh one, as many of Gymnasium's own environments are."""
+class Drifting(Counter):
+    """Draws from what no seed reaches."""
+
+    def observation(self) -> NDArray[np.float32]:
+        return super().observation() + np.frombuffer(os.urandom(1), np.uint8)
 
 
-def wrapped() -> gymnasium.Env[Any, Any]:
-    return gymnasium.wrappers.TimeLimit(Forgetful(), 9)
+def test_an_environment_that_does_not_come_to_the_same_again_is_told() -> None:
+    env, copy = lanes(make=Drifting), lanes(make=Drifting)
+    env.reset()
+    for _ in range(9):
+        act(env, 0, 0, 0)
+    with pytest.raises(UqbenchError, match=r"Drifting does not replay: .* give it state_dict"):
+        copy.load_state_dict(env.state_dict())
 
 
 @pytest.mark.parametrize(
-    ("make", "reason"),
+    "change",
     [
-        (Locked, "Locked cannot be pickled"),
-        (Forgetful, "Forgetful is pickled without its state"),
-        (wrapped, "Forgetful is pickled without its state"),
+        {"actions": torch.tensor([[0, 0, 1]])},
+        {"actions": torch.tensor([[0, 0]])},
+        {"actions": torch.tensor([[9, 9, 9]])},
+        {"actions": torch.zeros(0, 3)},
+        {"digest": "0" * 64},
     ],
+    ids=str,
 )
-def test_an_environment_that_cannot_be_saved_says_so(make: Any, reason: str) -> None:
-    env = lanes(make=make)
+def test_other_actions_or_another_digest_are_found_out(change: dict[str, Any]) -> None:
+    env, copy = lanes(), lanes()
     env.reset()
-    with pytest.raises(CannotSaveError, match=reason):
-        env.state_dict()
+    act(env, 0, 0, 0)
+    with pytest.raises((UqbenchError, ValueError)):
+        copy.load_state_dict(env.state_dict() | change)
 
 
 def test_lanes_of_a_plugin_cannot_be_saved_unless_they_say_how() -> None:

@@ -6,16 +6,15 @@ Autoreset happens in the same step: an :class:`Outcome` holds the last observati
 
 from __future__ import annotations
 
-import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from hashlib import sha256
+from typing import Any, Literal, Protocol, cast, overload
 
 import gymnasium
 import numpy as np
 import torch
-from gymnasium.utils import EzPickle
 from torch import Tensor
 
 from uqbench.errors import CannotSaveError, UqbenchError
@@ -121,6 +120,11 @@ class GymnasiumLanes(LaneEnv):
     ``info["action_mask"]`` (``[A]``, true where an action is valid) where the environment gives
     one.
 
+    An environment is saved by its own ``state_dict()`` and ``load_state_dict(state)``, of plain
+    values, for itself and what it wraps. Where it has none, the actions since ``reset`` are kept, a
+    byte a step and lane, and a copy takes them once more; a digest of all observations, rewards,
+    ends and valid actions tells whether it came to the same.
+
     Raises:
         UqbenchError: the action space is not ``Discrete`` starting at 0.
     """
@@ -148,8 +152,13 @@ class GymnasiumLanes(LaneEnv):
         self.observation_space = self._envs[0].observation_space
         lanes, shape = len(self._envs), self.observation_space.shape
         self._length = np.zeros(lanes, np.int64)
-        self._valid: Tensor | None = None
+        self._valid: np.ndarray[Any, Any] | None = None
         self._obs_shape = (lanes, *(shape or ()))
+        kind = type(self._envs[0])
+        self._gives_state = hasattr(kind, "state_dict") and hasattr(kind, "load_state_dict")
+        self._action_type = np.uint8 if self.n_actions <= 256 else np.int32
+        self._actions = bytearray()  # since reset, [T, L]
+        self._seen = sha256()
 
     def reset(self) -> tuple[Tensor, Tensor | None]:
         """Reset every lane with its own seed."""
@@ -160,16 +169,20 @@ class GymnasiumLanes(LaneEnv):
             infos.append(info)
         self._length[:] = 0
         self._valid = self._masks(infos)
-        return self._stack(obs), self._valid
+        self._actions.clear()
+        self._seen = sha256()
+        first_obs = self._stack(obs)
+        self._keep(first_obs, self._valid)
+        return self._tensor(first_obs), self._tensor(self._valid)
 
     def step(self, action: Tensor) -> Outcome:
         """Step every lane; lanes whose episode ended are reset at once."""
-        lanes = len(self._envs)
+        lanes, chosen = len(self._envs), action.tolist()
         reward = np.zeros(lanes, np.float32)
         terminated, truncated = np.zeros(lanes, bool), np.zeros(lanes, bool)
         events = {name: np.zeros(lanes, np.float32) for name in self._events}
         final_obs, final_infos, next_obs, next_infos = [], [], [], []
-        for i, (env, a) in enumerate(zip(self._envs, action.tolist(), strict=True)):
+        for i, (env, a) in enumerate(zip(self._envs, chosen, strict=True)):
             if not 0 <= a < self.n_actions or (self._valid is not None and not self._valid[i, a]):
                 raise UqbenchError(
                     f"the agent chose action {a}; expected a valid one of 0 to {self.n_actions - 1}"
@@ -190,69 +203,103 @@ class GymnasiumLanes(LaneEnv):
                 self._length[i] = 0
             next_obs.append(obs)
             next_infos.append(info)
-        self._valid = self._masks(next_infos)
+        self._valid, final_valid = self._masks(next_infos), self._masks(final_infos)
+        final, following = self._stack(final_obs), self._stack(next_obs)
+        if not self._gives_state:
+            self._actions += np.array(chosen, self._action_type).tobytes()
+            self._keep(reward, terminated, truncated, final, following, final_valid, self._valid)
         return Outcome(
             reward=self._tensor(reward),
             terminated=self._tensor(terminated),
             truncated=self._tensor(truncated),
-            next_obs=self._stack(final_obs),
-            obs=self._stack(next_obs),
-            next_valid=self._masks(final_infos),
-            valid=self._valid,
+            next_obs=self._tensor(final),
+            obs=self._tensor(following),
+            next_valid=self._tensor(final_valid),
+            valid=self._tensor(self._valid),
             events={name: self._tensor(count) for name, count in events.items()},
         )
 
     def state_dict(self) -> dict[str, Any]:
-        """The environments, pickled one by one, their lengths and valid actions.
+        """The environments' own states, or what they did, from which they come to the same again.
 
         Raises:
-            CannotSaveError: one cannot be pickled, or its pickle would not hold its state.
+            Exception: whatever an environment raises that cannot be saved.
         """
+        if not self._gives_state:
+            actions = np.frombuffer(bytearray(self._actions), self._action_type)
+            actions = actions.reshape(-1, len(self._envs))
+            return {"actions": torch.from_numpy(actions), "digest": self._seen.hexdigest()}
         return {
-            "envs": [_pickled(env) for env in self._envs],
+            "envs": [_own(env).state_dict() for env in self._envs],
             "length": torch.from_numpy(self._length.copy()),
-            "valid": self._valid,
+            "valid": None if self._valid is None else torch.from_numpy(self._valid),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
-        for env in self._envs:
-            env.close()
-        self._envs = [pickle.loads(env) for env in state["envs"]]
-        self._length = state["length"].numpy().copy()
-        self._valid = state["valid"]
+        """Take over what ``state_dict`` returned.
 
-    def _stack(self, observations: list[Any]) -> Tensor:
+        Raises:
+            UqbenchError: the environments do not come to the same again by the same actions.
+        """
+        if not self._gives_state:
+            self._replay(state["actions"], state["digest"])
+            return
+        for env, own in zip(self._envs, state["envs"], strict=True):
+            _own(env).load_state_dict(own)
+        self._length = state["length"].numpy().copy()
+        self._valid = None if state["valid"] is None else state["valid"].numpy().copy()
+
+    def _replay(self, actions: Tensor, digest: str) -> None:
+        name = type(self._envs[0].unwrapped).__name__
+        self.reset()
+        try:
+            for taken in actions:
+                self.step(taken.long())
+        except UqbenchError as error:
+            raise UqbenchError(f"{name} does not replay: {error}") from error
+        if self._seen.hexdigest() != digest:
+            raise UqbenchError(
+                f"{name} does not replay: with the same seeds and actions its observations, "
+                f"rewards or ends were others than before. Let it draw from self.np_random alone, "
+                f"or give it state_dict() and load_state_dict(state)"
+            )
+
+    def _keep(self, *seen: np.ndarray[Any, Any] | None) -> None:
+        """Take what the environments gave into the digest, where they are to be replayed."""
+        if not self._gives_state:
+            for array in seen:
+                self._seen.update(b"" if array is None else np.ascontiguousarray(array).data)
+
+    def _stack(self, observations: list[Any]) -> np.ndarray[Any, Any]:
         stacked = np.empty(self._obs_shape, self.observation_space.dtype)
         for i, obs in enumerate(observations):
             stacked[i] = obs
-        return self._tensor(stacked)
+        return stacked
 
-    def _masks(self, infos: list[dict[str, Any]]) -> Tensor | None:
+    def _masks(self, infos: list[dict[str, Any]]) -> np.ndarray[Any, Any] | None:
         """Valid actions of each lane; a lane that gives no mask has all."""
         if all("action_mask" not in info for info in infos):
             return None
         masks = np.ones((len(infos), self.n_actions), bool)
         for mask, info in zip(masks, infos, strict=True):
             mask[:] = info.get("action_mask", True)
-        return self._tensor(masks)
+        return masks
 
-    def _tensor(self, array: np.ndarray[Any, Any]) -> Tensor:
-        return torch.from_numpy(array).to(self._device)
+    @overload
+    def _tensor(self, array: np.ndarray[Any, Any]) -> Tensor: ...
+
+    @overload
+    def _tensor(self, array: None) -> None: ...
+
+    def _tensor(self, array: np.ndarray[Any, Any] | None) -> Tensor | None:
+        return None if array is None else torch.from_numpy(array).to(self._device)
 
 
-def _pickled(env: gymnasium.Env[Any, Any]) -> bytes:
-    """An environment's pickle, where that holds its state."""
-    layer: Any = env
-    while layer is not None:
-        if getattr(type(layer), "__getstate__", None) is EzPickle.__getstate__:
-            raise CannotSaveError(
-                f"{type(layer).__name__} is pickled without its state (gymnasium.utils.EzPickle); "
-                f"give it a __getstate__ and a __setstate__ of its own"
-            )
-        layer = layer.env if isinstance(layer, gymnasium.Wrapper) else None
-    try:
-        return pickle.dumps(env)
-    except Exception as error:  # what cannot be pickled raises whatever it likes
-        name = type(env.unwrapped).__name__
-        raise CannotSaveError(f"{name} cannot be pickled: {error}") from error
+class _HasState(Protocol):
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
+
+
+def _own(env: gymnasium.Env[Any, Any]) -> _HasState:
+    return cast(_HasState, env)

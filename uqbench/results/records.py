@@ -45,7 +45,8 @@ class Saved(BaseModel):
     """Where an unfinished run goes on from.
 
     Attributes:
-        folder: of the checkpoint, below the store's root; runs that execute together share one.
+        folder: of the checkpoint, below the store's root: that of a run of the same suite, budget,
+            task and method; runs that execute together share one.
         step: steps taken when it was written.
     """
 

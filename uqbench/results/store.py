@@ -12,6 +12,7 @@ import enum
 import fcntl
 import json
 import os
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -102,6 +103,14 @@ class Store:
         """Where the checkpoint of a run, and of those that execute with it, is kept."""
         return self.folder(run) / CHECKPOINT
 
+    def is_linked(self, path: Path) -> bool:
+        """Whether a path leaves the root, or there is a symbolic link on the way down to it."""
+        if not path.is_relative_to(self.root):
+            return True
+        names = path.relative_to(self.root).parts
+        below = [self.root.joinpath(*names[: n + 1]) for n in range(len(names))]
+        return ".." in names or any(one.is_symlink() for one in below)
+
     def prepare(self) -> None:
         """Create the root and write to it once.
 
@@ -122,6 +131,18 @@ class Store:
     def read(self, folder: str | PurePosixPath) -> Found:
         """The state of a run by its folder below the root, from its record alone."""
         found = _read(self.root / folder)
+        if found.record is not None and found.record.checkpoint is not None:
+            named = found.record.checkpoint.folder
+            cell = PurePosixPath(folder).parent
+            # exactly what uqbench writes: a record from elsewhere may name any folder
+            if not re.fullmatch(
+                rf"{re.escape(str(cell))}/[0-9]+-[0-9a-f]{{8}}/{CHECKPOINT}", named
+            ):
+                return Found(
+                    RunState.DAMAGED,
+                    reason=f"{RECORD} names the checkpoint {named!r}; expected "
+                    f"{cell}/<seed>-<8 hex digits>/{CHECKPOINT}",
+                )
         if found.record is not None and found.record.status == "running":
             if self._is_claimed(folder):
                 return Found(RunState.RUNNING, found.record)

@@ -26,7 +26,7 @@ from uqbench.results.records import SCHEMA_VERSION, Resumed, RunRecord, Saved, T
 from uqbench.results.store import Claim, RunState, Store, now, this_process
 from uqbench.runner.batching.batches import Batch, Program
 from uqbench.runner.checkpoints.checkpointer import CHECKPOINT_SECONDS, Keeper, Stop
-from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read_state, remove
+from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read_state
 from uqbench.runner.checkpoints.resume import Origin, find_origin, named_folders, tidy
 from uqbench.runner.events import (
     Event,
@@ -209,10 +209,11 @@ class _Work:
             wrong = str(error)
         if wrong is not None:  # outside of the handler, which keeps what failed in memory
             self.report(Notice(self.batch, f"the first step again: {wrong}"))
-            for folder in named_folders(runs, self.store) - {None}:
-                assert folder is not None
-                remove(folder)
+            wrong_folders = named_folders(runs, self.store) - {None}
             self._begin(None)
+            for folder in wrong_folders:
+                assert folder is not None
+                tidy(folder, self.store)
             columns, seconds = yield from self._compute(None, checkpoint_seconds, stop)
         self._finish(columns, seconds)
 
@@ -243,6 +244,9 @@ class _Work:
             began = self.watch.seconds
             return fit_estimator(batch, self.host, device), self.watch.seconds - began
         folder = self.store.checkpoint_folder(self.batch.runs[0])
+        if checkpoint_seconds and self.store.is_linked(folder):
+            self.report(Notice(self.batch, f"no checkpoints: {folder} lies behind a symbolic link"))
+            checkpoint_seconds = 0.0
         about = Checkpoint(
             seeds=tuple(run.seed for run in self.lanes),
             runs=tuple(run.digest for run in self.lanes),
@@ -257,7 +261,7 @@ class _Work:
             self.record = self.record.model_copy(update={"checkpoint": self._saved(folder, step)})
             self._write_running(step)
             if origin is not None and origin.folder != folder:
-                tidy(origin.folder, self.lanes, self.store)
+                tidy(origin.folder, self.store, self.lanes)
 
         def tell(text: str) -> None:
             self.report(Notice(self.batch, text))
@@ -324,7 +328,7 @@ class _Work:
             }
             self.store.finish(run, self.record.model_copy(update=update), metrics, episodes)
         if self.record.checkpoint is not None:
-            tidy(self.store.root / self.record.checkpoint.folder, self.lanes, self.store)
+            tidy(self.store.root / self.record.checkpoint.folder, self.store, self.lanes)
         self.report(Finished(batch, seconds, scalars))
 
     def _write_running(self, step: int) -> None:
@@ -340,7 +344,7 @@ class _Work:
             self.record = self.record.model_copy(update={"checkpoint": None})
             with suppress(UqbenchError):  # what is wrong is the error that led here
                 self._write_running(saved.step)
-            tidy(self.store.root / saved.folder, self.lanes, self.store)
+            tidy(self.store.root / saved.folder, self.store, self.lanes)
 
 
 def _scalars(

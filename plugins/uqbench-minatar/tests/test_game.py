@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 from minatar import Environment
@@ -179,3 +181,22 @@ def test_defaults_are_the_papers_sticky_actions_and_ramping() -> None:
     assert GameOptions(game="freeway") == GameOptions(
         game="freeway", sticky_action_prob=0.1, difficulty_ramping=True
     )
+
+
+@every_game
+@pytest.mark.parametrize("steps", [0, 1, 37, 400])
+def test_a_game_goes_on_from_what_was_saved(game: str, steps: int) -> None:
+    env, other = make(game, sticky_action_prob=0.5), make(game, sticky_action_prob=0.5)
+    env.reset(seed=3)
+    for action in actions(steps):
+        if env.step(action)[2]:
+            env.reset()
+    file = io.BytesIO()
+    torch.save(env.state_dict(), file)
+    other.load_state_dict(torch.load(io.BytesIO(file.getvalue()), weights_only=True))
+    for action in actions(600, seed=1):
+        (obs, *rest), (expected, *others) = env.step(action), other.step(action)
+        np.testing.assert_array_equal(obs, expected)
+        assert rest == others
+        if rest[1]:
+            np.testing.assert_array_equal(env.reset()[0], other.reset()[0])

@@ -140,3 +140,14 @@ def test_the_same_seed_gives_the_same_world():
 def test_slip_is_a_probability():
     with pytest.raises(ValueError, match=r"slip is a probability; got 1.2"):
         ChainOptions(slip=1.2)
+
+
+def test_a_chain_goes_on_from_what_was_saved():
+    env, other = Chain(ChainOptions()), Chain(ChainOptions())
+    env.reset(seed=4)
+    for _ in range(50):
+        env.step(FORWARD)
+    other.load_state_dict(env.state_dict())
+    assert [env.step(FORWARD)[:2] for _ in range(50)] == [
+        other.step(FORWARD)[:2] for _ in range(50)
+    ]

@@ -82,10 +82,15 @@ def test_a_damaged_file_is_named(name, damage, tmp_path):
 
 @pytest.mark.parametrize(
     ("thing", "kind"),
-    [(np.ones(2), "numpy.ndarray"), (np.float64(1), "numpy.float64"), ({1}, "builtins.set")],
+    [
+        (np.ones(2), "numpy.ndarray"),
+        (np.float64(1), "numpy.float64"),
+        ({1}, "builtins.set"),
+        (b"", "empty bytes"),
+    ],
 )
 def test_what_could_not_be_read_again_is_refused_by_its_name(thing, kind, tmp_path):
-    with pytest.raises(CannotSaveError, match=rf"agent\.deep\[1\] is a {kind}"):
+    with pytest.raises(CannotSaveError, match=rf"agent\.deep\[1\] is (a )?{kind}"):
         write(tmp_path, ABOUT, {"agent": {"deep": [1, thing]}})
     assert list(tmp_path.iterdir()) == []
 
@@ -100,6 +105,24 @@ def test_removing_leaves_nothing_and_may_be_done_twice(tmp_path):
     remove(tmp_path / "c")
     remove(tmp_path / "c")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_the_files_of_a_checkpoint_are_removed_and_nothing_behind_a_link(tmp_path):
+    folder, victim = tmp_path / "c", tmp_path / "victim"
+    write(folder, ABOUT, state())
+    victim.mkdir()
+    (victim / "checkpoint.json").write_text("the user's")
+    (folder / "notes.txt").write_text("the user's")
+    (folder / "step-x.pt").write_text("the user's")
+    (folder / "step-1.pt").mkdir()
+    (folder / "step-2.pt").symlink_to(victim / "checkpoint.json")
+    (folder / ".step-8.pt.99.tmp").write_bytes(b"half")
+    write(folder, ABOUT.model_copy(update={"step": 9}), state())
+    remove(folder)
+    assert sorted(path.name for path in folder.iterdir()) == ["notes.txt", "step-1.pt", "step-x.pt"]
+    (tmp_path / "link").symlink_to(victim)
+    remove(tmp_path / "link")
+    assert (victim / "checkpoint.json").read_text() == "the user's"
 
 
 class Kept:

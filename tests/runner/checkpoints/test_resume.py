@@ -1,15 +1,22 @@
 """Wherever a batch is stopped, it goes on from that step, and ends as if it had not been."""
 
+import io
+import os
+import pickle
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from uqbench.registry.plugins import Host
+from uqbench.results.records import Saved
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import Batch, make_programs
 from uqbench.runner.checkpoints.checkpointer import Keeper, Stop
-from uqbench.runner.events import Started
+from uqbench.runner.checkpoints.files import read, read_state, write
+from uqbench.runner.events import Notice, SetAside, Started
 from uqbench.runner.worker import execute
 from uqbench.suites.plan import Cell, make_plan
 from uqbench.suites.reading import read_suites
@@ -35,10 +42,15 @@ def batch(host: Host) -> Batch:
 
 
 def run(
-    batch: Batch, store: Store, host: Host, monkeypatch: pytest.MonkeyPatch, until: int = 0
+    batch: Batch,
+    store: Store,
+    host: Host,
+    monkeypatch: pytest.MonkeyPatch,
+    until: int = 0,
+    told: list[Any] | None = None,
 ) -> int:
     """Run until it ends, or is asked to stop in step ``until``; the step that it began with."""
-    told: list[Any] = []
+    told = [] if told is None else told
 
     def after(keeper: Keeper, step: int, state: Any) -> None:
         keeper.stop.asked = step == until
@@ -131,3 +143,139 @@ def test_a_checkpoint_of_other_runs_is_not_used(batch, host, unbroken, tmp_path,
     for file in path.iterdir():
         file.rename(theirs / file.name)
     assert run(stranger, store, host, monkeypatch) == 0
+
+
+def rename_checkpoint(batch: Batch, store: Store, folder: str) -> None:
+    """Let the runs' records, with right digests, name another folder."""
+    for one in batch.runs:
+        record = store.read(one.folder).record
+        assert record is not None
+        store.write(one, record.model_copy(update={"checkpoint": Saved(folder=folder, step=1)}))
+
+
+CELL = "toy/paper/long/fast"
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "{outside}",
+        "../outside",
+        ".",
+        "",
+        "toy",
+        "{outside}/0-01234567/checkpoint",
+        "toy/paper/long/slow/0-01234567/checkpoint",
+        f"{CELL}/../fast/0-01234567/checkpoint",
+        f"{CELL}/0-01234567/checkpoint/../../..",
+        f"{CELL}/0-01234567/checkpoint\n",
+        f"{CELL}/0-01234567",
+    ],
+)
+def test_a_record_that_names_any_other_folder_is_damaged_and_deletes_nothing(
+    named, batch, host, unbroken, tmp_path, monkeypatch
+):
+    store, outside = Store(tmp_path / "results"), tmp_path / "outside"
+    run(batch, store, host, monkeypatch, until=100)
+    others = [outside / "thesis.txt", outside / "0-01234567/checkpoint/checkpoint.json"]
+    others += [store.root / "notes.txt", store.root / "toy/paper/long/slow/0-1/run.json"]
+    for path in others:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("the user's")
+    rename_checkpoint(batch, store, named.format(outside=outside))
+    found = store.find(batch.runs[0])
+    assert found.state is RunState.DAMAGED
+    assert f"expected {CELL}/<seed>-<8 hex digits>/checkpoint" in str(found.reason)
+    told: list[Any] = []
+    assert run(batch, store, host, monkeypatch, told=told) == 0
+    assert all(path.read_text() == "the user's" for path in others)
+    assert sum(isinstance(event, SetAside) for event in told) == 3
+    assert digests(store, batch) == unbroken
+
+
+@pytest.mark.parametrize("linked", ["checkpoint", "run"])
+def test_a_checkpoint_behind_a_symbolic_link_is_neither_used_nor_written_nor_removed(
+    linked, batch, host, unbroken, tmp_path, monkeypatch
+):
+    store, outside = Store(tmp_path / "results"), tmp_path / "outside"
+    run(batch, store, host, monkeypatch, until=100)
+    folder = store.checkpoint_folder(batch.runs[0])
+    folder = folder if linked == "checkpoint" else folder.parent
+    folder.rename(outside)
+    folder.symlink_to(outside)
+    files = {path: path.read_bytes() for path in outside.glob("**/step-*.pt")}
+    assert len(files) == 1
+    told: list[Any] = []
+    assert run(batch, store, host, monkeypatch, until=50, told=told) == 0
+    notices = [event.text for event in told if isinstance(event, Notice)]
+    assert notices[0].startswith("the first step again: ")
+    assert notices[1].startswith("no checkpoints: ")
+    assert all(text.endswith(" lies behind a symbolic link") for text in notices)
+    assert run(batch, store, host, monkeypatch) == 0
+    assert {path: path.read_bytes() for path in outside.glob("**/step-*.pt")} == files
+    assert digests(store, batch) == unbroken
+
+
+def test_a_checkpoint_that_another_run_names_outlives_a_record_that_names_it_wrongly(
+    batch, host, unbroken, tmp_path, monkeypatch
+):
+    store = Store(tmp_path)
+    first, last = batch.of(batch.runs[:2]), batch.of(batch.runs[2:])
+    run(first, store, host, monkeypatch, until=100)
+    run(last, store, host, monkeypatch, until=50)
+    theirs = store.checkpoint_folder(first.runs[0])
+    rename_checkpoint(last, store, theirs.relative_to(tmp_path).as_posix())
+    assert run(last, store, host, monkeypatch) == 0
+    assert run(first, store, host, monkeypatch) == 100
+    assert digests(store, batch) == unbroken
+
+
+class Command:
+    """Whoever unpickles it runs a command."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+
+    def __reduce__(self) -> Any:
+        return os.system, (self.command,)
+
+
+@pytest.mark.parametrize("where", ["environment", "file"])
+def test_a_checkpoint_from_elsewhere_runs_no_command(
+    where, batch, host, unbroken, tmp_path, monkeypatch
+):
+    store, mark = Store(tmp_path / "results"), tmp_path / "mark"
+    run(batch, store, host, monkeypatch, until=100)
+    [folder] = checkpoints(store)
+    about, evil = read(folder), pickle.dumps(Command(f"touch {mark}"))
+    state = read_state(folder, about, torch.device("cpu"))
+    if where == "environment":  # as they were pickled once
+        state[where] = {"envs": [evil] * 3, "length": torch.zeros(3), "valid": None}
+        write(folder, about, state)
+    else:
+        file = io.BytesIO()
+        torch.save({**state, "agent": Command(f"touch {mark}")}, file)
+        (folder / "step-100.pt").write_bytes(file.getvalue())
+        about = about.model_copy(update={"state": sha256(file.getvalue()).hexdigest()})
+        about = about.model_copy(update={"digest": about.compute_digest()})
+        (folder / "checkpoint.json").write_text(about.model_dump_json())
+    told: list[Any] = []
+    run(batch, store, host, monkeypatch, told=told)
+    assert not mark.exists()
+    assert any(isinstance(e, Notice) and "the first step again" in e.text for e in told)
+    assert digests(store, batch) == unbroken
+
+
+def test_an_environment_that_does_not_replay_begins_again_and_says_why(
+    batch, host, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TOY_DRIFTS", "1")
+    store = Store(tmp_path)
+    run(batch, store, host, monkeypatch, until=100)
+    told: list[Any] = []
+    run(batch, store, host, monkeypatch, told=told)
+    [notice] = [event.text for event in told if isinstance(event, Notice)]
+    assert notice.startswith("the first step again: the environment does not take its saved state")
+    assert "Corridor does not replay" in notice
+    assert [event.step for event in told if isinstance(event, Started)] == [100, 0]
+    assert all(store.find(one).state is RunState.FINISHED for one in batch.runs)

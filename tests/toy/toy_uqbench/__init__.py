@@ -53,7 +53,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
         EnvironmentSpec(
             name="corridor",
             version="1",
-            factory="toy_uqbench.corridor:Corridor",
+            factory="toy_uqbench.corridor:make",
             config=CorridorOptions,
             summary="walk to the end; walking back at the start is a bump",
             events=("bumps",),

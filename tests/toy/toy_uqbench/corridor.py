@@ -1,7 +1,6 @@
 """The corridor."""
 
 import os
-import threading
 from typing import Any
 
 import gymnasium
@@ -19,11 +18,11 @@ class Corridor(gymnasium.Env[np.ndarray[Any, Any], int]):
         self.observation_space = spaces.Box(0, 1, (options.length,), np.float32)
         self.action_space = spaces.Discrete(2)
         self.at = 0
-        if "TOY_UNPICKLABLE" in os.environ:
-            self.lock = threading.Lock()
+        self.drifts = "TOY_DRIFTS" in os.environ
 
     def _observe(self) -> np.ndarray[Any, Any]:
-        return np.eye(self.options.length, dtype=np.float32)[self.at]
+        seen = np.eye(self.options.length, dtype=np.float32)[self.at]
+        return seen * (os.urandom(1)[0] / 256) if self.drifts else seen
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -39,6 +38,17 @@ class Corridor(gymnasium.Env[np.ndarray[Any, Any], int]):
         done = self.at == self.options.length - 1
         info = {"events": {"bumps": bumps}}
         return self._observe(), float(done) * 10 - 0.5, done, False, info
+
+
+class Unsavable(Corridor):
+    def state_dict(self) -> dict[str, Any]:
+        raise RuntimeError("the corridor is in another process")
+
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+
+
+def make(options: CorridorOptions) -> Corridor:
+    return Unsavable(options) if "TOY_UNSAVABLE" in os.environ else Corridor(options)
 
 
 def optimal_q(options: CorridorOptions, discount: float) -> OptimalQ:

@@ -6,8 +6,9 @@ with its digest: whoever reads finds the old checkpoint or the new one, and a da
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -25,6 +26,9 @@ from uqbench.results.files import write_whole
 from uqbench.results.records import Provenance, Resumed
 
 ABOUT = "checkpoint.json"
+_NAME = r"(checkpoint\.json|step-[0-9]+\.pt)"
+_OWN = re.compile(rf"{_NAME}|\.{_NAME}\.[0-9]+\.tmp")
+"""Names of the files that a checkpoint consists of, and of those left half-written."""
 
 
 class UnusableError(UqbenchError):
@@ -82,9 +86,10 @@ def write(folder: Path, about: Checkpoint, state: Mapping[str, Any]) -> None:
     about = about.model_copy(update={"state": _digest(path)})
     about = about.model_copy(update={"digest": about.compute_digest()})
     write_whole(folder / ABOUT, partial(_write_text, about.model_dump_json(indent=1) + "\n"))
-    for other in folder.iterdir():  # the one before, and what was left half-written
-        if other not in (path, folder / ABOUT):
-            other.unlink()
+    with suppress(OSError):  # the next one tries again
+        for other in _own_files(folder):  # the one before, and what was left half-written
+            if other not in (path, folder / ABOUT):
+                other.unlink()
 
 
 def read(folder: Path) -> Checkpoint:
@@ -131,9 +136,24 @@ def read_state(folder: Path, about: Checkpoint, device: torch.device) -> dict[st
 
 
 def remove(folder: Path) -> None:
-    """Remove a checkpoint, if there is one."""
-    (folder / ABOUT).unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)
+    """Remove a checkpoint's own files, if there are any, and its folder, if nothing else is there.
+
+    Nothing behind a symbolic link is removed.
+    """
+    if folder.is_symlink():
+        return
+    with suppress(OSError):  # what cannot be removed is in nobody's way
+        (folder / ABOUT).unlink(missing_ok=True)
+        for path in _own_files(folder):
+            path.unlink()
+        folder.rmdir()
+
+
+def _own_files(folder: Path) -> Iterator[Path]:
+    """What has the name of a checkpoint's file, and is no folder."""
+    for path in list(folder.iterdir()):
+        if _OWN.fullmatch(path.name) and (path.is_symlink() or not path.is_dir()):
+            yield path
 
 
 def _state_path(folder: Path, about: Checkpoint) -> Path:
@@ -163,6 +183,10 @@ def _plain(value: Any, name: str) -> Any:
         CannotSaveError: it, or something in it, is not plain.
     """
     kind = type(value)
+    if kind is bytes and not value:
+        raise CannotSaveError(
+            f"{name.removeprefix('.')} is empty bytes; torch cannot read them again"
+        )
     if isinstance(value, Tensor):
         value = value.detach()
         own = value.numel() * value.element_size()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from uqbench.identity import Run
 from uqbench.results.records import Provenance
-from uqbench.results.store import Store
+from uqbench.results.store import RECORD, Store
 from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read, remove
 
 
@@ -48,6 +48,8 @@ def find_origin(runs: Sequence[Run], store: Store, provenance: Provenance) -> Or
         raise UnusableError("the runs do not share one checkpoint")
     folder = folders.pop()
     assert folder is not None
+    if store.is_linked(folder):
+        raise UnusableError(f"{folder} lies behind a symbolic link")
     about = read(folder)
     lanes = tuple(
         replace(runs[0], seed=seed, identity={**runs[0].identity, "seed": seed})
@@ -63,7 +65,23 @@ def find_origin(runs: Sequence[Run], store: Store, provenance: Provenance) -> Or
     return Origin(folder, about, lanes)
 
 
-def tidy(folder: Path, lanes: Iterable[Run], store: Store) -> None:
-    """Remove a checkpoint that none of the runs that it holds names any more."""
-    if folder not in named_folders(lanes, store):
+def tidy(folder: Path, store: Store, lanes: Iterable[Run] | None = None) -> None:
+    """Remove a checkpoint that no run names any more.
+
+    Args:
+        folder: of the checkpoint.
+        store: where the runs are kept.
+        lanes: the runs that it holds; None where that is not known: any of the cell's may name it.
+    """
+    named = _named_in_cell(folder, store) if lanes is None else named_folders(lanes, store)
+    if folder not in named and not store.is_linked(folder):
         remove(folder)
+
+
+def _named_in_cell(folder: Path, store: Store) -> set[Path]:
+    """The checkpoints that the runs beside a checkpoint's own run name."""
+    cell = folder.parent.parent
+    leaves = [path.parent for path in cell.glob(f"*/{RECORD}") if ".damaged-" not in path.parts[-2]]
+    records = (store.read(leaf.relative_to(store.root).as_posix()).record for leaf in leaves)
+    saved = (None if record is None else record.checkpoint for record in records)
+    return {store.root / one.folder for one in saved if one is not None}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import ale_py
 import gymnasium
+import torch
 from ale_py.env import AtariEnv
 from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
 
@@ -49,7 +51,7 @@ class AtariOptions:
 
 
 class Console(AtariEnv):
-    """The emulator, one frame a step, saved with all of its state.
+    """The emulator, one frame a step.
 
     Raises:
         UqbenchError: the game's ROM is missing or not the one that ale-py expects.
@@ -70,21 +72,35 @@ class Console(AtariEnv):
                 f"the ROM of {game!r} cannot be used: {error}; ale-py's wheels carry the ROMs: "
                 f"install it again, and unset ALE_ROMS_DIR unless that folder has them all"
             ) from error
-        self._made_with = (game, sticky_action_prob)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """How it was made, where the emulator is and where both streams of random numbers are."""
+
+class Game(FrameStackObservation[Any, Any, Any]):
+    """The last images, stacked; saved with the preprocessing and the emulator that it wraps."""
+
+    env: AtariPreprocessing
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the emulator and both streams of random numbers are, and the images kept."""
+        console = cast(Console, self.unwrapped)
         return {
-            "made_with": self._made_with,
-            "ale": self.ale.cloneState(include_rng=True),
-            "np_random": self.np_random,
+            "frames": [torch.from_numpy(frame.copy()) for frame in self.obs_queue],
+            "screens": [torch.from_numpy(screen.copy()) for screen in self.env.obs_buffer],
+            "lives": int(self.env.lives),
+            "game_over": bool(self.env.game_over),
+            "ale": console.ale.cloneState(include_rng=True).__getstate__(),
+            "np_random": console.np_random.bit_generator.state,
         }
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make another and bring it there."""
-        self.__init__(*state["made_with"])  # type: ignore[misc]
-        self.ale.restoreState(state["ale"])
-        self.np_random = state["np_random"]
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what ``state_dict`` returned."""
+        console = cast(Console, self.unwrapped)
+        emulator = ale_py.ALEState.__new__(ale_py.ALEState)
+        emulator.__setstate__(state["ale"])
+        console.ale.restoreState(emulator)
+        console.np_random.bit_generator.state = state["np_random"]
+        self.env.lives, self.env.game_over = state["lives"], state["game_over"]
+        self.env.obs_buffer = [screen.numpy().copy() for screen in state["screens"]]
+        self.obs_queue.extend(frame.numpy().copy() for frame in state["frames"])
 
 
 def make(options: AtariOptions) -> gymnasium.Env[Any, Any]:
@@ -103,4 +119,4 @@ def make(options: AtariOptions) -> gymnasium.Env[Any, Any]:
         terminal_on_life_loss=options.terminal_on_life_loss,
         grayscale_obs=True,
     )
-    return FrameStackObservation(seen, options.frames)
+    return Game(seen, options.frames)

@@ -6,10 +6,12 @@ Made directly on the package's game rather than on its own Gymnasium classes: th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import gymnasium
 import numpy as np
+import torch
 from gymnasium import spaces
 from minatar import Environment
 from numpy.typing import NDArray
@@ -50,5 +52,47 @@ class Game(gymnasium.Env[Any, Any]):
         reward, terminated = self._game.act(action)
         return self._observation(), float(reward), bool(terminated), False, {}
 
+    def state_dict(self) -> dict[str, Any]:
+        """The game's variables, its last action and where its stream of random numbers is."""
+        name, key, position, has_gauss, gauss = self._game.random.get_state(legacy=True)
+        game = {k: v for k, v in vars(self._game.env).items() if k != "random"}
+        return {
+            "game": _plain(game),
+            "last_action": int(self._game.last_action),
+            "random": (name, torch.from_numpy(key.copy()), position, has_gauss, gauss),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what ``state_dict`` returned."""
+        self._game.seed(0)  # the wrapper and the game share one stream from then on
+        name, key, *rest = state["random"]
+        self._game.random.set_state((name, key.numpy(), *rest))
+        self._game.last_action = state["last_action"]
+        vars(self._game.env).update(_as_numpy(state["game"]))
+
     def _observation(self) -> NDArray[np.bool_]:
         return np.ascontiguousarray(self._game.state().transpose(2, 0, 1), dtype=np.bool_)
+
+
+def _plain(value: Any) -> Any:
+    """A copy with tensors for arrays and Python's numbers for NumPy's."""
+    if isinstance(value, np.ndarray):
+        return torch.from_numpy(value.copy())
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_plain(item) for item in value)
+    return value
+
+
+def _as_numpy(value: Any) -> Any:
+    """A copy with arrays for tensors."""
+    if isinstance(value, torch.Tensor):
+        return value.numpy().copy()
+    if isinstance(value, dict):
+        return {key: _as_numpy(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_as_numpy(item) for item in value)
+    return value

@@ -8,6 +8,7 @@ at the far end ``back`` is not available, which no optimal policy takes there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -72,6 +73,15 @@ class Chain(gymnasium.Env[int, int]):
         reward = float(self._rewards[self._state, action, following])
         self._state = following
         return following, reward, False, False, self._info()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state, and where the stream of random numbers is."""
+        return {"state": self._state, "np_random": self.np_random.bit_generator.state}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what ``state_dict`` returned."""
+        self._state = state["state"]
+        self.np_random.bit_generator.state = state["np_random"]
 
     def _info(self) -> dict[str, Any]:
         return {"action_mask": self._available[self._state].copy()}
