@@ -50,14 +50,14 @@ def package(options: argparse.Namespace, turn: int) -> float:
 def uqbench(options: argparse.Namespace, turn: int, *, lanes: int) -> float:
     """Our lanes, a call a step, as the runner makes it."""
     import torch
+    from uqbench_highway.config import HighwayConfig
     from uqbench_highway.environment import make
-    from uqbench_highway.options import HighwayOptions
 
     from uqbench.environment import TimeLimit
 
     torch.set_num_threads(1)
     seeds = range(turn * lanes, (turn + 1) * lanes)
-    env = make(HighwayOptions(), seeds, TimeLimit(40, "truncation"), torch.device("cpu"))
+    env = make(HighwayConfig(), seeds, TimeLimit(40, "truncation"), torch.device("cpu"))
     env.reset()
     generator = torch.Generator().manual_seed(turn)
     actions = torch.randint(ACTIONS, (BLOCK, lanes), generator=generator).unbind()

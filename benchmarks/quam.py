@@ -94,19 +94,19 @@ def module_search(estimator: Quam, point: Tensor, config: QuamConfig) -> None:
     with torch.no_grad():
         for parameter, start in zip(network.parameters(), estimator.start.values(), strict=True):
             parameter.copy_(start[0].T.reshape(parameter.shape))
-    optimiser = torch.optim.Adam(
+    optimizer = torch.optim.Adam(
         network.parameters(), config.search_rate, weight_decay=config.search_decay
     )
     sought = torch.zeros(1, dtype=torch.long, device=point.device)
     inputs, targets = estimator.data.inputs[0], estimator.data.targets[0]
     for step in range(config.search_steps):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         at_point = network(point[None])
         at_point.detach().softmax(-1).cpu()
         c = config.penalty * config.growth ** (step // config.period)
         loss = F.cross_entropy(at_point, sought) + c * F.cross_entropy(network(inputs), targets)
         loss.backward()
-        optimiser.step()
+        optimizer.step()
 
 
 if __name__ == "__main__":

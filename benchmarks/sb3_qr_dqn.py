@@ -9,8 +9,8 @@ from sb3_contrib import QRDQN
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
-from uqbench_minatar.game import Game
-from uqbench_minatar.options import GameOptions
+from uqbench_minatar.config import GameConfig
+from uqbench_minatar.oracle import Game
 from work import (
     ADAM_EPSILON,
     BATCH,
@@ -66,7 +66,7 @@ def measure(steps: int, seed: int) -> float:
     clock = Clock(steps)
     model = QRDQN(
         "CnnPolicy",
-        Game(GameOptions(game=GAME)),
+        Game(GameConfig(game=GAME)),
         learning_rate=LEARNING_RATE,
         buffer_size=REPLAY,
         learning_starts=LEARNING_STARTS,

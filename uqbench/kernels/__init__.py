@@ -1,22 +1,23 @@
-"""Environments for lanes from one scalar source: a compiled loop on CPUs, a thread a lane on GPUs.
+"""Environments for lanes from one scalar source: a CPU loop, or one GPU thread per lane.
 
 A plugin writes the step of one lane in plain Python, on rows of arrays whose leading dimension is
-the lanes, decorates it with :data:`compiled` or :data:`inlined`, and hands a loop and a kernel over
-all lanes to :class:`uqbench.kernels.cpu.Program` and :class:`uqbench.kernels.cuda.Program`. The
-tensors of the environment share those arrays. See ``uqbench-minatar`` and ``uqbench-highway``.
+the lanes, decorates it with :data:`compiled` or :data:`inlined`, and passes a loop and a kernel
+over all lanes to :class:`uqbench.kernels.cpu.CpuKernels` and
+:class:`uqbench.kernels.cuda.CudaKernels`. The environment's tensors share those arrays. Examples:
+``uqbench-minatar`` and ``uqbench-highway``.
 
 This package needs numba (and numba-cuda on a GPU), which uqbench does not install: a plugin that
-imports it requires them.
+imports it has to require them.
 """
 
 from numba import njit
 
 compiled = njit(nogil=True, boundscheck=False, error_model="numpy")
-"""For the functions that a step is made of: compiled for the CPU, and again by a CUDA kernel that
+"""For the functions that a step is made of: compiled for the CPU, and again by any CUDA kernel that
 calls them. With ``NUMBA_DISABLE_JIT=1`` they stay Python."""
 
 inlined = njit(nogil=True, boundscheck=False, error_model="numpy", forceinline=True)
-"""For functions that take all lanes: a call would count the references of every array of theirs,
+"""For functions that take all lanes: a call would count the references of each of their arrays,
 which takes as long as a small step."""
 
 __all__ = ["compiled", "inlined"]

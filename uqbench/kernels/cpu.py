@@ -1,4 +1,4 @@
-"""Lanes on the CPU: compiled loops over them."""
+"""LaneArrays on the CPU: compiled loops over them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from uqbench.errors import UqbenchError
 
 
 def compiled_once(package: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile a function that calls others of ``package``, and keep it on disk.
+    """Compile a function that calls others of ``package``, and cache it on disk.
 
-    Numba finds it there by its name, and has a look only at the file that it is in to see whether
-    it is out of date. With a digest of all sources in the name, it cannot be.
+    Numba looks it up by name and checks only the function's own file for changes. A digest of all
+    sources in the name keeps the cache from going stale.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,7 +31,7 @@ def compiled_once(package: str) -> Callable[[Callable[..., Any]], Callable[..., 
 
 
 def _digest(package: str) -> str:
-    """Of the package's sources, and of what is shared by all that are compiled."""
+    """Digest of the package's sources and of ``uqbench.kernels``."""
     digest = hashlib.sha256()
     for source in (*_sources(files(package)), *_sources(files("uqbench") / "kernels")):
         digest.update(source.read_bytes())
@@ -46,25 +46,25 @@ def _sources(folder: Traversable) -> Iterator[Traversable]:
             yield entry
 
 
-class Lanes(Protocol):
-    """A named tuple of arrays, or of the tensors that share them, whose first axis is the lanes."""
+class LaneArrays(Protocol):
+    """A named tuple of arrays, or of tensors that share them; the first axis is the lanes."""
 
     @property
     def action(self) -> Any:
-        """The actions to be taken, ``[L]`` int64."""
+        """The actions to take, ``[L]`` int64."""
 
     def __iter__(self) -> Iterator[Any]: ...
 
 
-class Program:
-    """Loops over the lanes, on the arrays that the tensors of ``lanes`` share.
+class CpuKernels:
+    """Loops over the lanes, on the memory of the tensors in ``lanes``.
 
     Args:
-        begin: of (settings, arrays), begins an episode in all lanes.
-        step: of (settings, arrays), steps all lanes, or none where an action is invalid: returns
-            the lane with that action, else −1. Both take plain tuples, which Numba unpacks faster
-            than named ones.
-        settings: numbers that are the same for all lanes.
+        begin: function of (parameters, arrays) that begins an episode in every lane.
+        step: function of (parameters, arrays) that steps all lanes and returns −1; if an action is
+            invalid, it steps none and returns that lane. Both take plain tuples, which Numba
+            unpacks faster than named ones.
+        parameters: numbers that all lanes share.
         lanes: tensors.
         n_actions: valid actions are 0 to ``n_actions − 1``.
     """
@@ -73,18 +73,18 @@ class Program:
         self,
         begin: Callable[..., Any],
         step: Callable[..., Any],
-        settings: tuple[Any, ...],
-        lanes: Lanes,
+        parameters: tuple[Any, ...],
+        lanes: LaneArrays,
         n_actions: int,
     ) -> None:
         self._begin, self._step = begin, step
-        self._settings, self._action = tuple(settings), lanes.action
+        self._parameters, self._action = tuple(parameters), lanes.action
         self._arrays = tuple(tensor.numpy() for tensor in lanes)
         self._n_actions = n_actions
 
     def begin(self) -> None:
-        """Begin an episode in all lanes."""
-        self._begin(self._settings, self._arrays)
+        """Begin an episode in every lane."""
+        self._begin(self._parameters, self._arrays)
 
     def step(self) -> None:
         """Step all lanes.
@@ -92,7 +92,7 @@ class Program:
         Raises:
             UqbenchError: an action is invalid; no lane was stepped.
         """
-        invalid = self._step(self._settings, self._arrays)
+        invalid = self._step(self._parameters, self._arrays)
         if invalid >= 0:
             raise UqbenchError(
                 f"the agent chose action {int(self._action[invalid])}; "

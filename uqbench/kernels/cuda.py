@@ -1,4 +1,4 @@
-"""Lanes on a GPU: kernels with one thread a lane."""
+"""GPU kernels: one thread per lane."""
 
 # numba.cuda has no types:
 # mypy: disable-error-code="attr-defined, no-untyped-call"
@@ -13,31 +13,31 @@ import torch
 from numba import cuda
 from numba.core.errors import NumbaPerformanceWarning
 
-THREADS = 32  # a block; few, because lanes are few and a GPU has many processors
+THREADS = 32  # per block; few, because lanes are few and a GPU has many processors
 
 
-class Program:
-    """Kernels over the lanes, on the arrays that the tensors of ``lanes`` share.
+class CudaKernels:
+    """Kernels over the lanes, on the memory of the tensors in ``lanes``.
 
-    They are launched on PyTorch's current stream and read everything from the device, so a launch
-    can be captured in a CUDA graph, after one that was not.
+    They are launched on PyTorch's current stream and read everything from the device, so that a
+    launch can be captured in a CUDA graph once another has gone before.
 
     Args:
-        begin: kernel of (settings, arrays) that begins an episode in the lane of its thread.
-        step: kernel that steps the lane; an invalid action does nothing.
-        settings: a named tuple of numbers that are the same for all lanes.
+        begin: kernel of (parameters, arrays) that begins an episode in its thread's lane.
+        step: kernel that steps its thread's lane; an invalid action does nothing.
+        parameters: a named tuple of numbers that all lanes share.
         lanes: a named tuple of tensors, ``action`` among them, ``[L]``.
     """
 
-    def __init__(self, begin: Any, step: Any, settings: Any, lanes: Any) -> None:
+    def __init__(self, begin: Any, step: Any, parameters: Any, lanes: Any) -> None:
         self._begin, self._step = begin, step
-        self._arguments = settings, type(lanes)(*(_shared(tensor) for tensor in lanes))
+        self._arguments = parameters, type(lanes)(*(_shared(tensor) for tensor in lanes))
         self._device = lanes.action.device
         self._blocks = -(-len(lanes.action) // THREADS)
         self._launchers: dict[int, tuple[Callable[..., None], Callable[..., None]]] = {}
 
     def begin(self) -> None:
-        """Begin an episode in all lanes."""
+        """Begin an episode in every lane."""
         begin, _ = self._on_current_stream()
         begin(*self._arguments)
 
@@ -53,7 +53,7 @@ class Program:
         if handle not in self._launchers:
             stream = cuda.external_stream(handle)
             with warnings.catch_warnings(action="ignore", category=NumbaPerformanceWarning):
-                self._launchers[handle] = (  # it warns of a GPU that has more processors than this
+                self._launchers[handle] = (  # it warns that the GPU has more processors than blocks
                     self._begin[self._blocks, THREADS, stream],
                     self._step[self._blocks, THREADS, stream],
                 )
@@ -61,5 +61,5 @@ class Program:
 
 
 def _shared(tensor: torch.Tensor) -> Any:
-    """The memory of a tensor; the simulator, which has no GPU, takes that of one on the CPU."""
+    """A tensor's memory; the simulator, which has no GPU, takes CPU memory."""
     return cuda.as_cuda_array(tensor) if tensor.is_cuda else tensor.numpy()

@@ -1,4 +1,4 @@
-"""An environment whose lanes are stepped by a program."""
+"""An environment whose lanes are stepped by kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from uqbench.environment import LaneEnv, Outcome
 
 
-class Program(Protocol):
+class Kernels(Protocol):
     """What :mod:`uqbench.kernels.cpu` and :mod:`uqbench.kernels.cuda` have in common."""
 
     def begin(self) -> None:
@@ -21,37 +21,37 @@ class Program(Protocol):
 
 
 class KernelLanes(LaneEnv):
-    """Environments that share their arrays with a program.
+    """Environments that share their arrays with kernels.
 
-    ``step`` and ``reset`` write to buffers, which their results share: they are overwritten by the
-    next call. On a GPU a step is a copy of the actions and the launch of one kernel on PyTorch's
-    current stream, without a synchronisation, so that it can be part of a CUDA graph; an invalid
-    action does nothing there. On a CPU it is an error.
+    Results of ``step`` and ``reset`` are views of buffers that the next call overwrites. On a GPU a
+    step copies the actions and launches one kernel on PyTorch's current stream, without
+    synchronization, so that it can be part of a CUDA graph; an invalid action does nothing there.
+    On a CPU it is an error.
 
     Attributes:
-        state: fields of ``arrays`` that the next step goes on from.
-        arrays: a named tuple of tensors, their first axis the lanes; ``action`` among them.
-        outcome: of views of them.
-        program: steps them.
+        state: fields of ``arrays`` that the next step depends on.
+        arrays: a named tuple of tensors, first axis the lanes, ``action`` among them.
+        outcome: views of them.
+        kernels: what steps them.
     """
 
     capturable = True
     state: ClassVar[tuple[str, ...]]
     arrays: Any
     outcome: Outcome
-    program: Program
+    kernels: Kernels
 
     def step(self, action: Tensor) -> Outcome:
         """Take one action in every lane; the outcome holds until the next call."""
         self.arrays.action.copy_(action)
-        self.program.step()
+        self.kernels.step()
         return self.outcome
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the next steps depend on, and the current observations; copies."""
+        """Copies of all that the next steps depend on, and of the current observations."""
         return {name: getattr(self.arrays, name).clone() for name in self.state}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what ``state_dict`` gave."""
+        """Restore from ``state_dict()``."""
         for name in self.state:
             getattr(self.arrays, name).copy_(state[name])

@@ -5,7 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from uqbench.hookspecs import hookimpl
-from uqbench.specs import Spec
+from uqbench.specs import AgentSpec, Spec
+
+
+@hookimpl
+def uqbench_agents() -> Iterable[AgentSpec]:
+    """Agents that learn nothing, for every environment."""
+    return [
+        AgentSpec(
+            name="uniform-random",
+            version="1",
+            factory="uqbench.trivial:UniformRandom",
+            config="uqbench.trivial:UniformRandomConfig",
+            summary="uniformly random valid actions",
+        ),
+        AgentSpec(
+            name="constant-action",
+            version="1",
+            factory="uqbench.trivial:ConstantAction",
+            config="uqbench.trivial:ConstantActionConfig",
+            summary="always the same action",
+        ),
+    ]
 
 
 @hookimpl

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import torch
 from uqbench_highway import cuda
+from uqbench_highway.config import N_ACTIONS, HighwayConfig
 from uqbench_highway.environment import make
 from uqbench_highway.lanes import HighwayLanes
-from uqbench_highway.options import N_ACTIONS, HighwayOptions
 
 from uqbench.environment import TimeLimit
 
@@ -28,26 +28,24 @@ def _simulated() -> None:
     assert numba.config.DISABLE_JIT
 
 
-def on_kernels(options: HighwayOptions, seeds: list[int]) -> HighwayLanes:
+def on_kernels(config: HighwayConfig, seeds: list[int]) -> HighwayLanes:
     """Lanes in the CPU's memory that the simulated kernels step."""
-    env = HighwayLanes(options, seeds, LIMIT)
-    env.program = cuda.program(env._settings, env.arrays)
+    env = HighwayLanes(config, seeds, LIMIT)
+    env.kernels = cuda.kernels(env._parameters, env.arrays)
     return env
 
 
 @pytest.mark.parametrize(("seeds", "vehicles", "steps"), [(SEEDS[:2], 3, 3), (SEEDS, 1, 2)])
 def test_kernels_equal_the_package(seeds: list[int], vehicles: int, steps: int) -> None:
-    settings = {"lanes_count": 3, "vehicles_count": vehicles, "simulation_frequency": 5}
-    env = on_kernels(HighwayOptions(**settings), seeds)
-    reference = make(
-        HighwayOptions(**settings, backend="reference"), seeds, LIMIT, torch.device("cpu")
-    )
-    torch.testing.assert_close(env.reset()[0], reference.reset()[0], rtol=0, atol=1.2e-7)
+    config = {"lanes_count": 3, "vehicles_count": vehicles, "simulation_frequency": 5}
+    env = on_kernels(HighwayConfig(**config), seeds)
+    oracle = make(HighwayConfig(**config, backend="oracle"), seeds, LIMIT, torch.device("cpu"))
+    torch.testing.assert_close(env.reset()[0], oracle.reset()[0], rtol=0, atol=1.2e-7)
     rng = np.random.default_rng(0)
     ends = 0
     for _ in range(steps):
         action = torch.from_numpy(rng.integers(N_ACTIONS, size=len(seeds)))
-        out, expected = env.step(action), reference.step(action)
+        out, expected = env.step(action), oracle.step(action)
         for name in ("reward", "next_obs", "obs"):
             given, wanted = getattr(out, name), getattr(expected, name)
             torch.testing.assert_close(given, wanted, rtol=0, atol=1.2e-7, msg=name)
@@ -61,7 +59,7 @@ def test_kernels_equal_the_package(seeds: list[int], vehicles: int, steps: int) 
 def test_an_invalid_action_does_nothing() -> None:
     obs = []
     for action in (1, 5, -1):
-        env = on_kernels(HighwayOptions(vehicles_count=1, simulation_frequency=5), [0])
+        env = on_kernels(HighwayConfig(vehicles_count=1, simulation_frequency=5), [0])
         env.reset()
         obs.append(env.step(torch.tensor([action])).obs.numpy().tobytes())
     assert len(set(obs)) == 1

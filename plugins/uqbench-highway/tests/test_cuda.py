@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from uqbench_highway.config import N_ACTIONS, HighwayConfig
 from uqbench_highway.lanes import HighwayLanes
-from uqbench_highway.options import N_ACTIONS, HighwayOptions
 
 gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
@@ -57,7 +57,7 @@ def test_a_step_can_be_captured_in_a_cuda_graph() -> None:
 
 
 def lanes(device: str, seeds: list[int]) -> HighwayLanes:
-    return HighwayLanes(HighwayOptions(), seeds, None, torch.device(device))
+    return HighwayLanes(HighwayConfig(), seeds, None, torch.device(device))
 
 
 def actions(steps: int, n: int) -> torch.Tensor:

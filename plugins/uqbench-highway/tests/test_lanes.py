@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from uqbench_highway.config import N_ACTIONS, HighwayConfig
 from uqbench_highway.environment import make
 from uqbench_highway.lanes import HighwayLanes
-from uqbench_highway.options import N_ACTIONS, HighwayOptions
 
 from uqbench.environment import GymnasiumLanes, LaneEnv, Outcome, TimeLimit
 from uqbench.errors import UqbenchError
@@ -22,8 +22,8 @@ SEEDS = [0, 1, 2**32 + 5, 12345]
 FEW = {"lanes_count": 3, "vehicles_count": 4, "simulation_frequency": 5}  # for the package's sake
 
 
-def lanes(seeds: list[int] = SEEDS, limit: TimeLimit | None = None, **options: Any) -> LaneEnv:
-    return make(HighwayOptions(**options), seeds, limit, CPU)
+def lanes(seeds: list[int] = SEEDS, limit: TimeLimit | None = None, **config: Any) -> LaneEnv:
+    return make(HighwayConfig(**config), seeds, limit, CPU)
 
 
 def actions(steps: int, n: int = len(SEEDS), seed: int = 0) -> Tensor:
@@ -41,17 +41,17 @@ def play(env: LaneEnv, chosen: Tensor) -> list[list[bytes]]:
 
 
 @pytest.mark.parametrize("kind", ["terminal", "truncation"])
-def test_lanes_are_those_of_the_reference(kind: Any) -> None:
+def test_lanes_are_those_of_the_oracle(kind: Any) -> None:
     """Over many episodes a lane, with the random numbers of the first."""
     limit = TimeLimit(4, kind)
-    env, reference = lanes(limit=limit, **FEW), lanes(limit=limit, **FEW, backend="reference")
+    env, oracle = lanes(limit=limit, **FEW), lanes(limit=limit, **FEW, backend="oracle")
     assert isinstance(env, HighwayLanes)
-    assert isinstance(reference, GymnasiumLanes)
-    assert (env.n_actions, env.observation_space) == (N_ACTIONS, reference.observation_space)
-    torch.testing.assert_close(env.reset()[0], reference.reset()[0], rtol=0, atol=1.2e-7)
+    assert isinstance(oracle, GymnasiumLanes)
+    assert (env.n_actions, env.observation_space) == (N_ACTIONS, oracle.observation_space)
+    torch.testing.assert_close(env.reset()[0], oracle.reset()[0], rtol=0, atol=1.2e-7)
     crashes = limits = 0
     for action in actions(18):
-        out, expected = env.step(action), reference.step(action)
+        out, expected = env.step(action), oracle.step(action)
         for name in ("reward", "next_obs", "obs"):
             given, wanted = getattr(out, name), getattr(expected, name)
             torch.testing.assert_close(given, wanted, rtol=0, atol=1.2e-7, msg=name)
@@ -65,9 +65,9 @@ def test_lanes_are_those_of_the_reference(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("invalid", [-1, 5, 2**32])
-def test_an_invalid_action_is_refused_as_by_the_reference(invalid: int) -> None:
+def test_an_invalid_action_is_refused_as_by_the_oracle(invalid: int) -> None:
     messages = []
-    for backend in ("lanes", "reference"):
+    for backend in ("lanes", "oracle"):
         env = lanes(**FEW, backend=backend)
         env.reset()
         with pytest.raises(UqbenchError) as error:
@@ -95,7 +95,7 @@ def test_a_lane_does_not_depend_on_the_others() -> None:
         assert torch.equal(out.reward[2:3], expected.reward)
 
 
-def test_a_loaded_state_goes_on_as_the_saved_one() -> None:
+def test_a_restored_state_steps_on_as_the_saved_one() -> None:
     limit = TimeLimit(9, "truncation")
     env = lanes(limit=limit)
     env.reset()
@@ -122,7 +122,7 @@ def test_leaving_the_road_ends_an_episode_where_it_is_to() -> None:
         assert out.events["crashes"].item() == 0
 
 
-@pytest.mark.parametrize("backend", ["lanes", "reference"])
+@pytest.mark.parametrize("backend", ["lanes", "oracle"])
 def test_a_negative_seed_is_refused(backend: Any) -> None:
     with pytest.raises(Exception, match=r"[Ss]eed"):
         lanes([-1], backend=backend).reset()
@@ -130,7 +130,7 @@ def test_a_negative_seed_is_refused(backend: Any) -> None:
 
 def test_registering_and_configuring_import_no_simulation() -> None:
     command = (
-        "import sys, uqbench_highway.plugin, uqbench_highway.options, uqbench_highway.environment;"
+        "import sys, uqbench_highway.plugin, uqbench_highway.config, uqbench_highway.environment;"
         "print({'numba', 'highway_env'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, check=True)

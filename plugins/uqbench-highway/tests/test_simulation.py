@@ -13,7 +13,12 @@ import pytest
 from highway_env.road.road import Road, RoadNetwork
 from highway_env.vehicle.behavior import IDMVehicle
 from uqbench_highway import random
-from uqbench_highway.compare import (
+from uqbench_highway.config import HighwayConfig
+from uqbench_highway.simulation import cars, control, drivers
+from uqbench_highway.simulation.collisions import collide
+from uqbench_highway.simulation.control import SLOWER
+from uqbench_highway.simulation.drivers import is_better
+from uqbench_highway.tools.compare_episodes import (
     POLICIES,
     ROADS,
     TOLERANCE,
@@ -23,11 +28,6 @@ from uqbench_highway.compare import (
     our_state,
     play,
 )
-from uqbench_highway.options import HighwayOptions
-from uqbench_highway.simulation import cars, control, drivers
-from uqbench_highway.simulation.collisions import collide
-from uqbench_highway.simulation.control import SLOWER
-from uqbench_highway.simulation.drivers import is_better
 
 FLOAT32 = 1.2e-7  # what is seen lies in [-1, 1]
 
@@ -53,9 +53,9 @@ def test_episodes_are_the_packages(road: str, policy: str, seeds: Sequence[int])
 
 def test_episodes_of_many_seeds_begin_as_the_packages() -> None:
     """Lanes, places, speeds and the drivers' exponents, with the random numbers that come next."""
-    for options in (HighwayOptions(), ROADS["dense"], HighwayOptions(lanes_count=1)):
-        package = gymnasium.make("highway-v0", config=options.package_config())
-        ours = Ours(options)
+    for config in (HighwayConfig(), ROADS["dense"], HighwayConfig(lanes_count=1)):
+        package = gymnasium.make("highway-v0", config=config.package_config())
+        ours = Ours(config)
         for seed in range(10):
             for again in (seed, None):
                 obs, _ = package.reset(seed=again)
@@ -84,8 +84,8 @@ def crowd(package: Any, ours: Ours, rng: np.random.Generator, lanes: int) -> Non
         target = int(np.clip(v.lane_index[2] + rng.integers(-1, 2), 0, lanes - 1))
         v.target_lane_index = (*v.lane_index[:2], target)
         ours.motion[[cars.X, cars.Y, cars.HEADING, cars.SPEED], car] = x, y, v.heading, v.speed
-        cars.put(ours.motion, ours.marks, car, lanes)
-        ours.marks[[cars.CRASHED, cars.TARGET_LANE], car] = v.crashed, target
+        cars.update_pose(ours.motion, ours.status, car, lanes)
+        ours.status[[cars.CRASHED, cars.TARGET_ROAD_LANE], car] = v.crashed, target
         if car:
             v.timer = ours.motion[cars.TIMER, car] = rng.uniform(0.8, 1.4)
 
@@ -94,11 +94,11 @@ def crowd(package: Any, ours: Ours, rng: np.random.Generator, lanes: int) -> Non
 def test_crowds_go_on_as_the_packages(frequency: int, crowds: int) -> None:
     """Changes given up, changes to both sides, pile-ups, cars pushed off the road, its end."""
     lanes = 4
-    options = HighwayOptions(
+    config = HighwayConfig(
         lanes_count=lanes, vehicles_count=9, simulation_frequency=frequency, policy_frequency=5
     )
-    package = gymnasium.make("highway-v0", config=options.package_config())
-    ours = Ours(options)
+    package = gymnasium.make("highway-v0", config=config.package_config())
+    ours = Ours(config)
     rng = np.random.default_rng(0)
     events: Counter[str] = Counter()
     for seed in range(crowds):
@@ -121,7 +121,7 @@ def test_crowds_go_on_as_the_packages(frequency: int, crowds: int) -> None:
             events["begun left"] += int(((lane == target) & (after_target < lane)).sum())
             events["crashed"] += int((after_crashed > crashed).sum())
             events["arrived"] += int((after_lane != lane).sum())
-            events["beside the road"] += given == 0
+            events["off the road"] += given == 0
     assert [name for name in events if not events[name]] == []
     assert len(events) == 6
 
@@ -129,9 +129,9 @@ def test_crowds_go_on_as_the_packages(frequency: int, crowds: int) -> None:
 def test_drivers_judge_a_change_as_the_packages() -> None:
     """MOBIL, of every car and both sides: followers are imagined with the driver's exponent."""
     lanes = 3
-    options = HighwayOptions(lanes_count=lanes, vehicles_count=12)
-    package = gymnasium.make("highway-v0", config=options.package_config())
-    ours = Ours(options)
+    config = HighwayConfig(lanes_count=lanes, vehicles_count=12)
+    package = gymnasium.make("highway-v0", config=config.package_config())
+    ours = Ours(config)
     rng = np.random.default_rng(0)
     judged: Counter[bool] = Counter()
     for seed in range(60):
@@ -140,9 +140,9 @@ def test_drivers_judge_a_change_as_the_packages() -> None:
         crowd(package, ours, rng, lanes)
         for car, v in enumerate(package.unwrapped.road.vehicles[1:], 1):
             v.DELTA = ours.motion[cars.EXPONENT, car] = rng.choice([0.5, 20.0])  # so that it counts
-            for beside in package.unwrapped.road.network.side_lanes(v.lane_index):
-                expected = v.mobil(beside)
-                assert is_better(ours.motion, ours.marks, car, beside[2]) == expected
+            for neighbor in package.unwrapped.road.network.side_lanes(v.lane_index):
+                expected = v.mobil(neighbor)
+                assert is_better(ours.motion, ours.status, car, neighbor[2]) == expected
                 judged[expected] += 1
     assert min(judged[True], judged[False]) > 100
 
@@ -153,20 +153,20 @@ def test_two_cars_collide_as_the_packages() -> None:
     rng = np.random.default_rng(0)
     outcomes: Counter[tuple[bool, bool]] = Counter()
     for _ in range(1_200):
-        motion, marks = np.zeros((cars.N_FIELDS, 2)), np.zeros((cars.N_MARKS, 2), np.int32)
+        motion, status = np.zeros((cars.N_FIELDS, 2)), np.zeros((cars.N_STATUS, 2), np.int32)
         both = []
         for car in range(2):
             x, y = 100 + rng.normal(0, 3), rng.normal(0, 2)
             heading, speed = rng.choice([0.0, rng.normal(0, 0.7)]), rng.normal(15, 15)
             both.append(IDMVehicle(road, [x, y], heading, speed))
             motion[[cars.X, cars.Y, cars.HEADING, cars.SPEED], car] = x, y, heading, speed
-            cars.put(motion, marks, car, 2)
+            cars.update_pose(motion, status, car, 2)
         one, other = both
         one.handle_collisions(other, 0.2)
-        collide(motion, marks, 0, 1, 0.2)
+        collide(motion, status, 0, 1, 0.2)
         for car, v in enumerate(both):
-            assert marks[cars.CRASHED, car] == v.crashed
-            assert marks[cars.PUSHED, car] == (v.impact is not None)
+            assert status[cars.CRASHED, car] == v.crashed
+            assert status[cars.PUSHED, car] == (v.impact is not None)
             if v.impact is not None:
                 np.testing.assert_allclose(motion[[cars.PUSH_X, cars.PUSH_Y], car], v.impact, 1e-9)
         outcomes[one.crashed, one.impact is not None] += 1
@@ -204,7 +204,7 @@ def test_random_numbers_are_numpys(seed: int) -> None:
 
 def test_a_straight_drive_is_a_closed_form() -> None:
     """Alone, slower by a step: dv/dt = (v* − v) / 0.6 by Euler's method, v* = 20."""
-    ours = Ours(HighwayOptions(vehicles_count=0, simulation_frequency=10))
+    ours = Ours(HighwayConfig(vehicles_count=0, simulation_frequency=10))
     ours.reset(0)
     x = ours.motion[cars.X, 0]
     for step in range(1, 4):
@@ -218,7 +218,7 @@ def test_a_straight_drive_is_a_closed_form() -> None:
 
 def test_a_driver_alone_tends_to_his_speed() -> None:
     """IDM's free road: the fixed point is the target speed."""
-    ours = Ours(HighwayOptions(vehicles_count=1))
+    ours = Ours(HighwayConfig(vehicles_count=1))
     ours.reset(0)
     ours.motion[cars.X, 1] += 1_000
     ours.motion[cars.SPEED, 1] = 10.0

@@ -1,4 +1,4 @@
-"""The vector environment is the package's, vectorised by Gymnasium."""
+"""The vector environment is the package's, vectorized by Gymnasium."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import uqbench_highway.vector
 from gymnasium.vector import AutoresetMode
-from uqbench_highway.options import HighwayOptions
+from uqbench_highway.config import HighwayConfig
 
 ID = "uqbench_highway.vector:uqbench/Highway-v0"
 FEW: dict[str, Any] = {"lanes_count": 3, "vehicles_count": 4, "simulation_frequency": 5}
@@ -23,7 +23,7 @@ def test_it_is_the_packages_in_gymnasiums_interface() -> None:
         num_envs=3,
         vectorization_mode="sync",
         vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
-        config=HighwayOptions(**FEW).package_config() | {"duration": 4},
+        config=HighwayConfig(**FEW).package_config() | {"duration": 4},
     )
     assert envs.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
     assert envs.observation_space == theirs.observation_space
@@ -90,9 +90,9 @@ def test_the_packages_defaults_can_be_had_and_the_limit_left_out() -> None:
 
 def test_wrong_calls_are_refused() -> None:
     envs = gymnasium.make_vec(ID, num_envs=2)
-    with pytest.raises(ValueError, match=r"2 environments take as many seeds; got \[1\]"):
+    with pytest.raises(ValueError, match=r"expected 2 seeds, one per environment; got \[1\]"):
         envs.reset(seed=[1])
-    with pytest.raises(ValueError, match="resetting takes no options; got reset_mask"):
+    with pytest.raises(ValueError, match="reset takes no options; got reset_mask"):
         envs.reset(options={"reset_mask": np.ones(2, bool)})
     with pytest.raises(ValueError, match="make the package's own environment"):
-        uqbench_highway.vector.HighwayVectorEnv(backend="reference")
+        uqbench_highway.vector.HighwayVectorEnv(backend="oracle")

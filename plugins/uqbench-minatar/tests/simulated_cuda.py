@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import torch
 from uqbench_minatar import cuda
+from uqbench_minatar.config import GAMES, N_ACTIONS, GameConfig
 from uqbench_minatar.lanes import MinAtarLanes
-from uqbench_minatar.options import GAMES, N_ACTIONS, GameOptions
 
 SEEDS = [0, 1, *range(100, 132)]  # two blocks of threads, the second not full
 
@@ -28,8 +28,8 @@ def _simulated() -> None:
 
 def on_kernels(game: str, seeds: list[int]) -> MinAtarLanes:
     """Lanes in the CPU's memory that the simulated kernels step."""
-    env = MinAtarLanes(GameOptions(game=game), seeds)
-    env.program = cuda.program(env._settings, env.arrays)
+    env = MinAtarLanes(GameConfig(game=game), seeds)
+    env.kernels = cuda.kernels(env._parameters, env.arrays)
     return env
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from uqbench_minatar.config import GAMES, N_ACTIONS, GameConfig
 from uqbench_minatar.lanes import MinAtarLanes
-from uqbench_minatar.options import GAMES, N_ACTIONS, GameOptions
 
 gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
@@ -56,7 +56,7 @@ def test_a_step_can_be_captured_in_a_cuda_graph(game: str) -> None:
 
 
 def lanes(game: str, device: str, seeds: list[int]) -> MinAtarLanes:
-    return MinAtarLanes(GameOptions(game=game), seeds, None, torch.device(device))
+    return MinAtarLanes(GameConfig(game=game), seeds, None, torch.device(device))
 
 
 def actions(steps: int, n: int) -> torch.Tensor:

@@ -13,10 +13,11 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from uqbench_minatar import random
+from uqbench_minatar.config import GAMES, N_ACTIONS, GameConfig
 from uqbench_minatar.environment import make
-from uqbench_minatar.games import seaquest, space_invaders
+from uqbench_minatar.games import space_invaders
+from uqbench_minatar.games.seaquest import state as seaquest
 from uqbench_minatar.lanes import MinAtarLanes
-from uqbench_minatar.options import GAMES, N_ACTIONS, GameOptions
 
 from uqbench.environment import GymnasiumLanes, LaneEnv, Outcome, TimeLimit
 from uqbench.errors import UqbenchError
@@ -42,9 +43,9 @@ HIGHEST_LEVEL = {"asterix": 9, "seaquest": 19, "space_invaders": 6}
 
 
 def lanes(
-    game: str, seeds: list[int] = SEEDS, limit: TimeLimit | None = None, **options: Any
+    game: str, seeds: list[int] = SEEDS, limit: TimeLimit | None = None, **config: Any
 ) -> LaneEnv:
-    return make(GameOptions(game=game, **options), seeds, limit, CPU)
+    return make(GameConfig(game=game, **config), seeds, limit, CPU)
 
 
 def play(env: LaneEnv, actions: NDArray[Any]) -> list[tuple[bytes, ...]]:
@@ -169,22 +170,22 @@ CROWD = {"seaquest": crowd_seaquest, "space_invaders": crowd_space_invaders}
 @every_game
 @pytest.mark.parametrize("kind", ["terminal", "truncation"])
 @pytest.mark.parametrize("steps", [1, 7, 40])
-def test_a_time_limit_is_that_of_the_reference(game: str, kind: Any, steps: int) -> None:
+def test_a_time_limit_is_that_of_the_oracle(game: str, kind: Any, steps: int) -> None:
     limit = TimeLimit(steps, kind)
-    env, reference = lanes(game, limit=limit), lanes(game, limit=limit, backend="reference")
+    env, oracle_env = lanes(game, limit=limit), lanes(game, limit=limit, backend="oracle")
     assert isinstance(env, MinAtarLanes)
-    assert isinstance(reference, GymnasiumLanes)
-    assert (env.n_actions, env.observation_space) == (N_ACTIONS, reference.observation_space)
-    assert env.reset()[0].numpy().tobytes() == reference.reset()[0].numpy().tobytes()
-    assert play(env, actions(300)) == play(reference, actions(300))
+    assert isinstance(oracle_env, GymnasiumLanes)
+    assert (env.n_actions, env.observation_space) == (N_ACTIONS, oracle_env.observation_space)
+    assert env.reset()[0].numpy().tobytes() == oracle_env.reset()[0].numpy().tobytes()
+    assert play(env, actions(300)) == play(oracle_env, actions(300))
 
 
 @every_game
 @pytest.mark.parametrize("invalid", [-1, 6, 2**32])
-def test_an_invalid_action_is_refused_as_by_the_reference(game: str, invalid: int) -> None:
+def test_an_invalid_action_is_refused_as_by_the_oracle(game: str, invalid: int) -> None:
     action = torch.tensor([0, 3, invalid, 1, 2])
     messages = []
-    for backend in ("lanes", "reference"):
+    for backend in ("lanes", "oracle"):
         env = lanes(game, backend=backend)
         env.reset()
         with pytest.raises(UqbenchError) as error:
@@ -218,15 +219,15 @@ def test_a_lane_does_not_depend_on_the_others(game: str) -> None:
 
 
 @every_game
-def test_a_loaded_state_goes_on_as_the_saved_one(game: str) -> None:
-    options: Any = {"limit": TimeLimit(90, "truncation"), "sticky_action_prob": 0.8}
-    env = lanes(game, **options)
+def test_a_restored_state_steps_on_as_the_saved_one(game: str) -> None:
+    config: Any = {"limit": TimeLimit(90, "truncation"), "sticky_action_prob": 0.8}
+    env = lanes(game, **config)
     env.reset()
     play(env, actions(333))
     saved = env.state_dict()
     obs = env.step(torch.from_numpy(actions(1)[0])).next_obs.clone()
     expected = play(env, actions(333, seed=1))
-    other = lanes(game, [9] * len(SEEDS), **options)
+    other = lanes(game, [9] * len(SEEDS), **config)
     other.load_state_dict(saved)
     assert torch.equal(other.step(torch.from_numpy(actions(1)[0])).next_obs, obs)
     assert play(other, actions(333, seed=1)) == expected
@@ -243,7 +244,7 @@ def test_a_saved_state_is_a_copy() -> None:
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
-@pytest.mark.parametrize("backend", ["lanes", "reference"])
+@pytest.mark.parametrize("backend", ["lanes", "oracle"])
 def test_a_seed_that_numpy_does_not_take_is_refused(seed: int, backend: Any) -> None:
     with pytest.raises(Exception, match=r"[Ss]eed"):
         lanes("breakout", [seed], backend=backend).reset()
@@ -261,7 +262,7 @@ def test_random_numbers_are_numpys(seed: int) -> None:
 
 def test_registering_and_configuring_import_neither_numba_nor_minatar() -> None:
     command = (
-        "import sys, uqbench_minatar.plugin, uqbench_minatar.options, uqbench_minatar.environment;"
+        "import sys, uqbench_minatar.plugin, uqbench_minatar.config, uqbench_minatar.environment;"
         "print({'numba', 'minatar'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, check=True)

@@ -1,4 +1,4 @@
-"""The arrays of one lane, as the functions that step it take them."""
+"""Types of the arrays of one lane."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Motion: TypeAlias = NDArray[np.float64]  # [N_FIELDS, V] of one lane, see simulation.cars
-Marks: TypeAlias = NDArray[np.int32]  # [N_MARKS, V] of one lane, see simulation.cars
-Stream: TypeAlias = NDArray[np.uint32]  # random numbers, see uqbench_highway.random
-Obs: TypeAlias = NDArray[np.float32]  # an observation [observed * 5] of one lane
+Motion: TypeAlias = NDArray[np.float64]  # [N_FIELDS, V], see simulation.cars
+Status: TypeAlias = NDArray[np.int32]  # [N_STATUS, V], see simulation.cars
+Stream: TypeAlias = NDArray[np.uint32]  # of random numbers, see uqbench_highway.random
+Obs: TypeAlias = NDArray[np.float32]  # [observed * 5]

@@ -1,34 +1,34 @@
-"""The lanes on the CPU: a compiled loop."""
+"""CPU kernels: compiled loops over the lanes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from uqbench.kernels import cpu
-from uqbench_highway.options import N_ACTIONS
-from uqbench_highway.stepping import Lanes, Settings, begin_episode, step_lane
+from uqbench_highway.config import N_ACTIONS
+from uqbench_highway.stepping import LaneArrays, Parameters, begin_episode, step_lane
 
 
 @cpu.compiled_once("uqbench_highway")
-def _step(settings: Any, lanes: Any) -> int:
-    """Step all lanes, or none where an action is invalid: the lane with that action, else -1."""
-    settings, lanes = Settings(*settings), Lanes(*lanes)
+def _step(parameters: Any, lanes: Any) -> int:
+    """Step all lanes; if an action is invalid, step none and return its lane, else return −1."""
+    parameters, lanes = Parameters(*parameters), LaneArrays(*lanes)
     for lane in range(len(lanes.action)):
         if not 0 <= lanes.action[lane] < N_ACTIONS:
             return lane
     for lane in range(len(lanes.action)):
-        step_lane(settings, lanes, lane)
+        step_lane(parameters, lanes, lane)
     return -1
 
 
 @cpu.compiled_once("uqbench_highway")
-def _begin(settings: Any, lanes: Any) -> None:
-    """Begin an episode in all lanes."""
-    settings, lanes = Settings(*settings), Lanes(*lanes)
+def _begin(parameters: Any, lanes: Any) -> None:
+    """Begin an episode in every lane."""
+    parameters, lanes = Parameters(*parameters), LaneArrays(*lanes)
     for lane in range(len(lanes.action)):
-        begin_episode(settings, lanes, lane)
+        begin_episode(parameters, lanes, lane)
 
 
-def program(settings: Settings, lanes: Lanes) -> cpu.Program:
-    """The two loops, on the arrays that the tensors of ``lanes`` share."""
-    return cpu.Program(_begin, _step, settings, lanes, N_ACTIONS)
+def kernels(parameters: Parameters, lanes: LaneArrays) -> cpu.CpuKernels:
+    """The two loops on the memory of the tensors in ``lanes``."""
+    return cpu.CpuKernels(_begin, _step, parameters, lanes, N_ACTIONS)

@@ -1,4 +1,4 @@
-"""The lanes on a GPU: a kernel with one thread a lane."""
+"""GPU kernels: one thread per lane."""
 
 # numba.cuda has no types:
 # mypy: disable-error-code="attr-defined, untyped-decorator"
@@ -7,26 +7,26 @@ from __future__ import annotations
 
 from numba import cuda
 
-from uqbench.kernels.cuda import Program
-from uqbench_highway.stepping import Lanes, Settings, begin_episode, step_lane
+from uqbench.kernels.cuda import CudaKernels
+from uqbench_highway.stepping import LaneArrays, Parameters, begin_episode, step_lane
 
 
 @cuda.jit
-def _step(settings: Settings, lanes: Lanes) -> None:
-    """Step all lanes; an invalid action does nothing."""
+def _step(parameters: Parameters, lanes: LaneArrays) -> None:
+    """Step every lane; an invalid action has no effect of its own."""
     lane = cuda.grid(1)
     if lane < len(lanes.action):
-        step_lane(settings, lanes, lane)
+        step_lane(parameters, lanes, lane)
 
 
 @cuda.jit
-def _begin(settings: Settings, lanes: Lanes) -> None:
-    """Begin an episode in all lanes."""
+def _begin(parameters: Parameters, lanes: LaneArrays) -> None:
+    """Begin an episode in every lane."""
     lane = cuda.grid(1)
     if lane < len(lanes.action):
-        begin_episode(settings, lanes, lane)
+        begin_episode(parameters, lanes, lane)
 
 
-def program(settings: Settings, lanes: Lanes) -> Program:
-    """The two kernels, on the arrays that the tensors of ``lanes`` share."""
-    return Program(_begin, _step, settings, lanes)
+def kernels(parameters: Parameters, lanes: LaneArrays) -> CudaKernels:
+    """The two kernels on the memory of the tensors in ``lanes``."""
+    return CudaKernels(_begin, _step, parameters, lanes)

@@ -1,4 +1,4 @@
-"""The environment: a road in every lane, on either backend."""
+"""The environment ``highway``, on either backend."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ from collections.abc import Sequence
 import torch
 
 from uqbench.environment import GymnasiumLanes, LaneEnv, TimeLimit
-from uqbench_highway.options import HighwayOptions
+from uqbench_highway.config import HighwayConfig
 
 
 def make(
-    options: HighwayOptions,
+    config: HighwayConfig,
     seeds: Sequence[int],
     time_limit: TimeLimit | None,
     device: torch.device,
 ) -> LaneEnv:
-    """Make the lanes; only the backend that is used is imported."""
-    if options.backend == "reference":
-        from uqbench_highway.reference import Highway
+    """highway-v0 of highway-env; events: crashes.
+
+    Only the chosen backend is imported.
+
+    Source: Leurent 2018, highway-env 1.12.1
+    """
+    if config.backend == "oracle":
+        from uqbench_highway.oracle import Highway
 
         return GymnasiumLanes(
-            lambda: Highway(options), seeds, time_limit, ("crashes",), device=device
+            lambda: Highway(config), seeds, time_limit, ("crashes",), device=device
         )
     from uqbench_highway.lanes import HighwayLanes
 
-    return HighwayLanes(options, seeds, time_limit, device)
+    return HighwayLanes(config, seeds, time_limit, device)

@@ -19,7 +19,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             version=f"2+highway-env{version('highway-env')}",
             lanes=True,
             factory="uqbench_highway.environment:make",
-            config="uqbench_highway.options:HighwayOptions",
+            config="uqbench_highway.config:HighwayConfig",
             summary="highway-v0 of highway-env; events: crashes",
             source="Leurent 2018, highway-env 1.12.1",
             events=("crashes",),

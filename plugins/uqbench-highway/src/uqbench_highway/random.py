@@ -1,8 +1,8 @@
-"""The random numbers of ``numpy.random.default_rng(seed)``, one stream a lane: O'Neill's PCG64.
+"""The random numbers of ``numpy.random.default_rng(seed)``: O'Neill's PCG64, one stream per lane.
 
 A stream is ten unsigned 32-bit numbers: the 128-bit state and the increment, lowest word first,
-whether half of a 64-bit draw is left, and that half. The words are multiplied as 64-bit numbers,
-which hold a product of two of them and two carries.
+whether half of a 64-bit draw is left, and that half. Words are multiplied in 64 bits, which hold
+the product of two words and two carries.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def seeded(seed: int) -> NDArray[np.uint32]:
         ValueError: the seed is negative.
     """
     if seed < 0:
-        raise ValueError(f"a seed is not negative; got {seed}")
+        raise ValueError(f"seed must not be negative; got {seed}")
     state = np.random.PCG64(seed).state
     numbers = state["state"]["state"], state["state"]["inc"]
     words = [(number >> 32 * k) & 0xFFFFFFFF for number in numbers for k in range(WORDS)]
@@ -62,7 +62,7 @@ def _advance(stream: Stream) -> None:
 
 @compiled
 def _bits64(stream: Stream) -> np.uint64:
-    """64 random bits: XSL RR, the state's halves xor-ed and rotated by its six highest bits."""
+    """64 random bits: XSL-RR, the state's halves xor-ed, then rotated by its six highest bits."""
     _advance(stream)
     low = np.uint64(stream[0]) | (np.uint64(stream[1]) << WORD)
     high = np.uint64(stream[2]) | (np.uint64(stream[3]) << WORD)
@@ -74,7 +74,7 @@ def _bits64(stream: Stream) -> np.uint64:
 
 @compiled
 def _bits32(stream: Stream) -> np.uint64:
-    """32 random bits: the lower half of 64, and the upper one the next time."""
+    """32 random bits: the lower half of a 64-bit draw, then its upper half."""
     if stream[HALF_LEFT]:
         stream[HALF_LEFT] = 0
         return np.uint64(stream[HALF])

@@ -1,11 +1,11 @@
-"""One lane's step, the next episode included: what CPU and GPU both compile."""
+"""The step of one lane, including the start of the next episode; compiled for CPU and GPU."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from uqbench.kernels import compiled, inlined
-from uqbench_highway.arrays import Marks, Motion
+from uqbench_highway.arrays import Motion, Status
 from uqbench_highway.simulation.cars import CRASHED, EGO
 from uqbench_highway.simulation.collisions import collide
 from uqbench_highway.simulation.control import choose, follow_targets
@@ -16,38 +16,38 @@ from uqbench_highway.simulation.reward import is_on_road, reward
 from uqbench_highway.simulation.spawning import spawn
 
 
-class Settings(NamedTuple):
-    """What is the same for all lanes.
+class Parameters(NamedTuple):
+    """What all lanes share.
 
     Attributes:
-        road_lanes: of the road.
+        road_lanes: number of lanes of the road.
         crowding: exp(−road_lanes / 8), see ``spawning``.
-        initial_lane: of the controlled car; −1 draws it.
-        ego_spacing: see ``HighwayOptions``.
+        initial_road_lane: where the controlled car starts; −1 draws it.
+        ego_spacing: see ``HighwayConfig``.
         spacing: of the other cars, 1 / ``vehicles_density``.
-        frames: of the physics, in a step.
-        dt: of a frame, s.
-        for_collision: ``collision_reward``.
-        for_right_lane: ``right_lane_reward``.
-        for_high_speed: ``high_speed_reward``.
-        low_speed: the lower end of ``reward_speed_range``.
-        high_speed: its upper end.
+        frames: physics frames per step.
+        dt: duration of a frame, s.
+        collision_reward: see ``HighwayConfig``.
+        right_lane_reward: see ``HighwayConfig``.
+        high_speed_reward: see ``HighwayConfig``.
+        low_speed: lower end of ``reward_speed_range``.
+        high_speed: upper end of ``reward_speed_range``.
         normalized: whether rewards are scaled to [0, 1].
         offroad_terminal: whether leaving the road ends an episode.
-        limit: after how many steps an episode ends; 0: never.
-        truncates: whether it is truncated then, and not terminated.
+        limit: episode length in steps; 0 for none.
+        truncates: whether the limit truncates, rather than terminates, an episode.
     """
 
     road_lanes: int
     crowding: float
-    initial_lane: int
+    initial_road_lane: int
     ego_spacing: float
     spacing: float
     frames: int
     dt: float
-    for_collision: float
-    for_right_lane: float
-    for_high_speed: float
+    collision_reward: float
+    right_lane_reward: float
+    high_speed_reward: float
     low_speed: float
     high_speed: float
     normalized: bool
@@ -56,12 +56,12 @@ class Settings(NamedTuple):
     truncates: bool
 
 
-class Lanes(NamedTuple):
-    """The arrays of the lanes, which are their first axis: what they are made of, see, and do."""
+class LaneArrays(NamedTuple):
+    """State, observations and outcomes of all lanes; the first axis is the lanes."""
 
-    motion: Any  # [L, N_FIELDS, V] float64: the cars
-    marks: Any  # [L, N_MARKS, V] int32: the cars
-    streams: Any  # [L, 10] uint32: their random numbers
+    motion: Any  # [L, N_FIELDS, V] float64: continuous state of the cars
+    status: Any  # [L, N_STATUS, V] int32: discrete state of the cars
+    streams: Any  # [L, 10] uint32: random streams
     length: Any  # [L] int64: steps of the episode so far
     obs: Any  # [L, observed * 5] float32
     action: Any  # [L] int64
@@ -74,70 +74,72 @@ class Lanes(NamedTuple):
 
 @compiled
 def simulate(
-    motion: Motion, marks: Marks, action: int, road_lanes: int, frames: int, dt: float
+    motion: Motion, status: Status, action: int, road_lanes: int, frames: int, dt: float
 ) -> None:
-    """Take a meta-action, then let everybody decide, move and collide, frame by frame."""
+    """Apply a meta-action; then, frame by frame, all cars decide, move and collide."""
     cars = motion.shape[1]
-    choose(motion, marks, action, road_lanes)
+    choose(motion, status, action, road_lanes)
     for _ in range(frames):
-        follow_targets(motion, marks)
+        follow_targets(motion, status)
         for car in range(EGO + 1, cars):
-            drive(motion, marks, car, road_lanes)
+            drive(motion, status, car, road_lanes)
         for car in range(cars):
-            move(motion, marks, car, dt, road_lanes)
+            move(motion, status, car, dt, road_lanes)
         for car in range(cars):
             for other in range(car + 1, cars):
-                collide(motion, marks, car, other, dt)
+                collide(motion, status, car, other, dt)
 
 
 @inlined
-def step_lane(settings: Settings, lanes: Lanes, lane: int) -> None:
-    """Step one lane, and begin its next episode where this one ended."""
-    motion, marks = lanes.motion[lane], lanes.marks[lane]
-    simulate(motion, marks, lanes.action[lane], settings.road_lanes, settings.frames, settings.dt)
+def step_lane(parameters: Parameters, lanes: LaneArrays, lane: int) -> None:
+    """Step one lane; if its episode ends, begin the next one."""
+    motion, status = lanes.motion[lane], lanes.status[lane]
+    simulate(
+        motion, status, lanes.action[lane], parameters.road_lanes, parameters.frames, parameters.dt
+    )
     lanes.reward[lane] = reward(
         motion,
-        marks,
-        settings.road_lanes,
-        settings.for_collision,
-        settings.for_right_lane,
-        settings.for_high_speed,
-        settings.low_speed,
-        settings.high_speed,
-        settings.normalized,
+        status,
+        parameters.road_lanes,
+        parameters.collision_reward,
+        parameters.right_lane_reward,
+        parameters.high_speed_reward,
+        parameters.low_speed,
+        parameters.high_speed,
+        parameters.normalized,
     )
-    crashed = marks[CRASHED, EGO] != 0
-    terminated = crashed or (settings.offroad_terminal and not is_on_road(motion, marks))
+    crashed = status[CRASHED, EGO] != 0
+    terminated = crashed or (parameters.offroad_terminal and not is_on_road(motion, status))
     truncated = False
     lanes.length[lane] += 1
-    if 0 < settings.limit <= lanes.length[lane]:
-        truncated = settings.truncates and not terminated
-        terminated = terminated or not settings.truncates
+    if 0 < parameters.limit <= lanes.length[lane]:
+        truncated = parameters.truncates and not terminated
+        terminated = terminated or not parameters.truncates
     lanes.crashes[lane] = crashed
     lanes.terminated[lane] = terminated
     lanes.truncated[lane] = truncated
     next_obs, obs = lanes.next_obs[lane], lanes.obs[lane]
-    observe(motion, settings.road_lanes, next_obs)
+    observe(motion, parameters.road_lanes, next_obs)
     if terminated or truncated:
-        begin_episode(settings, lanes, lane)
+        begin_episode(parameters, lanes, lane)
     else:
         for k in range(len(obs)):
             obs[k] = next_obs[k]
 
 
 @inlined
-def begin_episode(settings: Settings, lanes: Lanes, lane: int) -> None:
-    """Draw new traffic in one lane; its random numbers go on."""
-    motion, marks = lanes.motion[lane], lanes.marks[lane]
+def begin_episode(parameters: Parameters, lanes: LaneArrays, lane: int) -> None:
+    """Draw new traffic in one lane; its random stream continues."""
+    motion, status = lanes.motion[lane], lanes.status[lane]
     lanes.length[lane] = 0
     spawn(
         motion,
-        marks,
+        status,
         lanes.streams[lane],
-        settings.road_lanes,
-        settings.crowding,
-        settings.initial_lane,
-        settings.ego_spacing,
-        settings.spacing,
+        parameters.road_lanes,
+        parameters.crowding,
+        parameters.initial_road_lane,
+        parameters.ego_spacing,
+        parameters.spacing,
     )
-    observe(motion, settings.road_lanes, lanes.obs[lane])
+    observe(motion, parameters.road_lanes, lanes.obs[lane])

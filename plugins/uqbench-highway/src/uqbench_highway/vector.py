@@ -20,8 +20,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from uqbench.environment import TimeLimit
+from uqbench_highway.config import FEATURES, N_ACTIONS, HighwayConfig
 from uqbench_highway.lanes import HighwayLanes
-from uqbench_highway.options import FEATURES, N_ACTIONS, HighwayOptions
 
 ID = "uqbench/Highway-v0"
 
@@ -29,16 +29,16 @@ Results = tuple[NDArray[np.float32], NDArray[Any], NDArray[Any], NDArray[Any], d
 
 
 class HighwayVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
-    """``num_envs`` roads that step in one compiled call.
+    """``num_envs`` roads stepped by one compiled call.
 
     Observations ``[num_envs, observed_vehicles, 5]`` and the five meta-actions are highway-v0's.
-    An environment whose episode ends begins its next one in the same step: ``infos`` then has
-    ``final_obs`` and, in ``final_info``, ``crashed``. What is returned is the caller's to keep.
+    When an episode ends, the next one begins in the same step; ``infos`` then has ``final_obs``
+    and, in ``final_info``, ``crashed``. Returned arrays are copies.
 
     Args:
-        num_envs: how many.
-        max_episode_steps: after how many an episode is truncated; None: never.
-        options: of :class:`uqbench_highway.options.HighwayOptions`, by name.
+        num_envs: number of environments.
+        max_episode_steps: truncates episodes; None for no limit.
+        config: fields of :class:`uqbench_highway.config.HighwayConfig`, by name.
     """
 
     metadata = {  # noqa: RUF012 (as Gymnasium has it)
@@ -47,13 +47,13 @@ class HighwayVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
     }
 
     def __init__(
-        self, num_envs: int = 1, max_episode_steps: int | None = 40, **options: Any
+        self, num_envs: int = 1, max_episode_steps: int | None = 40, **config: Any
     ) -> None:
-        made = HighwayOptions(**options)
+        made = HighwayConfig(**config)
         if made.backend != "lanes":
             raise ValueError(
-                f"backend of {ID} is 'lanes'; got {made.backend!r}: make the package's own "
-                f"environment with gymnasium.make_vec('highway-v0', …)"
+                f"the backend of {ID} must be 'lanes'; got {made.backend!r}: make the package's "
+                f"own environment with gymnasium.make_vec('highway-v0', …)"
             )
         self.num_envs = num_envs
         self._shape = made.observed_vehicles, FEATURES
@@ -75,19 +75,21 @@ class HighwayVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         """Begin new episodes.
 
         Args:
-            seed: environment ``i`` gets ``seed + i``, or ``seed[i]``; None goes on with the random
-                numbers that come next, of seeds that nobody knows at first.
-            options: none are known.
+            seed: environment ``i`` gets ``seed + i``, or ``seed[i]``; None continues the random
+                streams, which start from fresh entropy.
+            options: none are supported.
 
         Raises:
-            ValueError: there is not one seed for each, or an option.
+            ValueError: the number of seeds is wrong, or an option is given.
         """
         if options:
-            raise ValueError(f"resetting takes no options; got {', '.join(options)}")
+            raise ValueError(f"reset takes no options; got {', '.join(options)}")
         if seed is not None:
             seeds = range(seed, seed + self.num_envs) if isinstance(seed, int) else seed
             if len(seeds) != self.num_envs:
-                raise ValueError(f"{self.num_envs} environments take as many seeds; got {seeds}")
+                raise ValueError(
+                    f"expected {self.num_envs} seeds, one per environment; got {seeds}"
+                )
             self._lanes.seed(seeds)
         return self._copied(self._lanes.begin()), {}
 

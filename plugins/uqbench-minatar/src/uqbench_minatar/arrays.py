@@ -1,4 +1,4 @@
-"""The arrays of one lane, as the functions that step it take them."""
+"""Types of the arrays of one lane."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-State: TypeAlias = NDArray[np.int32]  # a game's, of one lane
-Stream: TypeAlias = NDArray[np.uint32]  # random numbers, see uqbench_minatar.random
-Obs: TypeAlias = NDArray[np.uint8]  # an observation [C * 100] of one lane: channel, row, column
+State: TypeAlias = NDArray[np.int32]  # of a game
+Stream: TypeAlias = NDArray[np.uint32]  # of random numbers, see uqbench_minatar.random
+Obs: TypeAlias = NDArray[np.uint8]  # [C * 100]: channel, row, column

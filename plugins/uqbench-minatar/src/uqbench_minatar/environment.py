@@ -1,4 +1,4 @@
-"""The environment: a game in every lane, on either backend."""
+"""The environment ``minatar``, on either backend."""
 
 from __future__ import annotations
 
@@ -7,20 +7,25 @@ from collections.abc import Sequence
 import torch
 
 from uqbench.environment import GymnasiumLanes, LaneEnv, TimeLimit
-from uqbench_minatar.options import GameOptions
+from uqbench_minatar.config import GameConfig
 
 
 def make(
-    options: GameOptions,
+    config: GameConfig,
     seeds: Sequence[int],
     time_limit: TimeLimit | None,
     device: torch.device,
 ) -> LaneEnv:
-    """Make the lanes; only the backend that is used is imported."""
-    if options.backend == "reference":
-        from uqbench_minatar.game import Game
+    """MinAtar's five games, all six actions in each.
 
-        return GymnasiumLanes(lambda: Game(options), seeds, time_limit, device=device)
+    Only the chosen backend is imported.
+
+    Source: Young & Tian 2019
+    """
+    if config.backend == "oracle":
+        from uqbench_minatar.oracle import Game
+
+        return GymnasiumLanes(lambda: Game(config), seeds, time_limit, device=device)
     from uqbench_minatar.lanes import MinAtarLanes
 
-    return MinAtarLanes(options, seeds, time_limit, device)
+    return MinAtarLanes(config, seeds, time_limit, device)

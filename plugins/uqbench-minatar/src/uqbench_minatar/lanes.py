@@ -1,4 +1,4 @@
-"""MinAtar for lanes: all games of a batch step in one compiled call."""
+"""MinAtar for lanes: one compiled call steps the games of a whole batch."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from torch import Tensor
 from uqbench.environment import Outcome, TimeLimit
 from uqbench.kernels.lanes import KernelLanes
 from uqbench_minatar import cpu, random
+from uqbench_minatar.config import GAMES, N_ACTIONS, GameConfig
 from uqbench_minatar.games.board import WIDTH
-from uqbench_minatar.options import GAMES, N_ACTIONS, GameOptions
-from uqbench_minatar.stepping import MODULES, Lanes, Settings
+from uqbench_minatar.stepping import MODULES, LaneArrays, Parameters
 
 
 class MinAtarLanes(KernelLanes):
-    """One game in every lane, lane ``i`` equal to the package's game seeded with ``seeds[i]``.
+    """The same game in every lane; lane ``i`` equals the package's game seeded with ``seeds[i]``.
 
-    On a GPU an invalid action is like 0.
+    On a GPU an invalid action acts as 0.
     """
 
     state = ("states", "streams", "last_action", "length", "obs")
 
     def __init__(
         self,
-        options: GameOptions,
+        config: GameConfig,
         seeds: Sequence[int],
         time_limit: TimeLimit | None = None,
         device: torch.device | None = None,
     ) -> None:
-        number = GAMES.index(options.game)
+        number = GAMES.index(config.game)
         game = MODULES[number]
         n, cells, device = len(seeds), game.CHANNELS * WIDTH * WIDTH, device or torch.device("cpu")
 
@@ -42,9 +42,9 @@ class MinAtarLanes(KernelLanes):
 
         self.n_actions = N_ACTIONS
         shape = (game.CHANNELS, WIDTH, WIDTH)
-        self.observation_space = spaces.Box(0, 1, shape, cast(Any, np.bool_))  # typed without bool
+        self.observation_space = spaces.Box(0, 1, shape, cast(Any, np.bool_))  # the stubs lack bool
         self._seeds = list(seeds)
-        self.arrays = Lanes(
+        self.arrays = LaneArrays(
             states=zeros(torch.int32, game.SIZE),
             streams=zeros(torch.uint32, random.SIZE),
             last_action=zeros(torch.int64),
@@ -63,24 +63,24 @@ class MinAtarLanes(KernelLanes):
             next_obs=self.arrays.next_obs.view(torch.bool).view(n, *shape),
             obs=self.arrays.obs.view(torch.bool).view(n, *shape),
         )
-        self._settings = Settings(
+        self._parameters = Parameters(
             game=number,
-            sticky_action_prob=float(options.sticky_action_prob),
-            difficulty_ramping=options.difficulty_ramping,
+            sticky_action_prob=float(config.sticky_action_prob),
+            difficulty_ramping=config.difficulty_ramping,
             limit=0 if time_limit is None else time_limit.steps,
             truncates=time_limit is not None and time_limit.kind == "truncation",
         )
         if device.type == "cuda":
             from uqbench_minatar import cuda
 
-            self.program = cuda.program(self._settings, self.arrays)
+            self.kernels = cuda.kernels(self._parameters, self.arrays)
         else:
-            self.program = cpu.program(self._settings, self.arrays)
+            self.kernels = cpu.kernels(self._parameters, self.arrays)
 
     def reset(self) -> tuple[Tensor, None]:
-        """Seed every lane, forget the last actions, and begin."""
+        """Seed every lane, clear the last actions and begin."""
         streams = np.stack([random.seeded(seed) for seed in self._seeds])
         self.arrays.streams.copy_(torch.from_numpy(streams))
         self.arrays.last_action.zero_()
-        self.program.begin()
+        self.kernels.begin()
         return self.outcome.obs, None

@@ -19,7 +19,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             version=f"1+minatar{version('minatar')}",
             lanes=True,
             factory="uqbench_minatar.environment:make",
-            config="uqbench_minatar.options:GameOptions",
+            config="uqbench_minatar.config:GameConfig",
             summary="MinAtar's five games, six actions each",
             source="Young & Tian 2019",
         )

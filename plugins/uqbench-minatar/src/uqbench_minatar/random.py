@@ -1,8 +1,8 @@
-"""The random numbers of ``numpy.random.RandomState``, one stream a lane: MT19937.
+"""The random numbers of ``numpy.random.RandomState``: MT19937, one stream per lane.
 
 A stream is 625 unsigned 32-bit numbers: the generator's 624 words and the position of the next.
-NumPy renews all words when the last is used; here each is renewed when its turn comes, which gives
-the same numbers, and every draw takes a lane the same time.
+NumPy regenerates all words at once; here each is regenerated when its turn comes, which gives the
+same numbers at a constant cost per draw.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def seeded(seed: int) -> NDArray[np.uint32]:
 
 @compiled
 def renew(stream: Stream, k: int) -> int:
-    """Compute word ``k`` of the next 624."""
+    """Generate word ``k`` of the next 624."""
     high = stream[k] & 0x80000000
     low = stream[(k + 1) % WORDS] & 0x7FFFFFFF
     word: int = stream[(k + 397) % WORDS] ^ ((high | low) >> 1)
@@ -64,7 +64,7 @@ def uniform(stream: Stream) -> float:
 
 @compiled
 def below(stream: Stream, n: int) -> int:
-    """``RandomState.randint(n)``: words cut to as many bits as n - 1 has, until one is below n."""
+    """``RandomState.randint(n)``: words masked to the bits of n - 1 until one is below n."""
     mask = 0
     while mask < n - 1:
         mask = 2 * mask + 1

@@ -1,4 +1,4 @@
-"""One lane's step, sticky actions and the next episode included: what CPU and GPU both compile."""
+"""The step of one lane, with sticky actions and the next episode; compiled for CPU and GPU."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from typing import Any, NamedTuple
 
 from uqbench.kernels import compiled, inlined
 from uqbench_minatar.arrays import Obs, State, Stream
+from uqbench_minatar.config import GAMES
 from uqbench_minatar.games import asterix, breakout, freeway, seaquest, space_invaders
-from uqbench_minatar.options import GAMES
 from uqbench_minatar.random import uniform
 
 MODULES = (asterix, breakout, freeway, seaquest, space_invaders)  # in the order of GAMES
 ASTERIX, BREAKOUT, FREEWAY, SEAQUEST, SPACE_INVADERS = range(len(GAMES))
 
 
-class Settings(NamedTuple):
-    """What is the same for all lanes.
+class Parameters(NamedTuple):
+    """What all lanes share.
 
     Attributes:
-        game: the place of the game in ``GAMES``.
-        sticky_action_prob: see ``GameOptions``.
-        difficulty_ramping: see ``GameOptions``.
-        limit: after how many steps an episode ends; 0: never.
-        truncates: whether it is truncated then, and not terminated.
+        game: index in ``GAMES``.
+        sticky_action_prob: see ``GameConfig``.
+        difficulty_ramping: see ``GameConfig``.
+        limit: episode length in steps; 0 for none.
+        truncates: whether the limit truncates, rather than terminates, an episode.
     """
 
     game: int
@@ -32,11 +32,11 @@ class Settings(NamedTuple):
     truncates: bool
 
 
-class Lanes(NamedTuple):
-    """The arrays of the lanes, which are their first axis: what they are made of, see, and do."""
+class LaneArrays(NamedTuple):
+    """State, observations and outcomes of all lanes; the first axis is the lanes."""
 
-    states: Any  # [L, SIZE] int32: the games
-    streams: Any  # [L, 625] uint32: their random numbers
+    states: Any  # [L, SIZE] int32: state of the games
+    streams: Any  # [L, 625] uint32: random streams
     last_action: Any  # [L] int64
     length: Any  # [L] int64: steps of the episode so far
     obs: Any  # [L, C * 100] uint8
@@ -49,7 +49,7 @@ class Lanes(NamedTuple):
 
 @compiled
 def reset_game(game: int, state: State, stream: Stream) -> None:
-    """Begin an episode in a game."""
+    """Begin an episode of a game."""
     if game == ASTERIX:
         asterix.reset(state)
     elif game == BREAKOUT:
@@ -82,7 +82,7 @@ def draw_game(game: int, state: State, obs: Obs) -> None:
 def step_game(
     game: int, state: State, stream: Stream, action: int, ramping: bool
 ) -> tuple[int, bool]:
-    """Take an action in a game: the reward, and whether the episode ended."""
+    """Take an action in a game; returns the reward and whether the episode ended."""
     if game == ASTERIX:
         return asterix.step(state, stream, action, ramping)
     if game == BREAKOUT:
@@ -95,35 +95,35 @@ def step_game(
 
 
 @inlined
-def step_lane(settings: Settings, lanes: Lanes, lane: int) -> None:
-    """Step one lane, and begin its next episode where this one ended."""
+def step_lane(parameters: Parameters, lanes: LaneArrays, lane: int) -> None:
+    """Step one lane; if its episode ends, begin the next one."""
     state, stream = lanes.states[lane], lanes.streams[lane]
-    if not uniform(stream) < settings.sticky_action_prob:
+    if not uniform(stream) < parameters.sticky_action_prob:
         lanes.last_action[lane] = lanes.action[lane]
     reward, terminated = step_game(
-        settings.game, state, stream, lanes.last_action[lane], settings.difficulty_ramping
+        parameters.game, state, stream, lanes.last_action[lane], parameters.difficulty_ramping
     )
     truncated = False
     lanes.length[lane] += 1
-    if 0 < settings.limit <= lanes.length[lane]:
-        truncated = settings.truncates and not terminated
-        terminated = terminated or not settings.truncates
+    if 0 < parameters.limit <= lanes.length[lane]:
+        truncated = parameters.truncates and not terminated
+        terminated = terminated or not parameters.truncates
     lanes.reward[lane] = reward
     lanes.terminated[lane] = terminated
     lanes.truncated[lane] = truncated
     next_obs, obs = lanes.next_obs[lane], lanes.obs[lane]
-    draw_game(settings.game, state, next_obs)
+    draw_game(parameters.game, state, next_obs)
     if terminated or truncated:
-        begin_episode(settings, lanes, lane)
+        begin_episode(parameters, lanes, lane)
     else:
         for k in range(len(obs)):  # faster than slices
             obs[k] = next_obs[k]
 
 
 @inlined
-def begin_episode(settings: Settings, lanes: Lanes, lane: int) -> None:
-    """Reset one lane's game; its random numbers go on."""
+def begin_episode(parameters: Parameters, lanes: LaneArrays, lane: int) -> None:
+    """Reset one lane's game; its random stream continues."""
     state = lanes.states[lane]
     lanes.length[lane] = 0
-    reset_game(settings.game, state, lanes.streams[lane])
-    draw_game(settings.game, state, lanes.obs[lane])
+    reset_game(parameters.game, state, lanes.streams[lane])
+    draw_game(parameters.game, state, lanes.obs[lane])

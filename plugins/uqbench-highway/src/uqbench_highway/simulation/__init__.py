@@ -1,7 +1,7 @@
-"""highway-v0 as a few functions on the numbers that are its state, one environment at a time.
+"""highway-v0 as a few functions on the arrays that hold its state, one environment at a time.
 
-A *lane* is one of the road's here; those that step side by side are known to ``stepping`` alone.
-The functions follow highway-env 1.12.1 in the order of their operations and of their random draws.
-What is left of a difference are the last digits of sine, tangent, power and their like, which NumPy
-computes differently on different processors.
+Here ``road_lane`` is a lane of the road; the lanes of a batch appear in ``stepping`` only. The
+functions follow highway-env 1.12.1 in the order of operations and of random draws. The remaining
+difference is the last digits of sine, tangent, power and the like, which NumPy computes differently
+on different processors.
 """

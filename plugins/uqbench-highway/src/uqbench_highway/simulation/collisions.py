@@ -1,8 +1,8 @@
-"""Collisions of two cars: their rectangles, projected on the normals of their sides.
+"""Collisions of two cars: the separating-axis test on their rectangles.
 
-Two convex polygons touch where their projections overlap on all normals; likewise they will touch
-within a step where the projection of the one, stretched by how far it moves relative to the other,
-overlaps. They are then pushed apart along the normal on which they overlap least.
+Two convex polygons intersect if their projections overlap on every side normal. They will intersect
+within the time step if they still overlap when one projection is extended by the relative motion.
+The cars are then pushed apart along the normal with the smallest overlap.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from uqbench.kernels import compiled
-from uqbench_highway.arrays import Marks, Motion
+from uqbench_highway.arrays import Motion, Status
 from uqbench_highway.simulation.cars import (
     COS,
     CRASHED,
@@ -31,7 +31,7 @@ SIDES = 4
 
 @compiled
 def corner(x: float, y: float, cos: float, sin: float, k: int) -> tuple[float, float]:
-    """Of a car: rear left, rear right, front right, front left."""
+    """Corner ``k`` of a car: rear left, rear right, front right, front left."""
     along = -LENGTH / 2 if k < 2 else LENGTH / 2
     across = WIDTH / 2 if k in (1, 2) else -WIDTH / 2
     return cos * along - sin * across + x, sin * along + cos * across + y
@@ -39,10 +39,10 @@ def corner(x: float, y: float, cos: float, sin: float, k: int) -> tuple[float, f
 
 @compiled
 def side_normal(x: float, y: float, cos: float, sin: float, side: int) -> tuple[float, float]:
-    """Of a car's rear, right, front and left side, outwards.
+    """Outward normal of a car's rear, right, front or left side.
 
-    Computed from the corners, as the package does: of two cars that are almost parallel, the last
-    digits decide along whose normal they are pushed.
+    Computed from the corners, as in the package: for two nearly parallel cars the last digits
+    decide which normal they are pushed along.
     """
     x1, y1 = corner(x, y, cos, sin, side)
     x2, y2 = corner(x, y, cos, sin, (side + 1) % SIDES)
@@ -55,7 +55,7 @@ def side_normal(x: float, y: float, cos: float, sin: float, side: int) -> tuple[
 def projection(
     x: float, y: float, cos: float, sin: float, nx: float, ny: float
 ) -> tuple[float, float]:
-    """Of a car on a normal."""
+    """Projection of a car onto a normal: its lower and upper end."""
     low, high = math.inf, -math.inf
     for k in range(SIDES):
         px, py = corner(x, y, cos, sin, k)
@@ -66,16 +66,16 @@ def projection(
 
 @compiled
 def interval_distance(low: float, high: float, other_low: float, other_high: float) -> float:
-    """Between two intervals; negative where they overlap.
+    """Distance between two intervals; negative if they overlap.
 
-    Of an interval within another it is the overlap at one end, not the smaller of both.
+    If one contains the other, this is the overlap at one end, not the smaller of the two.
     """
     return other_low - high if low < other_low else low - other_high
 
 
 @compiled
-def collide(motion: Motion, marks: Marks, car: int, other: int, dt: float) -> None:
-    """Mark two cars that touch as crashed, and push those that touch, or will, within ``dt``."""
+def collide(motion: Motion, status: Status, car: int, other: int, dt: float) -> None:
+    """Mark two cars that intersect as crashed; push apart those that do or will within ``dt``."""
     x, y, its_x, its_y = motion[X, car], motion[Y, car], motion[X, other], motion[Y, other]
     dx, dy = its_x - x, its_y - y
     speed, its_speed = motion[SPEED, car], motion[SPEED, other]
@@ -115,6 +115,6 @@ def collide(motion: Motion, marks: Marks, car: int, other: int, dt: float) -> No
         push_x, push_y = least * push_x / 2, least * push_y / 2
         motion[PUSH_X, car], motion[PUSH_Y, car] = push_x, push_y
         motion[PUSH_X, other], motion[PUSH_Y, other] = -push_x, -push_y
-        marks[PUSHED, car] = marks[PUSHED, other] = 1
+        status[PUSHED, car] = status[PUSHED, other] = 1
     if touch:
-        marks[CRASHED, car] = marks[CRASHED, other] = 1
+        status[CRASHED, car] = status[CRASHED, other] = 1

@@ -1,11 +1,11 @@
-"""What turns a target lane and speed into steering and acceleration; the meta-actions."""
+"""Low-level control, from target road lane and speed to steering and acceleration; meta-actions."""
 
 from __future__ import annotations
 
 import math
 
 from uqbench.kernels import compiled
-from uqbench_highway.arrays import Marks, Motion
+from uqbench_highway.arrays import Motion, Status
 from uqbench_highway.simulation.cars import (
     ACCELERATION,
     EGO,
@@ -13,7 +13,7 @@ from uqbench_highway.simulation.cars import (
     LENGTH,
     SPEED,
     STEERING,
-    TARGET_LANE,
+    TARGET_ROAD_LANE,
     TARGET_SPEED,
     X,
     Y,
@@ -29,16 +29,16 @@ LANE_LEFT, IDLE, LANE_RIGHT, FASTER, SLOWER = range(5)
 SPEED_GAIN = 1 / 0.6  # 1/s
 LATERAL_GAIN = 1 / 0.6
 HEADING_GAIN = 1 / 0.2
-MAX_HEADING = math.pi / 4  # across the road, to change lanes
+MAX_HEADING = math.pi / 4  # relative to the road, during a lane change
 MAX_STEERING = math.pi / 3
 
-SLOWEST, FASTEST, SPEEDS = 20.0, 30.0, 3  # targets of the controlled car, equally spaced
+SLOWEST, FASTEST, SPEEDS = 20.0, 30.0, 3  # target speeds of the controlled car, evenly spaced
 
 
 @compiled
-def steering(y: float, heading: float, speed: float, lane: int) -> float:
-    """Steering angle to a lane: a proportional controller of the place sets one of the heading."""
-    sideways = -LATERAL_GAIN * offset(y, lane)
+def steering(y: float, heading: float, speed: float, road_lane: int) -> float:
+    """Steering angle toward a road lane: a P controller of position that drives one of heading."""
+    sideways = -LATERAL_GAIN * offset(y, road_lane)
     aim = math.asin(clip(sideways / not_zero(speed), -1.0, 1.0))
     turning = HEADING_GAIN * wrapped(clip(aim, -MAX_HEADING, MAX_HEADING) - heading)
     slip = math.asin(clip(LENGTH / 2 / not_zero(speed) * turning, -1.0, 1.0))
@@ -46,25 +46,25 @@ def steering(y: float, heading: float, speed: float, lane: int) -> float:
 
 
 @compiled
-def choose(motion: Motion, marks: Marks, action: int, lanes: int) -> None:
-    """Let a meta-action change the targets of the controlled car; any other number does nothing."""
+def choose(motion: Motion, status: Status, action: int, road_lanes: int) -> None:
+    """Apply a meta-action to the targets of the controlled car; any other number does nothing."""
     if action in (FASTER, SLOWER):
         share = (motion[SPEED, EGO] - SLOWEST) / (FASTEST - SLOWEST)
         level = min(max(round(share * (SPEEDS - 1)), 0), SPEEDS - 1)
         level = min(max(level + (1 if action == FASTER else -1), 0), SPEEDS - 1)
         motion[TARGET_SPEED, EGO] = SLOWEST + level * ((FASTEST - SLOWEST) / (SPEEDS - 1))
     elif action in (LANE_LEFT, LANE_RIGHT):
-        lane = marks[TARGET_LANE, EGO] + (1 if action == LANE_RIGHT else -1)
-        lane = min(max(lane, 0), lanes - 1)
-        if is_reachable(motion[X, EGO], motion[Y, EGO], lane):
-            marks[TARGET_LANE, EGO] = lane
+        road_lane = status[TARGET_ROAD_LANE, EGO] + (1 if action == LANE_RIGHT else -1)
+        road_lane = min(max(road_lane, 0), road_lanes - 1)
+        if is_reachable(motion[X, EGO], motion[Y, EGO], road_lane):
+            status[TARGET_ROAD_LANE, EGO] = road_lane
 
 
 @compiled
-def follow_targets(motion: Motion, marks: Marks) -> None:
-    """Control the controlled car."""
+def follow_targets(motion: Motion, status: Status) -> None:
+    """Steer and accelerate the controlled car toward its targets."""
     speed = motion[SPEED, EGO]
     motion[STEERING, EGO] = steering(
-        motion[Y, EGO], motion[HEADING, EGO], speed, marks[TARGET_LANE, EGO]
+        motion[Y, EGO], motion[HEADING, EGO], speed, status[TARGET_ROAD_LANE, EGO]
     )
     motion[ACCELERATION, EGO] = SPEED_GAIN * (motion[TARGET_SPEED, EGO] - speed)

@@ -1,11 +1,11 @@
-"""Motion of a car: a bicycle model of its centre, integrated by Euler's method."""
+"""Motion of a car: a kinematic bicycle model of its center, integrated by Euler's method."""
 
 from __future__ import annotations
 
 import math
 
 from uqbench.kernels import compiled
-from uqbench_highway.arrays import Marks, Motion
+from uqbench_highway.arrays import Motion, Status
 from uqbench_highway.simulation.cars import (
     ACCELERATION,
     COS,
@@ -22,34 +22,34 @@ from uqbench_highway.simulation.cars import (
     TIMER,
     X,
     Y,
-    put,
+    update_pose,
 )
 
 
 @compiled
-def move(motion: Motion, marks: Marks, car: int, dt: float, lanes: int) -> None:
-    """Move a car for ``dt``; one who has crashed brakes, without steering."""
+def move(motion: Motion, status: Status, car: int, dt: float, road_lanes: int) -> None:
+    """Move a car for ``dt``; a crashed car brakes without steering."""
     speed, heading = motion[SPEED, car], motion[HEADING, car]
     angle, acceleration = motion[STEERING, car], motion[ACCELERATION, car]
-    if marks[CRASHED, car]:
+    if status[CRASHED, car]:
         angle, acceleration = 0.0, -speed
     if speed > MAX_SPEED:
         acceleration = min(acceleration, MAX_SPEED - speed)
     elif speed < -MAX_SPEED:
         acceleration = max(acceleration, -MAX_SPEED - speed)
     cos, sin, turning = motion[COS, car], motion[SIN, car], 0.0
-    if angle != 0:  # without, the slip angle is 0
+    if angle != 0:  # otherwise the slip angle is 0
         slip = math.atan(0.5 * math.tan(angle))
         cos, sin = math.cos(heading + slip), math.sin(heading + slip)
         turning = speed * math.sin(slip) / (LENGTH / 2)
     motion[X, car] += speed * cos * dt
     motion[Y, car] += speed * sin * dt
-    if marks[PUSHED, car]:
+    if status[PUSHED, car]:
         motion[X, car] += motion[PUSH_X, car]
         motion[Y, car] += motion[PUSH_Y, car]
-        marks[PUSHED, car] = 0
-        marks[CRASHED, car] = 1
+        status[PUSHED, car] = 0
+        status[CRASHED, car] = 1
     motion[HEADING, car] = heading + turning * dt
     motion[SPEED, car] = speed + acceleration * dt
     motion[TIMER, car] += dt
-    put(motion, marks, car, lanes)
+    update_pose(motion, status, car, road_lanes)

@@ -1,4 +1,4 @@
-"""What is seen: presence, place and velocity of the controlled car and of the nearest others."""
+"""Observations: presence, position and velocity of the controlled car and the nearest others."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import math
 
 from uqbench.kernels import compiled
 from uqbench_highway.arrays import Motion, Obs
-from uqbench_highway.options import FEATURES
+from uqbench_highway.config import FEATURES
 from uqbench_highway.simulation.cars import (
     COS,
     EGO,
-    LANE_WIDTH,
     LENGTH,
     MAX_SPEED,
     NOBODY,
+    ROAD_LANE_WIDTH,
     SIN,
     SPEED,
     X,
@@ -23,19 +23,19 @@ from uqbench_highway.simulation.cars import (
 )
 
 SIGHT = 5.0 * MAX_SPEED  # m
-BEHIND = 2 * LENGTH  # m, as far as it is seen backwards
+BEHIND = 2 * LENGTH  # m, range to the rear
 FASTEST = 2 * MAX_SPEED
 
 
 @compiled
 def scaled(value: float, limit: float) -> float:
-    """From [-limit, limit] to [-1, 1], cut."""
+    """Map [-limit, limit] to [-1, 1], clipped."""
     return clip(linear_map(value, -limit, limit, -1.0, 1.0), -1.0, 1.0)
 
 
 @compiled
 def next_seen(motion: Motion, last: int) -> int:
-    """The car in sight that is next nearest along the road after ``last``; the first of equals."""
+    """The next nearest car in sight along the road after ``last``; ties go to the first."""
     x, y = motion[X, EGO], motion[Y, EGO]
     reached = -1.0 if last == NOBODY else abs(motion[X, last] - x)
     found, nearest = NOBODY, math.inf
@@ -49,13 +49,13 @@ def next_seen(motion: Motion, last: int) -> int:
 
 
 @compiled
-def observe(motion: Motion, lanes: int, obs: Obs) -> None:
-    """Write an observation ``[observed · 5]``: of the controlled car as it is, of others relative.
+def observe(motion: Motion, road_lanes: int, obs: Obs) -> None:
+    """Write an observation ``[observed · 5]``: the controlled car absolute, the others relative.
 
     Rows without a car are 0.
     """
     obs[:] = 0
-    width = LANE_WIDTH * lanes
+    width = ROAD_LANE_WIDTH * road_lanes
     x, y = motion[X, EGO], motion[Y, EGO]
     vx, vy = motion[SPEED, EGO] * motion[COS, EGO], motion[SPEED, EGO] * motion[SIN, EGO]
     _write(obs, 0, x, y, vx, vy, width)

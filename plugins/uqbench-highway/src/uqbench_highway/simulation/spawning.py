@@ -1,87 +1,93 @@
-"""The traffic at the start of an episode: one car after another, each ahead of all before it."""
+"""Initial traffic of an episode: cars are placed one by one, each ahead of all earlier ones."""
 
 from __future__ import annotations
 
 import math
 
 from uqbench.kernels import compiled
-from uqbench_highway.arrays import Marks, Motion, Stream
+from uqbench_highway.arrays import Motion, Status, Stream
 from uqbench_highway.random import below, uniform
 from uqbench_highway.simulation.cars import (
     EGO,
     EXPONENT,
-    LANE,
-    LANE_WIDTH,
     N_FIELDS,
-    N_MARKS,
+    N_STATUS,
+    ROAD_LANE,
+    ROAD_LANE_WIDTH,
     SPEED,
     SPEED_LIMIT,
-    TARGET_LANE,
+    TARGET_ROAD_LANE,
     TARGET_SPEED,
     TIMER,
     X,
     Y,
-    put,
+    update_pose,
 )
 from uqbench_highway.simulation.drivers import LANE_CHANGE_DELAY
 
 EGO_SPEED = 25.0
 SLOWEST, FASTEST = 0.7 * SPEED_LIMIT, 0.8 * SPEED_LIMIT
-EXPONENTS = (3.5, 4.5)  # of the drivers' models
+EXPONENTS = (3.5, 4.5)  # range of IDM's δ
 
 
 @compiled
 def spawn(
     motion: Motion,
-    marks: Marks,
+    status: Status,
     stream: Stream,
-    lanes: int,
+    road_lanes: int,
     crowding: float,
-    initial_lane: int,
+    initial_road_lane: int,
     ego_spacing: float,
     spacing: float,
 ) -> None:
     """Draw all cars.
 
-    The draws, in order: of the controlled car its lane (unless given) and its place; of every other
-    car its lane, speed, place and exponent.
+    The draws, in order: the controlled car's road lane (unless given) and position; then each other
+    car's road lane, speed, position and exponent.
 
     Args:
         motion: [N_FIELDS, V], written.
-        marks: [N_MARKS, V], written.
+        status: [N_STATUS, V], written.
         stream: of random numbers.
-        lanes: of the road.
-        crowding: exp(−lanes / 8), by which the cars are nearer where there are more lanes.
-        initial_lane: of the controlled car; −1 draws it.
-        ego_spacing: distance of the controlled car to the start of the traffic, in spacings.
-        spacing: distance of two cars, in spacings.
+        road_lanes: number of them.
+        crowding: exp(−road_lanes / 8): the more road lanes, the closer the cars.
+        initial_road_lane: of the controlled car; −1 draws it.
+        ego_spacing: from the controlled car to the start of the traffic, in the package's spacings.
+        spacing: between two cars, in the package's spacings.
     """
     cars = motion.shape[1]
     for car in range(cars):
         for field in range(N_FIELDS):
             motion[field, car] = 0.0
-        for mark in range(N_MARKS):
-            marks[mark, car] = 0
+        for entry in range(N_STATUS):
+            status[entry, car] = 0
     gap = ego_spacing * (12 + 1.0 * EGO_SPEED) * crowding
-    lane = below(stream, lanes) if initial_lane < 0 else initial_lane
+    road_lane = below(stream, road_lanes) if initial_road_lane < 0 else initial_road_lane
     foremost = 3 * gap + gap * uniform(stream, 0.9, 1.1)
-    _enter(motion, marks, EGO, lane, foremost, EGO_SPEED, lanes)
+    _enter(motion, status, EGO, road_lane, foremost, EGO_SPEED, road_lanes)
     for car in range(EGO + 1, cars):
-        lane = below(stream, lanes)
+        road_lane = below(stream, road_lanes)
         speed = uniform(stream, SLOWEST, FASTEST)
         foremost += spacing * (12 + 1.0 * speed) * crowding * uniform(stream, 0.9, 1.1)
-        _enter(motion, marks, car, lane, foremost, speed, lanes)
-        motion[TIMER, car] = (foremost + lane * LANE_WIDTH) * math.pi % LANE_CHANGE_DELAY
+        _enter(motion, status, car, road_lane, foremost, speed, road_lanes)
+        motion[TIMER, car] = (foremost + road_lane * ROAD_LANE_WIDTH) * math.pi % LANE_CHANGE_DELAY
         motion[EXPONENT, car] = uniform(stream, EXPONENTS[0], EXPONENTS[1])
 
 
 @compiled
 def _enter(
-    motion: Motion, marks: Marks, car: int, lane: int, x: float, speed: float, lanes: int
+    motion: Motion,
+    status: Status,
+    car: int,
+    road_lane: int,
+    x: float,
+    speed: float,
+    road_lanes: int,
 ) -> None:
-    """Put a car in the middle of a lane, straight ahead, to go on as it is."""
+    """Place a car at the center of a road lane, heading straight, with targets that keep it so."""
     motion[X, car] = x
-    motion[Y, car] = lane * LANE_WIDTH
+    motion[Y, car] = road_lane * ROAD_LANE_WIDTH
     motion[SPEED, car] = motion[TARGET_SPEED, car] = speed
-    put(motion, marks, car, lanes)
-    marks[TARGET_LANE, car] = marks[LANE, car]
+    update_pose(motion, status, car, road_lanes)
+    status[TARGET_ROAD_LANE, car] = status[ROAD_LANE, car]

@@ -1,4 +1,4 @@
-"""Asterix: gold to pick up and enemies to avoid, which cross the board in eight rows."""
+"""Asterix: gold to collect and enemies to avoid, crossing the board in eight rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uqbench_minatar.random import below, uniform
 CHANNELS = 4
 PLAYER, ENEMY, TRAIL, GOLD = range(CHANNELS)
 
-SLOTS = 8  # slot i is row i + 1: a kind, a column and a direction
+SLOTS = 8  # slot i holds what is in row i + 1: kind, column and direction
 X, Y, SPAWN_SPEED, SPAWN_TIMER, MOVE_SPEED, MOVE_TIMER, RAMP_TIMER, LEVEL, KINDS = range(9)
 COLUMNS = KINDS + SLOTS
 DIRECTIONS = COLUMNS + SLOTS
@@ -34,7 +34,7 @@ def reset(state: State) -> None:
 
 @compiled
 def step(state: State, stream: Stream, action: int, ramping: bool) -> tuple[int, bool]:
-    """Spawn, move the player, then the others; the reward is the number of gold pieces."""
+    """Spawn, move the player, then the rest; the reward is the gold collected."""
     if state[SPAWN_TIMER] == 0:
         _spawn(state, stream)
         state[SPAWN_TIMER] = state[SPAWN_SPEED]
@@ -82,7 +82,7 @@ def _spawn(state: State, stream: Stream) -> None:
 
 @compiled
 def _meet(state: State) -> tuple[int, bool]:
-    """What the player finds in her cell: gold, which is taken, and whether there is an enemy."""
+    """Collect gold in the player's cell; returns how much, and whether an enemy is there."""
     slot = state[Y] - 1
     if state[COLUMNS + slot] != state[X]:
         return 0, False
@@ -94,7 +94,7 @@ def _meet(state: State) -> tuple[int, bool]:
 
 @compiled
 def _ramp(state: State) -> None:
-    """After every interval more often a new one, after every second a faster move."""
+    """Every interval spawns become more frequent, every second one moves faster."""
     if state[RAMP_TIMER] >= 0:
         state[RAMP_TIMER] -= 1
         return
@@ -108,7 +108,7 @@ def _ramp(state: State) -> None:
 
 @compiled
 def draw(state: State, obs: Obs) -> None:
-    """Set the cells of an observation of zeros."""
+    """Set the cells of an all-zero observation."""
     put(obs, PLAYER, state[X], state[Y])
     for slot in range(SLOTS):
         kind = state[KINDS + slot]

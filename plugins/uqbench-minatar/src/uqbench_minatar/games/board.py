@@ -1,4 +1,4 @@
-"""What the games share: the ten by ten board, its observations and the actions."""
+"""What the games share: the 10 × 10 board, its observations and the actions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def put_on_board(obs: Obs, channel: int, x: int, y: int) -> None:
 
 @compiled
 def left_or_right(x: int, action: int) -> int:
-    """Where an action takes a player who is in column ``x``."""
+    """The column that an action takes a player in column ``x`` to."""
     if action == LEFT:
         return max(0, x - 1)
     if action == RIGHT:

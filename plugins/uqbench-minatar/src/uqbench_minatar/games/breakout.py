@@ -13,7 +13,7 @@ PADDLE, BALL, TRAIL, BRICK = range(CHANNELS)
 SIZE = 9
 POSITION, X, Y, DX, DY, LAST_X, LAST_Y, STRIKE, BRICKS = range(SIZE)
 
-TOP, BRICK_ROWS = 1, 3  # the bricks are bits, from row TOP on
+TOP, BRICK_ROWS = 1, 3  # bricks are bits, from row TOP down
 WALL = (1 << WIDTH * BRICK_ROWS) - 1
 
 
@@ -49,7 +49,7 @@ def step(state: State, action: int) -> tuple[int, bool]:
         state[DY] = -state[DY]
     elif state[BRICKS] & brick:
         strike = 1
-        if not state[STRIKE]:  # else the ball goes on through the brick
+        if not state[STRIKE]:  # else the ball passes through the brick
             reward = 1
             state[BRICKS] &= ~brick
             y = state[LAST_Y]
@@ -72,7 +72,7 @@ def step(state: State, action: int) -> tuple[int, bool]:
 
 @compiled
 def draw(state: State, obs: Obs) -> None:
-    """Set the cells of an observation of zeros."""
+    """Set the cells of an all-zero observation."""
     put(obs, PADDLE, state[POSITION], LAST)
     put(obs, BALL, state[X], state[Y])
     put(obs, TRAIL, state[LAST_X], state[LAST_Y])

@@ -1,4 +1,4 @@
-"""Freeway: a chicken that crosses eight lanes of cars, for 2,501 steps."""
+"""Freeway: a chicken that crosses eight rows of cars, for 2,501 steps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def reset(state: State, stream: Stream) -> None:
     """Begin an episode with new cars at the left edge."""
     for car in range(CARS):
         state[COLUMNS + car] = 0
-    _renew_cars(state, stream)
+    _respawn_cars(state, stream)
     state[Y] = LAST
     state[MOVE_TIMER] = MOVE_INTERVAL
     state[TIMER] = TIME_LIMIT
@@ -46,7 +46,7 @@ def step(state: State, stream: Stream, action: int) -> tuple[int, bool]:
             state[Y] = min(LAST, state[Y] + 1)
     if state[Y] == 0:
         reward = 1
-        _renew_cars(state, stream)
+        _respawn_cars(state, stream)
         state[Y] = LAST
     for car in range(CARS):
         _hit(state, car)
@@ -63,17 +63,17 @@ def step(state: State, stream: Stream, action: int) -> tuple[int, bool]:
 
 
 @compiled
-def _renew_cars(state: State, stream: Stream) -> None:
+def _respawn_cars(state: State, stream: Stream) -> None:
     """Draw all intervals, then all directions; the cars stay where they are."""
     for car in range(CARS):
         state[INTERVALS + car] = state[TIMERS + car] = 1 + below(stream, 5)
-    for car in range(CARS):  # the package gives a car no direction at exactly 1/2: one in 2**53
+    for car in range(CARS):  # at exactly 1/2, one in 2**53, the package's car has no direction
         state[DIRECTIONS + car] = 1 if uniform(stream) > 1 / 2 else -1
 
 
 @compiled
 def _hit(state: State, car: int) -> None:
-    """Send the chicken back where the car is in its cell."""
+    """Send the chicken back if the car is in its cell."""
     if state[Y] == car + 1 and state[COLUMNS + car] == CHICKEN_X:
         state[Y] = LAST
 
@@ -87,7 +87,7 @@ def _wrapped(x: int) -> int:
 
 @compiled
 def draw(state: State, obs: Obs) -> None:
-    """Set the cells of an observation of zeros."""
+    """Set the cells of an all-zero observation."""
     put(obs, CHICKEN, CHICKEN_X, state[Y])
     for car in range(CARS):
         x = state[COLUMNS + car]

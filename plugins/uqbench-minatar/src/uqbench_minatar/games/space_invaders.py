@@ -1,4 +1,4 @@
-"""Space Invaders: a cannon below a block of aliens that comes nearer and shoots."""
+"""Space Invaders: a cannon below a block of aliens that advances and shoots."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uqbench_minatar.games.board import CELLS, FIRE, LAST, WIDTH, left_or_right,
 CHANNELS = 6
 CANNON, ALIEN, ALIEN_LEFT, ALIEN_RIGHT, FRIENDLY_BULLET, ENEMY_BULLET = range(CHANNELS)
 
-# a row of aliens or of bullets is ten bits, that of column 0 the lowest
+# a row of aliens or bullets is ten bits, column 0 the lowest
 (
     X,
     DIRECTION,
@@ -27,7 +27,7 @@ SIZE = ENEMY + WIDTH
 BLOCK_ROWS, BLOCK = 4, 0b0011111100
 SHOT_COOL_DOWN = 5
 ALIEN_SHOT_INTERVAL = 10
-SLOWEST, FASTEST = 12, 6  # the interval of the aliens' moves, while there are many
+SLOWEST, FASTEST = 12, 6  # steps between the aliens' moves while there are many
 
 
 @compiled
@@ -94,7 +94,7 @@ def _new_block(state: State) -> None:
 
 @compiled
 def _ones(row: int) -> int:
-    """How many bits of a row are set."""
+    """Number of bits set in a row."""
     ones = 0
     while row:
         row &= row - 1
@@ -104,7 +104,7 @@ def _ones(row: int) -> int:
 
 @compiled
 def _count(state: State, rows: int) -> int:
-    """How many bits of ten rows are set."""
+    """Number of bits set in ten rows."""
     ones = 0
     for y in range(WIDTH):
         ones += _ones(state[rows + y])
@@ -113,9 +113,9 @@ def _count(state: State, rows: int) -> int:
 
 @compiled
 def _move_aliens(state: State) -> bool:
-    """Move sideways, or at the edge down and turn: whether an alien was in the last row then.
+    """Move sideways, or at the edge down and turn; returns whether an alien left the last row.
 
-    Those that leave the last row appear in the first; the episode ends.
+    Aliens that leave the last row reappear in the first; the episode ends then.
     """
     columns = 0
     for y in range(WIDTH):
@@ -136,7 +136,7 @@ def _move_aliens(state: State) -> bool:
 
 @compiled
 def _shoot(state: State) -> None:
-    """The lowest alien of the column nearest to the cannon shoots, of two columns the left one."""
+    """The lowest alien in the column nearest to the cannon shoots; ties go left."""
     for distance in range(WIDTH):
         for side in range(2):
             x = state[X] + (distance if side else -distance)
@@ -149,7 +149,7 @@ def _shoot(state: State) -> None:
 
 @compiled
 def draw(state: State, obs: Obs) -> None:
-    """Set the cells of an observation of zeros."""
+    """Set the cells of an all-zero observation."""
     put(obs, CANNON, state[X], LAST)
     _draw_rows(state, ALIENS, obs, ALIEN)
     _draw_rows(state, ALIENS, obs, ALIEN_LEFT if state[DIRECTION] < 0 else ALIEN_RIGHT)

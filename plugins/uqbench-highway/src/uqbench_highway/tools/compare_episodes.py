@@ -1,6 +1,6 @@
 """Compare the simulation with the package, episode by episode, state by state.
 
-    python -m uqbench_highway.compare --episodes 1000
+    python -m uqbench_highway.tools.compare_episodes --episodes 1000
 
 plays the same episodes in both, from the same seeds and by the same actions, and prints how far
 apart the two ever are. Where a decision falls the other way, because two numbers that differ in
@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uqbench_highway import random
-from uqbench_highway.lanes import settings_of
-from uqbench_highway.options import FEATURES, N_ACTIONS, HighwayOptions
+from uqbench_highway.config import FEATURES, N_ACTIONS, HighwayConfig
+from uqbench_highway.lanes import parameters_of
 from uqbench_highway.simulation import cars
 from uqbench_highway.simulation.control import FASTER, IDLE, LANE_LEFT, LANE_RIGHT
 from uqbench_highway.simulation.observation import observe
@@ -48,10 +48,10 @@ def changing_policy(rng: np.random.Generator) -> int:
 
 POLICIES: dict[str, Policy] = {"random": random_policy, "changing": changing_policy}
 
-ROADS: dict[str, HighwayOptions] = {
-    "paper": HighwayOptions(),
-    "two lanes": HighwayOptions(lanes_count=2, vehicles_count=4, simulation_frequency=10),
-    "dense": HighwayOptions(
+ROADS: dict[str, HighwayConfig] = {
+    "paper": HighwayConfig(),
+    "two lanes": HighwayConfig(lanes_count=2, vehicles_count=4, simulation_frequency=10),
+    "dense": HighwayConfig(
         lanes_count=3,
         vehicles_count=6,
         vehicles_density=2.0,
@@ -60,7 +60,7 @@ ROADS: dict[str, HighwayOptions] = {
         policy_frequency=2,
         offroad_terminal=True,
     ),
-    "coarse": HighwayOptions(
+    "coarse": HighwayConfig(
         lanes_count=4,
         vehicles_count=5,
         simulation_frequency=5,
@@ -74,26 +74,26 @@ ROADS: dict[str, HighwayOptions] = {
 class Ours:
     """One environment of ours, in double precision."""
 
-    def __init__(self, options: HighwayOptions) -> None:
-        vehicles = 1 + options.vehicles_count
-        self._settings = settings_of(options, None)
+    def __init__(self, config: HighwayConfig) -> None:
+        vehicles = 1 + config.vehicles_count
+        self._parameters = parameters_of(config, None)
         self._stream = random.seeded(0)
         self.motion = np.zeros((cars.N_FIELDS, vehicles))
-        self.marks = np.zeros((cars.N_MARKS, vehicles), np.int32)
-        self._obs = np.zeros(FEATURES * options.observed_vehicles, np.float32)
+        self.status = np.zeros((cars.N_STATUS, vehicles), np.int32)
+        self._obs = np.zeros(FEATURES * config.observed_vehicles, np.float32)
 
     def reset(self, seed: int | None) -> NDArray[np.float32]:
         """Begin an episode; without a seed, with the random numbers that come next."""
         if seed is not None:
             self._stream = random.seeded(seed)
-        s = self._settings
+        s = self._parameters
         spawn(
             self.motion,
-            self.marks,
+            self.status,
             self._stream,
             s.road_lanes,
             s.crowding,
-            s.initial_lane,
+            s.initial_road_lane,
             s.ego_spacing,
             s.spacing,
         )
@@ -101,15 +101,15 @@ class Ours:
 
     def step(self, action: int) -> tuple[NDArray[np.float32], float]:
         """Take a meta-action: what is seen, and the reward."""
-        s = self._settings
-        simulate(self.motion, self.marks, action, s.road_lanes, s.frames, s.dt)
+        s = self._parameters
+        simulate(self.motion, self.status, action, s.road_lanes, s.frames, s.dt)
         given = reward(
             self.motion,
-            self.marks,
+            self.status,
             s.road_lanes,
-            s.for_collision,
-            s.for_right_lane,
-            s.for_high_speed,
+            s.collision_reward,
+            s.right_lane_reward,
+            s.high_speed_reward,
             s.low_speed,
             s.high_speed,
             s.normalized,
@@ -117,7 +117,7 @@ class Ours:
         return self._observation(), given
 
     def _observation(self) -> NDArray[np.float32]:
-        observe(self.motion, self._settings.road_lanes, self._obs)
+        observe(self.motion, self._parameters.road_lanes, self._obs)
         return self._obs
 
 
@@ -129,7 +129,7 @@ class Comparison:
         episodes: that were played.
         steps: in them.
         crashes: of the controlled car.
-        others: cars that crashed beside it.
+        others: other cars that crashed.
         changes: of lanes, by the other cars.
         state: the largest difference of a place, heading, speed, target speed or timer.
         reward: of a reward.
@@ -155,8 +155,8 @@ def package_state(package: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]
         (*v.position, v.heading, v.speed, v.target_speed, getattr(v, "timer", 0.0))
         for v in vehicles
     ]
-    marks = [(v.lane_index[2], v.target_lane_index[2], v.crashed) for v in vehicles]
-    return np.array(motion, np.float64).T, np.array(marks, np.int32).T
+    status = [(v.lane_index[2], v.target_lane_index[2], v.crashed) for v in vehicles]
+    return np.array(motion, np.float64).T, np.array(status, np.int32).T
 
 
 def our_state(ours: Ours) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
@@ -164,23 +164,23 @@ def our_state(ours: Ours) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     rows = [cars.X, cars.Y, cars.HEADING, cars.SPEED, cars.TARGET_SPEED, cars.TIMER]
     motion = ours.motion[rows]
     motion[-1, cars.EGO] = 0  # the package's controlled car has no timer
-    return motion, ours.marks[[cars.LANE, cars.TARGET_LANE, cars.CRASHED]]
+    return motion, ours.status[[cars.ROAD_LANE, cars.TARGET_ROAD_LANE, cars.CRASHED]]
 
 
 def distance(package: Any, ours: Ours) -> float:
     """The largest difference of the states; infinite where a lane or a crash differs."""
-    (theirs, their_marks), (own, own_marks) = package_state(package), our_state(ours)
-    if not np.array_equal(their_marks, own_marks):
+    (theirs, their_status), (own, own_status) = package_state(package), our_state(ours)
+    if not np.array_equal(their_status, own_status):
         return np.inf
     return float(np.abs(theirs - own).max())
 
 
 def play(
-    found: Comparison, options: HighwayOptions, policy: Policy, seeds: Iterable[int], limit: int
+    found: Comparison, config: HighwayConfig, policy: Policy, seeds: Iterable[int], limit: int
 ) -> None:
     """Play an episode a seed in both, of at most ``limit`` steps, and add to what was found."""
-    package = gymnasium.make("highway-v0", config=options.package_config())
-    ours = Ours(options)
+    package = gymnasium.make("highway-v0", config=config.package_config())
+    ours = Ours(config)
     for seed in seeds:
         rng = np.random.default_rng(seed)
         found.episodes += 1
@@ -197,15 +197,15 @@ def play(
             found.reward = max(found.reward, abs(wanted - given))
             if over or step == limit:
                 break
-            action, lanes = policy(rng), ours.marks[cars.LANE, 1:].copy()
+            action, lanes = policy(rng), ours.status[cars.ROAD_LANE, 1:].copy()
             expected, rewarded, over, _, _ = package.step(action)
             wanted = float(rewarded)
             obs, given = ours.step(action)
             step += 1
-            found.changes += int((ours.marks[cars.LANE, 1:] != lanes).sum())
+            found.changes += int((ours.status[cars.ROAD_LANE, 1:] != lanes).sum())
         found.steps += step
-        found.crashes += int(ours.marks[cars.CRASHED, cars.EGO])
-        found.others += int(ours.marks[cars.CRASHED, 1:].sum())
+        found.crashes += int(ours.status[cars.CRASHED, cars.EGO])
+        found.others += int(ours.status[cars.CRASHED, 1:].sum())
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Run every method of the suite on the simulation and on the package, from the same seed.
 
-    python -m uqbench_highway.compare_agents --steps 120
+    python -m uqbench_highway.tools.compare_agents --steps 120
 
 An agent that sees the same does the same. The table has the step at which an action first differed
 (a dash: never), the largest differences of a reward and of a number seen until then, and what both
@@ -23,20 +23,20 @@ from uqbench.registry.plugins import Host
 from uqbench.runner.executors.local import prepare_process
 from uqbench.suites.reading import read_suites
 from uqbench.suites.tables import Method, Task
+from uqbench_highway.config import HighwayConfig
 from uqbench_highway.environment import make
-from uqbench_highway.options import HighwayOptions
 
 CPU = torch.device("cpu")
 
 
 def drive(
-    host: Host, task: Task, method: Method, backend: Literal["lanes", "reference"], steps: int
+    host: Host, task: Task, method: Method, backend: Literal["lanes", "oracle"], steps: int
 ) -> Iterator[tuple[int, float, torch.Tensor]]:
     """Action, reward and next observation of every step of one run with seed 0."""
-    settings = task.config | {"backend": backend}
-    options = resolve(HighwayOptions, settings, where=task.name)
+    road_config = task.options | {"backend": backend}
+    road = resolve(HighwayConfig, road_config, where=task.name)
     limit = None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
-    env = make(options, [0], limit, CPU)
+    env = make(road, [0], limit, CPU)
     spec = host.agents[str(method.agent)]
     config = resolve(spec.load_config(), method.config, where=method.name, schedule=steps / 100_000)
     about = EnvSpec(env.observation_space, env.n_actions, float(task.discount or 0), steps)
@@ -67,7 +67,7 @@ def main() -> None:
         parted, reward, seen, totals = 0, 0.0, 0.0, [0.0, 0.0]
         runs = (
             drive(host, suite.tasks[0], method, "lanes", arguments.steps),
-            drive(host, suite.tasks[0], method, "reference", arguments.steps),
+            drive(host, suite.tasks[0], method, "oracle", arguments.steps),
         )
         for t, (ours, theirs) in enumerate(zip(*runs, strict=True), 1):
             parted = parted or (t if ours[0] != theirs[0] else 0)

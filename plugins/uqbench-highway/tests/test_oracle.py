@@ -1,4 +1,4 @@
-"""The reference is the package's environment, with the stated settings; crashes are counted."""
+"""The oracle is the package's environment, under the task's config; crashes are counted."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from uqbench_highway.options import HighwayOptions
-from uqbench_highway.reference import Highway
+from uqbench_highway.config import HighwayConfig
+from uqbench_highway.oracle import Highway
 
 from uqbench.environment import GymnasiumLanes, TimeLimit
 
 
-def test_options_are_the_whole_configuration_that_a_step_depends_on() -> None:
-    """Whatever the package has beside them draws pictures, or is the task's limit."""
-    config = Highway(HighwayOptions()).unwrapped.config
+def test_the_config_is_the_whole_configuration_that_a_step_depends_on() -> None:
+    """What else the package has is rendering, or the task's time limit."""
+    config = Highway(HighwayConfig()).unwrapped.config
     pictures = {
         "offscreen_rendering", "real_time_rendering", "render_agent", "scaling", "screen_height",
         "screen_width", "show_trajectories", "centering_position", "manual_control",
     }  # fmt: skip
     elsewhere = {"duration", "controlled_vehicles", "neighbour_vehicles_connected_lanes"}
-    stated = HighwayOptions().package_config()
+    stated = HighwayConfig().package_config()
     assert set(config) - pictures - elsewhere == set(stated)
     plain = gymnasium.make("highway-v0").unwrapped.config
     changed = {name for name in stated if config[name] != plain[name]}
@@ -29,7 +29,7 @@ def test_options_are_the_whole_configuration_that_a_step_depends_on() -> None:
 
 
 def test_it_steps_as_the_package_does() -> None:
-    ours = Highway(HighwayOptions())
+    ours = Highway(HighwayConfig())
     theirs = gymnasium.make("highway-v0", config={"lanes_count": 5, "vehicles_count": 10})
     obs, _ = ours.reset(seed=3)
     expected, _ = theirs.reset(seed=3)
@@ -45,9 +45,9 @@ def test_it_steps_as_the_package_does() -> None:
             break
 
 
-def test_it_goes_on_from_what_was_saved() -> None:
+def test_a_restored_oracle_steps_on_as_the_saved_one() -> None:
     def make() -> GymnasiumLanes:
-        return GymnasiumLanes(lambda: Highway(HighwayOptions()), [4], TimeLimit(3, "terminal"))
+        return GymnasiumLanes(lambda: Highway(HighwayConfig()), [4], TimeLimit(3, "terminal"))
 
     env = make()
     env.reset()
@@ -62,26 +62,26 @@ def test_it_goes_on_from_what_was_saved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("config", "message"),
     [
-        ({"lanes_count": 0}, "lanes_count is at least 1; got 0"),
-        ({"vehicles_count": -1}, "vehicles_count is not negative; got -1"),
-        ({"vehicles_density": 0.0}, "vehicles_density is positive; got 0.0"),
-        ({"initial_lane_id": 5}, "initial_lane_id is one of 0 to 4; got 5"),
-        ({"observed_vehicles": 1}, "observed_vehicles counts the controlled one and .*; got 1"),
-        ({"policy_frequency": 20}, "policy_frequency is .* simulation_frequency, 15; got 20"),
-        ({"reward_speed_range": (30.0, 20.0)}, "reward_speed_range is a lower and a higher"),
-        ({"other_vehicles_type": "a.B"}, "is .*IDMVehicle'; got 'a.B', .* backend 'reference'"),
+        ({"lanes_count": 0}, "lanes_count must be at least 1; got 0"),
+        ({"vehicles_count": -1}, "vehicles_count must not be negative; got -1"),
+        ({"vehicles_density": 0.0}, "vehicles_density must be positive; got 0.0"),
+        ({"initial_lane_id": 5}, "initial_lane_id must be one of 0 to 4; got 5"),
+        ({"observed_vehicles": 1}, "observed_vehicles must count the controlled one and .*; got 1"),
+        ({"policy_frequency": 20}, "policy_frequency must be .* simulation_frequency, 15; got 20"),
+        ({"reward_speed_range": (30.0, 20.0)}, "reward_speed_range must be a lower and a higher"),
+        ({"other_vehicles_type": "a.B"}, "must be .*IDMVehicle'; got 'a.B'; backend 'oracle'"),
     ],
 )
-def test_settings_that_mean_nothing_are_refused(settings: dict, message: str) -> None:
+def test_a_config_that_means_nothing_is_refused(config: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        HighwayOptions(**settings)
+        HighwayConfig(**config)
 
 
-def test_other_drivers_are_the_references() -> None:
+def test_the_oracle_has_other_types_of_drivers() -> None:
     aggressive = "highway_env.vehicle.behavior.AggressiveVehicle"
-    options = HighwayOptions(other_vehicles_type=aggressive, backend="reference")
-    env = Highway(options)
+    config = HighwayConfig(other_vehicles_type=aggressive, backend="oracle")
+    env = Highway(config)
     env.reset(seed=0)
     assert type(env.unwrapped.road.vehicles[1]).__name__ == "AggressiveVehicle"

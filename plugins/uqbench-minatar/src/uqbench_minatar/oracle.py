@@ -1,7 +1,7 @@
-"""A MinAtar game as a Gymnasium environment, on the ``minatar`` package.
+"""The oracle: a game of the ``minatar`` package as a Gymnasium environment.
 
-Made directly on the package's game rather than on its own Gymnasium classes: those reject
-``super().reset`` seeding and take the action set of the game; the papers use all six actions.
+It wraps the package's game rather than its Gymnasium classes, which reject ``super().reset``
+seeding and reduce each game to its own action set; the papers use all six actions.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from gymnasium import spaces
 from minatar import Environment
 from numpy.typing import NDArray
 
-from uqbench_minatar.options import N_ACTIONS, GameOptions
+from uqbench_minatar.config import N_ACTIONS, GameConfig
 
 
 class Game(gymnasium.Env[Any, Any]):
     """One game with all six actions; observations ``[C, 10, 10]`` bool, channels first."""
 
-    def __init__(self, options: GameOptions) -> None:
+    def __init__(self, config: GameConfig) -> None:
         self._game = Environment(
-            options.game,
-            sticky_action_prob=options.sticky_action_prob,
-            difficulty_ramping=options.difficulty_ramping,
+            config.game,
+            sticky_action_prob=config.sticky_action_prob,
+            difficulty_ramping=config.difficulty_ramping,
         )
         height, width, channels = self._game.state_shape()
         shape = (channels, height, width)
-        self.observation_space = spaces.Box(0, 1, shape, cast(Any, np.bool_))  # typed without bool
+        self.observation_space = spaces.Box(0, 1, shape, cast(Any, np.bool_))  # the stubs lack bool
         self.action_space = spaces.Discrete(N_ACTIONS)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.bool_], dict[str, Any]]:
-        """Begin an episode; a seed restarts the game's random stream and forgets sticky actions.
+        """Begin an episode; a seed restarts the random stream and clears the last action.
 
-        Unseeded, the stream and the last action go on from the episode before, as in MinAtar.
+        Without a seed both carry over from the previous episode, as in MinAtar.
         """
         super().reset(seed=seed, options=options)
         if seed is not None:

@@ -1,6 +1,6 @@
 """Measure the uniformly random policy on every game: the zero of the suite's normalized scores.
 
-    python -m uqbench_minatar.random_policy --steps 2000000 --seed 0
+    python -m uqbench_minatar.tools.random_policy --steps 2000000 --seed 0
 
 prints, per game, the mean return of an episode and the mean reward of a step, with their standard
 errors (of the step's reward by batch means, since rewards of neighbouring steps are correlated).
@@ -13,15 +13,15 @@ import argparse
 import numpy as np
 import torch
 
+from uqbench_minatar.config import GAMES, N_ACTIONS, GameConfig
 from uqbench_minatar.lanes import MinAtarLanes
-from uqbench_minatar.options import GAMES, N_ACTIONS, GameOptions
 
 BATCHES = 100
 
 
 def measure(game: str, steps: int, seed: int) -> tuple[float, float, float, float]:
     """Mean return and its standard error, mean reward per step and its standard error."""
-    env = MinAtarLanes(GameOptions(game=game), [seed])
+    env = MinAtarLanes(GameConfig(game=game), [seed])
     actions = torch.from_numpy(np.random.default_rng(seed).integers(N_ACTIONS, size=(steps, 1)))
     rewards = np.zeros(steps)
     returns = []

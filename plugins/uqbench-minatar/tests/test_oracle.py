@@ -11,15 +11,15 @@ import torch
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 from minatar import Environment
-from uqbench_minatar.game import N_ACTIONS, Game
-from uqbench_minatar.options import GAMES, GameOptions
+from uqbench_minatar.config import GAMES, GameConfig
+from uqbench_minatar.oracle import N_ACTIONS, Game
 
 CHANNELS = {"asterix": 4, "breakout": 4, "freeway": 7, "seaquest": 10, "space_invaders": 6}
 every_game = pytest.mark.parametrize("game", GAMES)
 
 
-def make(game: str, **options: Any) -> Game:
-    return Game(GameOptions(game=game, **options))
+def make(game: str, **config: Any) -> Game:
+    return Game(GameConfig(game=game, **config))
 
 
 def actions(steps: int, seed: int = 0) -> list[int]:
@@ -168,17 +168,17 @@ def test_sticky_actions_repeat_the_last_action_with_their_probability() -> None:
 @pytest.mark.parametrize("game", ["pong", "Breakout", ""])
 def test_another_game_is_refused(game: str) -> None:
     with pytest.raises(ValueError, match="game must be one of asterix, breakout"):
-        GameOptions(game=game)
+        GameConfig(game=game)
 
 
 @pytest.mark.parametrize("probability", [-0.1, 1.1, float("nan")])
 def test_a_sticky_probability_that_is_none_is_refused(probability: float) -> None:
-    with pytest.raises(ValueError, match="sticky_action_prob is a probability"):
-        GameOptions(game="breakout", sticky_action_prob=probability)
+    with pytest.raises(ValueError, match=r"sticky_action_prob must be in \[0, 1\]"):
+        GameConfig(game="breakout", sticky_action_prob=probability)
 
 
 def test_defaults_are_the_papers_sticky_actions_and_ramping() -> None:
-    assert GameOptions(game="freeway") == GameOptions(
+    assert GameConfig(game="freeway") == GameConfig(
         game="freeway", sticky_action_prob=0.1, difficulty_ramping=True
     )
 

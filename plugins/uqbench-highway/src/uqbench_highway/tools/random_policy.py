@@ -1,6 +1,6 @@
 """Measure the uniformly random policy on the suite's road: the zero of its normalized value.
 
-    python -m uqbench_highway.random_policy --episodes 50000 --seed 0
+    python -m uqbench_highway.tools.random_policy --episodes 50000 --seed 0
 
 prints the mean discounted return of an episode, the mean of its worst quarter, the mean length and
 the share of episodes with a crash, each but the second with its standard error.
@@ -15,8 +15,8 @@ import torch
 from numpy.typing import NDArray
 
 from uqbench.environment import TimeLimit
+from uqbench_highway.config import N_ACTIONS, HighwayConfig
 from uqbench_highway.lanes import HighwayLanes
-from uqbench_highway.options import N_ACTIONS, HighwayOptions
 
 DISCOUNT = 0.99
 LIMIT = TimeLimit(40, "terminal")
@@ -24,7 +24,7 @@ LIMIT = TimeLimit(40, "terminal")
 
 def measure(episodes: int, seed: int) -> NDArray[np.float64]:
     """Discounted return, length and crash ``[episodes, 3]``: one lane each, so short ones too."""
-    env = HighwayLanes(HighwayOptions(), range(seed, seed + episodes), LIMIT)
+    env = HighwayLanes(HighwayConfig(), range(seed, seed + episodes), LIMIT)
     generator = torch.Generator().manual_seed(seed)
     found = torch.zeros(3, episodes, dtype=torch.float64)
     going = torch.ones(episodes, dtype=torch.bool)

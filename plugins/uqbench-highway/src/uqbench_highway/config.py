@@ -1,4 +1,4 @@
-"""Options of the environment; apart from it, so that reading a suite imports neither simulation."""
+"""Config of the environment; a module of its own, so that reading a suite imports no simulation."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ IDM = "highway_env.vehicle.behavior.IDMVehicle"
 
 
 @dataclass(frozen=True)
-class HighwayOptions:
-    """The settings of highway-env that a step depends on; the rest draws pictures.
+class HighwayConfig:
+    """The part of highway-env's config that a step depends on; the rest is rendering.
 
-    The defaults are the package's (1.12.1) but for the paper's five lanes and ten other vehicles.
+    The names are the package's. So are the defaults (1.12.1), except for the paper's five lanes and
+    ten other vehicles.
 
     Attributes:
         lanes_count: lanes of the road.
         vehicles_count: other vehicles.
-        vehicles_density: of the traffic at the start, relative to the package's spacing.
-        initial_lane_id: lane of the controlled vehicle at the start; None draws it.
-        ego_spacing: free space around it at the start, in spacings.
-        other_vehicles_type: how the others drive; ``backend="lanes"`` has the default alone.
-        observed_vehicles: in an observation, the controlled one included: presence, x, y, vx and
-            vy of each.
+        vehicles_density: of the initial traffic, relative to the package's spacing.
+        initial_lane_id: initial lane of the controlled vehicle; None draws it.
+        ego_spacing: initial free space around it, in spacings.
+        other_vehicles_type: how the others drive; ``backend="lanes"`` supports only the default.
+        observed_vehicles: vehicles in an observation, including the controlled one; each has
+            presence, x, y, vx and vy.
         simulation_frequency: of the physics, Hz.
         policy_frequency: of actions, Hz.
-        collision_reward: for a crash, before the reward is scaled to [0, 1].
+        collision_reward: of a crash, before rewards are scaled to [0, 1].
         right_lane_reward: in the rightmost lane; linear in the lane.
         high_speed_reward: at the upper end of ``reward_speed_range``; linear in the speed.
-        lane_change_reward: as the package has it: highway-v0 never gives it.
+        lane_change_reward: the package has it, but highway-v0 never pays it.
         reward_speed_range: m/s.
         normalize_reward: whether rewards are scaled to [0, 1].
         offroad_terminal: whether leaving the road ends the episode.
-        backend: what simulates: compiled functions that step all lanes in one call, or the package.
+        backend: ``lanes``, compiled functions that step all lanes in one call, or ``oracle``, the
+            package.
     """
 
     lanes_count: int = 5
@@ -54,37 +56,39 @@ class HighwayOptions:
     reward_speed_range: tuple[float, float] = (20.0, 30.0)
     normalize_reward: bool = True
     offroad_terminal: bool = False
-    backend: Literal["lanes", "reference"] = "lanes"
+    backend: Literal["lanes", "oracle"] = "lanes"
 
     def __post_init__(self) -> None:
         if self.lanes_count < 1:
-            raise ValueError(f"lanes_count is at least 1; got {self.lanes_count}")
+            raise ValueError(f"lanes_count must be at least 1; got {self.lanes_count}")
         if self.vehicles_count < 0:
-            raise ValueError(f"vehicles_count is not negative; got {self.vehicles_count}")
+            raise ValueError(f"vehicles_count must not be negative; got {self.vehicles_count}")
         if not self.vehicles_density > 0:
-            raise ValueError(f"vehicles_density is positive; got {self.vehicles_density}")
+            raise ValueError(f"vehicles_density must be positive; got {self.vehicles_density}")
         if self.initial_lane_id is not None and not 0 <= self.initial_lane_id < self.lanes_count:
             raise ValueError(
-                f"initial_lane_id is one of 0 to {self.lanes_count - 1}; got {self.initial_lane_id}"
+                f"initial_lane_id must be one of 0 to {self.lanes_count - 1}; "
+                f"got {self.initial_lane_id}"
             )
         if self.observed_vehicles < 2:
             raise ValueError(
-                f"observed_vehicles counts the controlled one and at least one other; "
+                f"observed_vehicles must count the controlled one and at least one other; "
                 f"got {self.observed_vehicles}"
             )
         if not 0 < self.policy_frequency <= self.simulation_frequency:
             raise ValueError(
-                f"policy_frequency is positive and at most simulation_frequency, "
+                f"policy_frequency must be positive and at most simulation_frequency, "
                 f"{self.simulation_frequency}; got {self.policy_frequency}"
             )
         if not self.reward_speed_range[0] < self.reward_speed_range[1]:
             raise ValueError(
-                f"reward_speed_range is a lower and a higher speed; got {self.reward_speed_range}"
+                f"reward_speed_range must be a lower and a higher speed; "
+                f"got {self.reward_speed_range}"
             )
         if self.backend == "lanes" and self.other_vehicles_type != IDM:
             raise ValueError(
-                f"other_vehicles_type of backend 'lanes' is {IDM!r}; got "
-                f"{self.other_vehicles_type!r}, for which choose backend 'reference'"
+                f"other_vehicles_type of backend 'lanes' must be {IDM!r}; got "
+                f"{self.other_vehicles_type!r}; backend 'oracle' supports it"
             )
 
     def package_config(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``highway-v0`` of the package, with crashes as events.
+"""The oracle: ``highway-v0`` of the package, with crashes as events.
 
 Eriksson et al. 2022 name ``highway-v1``, which highway-env never had.
 """
@@ -13,18 +13,18 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from uqbench_highway.options import FEATURES, HighwayOptions
+from uqbench_highway.config import FEATURES, HighwayConfig
 
 
 class Highway(gymnasium.Wrapper[NDArray[np.float32], int, NDArray[np.float32], int]):
-    """Observations in a row, ``[5 · vehicles]``; a crash is the event ``crashes``.
+    """Flat observations ``[5 · vehicles]``; a crash is the event ``crashes``.
 
-    It has no time limit of its own: the task's holds, and says what its end means.
+    It has no time limit of its own: the task sets one and says what its end means.
     """
 
-    def __init__(self, options: HighwayOptions) -> None:
-        super().__init__(gymnasium.make("highway-v0", config=options.package_config()))
-        size = FEATURES * options.observed_vehicles
+    def __init__(self, config: HighwayConfig) -> None:
+        super().__init__(gymnasium.make("highway-v0", config=config.package_config()))
+        size = FEATURES * config.observed_vehicles
         self.observation_space = spaces.Box(-np.inf, np.inf, (size,), np.float32)
 
     def reset(self, **arguments: Any) -> tuple[NDArray[np.float32], dict[str, Any]]:

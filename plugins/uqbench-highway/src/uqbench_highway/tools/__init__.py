@@ -1,0 +1,1 @@
+"""Command-line tools that measure or verify; nothing here is needed to run a suite."""
