@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass
 from typing import Any
 
 import ale_py
@@ -12,47 +10,14 @@ from ale_py.env import AtariEnv
 from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
 
 from uqbench.errors import UqbenchError
-from uqbench_atari.reference import RANDOM_AND_HUMAN
-
-
-@dataclass(frozen=True, kw_only=True)
-class AtariOptions:
-    """Which game, and how it is seen; the defaults are those of Mnih et al. 2015.
-
-    Attributes:
-        game: one of the 57, as ``RANDOM_AND_HUMAN`` spells them.
-        frame_skip: frames of a step; the action is repeated, the last two are maximised.
-        frames: the last ones, stacked, that are an observation.
-        no_op_max: an episode begins with up to so many actions that do nothing.
-        sticky_action_prob: probability that the console repeats the action before, each frame.
-        terminal_on_life_loss: whether a lost life ends the episode.
-    """
-
-    game: str
-    frame_skip: int = 4
-    frames: int = 4
-    no_op_max: int = 30
-    sticky_action_prob: float = 0.0
-    terminal_on_life_loss: bool = False
-
-    def __post_init__(self) -> None:
-        if self.game not in RANDOM_AND_HUMAN:
-            near = difflib.get_close_matches(self.game, RANDOM_AND_HUMAN, n=3)
-            raise ValueError(
-                f"there is no game {self.game!r} among the 57; nearest: {', '.join(near) or 'none'}"
-            )
-        if min(self.frame_skip, self.frames) < 1 or self.no_op_max < 0:
-            raise ValueError(
-                f"expected frame_skip and frames of at least 1 and no_op_max of at least 0, got "
-                f"{self.frame_skip}, {self.frames} and {self.no_op_max}"
-            )
+from uqbench_atari.config import AtariConfig
 
 
 class Console(AtariEnv):
-    """The emulator, one frame a step, saved with all of its state.
+    """The emulator, one frame per step, pickled with its whole state.
 
     Raises:
-        UqbenchError: the game's ROM is missing or not the one that ale-py expects.
+        UqbenchError: the game's ROM is missing, or is not the one that ale-py expects.
     """
 
     def __init__(self, game: str, sticky_action_prob: float) -> None:
@@ -68,12 +33,12 @@ class Console(AtariEnv):
         except OSError as error:
             raise UqbenchError(
                 f"the ROM of {game!r} cannot be used: {error}; ale-py's wheels carry the ROMs: "
-                f"install it again, and unset ALE_ROMS_DIR unless that folder has them all"
+                f"reinstall it, and unset ALE_ROMS_DIR unless that folder has them all"
             ) from error
         self._made_with = (game, sticky_action_prob)
 
     def __getstate__(self) -> dict[str, Any]:
-        """How it was made, where the emulator is and where both streams of random numbers are."""
+        """The constructor's arguments, the emulator's state and both random streams."""
         return {
             "made_with": self._made_with,
             "ale": self.ale.cloneState(include_rng=True),
@@ -81,26 +46,30 @@ class Console(AtariEnv):
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make another and bring it there."""
+        """Make another emulator and restore its state."""
         self.__init__(*state["made_with"])  # type: ignore[misc]
         self.ale.restoreState(state["ale"])
         self.np_random = state["np_random"]
 
 
-def make(options: AtariOptions) -> gymnasium.Env[Any, Any]:
-    """The game: grey images of 84 × 84, the last ones stacked, ``[frames, 84, 84]`` bytes.
+def make(config: AtariConfig) -> gymnasium.Env[Any, Any]:
+    """The 57 Atari games, preprocessed as in Mnih et al. 2015.
+
+    Observations are the last gray images of 84 × 84, stacked: ``[frames, 84, 84]`` bytes.
+
+    Source: Bellemare et al. 2012; Mnih et al. 2015
 
     Raises:
         UqbenchError: the game's ROM is missing.
-        gymnasium.error.DependencyNotInstalled: OpenCV is missing, which shrinks the images.
+        gymnasium.error.DependencyNotInstalled: OpenCV, which resizes the images, is missing.
     """
-    console = Console(options.game, options.sticky_action_prob)
-    seen = AtariPreprocessing(
+    console = Console(config.game, config.sticky_action_prob)
+    preprocessed = AtariPreprocessing(
         console,
-        noop_max=options.no_op_max,
-        frame_skip=options.frame_skip,
+        noop_max=config.no_op_max,
+        frame_skip=config.frame_skip,
         screen_size=84,
-        terminal_on_life_loss=options.terminal_on_life_loss,
+        terminal_on_life_loss=config.terminal_on_life_loss,
         grayscale_obs=True,
     )
-    return FrameStackObservation(seen, options.frames)
+    return FrameStackObservation(preprocessed, config.frames)

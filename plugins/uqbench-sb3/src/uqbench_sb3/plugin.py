@@ -12,7 +12,7 @@ from uqbench import AgentSpec, hookimpl
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """DQN and QRDQN, each with the version of the library that it comes from."""
+    """DQN and QRDQN, each with the version of its library."""
 
     def library(name: str, factory: str, package: str, source: str) -> AgentSpec:
         return AgentSpec(

@@ -1,8 +1,8 @@
-"""The 57 games, and the scores of a random agent and of a human expert.
+"""Human-normalized scores: the 57 games with the scores of a random agent and a human expert.
 
 Facts of the literature: Wang et al. 2016, "Dueling network architectures", appendix, with the human
 scores of Mnih et al. 2015 where they measured them again; the table that later work (Rainbow,
-Agent57's 57 games) normalises by. O'Donoghue et al. 2018 do not print theirs.
+Agent57's 57 games) normalizes by. O'Donoghue et al. 2018 do not print theirs.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ RANDOM_AND_HUMAN: dict[str, tuple[float, float]] = {
 }
 
 
-def human_normalised(game: str, score: float) -> float:
+def human_normalized(game: str, score: float) -> float:
     """``(score − random) / (human − random)``: 0 for a random agent, 1 for the human."""
     random, human = RANDOM_AND_HUMAN[game]
     return (score - random) / (human - random)
