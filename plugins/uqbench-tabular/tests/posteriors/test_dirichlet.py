@@ -24,8 +24,8 @@ def test_dirichlet_samples_have_the_moments_of_the_closed_form(generator):
         cov = (np.diag(mean[row]) - np.outer(mean[row], mean[row])) / (n[row] + 1)
         errors = np.sqrt(np.diag(cov) / N)
         assert (np.abs(samples[:, row].mean(0) - mean[row]) < SIGMAS * errors).all()
-        centred = samples[:, row] - mean[row]
-        products = centred[:, :, None] * centred[:, None, :]
+        centered = samples[:, row] - mean[row]
+        products = centered[:, :, None] * centered[:, None, :]
         errors = products.std(0) / np.sqrt(N)
         assert (np.abs(products.mean(0) - cov) < SIGMAS * errors).all()
 
