@@ -33,9 +33,9 @@ def test_the_suite_has_the_57_games_and_their_constants(monkeypatch):
     suite = read_suites(Host.load()).suite("atari")
     paper = suite.budget("paper")
     assert {task.name for task in suite.tasks_of(paper)} == set(RANDOM_AND_HUMAN)
-    constants = suite.references(suite.metric("evaluation_return"))
+    constants = suite.normalization_constants(suite.metric("evaluation_return"))
     for game, (random, human) in RANDOM_AND_HUMAN.items():
-        assert suite.task(game).options == {"game": game}
+        assert suite.task(game).config == {"game": game}
         assert (constants[game].zero, constants[game].one) == (random, human)
     assert (paper.steps * 4, paper.seeds) == (200_000_000, 3)
     assert paper.evaluation is not None

@@ -42,8 +42,8 @@ def paper(monkeypatch):
 def test_the_chains_normalization_is_the_exact_gains(paper):
     suite = paper("five-state").suite
     [task] = suite.tasks
-    assert ChainConfig(**task.options) == ChainConfig()
-    constants = suite.references(suite.metric("reward_per_step"))[task.name]
+    assert ChainConfig(**task.config) == ChainConfig()
+    constants = suite.normalization_constants(suite.metric("reward_per_step"))[task.name]
     chain = chain_mdp(ChainConfig())
     random = uniform_policy(chain)
     assert random.tolist() == [[0.5, 0.5]] * 4 + [[0.0, 1.0]]
@@ -57,18 +57,18 @@ def test_the_chains_normalization_is_the_exact_gains(paper):
 def test_the_numbers_in_the_suites_are_those_of_the_models(name, paper):
     """Horizons, planning intervals, R_max and normalization, from the tasks' config."""
     plan = paper(name)
-    constants = plan.suite.references(plan.suite.metric("regret"))
+    constants = plan.suite.normalization_constants(plan.suite.metric("regret"))
     configs = {(cell.task.name, cell.method.name): cell.config for cell in plan.cells}
     methods = {cell.method.name for cell in plan.cells}
     assert {"psrl", "ube", "mm"} <= methods
     assert (plan.budget.seeds, {task.discount for task in plan.suite.tasks}) == (10, {0.9})
     for task in plan.suite.tasks:
-        world = WORLDS[str(task.environment)](task.options)
+        world = WORLDS[str(task.environment)](task.config)
         assert constants[task.name].zero == pytest.approx(world.oracle_gain(), abs=1e-12)
         assert world.oracle_gain() == pytest.approx(optimal_gain(world.mdp).item(), abs=1e-12)
         states = len(world.mdp.available)
         wide = task.environment == "widenarrow"
-        size = 1_000 * task.options["pairs"] * task.options["width"] if wide else 1_250 * states
+        size = 1_000 * task.config["pairs"] * task.config["width"] if wide else 1_250 * states
         assert plan.budget.on(task).steps == size
         best = world.mdp.rewards[world.mdp.transitions > 0].max().item()
         for method in methods & {"ube", "ube-zeta-1"}:
