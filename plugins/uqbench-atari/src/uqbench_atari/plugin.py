@@ -20,8 +20,6 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             version=f"1+ale{_emulator_version()}",
             factory="uqbench_atari.environment:make",
             config="uqbench_atari.config:AtariConfig",
-            summary="the 57 Atari games, preprocessed as in Mnih et al. 2015",
-            source="Bellemare et al. 2012; Mnih et al. 2015",
         )
     ]
 
