@@ -95,7 +95,7 @@ def test_actions_that_are_not_available_are_not_planned_with_but_valued():
 
 
 def test_equally_good_actions_do_not_make_it_cycle():
-    """Every step pays 0.1: all policies are as good, but for rounding. It would go on for ever."""
+    """Every step pays 0.1: all policies are as good, but for rounding. It would never stop."""
     mdps = random_mdps(200, states=12)
     mdps = MDP(mdps.transitions, torch.full_like(mdps.rewards, 0.1), mdps.available)
     worth = torch.full((200, 12, 3), 0.1 / (1 - 0.99), dtype=torch.float64)

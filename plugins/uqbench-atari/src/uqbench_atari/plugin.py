@@ -13,24 +13,22 @@ from uqbench.errors import UqbenchError
 
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
-    """The 57 games, as one environment with the game as an option."""
+    """The 57 games, as one environment whose config names the game."""
     return [
         EnvironmentSpec(
             name="atari",
             version=f"1+ale{_emulator_version()}",
             factory="uqbench_atari.environment:make",
-            config="uqbench_atari.environment:AtariOptions",
-            summary="the 57 Atari games, preprocessed as in Mnih et al. 2015",
-            source="Bellemare et al. 2012; Mnih et al. 2015",
+            config="uqbench_atari.config:AtariConfig",
         )
     ]
 
 
 def _emulator_version() -> str:
-    """Of ale-py, with whose ROMs and emulator scores may change.
+    """The version of ale-py: scores may change with its ROMs and its emulator.
 
     Raises:
-        UqbenchError: it is not installed; the plugin is left out with this reason.
+        UqbenchError: ale-py is not installed; the plugin is left out with this reason.
     """
     try:
         return version("ale-py")

@@ -1,10 +1,10 @@
-"""The paper's own scores from stored runs: ``python -m uqbench_atari.table --out results``.
+"""The paper's own score of stored runs: ``python -m uqbench_atari.table --out results``.
 
 O'Donoghue et al. 2018, section 5.1: "first averaging the evaluation score in each period across
 seeds, then taking the max average episodic score observed during any evaluation period", minus the
 random agent's, over the human's minus the random agent's. Table 1 and Figures 3 and 4 are made of
-these. Taking a maximum favours noisy methods; rliable's statistics of the final scores, which
-``uqbench leaderboard`` gives, do not.
+these. Taking a maximum favors noisy methods; rliable's statistics of the final scores, which
+``uqbench leaderboard`` reports, do not.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ import click
 import pyarrow.parquet as pq
 
 from uqbench.results.store import METRICS, RunState, Store
-from uqbench_atari.reference import RANDOM_AND_HUMAN, human_normalised
+from uqbench_atari.normalization import RANDOM_AND_HUMAN, human_normalized
 
 Curve = Mapping[int, float]
-"""Mean returns of the evaluations of a run, by the step after which they were made."""
+"""Mean evaluation returns of a run, by training step."""
 FRAMES_PER_STEP = 4
 
 
 def mean_curve(seeds: Sequence[Curve]) -> dict[int, float]:
-    """The average over seeds in each period that all of them have."""
+    """The average over seeds, in each period that all of them have."""
     periods = set.intersection(*(set(curve) for curve in seeds))
     return {step: fmean(curve[step] for curve in seeds) for step in sorted(periods)}
 
 
 def final_scores(curves: Mapping[str, Curve]) -> dict[str, float]:
-    """By game, the best period's average, human-normalized."""
-    return {game: human_normalised(game, max(curve.values())) for game, curve in curves.items()}
+    """The best period's average by game, human-normalized."""
+    return {game: human_normalized(game, max(curve.values())) for game, curve in curves.items()}
 
 
 def summary(scores: Mapping[str, float]) -> tuple[float, float, int]:
-    """A row of Table 1: mean and median in per cent of the human's, and games above the human."""
+    """A row of Table 1: mean and median in percent of the human's score, and games above it."""
     values = list(scores.values())
     return 100 * fmean(values), 100 * median(values), sum(value > 1 for value in values)
 
@@ -48,18 +48,18 @@ def periods(curves: Mapping[str, Curve]) -> list[tuple[int, int, float]]:
     steps = set.intersection(*(set(curve) for curve in curves.values()))
     rows = []
     for step in sorted(steps):
-        values = [human_normalised(game, curve[step]) for game, curve in curves.items()]
+        values = [human_normalized(game, curve[step]) for game, curve in curves.items()]
         rows.append((step * FRAMES_PER_STEP, sum(v > 1 for v in values), median(values)))
     return rows
 
 
 def read_curves(root: Path, budget: str) -> dict[str, dict[str, dict[int, float]]]:
-    """Curves averaged over seeds by method and game, of the finished runs below ``root``."""
+    """Curves averaged over seeds, by method and game, of the finished runs under ``root``."""
     store = Store(root)
     runs: dict[str, dict[str, list[Curve]]] = {}
-    for folder, found in store.records("atari"):
+    for folder, record in store.records("atari"):
         _, of_budget, task, method, _ = folder.parts
-        if of_budget != budget or found.state is not RunState.FINISHED:
+        if of_budget != budget or record.state is not RunState.FINISHED:
             continue
         table = pq.read_table(root / folder / METRICS).to_pydict()
         curve = {
@@ -86,7 +86,7 @@ def main(out: Path, budget: str, curves: bool) -> None:
     methods = read_curves(out, budget)
     if not methods:
         raise click.ClickException(
-            f"there are no finished runs of suite atari, budget {budget}, below {out}; "
+            f"there are no finished runs of suite atari, budget {budget}, under {out}; "
             f"make some with: uqbench run --suite atari --budget {budget} --out {out}"
         )
     writer = csv.writer(sys.stdout, lineterminator="\n")

@@ -35,29 +35,34 @@ class SmallConvolution(BaseFeaturesExtractor):
 
 
 class DQN(LoopAgent):
-    """``stable_baselines3.DQN``, one gradient step per environment step."""
+    """DQN of stable-baselines3.
+
+    One gradient step per environment step.
+
+    Source: Raffin et al. 2021
+    """
 
     algorithm: type[stable_baselines3.DQN] | type[sb3_contrib.QRDQN] = stable_baselines3.DQN
 
-    def __init__(self, spec: EnvSpec, config: SB3Config) -> None:
-        self.spec, self.config = spec, config
+    def __init__(self, info: EnvSpec, config: SB3Config) -> None:
+        self.info, self.config = info, config
 
-    def policy_settings(self) -> dict[str, Any]:
-        """What the library's policy is given."""
+    def policy_config(self) -> dict[str, Any]:
+        """Keyword arguments of the library's policy."""
         config = self.config
-        optimiser = {"optimizer_kwargs": {"eps": config.adam_epsilon}}
-        if len(self.spec.observation.shape or ()) == 3:
+        optimizer = {"optimizer_kwargs": {"eps": config.adam_epsilon}}
+        if len(self.info.observation.shape or ()) == 3:
             extractor = {"channels": config.channels, "hidden": config.hidden}
-            return optimiser | {
+            return optimizer | {
                 "features_extractor_class": SmallConvolution,
                 "features_extractor_kwargs": extractor,
                 "net_arch": [],
                 "normalize_images": False,
             }
-        return optimiser | {"net_arch": [config.hidden]}
+        return optimizer | {"net_arch": [config.hidden]}
 
     def train(self, env: gymnasium.Env[Any, Any], total_steps: int, seed: int) -> None:
-        """Learn with the library's own loop."""
+        """Train with the library's own loop."""
         config = self.config
         torch.set_num_threads(1)
         self.model = self.algorithm(
@@ -67,13 +72,13 @@ class DQN(LoopAgent):
             buffer_size=min(config.buffer_size, total_steps),
             learning_starts=config.learning_starts,
             batch_size=config.batch_size,
-            gamma=self.spec.discount,
+            gamma=self.info.discount,
             train_freq=1,
             gradient_steps=1,
             target_update_interval=config.target_update_interval,
             exploration_fraction=min(1.0, config.exploration_steps / total_steps),
             exploration_final_eps=config.exploration_final_eps,
-            policy_kwargs=self.policy_settings(),
+            policy_kwargs=self.policy_config(),
             seed=seed,
             device="cpu",
         )
@@ -86,10 +91,13 @@ class DQN(LoopAgent):
 
 
 class QRDQN(DQN):
-    """``sb3_contrib.QRDQN``."""
+    """QRDQN of sb3-contrib.
+
+    Source: Raffin et al. 2021
+    """
 
     algorithm = sb3_contrib.QRDQN
 
-    def policy_settings(self) -> dict[str, Any]:
+    def policy_config(self) -> dict[str, Any]:
         """As DQN's, with the number of quantiles."""
-        return {**super().policy_settings(), "n_quantiles": self.config.quantiles}
+        return {**super().policy_config(), "n_quantiles": self.config.quantiles}

@@ -1,4 +1,4 @@
-"""Settings; the defaults are those of the ``minatar`` suite's own DQN and QR-DQN."""
+"""Config of both agents; the defaults are those of the ``minatar`` suite's own DQN and QR-DQN."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uqbench.config import Steps
 
 @dataclass(frozen=True, kw_only=True)
 class SB3Config:
-    """What both agents are given; see the libraries' documentation.
+    """Named as in the libraries, whose documentation says more.
 
     Attributes:
         channels: filters of the 3×3 convolution (image observations only).

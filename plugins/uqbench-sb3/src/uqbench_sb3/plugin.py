@@ -12,22 +12,20 @@ from uqbench import AgentSpec, hookimpl
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """DQN and QRDQN, each with the version of the library that it comes from."""
+    """DQN and QRDQN, each with the version of its library."""
 
-    def library(name: str, factory: str, package: str, source: str) -> AgentSpec:
+    def library(name: str, factory: str, package: str) -> AgentSpec:
         return AgentSpec(
             name=name,
             version=f"1+{package}{version(package)}",
             factory=f"uqbench_sb3.agent:{factory}",
             config="uqbench_sb3.config:SB3Config",
-            summary=f"{factory} of {package}",
-            source=source,
             owns_loop=True,
         )
 
     return [
-        library("sb3-dqn", "DQN", "stable-baselines3", "Raffin et al. 2021"),
-        library("sb3-qr-dqn", "QRDQN", "sb3-contrib", "Raffin et al. 2021"),
+        library("sb3-dqn", "DQN", "stable-baselines3"),
+        library("sb3-qr-dqn", "QRDQN", "sb3-contrib"),
     ]
 
 

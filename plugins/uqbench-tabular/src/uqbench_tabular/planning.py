@@ -1,8 +1,8 @@
 """Finite Markov decision processes in batches, and their exact solutions.
 
 Shapes: any batch ``*``, ``S`` states, ``A`` actions, ``S'`` successors. One process of a batch is
-solved bit for bit as it would be alone, on a CPU with one thread and ``MKL_CBWR`` set, as workers
-have them: sums are along the last dimension, and LAPACK factorises the matrices of a batch one by
+solved bit for bit as it would be alone, on a CPU with one thread and ``MKL_CBWR`` set, as in
+workers: sums are along the last dimension, and LAPACK factorizes the matrices of a batch one by
 one. (Without ``MKL_CBWR`` it picks kernels by address, and last bits differ from 25 states on.)
 """
 
@@ -17,7 +17,7 @@ from torch import Tensor
 from uqbench.lanes import greedy
 
 IMPROVEMENT = 1e-9
-"""An action replaces the one of a policy only if it is better by more: ties cannot cycle."""
+"""An action replaces a policy's only if it is better by more than this, so ties cannot cycle."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class MDP:
 def action_values(mdp: MDP, values: Tensor, discount: float) -> Tensor:
     """The Bellman equation: ``Q(s, a) = E[r | s, a] + γ Σ_s' p(s' | s, a) V(s')``, ``[*, S, A]``.
 
-    Actions that are not available get their value too: what taking them once would be worth.
+    Unavailable actions get a value too: what taking them once would be worth.
     """
     following = (mdp.transitions * values[..., None, None, :]).sum(-1)
     return mdp.expected_rewards() + discount * following
@@ -66,12 +66,12 @@ def policy_iteration(mdp: MDP, discount: float) -> Tensor:
 
 
 def gain(mdp: MDP, probabilities: Tensor) -> Tensor:
-    """Reward per step in the long run, ``[*]``: ``Σ_s μ(s) Σ_a π(a | s) E[r | s, a]``.
+    """Long-run reward per step, ``[*]``: ``Σ_s μ(s) Σ_a π(a | s) E[r | s, a]``.
 
     ``μ`` is the stationary distribution; the policy must have only one.
 
     Args:
-        mdp: where the policy acts.
+        mdp: the process.
         probabilities: ``π(a | s)``, ``[*, S, A]``.
     """
     transitions = (probabilities[..., None] * mdp.transitions).sum(-2)
@@ -82,8 +82,18 @@ def gain(mdp: MDP, probabilities: Tensor) -> Tensor:
     return (stationary * (probabilities * mdp.expected_rewards()).sum(-1)).sum(-1)
 
 
+def greedy_policy(values: Tensor, available: Tensor) -> Tensor:
+    """``π*(a | s)``: all on the best available action, ``[*, S, A]`` like ``values``."""
+    return torch.nn.functional.one_hot(greedy(values, available), values.shape[-1]).to(values)
+
+
+def greedy_values(values: Tensor, available: Tensor) -> Tensor:
+    """``V*(s) = max_a Q*(s, a)`` over available actions, ``[*, S]``."""
+    return values.masked_fill(~available, -torch.inf).amax(-1)
+
+
 def uniform_policy(mdp: MDP) -> Tensor:
-    """``π(a | s)`` that is the same for every available action, ``[*, S, A]``."""
+    """``π(a | s)``, uniform over available actions, ``[*, S, A]``."""
     available = mdp.available.to(mdp.transitions)
     return available / available.sum(-1, keepdim=True)
 
@@ -102,14 +112,13 @@ def optimal_gain(mdp: MDP) -> Tensor:
         relative[..., 0] = 0
         return action_values(mdp, relative, discount=1.0)
 
-    best = greedy(_improve(mdp, score), mdp.available)
-    return gain(mdp, torch.nn.functional.one_hot(best, mdp.available.shape[-1]).to(mdp.transitions))
+    return gain(mdp, greedy_policy(_improve(mdp, score), mdp.available))
 
 
 def _improve(mdp: MDP, score: Callable[[Tensor], Tensor]) -> Tensor:
     """Improve a policy by its scores ``[*, S, A]`` until it is stable; returns the last scores.
 
-    A policy that is stable stays so: processes that are done do not change while others go on.
+    A stable policy stays stable: processes that are done do not change while others continue.
     """
     policy = greedy(mdp.expected_rewards(), mdp.available)
     while True:

@@ -7,9 +7,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
-from uqbench_tabular.truth import optimal_q, optimal_reward
+from uqbench_tabular.environments.ground_truth import optimal_q, optimal_reward
 
-PAPER = "Markou & Rasmussen, Bayesian methods for efficient reinforcement learning"
 SUITES = ("five-state", "deepsea", "widenarrow", "priormdp", "deepsea-deep")
 
 
@@ -20,50 +19,38 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         AgentSpec(
             name="psrl",
             version="2",
-            factory="uqbench_tabular.psrl:PSRL",
-            config="uqbench_tabular.config:TabularConfig",
-            summary="posterior sampling: acts optimally in an MDP drawn from the posterior",
-            source=f"Strens 2000; Osband et al. 2013; {PAPER}, Algorithm PSRL",
+            factory="uqbench_tabular.agents.psrl:PSRL",
+            config="uqbench_tabular.agents.config:ModelBasedConfig",
         ),
         AgentSpec(
             name="ube",
             version="1",
-            factory="uqbench_tabular.ube:UBE",
-            config="uqbench_tabular.config:UBEConfig",
-            summary="uncertainty Bellman equation: Thompson noise from a bound of Q's variance",
-            source=f"O'Donoghue et al. 2018; {PAPER}, Algorithm UBE",
+            factory="uqbench_tabular.agents.ube:UBE",
+            config="uqbench_tabular.agents.config:UBEConfig",
         ),
         AgentSpec(
             name="moment-matching",
             version="1",
-            factory="uqbench_tabular.moment_matching:MomentMatching",
-            config="uqbench_tabular.config:MomentMatchingConfig",
-            summary="Thompson noise from the epistemic variance of Q by moment matching",
-            source=f"{PAPER}, Algorithm MM",
+            factory="uqbench_tabular.agents.moment_matching:MomentMatching",
+            config="uqbench_tabular.agents.config:MomentMatchingConfig",
         ),
         AgentSpec(
             name="bql",
             version="1",
-            factory="uqbench_tabular.bql:BayesianQLearning",
-            config="uqbench_tabular.config:BQLConfig",
-            summary="Bayesian Q-learning: a normal-gamma over the return of every (s, a)",
-            source=f"Dearden et al. 1998; {PAPER}, Algorithm BQL",
+            factory="uqbench_tabular.agents.bql:BayesianQLearning",
+            config="uqbench_tabular.agents.config:BQLConfig",
         ),
         AgentSpec(
             name="q-learning",
             version="1",
-            factory="uqbench_tabular.q_learning:QLearning",
-            config="uqbench_tabular.config:QLearningConfig",
-            summary="Q-learning with ε-greedy exploration",
-            source=f"Watkins 1989; the baseline of {PAPER}",
+            factory="uqbench_tabular.agents.q_learning:QLearning",
+            config="uqbench_tabular.agents.config:QLearningConfig",
         ),
         AgentSpec(
             name="certainty-equivalence",
             version="1",
-            factory="uqbench_tabular.certainty_equivalence:CertaintyEquivalence",
-            config="uqbench_tabular.config:CertaintyEquivalenceConfig",
-            summary="acts ε-greedily in the posterior-mean MDP",
-            source="the same model as PSRL, with undirected exploration",
+            factory="uqbench_tabular.agents.certainty_equivalence:CertaintyEquivalence",
+            config="uqbench_tabular.agents.config:CertaintyEquivalenceConfig",
         ),
     ]
 
@@ -75,20 +62,16 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
         EnvironmentSpec(
             name="chain",
             version="1",
-            factory="uqbench_tabular.chain:Chain",
-            config="uqbench_tabular.config:ChainOptions",
-            summary="five states, continuing; the far end pays most and is reached by persistence",
-            source="Dearden et al. 1998; Strens 2000",
+            factory="uqbench_tabular.environments.chain:Chain",
+            config="uqbench_tabular.environments.config:ChainConfig",
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
         ),
         EnvironmentSpec(
             name="deepsea",
             version="1",
-            factory="uqbench_tabular.deep_sea:make_lanes",
-            config="uqbench_tabular.config:DeepSeaOptions",
-            summary="N states in a row, continuing; every step towards the reward costs a little",
-            source=f"{PAPER}, DeepSea",
+            factory="uqbench_tabular.environments.deep_sea:make_lanes",
+            config="uqbench_tabular.environments.config:DeepSeaConfig",
             lanes=True,
             events=("regret",),
             optimal_reward=optimal_reward,
@@ -97,10 +80,8 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
         EnvironmentSpec(
             name="widenarrow",
             version="2",
-            factory="uqbench_tabular.wide_narrow:make_lanes",
-            config="uqbench_tabular.config:WideNarrowOptions",
-            summary="a cycle of wide and narrow states, whose values are strongly correlated",
-            source=f"{PAPER}, WideNarrow",
+            factory="uqbench_tabular.environments.wide_narrow:make_lanes",
+            config="uqbench_tabular.environments.config:WideNarrowConfig",
             lanes=True,
             events=("regret",),
             optimal_reward=optimal_reward,
@@ -109,10 +90,8 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
         EnvironmentSpec(
             name="priormdp",
             version="1",
-            factory="uqbench_tabular.prior_mdp:make_lanes",
-            config="uqbench_tabular.config:PriorMDPOptions",
-            summary="an MDP drawn from a Dirichlet and normal-gamma prior",
-            source=f"{PAPER}, PriorMDP",
+            factory="uqbench_tabular.environments.prior_mdp:make_lanes",
+            config="uqbench_tabular.environments.config:PriorMDPConfig",
             lanes=True,
             events=("regret",),
             optimal_reward=optimal_reward,

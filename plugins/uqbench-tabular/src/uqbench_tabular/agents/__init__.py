@@ -1,0 +1,1 @@
+"""Agents: the paper's five, and certainty equivalence."""

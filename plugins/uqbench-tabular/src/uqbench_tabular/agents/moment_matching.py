@@ -1,0 +1,73 @@
+"""Moment matching across the Bellman equation (Markou & Rasmussen, app. MM)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from uqbench_ube.equation import solve_uncertainty
+
+from uqbench.agent import EnvSpec, Uncertainty
+from uqbench_tabular.agents.config import MomentMatchingConfig
+from uqbench_tabular.agents.exploration import GaussianThompson
+from uqbench_tabular.agents.model_based import ModelBased
+from uqbench_tabular.planning import greedy_policy, greedy_values
+
+
+class MomentMatching(ModelBased):
+    """Thompson noise from the epistemic variance of Q by moment matching.
+
+    The epistemic equation, Bellman's for second moments, is an uncertainty Bellman equation whose
+    local term is the variance of a backup
+    (:meth:`~uqbench_tabular.posteriors.mdp_posterior.MDPPosterior.variance_of_backup`) rather than
+    a bound of it: the first four terms of the paper's equation "epistemic" are
+    ``Var_T[E r] + E_T[Var_R r̄] + 2γ Cov_T[E r, E V] + γ² Var_T[E V]``, of which the first, third
+    and fourth are ``Var_T[E (r + γ V)]``; the fifth is what the equation propagates.
+
+    Source: Markou & Rasmussen 2019, Algorithm MM
+    """
+
+    def __init__(
+        self,
+        info: EnvSpec,
+        seeds: Sequence[int],
+        config: MomentMatchingConfig,
+        device: torch.device,
+    ) -> None:
+        super().__init__(info, seeds, config, device)
+        self.noise = config.noise
+        self.thompson = GaussianThompson(
+            config.zeta, info.n_actions, seeds, "moment-matching/noise", device
+        )
+
+    def make_plan(self) -> Tensor:
+        """μ and ``ζ σ̃`` of the values to act by, ``[L, S, A, 2]``."""
+        values = self.action_values()
+        return self.thompson.plan(values, self.variance(values))
+
+    def choose(self, plan: Tensor, valid: Tensor) -> Tensor:
+        """The available action with the largest sampled value."""
+        return self.thompson.choose(plan, self.t, valid)
+
+    def variance(self, values: Tensor) -> Tensor:
+        """``σ̃²_z*(s, a)``, by the definition that ``noise`` names, ``[L, S, A]``.
+
+        Args:
+            values: ``Q*`` of the posterior-mean MDP, ``[L, S, A]``.
+        """
+        mean = self.posterior.mean(self.available)
+        policy = greedy_policy(values, self.available)
+        following = greedy_values(values, self.available)
+        local = self.posterior.variance_of_backup(following, self.discount)
+        epistemic = solve_uncertainty(local, policy, mean.transitions, self.discount)
+        if self.noise == "draft":
+            return (epistemic - local) / self.discount**2
+        if self.noise == "code":
+            return epistemic / self.discount**2
+        return epistemic
+
+    def uncertainty(self, obs: Tensor) -> Uncertainty:
+        """The Gaussian that is acted by, and the variance of ``Q*`` under posterior samples."""
+        values = self.action_values()
+        return self.thompson.uncertainty(values, self.variance(values), self.value_samples(), obs)

@@ -1,0 +1,77 @@
+"""The uncertainty Bellman equation as a tabular agent (Markou & Rasmussen, app. UBE)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from uqbench_ube.equation import solve_uncertainty
+from uqbench_ube.local import dirichlet_moments, ratio
+
+from uqbench.agent import EnvSpec, Uncertainty
+from uqbench_tabular.agents.config import UBEConfig
+from uqbench_tabular.agents.exploration import GaussianThompson
+from uqbench_tabular.agents.model_based import ModelBased
+from uqbench_tabular.planning import greedy_policy
+from uqbench_tabular.posteriors.mdp_posterior import MDPPosterior
+
+
+class UBE(ModelBased):
+    """Uncertainty Bellman equation: Thompson noise from a bound of Q's variance.
+
+    The noise has variance ``ζ² u*``, where ``u*`` solves the equation without unrolling.
+
+    Source: O'Donoghue et al. 2018; Markou & Rasmussen 2019, Algorithm UBE
+    """
+
+    def __init__(
+        self, info: EnvSpec, seeds: Sequence[int], config: UBEConfig, device: torch.device
+    ) -> None:
+        super().__init__(info, seeds, config, device)
+        self.q_max = config.r_max / (1 - self.discount)
+        self.bound_discount = self.discount if config.discount_bound else 1.0
+        self.thompson = GaussianThompson(config.zeta, info.n_actions, seeds, "ube/noise", device)
+
+    def make_plan(self) -> Tensor:
+        """μ and ``ζ √u*`` of the values to act by, ``[L, S, A, 2]``."""
+        values = self.action_values()
+        return self.thompson.plan(values, self.variance(values))
+
+    def choose(self, plan: Tensor, valid: Tensor) -> Tensor:
+        """The available action with the largest sampled value."""
+        return self.thompson.choose(plan, self.t, valid)
+
+    def variance(self, values: Tensor) -> Tensor:
+        """``u*(s, a)``, lines 2 and 3: a bound of the epistemic variance (here a heuristic).
+
+        Args:
+            values: ``Q*`` of the posterior-mean MDP, ``[L, S, A]``.
+        """
+        mean = self.posterior.mean(self.available)
+        policy = greedy_policy(values, self.available)
+        local = local_uncertainty(self.posterior, self.q_max, self.bound_discount)
+        return solve_uncertainty(local, policy, mean.transitions, self.discount)
+
+    def uncertainty(self, obs: Tensor) -> Uncertainty:
+        """The Gaussian that is acted by, and the variance of ``Q*`` under posterior samples."""
+        values = self.action_values()
+        return self.thompson.uncertainty(values, self.variance(values), self.value_samples(), obs)
+
+
+def local_uncertainty(posterior: MDPPosterior, q_max: float, discount: float) -> Tensor:
+    """Equation "local uncertainty": ``ν = Var[E r] + γ² Q²_max Σ_s' Var p(s') / E p(s')``.
+
+    The variance of the expected reward is due to rewards and to dynamics. With Dirichlet posteriors
+    of total count n the sum is ``(S − 1) / (n + 1)``.
+
+    Args:
+        posterior: p(θ | D).
+        q_max: ``Q_max = R_max / (1 − γ)``.
+        discount: γ on ``Q_max``; Markou & Rasmussen have none, that is 1.
+
+    Returns:
+        ``[L, S, A]``.
+    """
+    reward_var = posterior.variance_of_backup(posterior.counts.new_zeros(1, 1), discount=0.0)
+    return ratio(dirichlet_moments(posterior.counts, reward_var), q_max, discount)

@@ -1,0 +1,1 @@
+"""Finite MDPs as environments, and their exact solutions."""

@@ -1,0 +1,58 @@
+"""Exact ground truth of the environments: the optimal gain, and Q*.
+
+Imports are local, so that listing plugins does not import torch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uqbench_tabular.environments.config import (
+    ChainConfig,
+    DeepSeaConfig,
+    PriorMDPConfig,
+    WideNarrowConfig,
+)
+
+if TYPE_CHECKING:
+    from uqbench.environment import OptimalQ
+    from uqbench_tabular.planning import MDP
+
+Config = ChainConfig | DeepSeaConfig | WideNarrowConfig | PriorMDPConfig
+
+
+def optimal_reward(config: Config) -> float:
+    """The highest long-run reward per step of any policy."""
+    from uqbench_tabular.planning import optimal_gain
+
+    return optimal_gain(model(config)).item()
+
+
+def optimal_q(config: Config, discount: float) -> OptimalQ:
+    """Q* in every state, NaN where an action is not available."""
+    import torch
+
+    from uqbench.environment import OptimalQ
+    from uqbench_tabular.planning import policy_iteration
+
+    mdp = model(config)
+    values = policy_iteration(mdp, discount).masked_fill(~mdp.available, torch.nan)
+    return OptimalQ(torch.arange(len(values)), values)
+
+
+def model(config: Config) -> MDP:
+    """The exact model of the environment that ``config`` belongs to."""
+    from uqbench_tabular.environments.chain import chain_mdp
+    from uqbench_tabular.environments.deep_sea import deep_sea
+    from uqbench_tabular.environments.prior_mdp import prior_mdp
+    from uqbench_tabular.environments.wide_narrow import wide_narrow
+
+    match config:
+        case ChainConfig():
+            return chain_mdp(config)
+        case DeepSeaConfig():
+            return deep_sea(config).mdp
+        case WideNarrowConfig():
+            return wide_narrow(config).mdp
+        case PriorMDPConfig():
+            return prior_mdp(config).mdp

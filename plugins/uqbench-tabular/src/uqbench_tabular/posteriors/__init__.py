@@ -1,0 +1,1 @@
+"""Conjugate posteriors, of distributions and of MDPs."""

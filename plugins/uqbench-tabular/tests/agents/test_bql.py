@@ -1,0 +1,180 @@
+"""Bayesian Q-learning: the projection, the mixture, and one update by numerical integration."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy import integrate, optimize, special, stats
+from uqbench_tabular.agents.bql import (
+    BayesianQLearning,
+    Moments,
+    f,
+    inverse_f,
+    mixture_moments,
+    nearest_normal_gamma,
+    sampled_moments,
+)
+from uqbench_tabular.posteriors.normal_gamma import NormalGamma, normal_gamma_update, student_t
+
+from uqbench.agent import Step
+from uqbench.lanes import generators
+
+CPU = torch.device("cpu")
+
+
+def of(*values: float) -> NormalGamma:
+    """A normal-gamma with fields ``[1]``."""
+    return NormalGamma.filled((1,), values, CPU)
+
+
+def numbers(model: NormalGamma) -> list[float]:
+    return [field.item() for field in model.fields().values()]
+
+
+@pytest.mark.parametrize(("x", "y"), [(1, 0.577216), (3, 0.175828), (10, 0.0508325)])
+def test_f_has_its_known_values(x, y):
+    assert f(torch.tensor(float(x)).double()).item() == pytest.approx(y, abs=5e-7)
+
+
+def test_the_inverse_of_f_is_found_to_1e_8():
+    x = torch.logspace(-6, 5, 500, dtype=torch.float64)
+    assert ((inverse_f(f(x)) / x - 1).abs() < 1e-8).all()
+    y = 0.31
+    root = optimize.brentq(lambda z: math.log(z) - special.digamma(z) - y, 1e-3, 1e3, xtol=1e-14)
+    assert inverse_f(torch.tensor(y).double()).item() == pytest.approx(root, rel=1e-8)
+
+
+@pytest.mark.parametrize("model", [(0, 4, 3, 3), (-2.5, 0.7, 1.1, 40.0), (1e3, 50, 900, 1e-3)])
+def test_the_projection_of_a_normal_gamma_is_itself(model):
+    assert numbers(nearest_normal_gamma(mixture_moments(of(*model)))) == pytest.approx(
+        model, rel=1e-6
+    )
+
+
+def test_the_projection_minimizes_the_divergence_from_a_mixture():
+    """``KL(q ‖ p)`` is ``−E_q log p`` and a constant; scipy's minimum has the same parameters."""
+    mixture = NormalGamma(
+        torch.tensor([-1.0, 2.0]).double(), torch.tensor([3.0, 8.0]).double(),
+        torch.tensor([4.0, 2.5]).double(), torch.tensor([2.0, 5.0]).double(),
+    )  # fmt: skip
+    q = mixture_moments(mixture)
+    mu2_tau = (q.spread + q.mu_tau**2 / q.tau).item()
+
+    def cross_entropy(p: np.ndarray) -> float:
+        m, lam, alpha, beta = p[0], *np.exp(p[1:])
+        square = mu2_tau - 2 * m * q.mu_tau.item() + m**2 * q.tau.item()
+        return -(
+            0.5 * math.log(lam) - 0.5 * lam * square + alpha * math.log(beta)
+            - special.gammaln(alpha) + (alpha - 0.5) * q.log_tau.item() - beta * q.tau.item()
+        )  # fmt: skip
+
+    best = optimize.minimize(cross_entropy, np.zeros(4), tol=1e-12, options={"gtol": 1e-9}).x
+    expected = [best[0], *np.exp(best[1:])]
+    assert numbers(nearest_normal_gamma(q)) == pytest.approx(expected, rel=1e-4)
+
+
+def test_alpha_stays_above_one():
+    q = Moments(*(torch.tensor([v], dtype=torch.float64) for v in (1.0, 0.0, 1.0, -50.0)))
+    assert nearest_normal_gamma(q).alpha.item() == 1 + 1e-6
+    still = Moments(*(torch.tensor([v], dtype=torch.float64) for v in (1.0, 0.0, 0.0, 0.0)))
+    assert all(math.isfinite(value) for value in numbers(nearest_normal_gamma(still)))
+
+
+def test_sampled_moments_are_those_in_closed_form_within_their_error():
+    """A mixture of five, 200 000 draws of (μ, τ)."""
+    component = torch.arange(200_000) % 5
+    mixture = NormalGamma(
+        *(torch.linspace(low, high, 5).double()[component]
+          for low, high in ((-1, 1), (2, 6), (2, 9), (1, 4)))
+    )  # fmt: skip
+    [draw] = generators([0], "test", 0)
+    gamma = torch.from_numpy(draw.standard_gamma(mixture.alpha.numpy()))
+    normal = torch.from_numpy(draw.standard_normal(200_000))
+    exact, drawn = mixture_moments(mixture), sampled_moments(mixture, gamma, normal)
+    tau = gamma / mixture.beta
+    mu = mixture.mu0 + normal / (mixture.lam * tau).sqrt()
+    terms = {"tau": tau, "mu_tau": mu * tau, "log_tau": tau.log(), "spread": mu**2 * tau}
+    for name, term in terms.items():
+        error = (getattr(drawn, name) - getattr(exact, name)).abs()
+        assert error < 5 * term.std() / 200_000**0.5
+
+
+def learned_next_state(learner: BayesianQLearning) -> NormalGamma:
+    """Give state 1 a known posterior, with action 1 the better one there; return that of it."""
+    following = of(2.0, 5.0, 6.0, 4.0)
+    one, action = torch.ones(1, dtype=torch.int64), torch.ones(1, dtype=torch.int64)
+    lane = torch.zeros(1, dtype=torch.int64)
+    learner.returns = learner.returns.replaced((lane, one, action), following)
+    return following
+
+
+def transition(reward: float) -> Step:
+    zero, no = torch.zeros(1, dtype=torch.int64), torch.tensor([False])
+    return Step(0, zero, zero, torch.tensor([reward]), no, no, zero + 1)
+
+
+@pytest.mark.parametrize(
+    ("moments", "samples", "tolerance"),
+    [("rao-blackwell", 5_000, 0.01), ("monte-carlo", 10_000, 0.05)],
+)
+def test_an_update_is_the_mixture_over_the_next_states_return(moments, samples, tolerance, make):
+    """The moments of the mixture by numerical integration over z, then the projection."""
+    learner = make(BayesianQLearning, (0,), 3, samples=samples, moments=moments)
+    following = learned_next_state(learner)
+    m, lam, alpha, beta = numbers(following)
+    next_return = stats.t(2 * alpha, m, (beta * (lam + 1) / (alpha * lam)) ** 0.5)
+
+    def expectation(term) -> float:
+        def integrand(z: float) -> float:
+            after = normal_gamma_update(of(0.0, 4.0, 3.0, 3.0), torch.tensor([0.5 + 0.9 * z]))
+            return next_return.pdf(z) * term(*numbers(after))
+
+        return integrate.quad(integrand, -40, 44, limit=200)[0]
+
+    tau = expectation(lambda m, lam, a, b: a / b)
+    mu_tau = expectation(lambda m, lam, a, b: m * a / b)
+    mu2_tau = expectation(lambda m, lam, a, b: 1 / lam + m**2 * a / b)
+    log_tau = expectation(lambda m, lam, a, b: special.digamma(a) - math.log(b))
+    exact = Moments(
+        *(torch.tensor([v], dtype=torch.float64)
+          for v in (tau, mu_tau, mu2_tau - mu_tau**2 / tau, log_tau))
+    )  # fmt: skip
+    learner.observe(transition(0.5))
+    given = [field[0, 0, 0].item() for field in learner.returns.fields().values()]
+    assert given == pytest.approx(numbers(nearest_normal_gamma(exact)), rel=tolerance)
+    untouched = [field[0, 2, 1].item() for field in learner.returns.fields().values()]
+    assert untouched == [0.0, 4.0, 3.0, 3.0]
+
+
+def test_the_next_action_is_the_best_available_by_its_mean(make):
+    """Where the better action of the next state is masked, the update is that of the other."""
+    free, masked, other = (make(BayesianQLearning, (0,), 3) for _ in range(3))
+    learned_next_state(free)
+    learned_next_state(masked)
+    only_first = torch.tensor([[True, False]])
+    step = transition(0.5)
+    free.observe(step)
+    masked.observe(Step(**{**vars(step), "valid_actions": only_first}))
+    other.observe(step)  # both actions of state 1 have the prior
+    at = (0, 0, 0)
+    assert masked.returns.mu0[at] == other.returns.mu0[at] != free.returns.mu0[at]
+
+
+def test_actions_are_thompson_samples_of_the_means(make):
+    """Two actions with N(μ) marginals: how often the first wins, of 20 000 actions of 100 lanes."""
+    learner = make(BayesianQLearning, range(100), 3, samples=2)
+    state = torch.zeros(100, dtype=torch.int64)
+    model = of(0.3, 4.0, 3.0, 3.0).map(lambda v: v.expand(100))
+    learner.returns = learner.returns.replaced((torch.arange(100), state, state), model)
+    taken = []
+    for learner.t in range(200):
+        taken.append(learner.act(state))
+    first = (torch.stack(taken) == 0).double().mean().item()
+    u = torch.from_numpy(generators([1], "test", 0)[0].random((400_000, 2, 2)))
+    t = 0.5 * student_t(u, torch.tensor(6.0).double())
+    expected = (t[:, 0] + 0.3 > t[:, 1]).double().mean().item()
+    assert abs(first - expected) < 5 * 0.5 / 20_000**0.5
+    assert abs(expected - 0.5) > 0.05

@@ -1,0 +1,78 @@
+"""The numbers in the suites, recomputed from the exact models."""
+
+from __future__ import annotations
+
+import pytest
+from uqbench_tabular.environments.chain import chain_mdp
+from uqbench_tabular.environments.config import (
+    ChainConfig,
+    DeepSeaConfig,
+    PriorMDPConfig,
+    WideNarrowConfig,
+)
+from uqbench_tabular.environments.deep_sea import deep_sea
+from uqbench_tabular.environments.prior_mdp import prior_mdp
+from uqbench_tabular.environments.wide_narrow import wide_narrow
+from uqbench_tabular.planning import gain, optimal_gain, uniform_policy
+
+from uqbench.registry.plugins import Host
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
+
+FIGURE_SUITES = ("deepsea", "widenarrow", "priormdp", "deepsea-deep")
+WORLDS = {
+    "deepsea": lambda config: deep_sea(DeepSeaConfig(**config)),
+    "widenarrow": lambda config: wide_narrow(WideNarrowConfig(**config)),
+    "priormdp": lambda config: prior_mdp(PriorMDPConfig(**config)),
+}
+
+
+@pytest.fixture
+def paper(monkeypatch):
+    """``paper(name)``: the plan of a suite at budget ``paper``."""
+    monkeypatch.setenv("UQBENCH_PLUGINS", "tabular")
+
+    def plan(name: str) -> Plan:
+        host = Host.load()
+        return make_plan(read_suites(host).suite(name), host, "paper", device="cpu")
+
+    return plan
+
+
+def test_the_chains_normalization_is_the_exact_gains(paper):
+    suite = paper("five-state").suite
+    [task] = suite.tasks
+    assert ChainConfig(**task.config) == ChainConfig()
+    constants = suite.normalization_constants(suite.metric("reward_per_step"))[task.name]
+    chain = chain_mdp(ChainConfig())
+    random = uniform_policy(chain)
+    assert random.tolist() == [[0.5, 0.5]] * 4 + [[0.0, 1.0]]
+    for exact in (gain(chain, random).item(), 36 / 175):
+        assert constants.zero == pytest.approx(exact, abs=1e-12)
+    for exact in (optimal_gain(chain).item(), 0.2 * 0.2 + 0.8**5):
+        assert constants.one == pytest.approx(exact, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", FIGURE_SUITES)
+def test_the_numbers_in_the_suites_are_those_of_the_models(name, paper):
+    """Horizons, planning intervals, R_max and normalization, from the tasks' config."""
+    plan = paper(name)
+    constants = plan.suite.normalization_constants(plan.suite.metric("regret"))
+    configs = {(cell.task.name, cell.method.name): cell.config for cell in plan.cells}
+    methods = {cell.method.name for cell in plan.cells}
+    assert {"psrl", "ube", "mm"} <= methods
+    assert (plan.budget.seeds, {task.discount for task in plan.suite.tasks}) == (10, {0.9})
+    for task in plan.suite.tasks:
+        world = WORLDS[str(task.environment)](task.config)
+        assert constants[task.name].zero == pytest.approx(world.oracle_gain(), abs=1e-12)
+        assert world.oracle_gain() == pytest.approx(optimal_gain(world.mdp).item(), abs=1e-12)
+        states = len(world.mdp.available)
+        wide = task.environment == "widenarrow"
+        size = 1_000 * task.config["pairs"] * task.config["width"] if wide else 1_250 * states
+        assert plan.budget.on(task).steps == size
+        best = world.mdp.rewards[world.mdp.transitions > 0].max().item()
+        for method in methods & {"ube", "ube-zeta-1"}:
+            assert configs[task.name, method].r_max == pytest.approx(best, abs=1e-6)
+        for method in methods & {"psrl", "ube", "ube-zeta-1", "mm"}:
+            replan_every = configs[task.name, method].replan_every
+            assert replan_every == (states if wide else states + 1)
