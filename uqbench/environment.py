@@ -158,7 +158,7 @@ class GymnasiumLanes(LaneEnv):
         self._gives_state = hasattr(kind, "state_dict") and hasattr(kind, "load_state_dict")
         self._action_type = np.uint8 if self.n_actions <= 256 else np.int32
         self._actions = bytearray()  # since reset, [T, L]
-        self._seen = sha256()
+        self._seen = b""  # digest of all that the environments gave since reset
 
     def reset(self) -> tuple[Tensor, Tensor | None]:
         """Reset every lane with its own seed."""
@@ -170,7 +170,7 @@ class GymnasiumLanes(LaneEnv):
         self._length[:] = 0
         self._valid = self._masks(infos)
         self._actions.clear()
-        self._seen = sha256()
+        self._seen = b""
         first_obs = self._stack(obs)
         self._keep(first_obs, self._valid)
         return self._tensor(first_obs), self._tensor(self._valid)
@@ -228,7 +228,7 @@ class GymnasiumLanes(LaneEnv):
         if not self._gives_state:
             actions = np.frombuffer(bytearray(self._actions), self._action_type)
             actions = actions.reshape(-1, len(self._envs))
-            return {"actions": torch.from_numpy(actions), "digest": self._seen.hexdigest()}
+            return {"actions": torch.from_numpy(actions), "digest": self._seen.hex()}
         return {
             "envs": [_own(env).state_dict() for env in self._envs],
             "length": torch.from_numpy(self._length.copy()),
@@ -257,7 +257,7 @@ class GymnasiumLanes(LaneEnv):
                 self.step(taken.long())
         except UqbenchError as error:
             raise UqbenchError(f"{name} does not replay: {error}") from error
-        if self._seen.hexdigest() != digest:
+        if self._seen.hex() != digest:
             raise UqbenchError(
                 f"{name} does not replay: with the same seeds and actions its observations, "
                 f"rewards or ends were others than before. Let it draw from self.np_random alone, "
@@ -267,8 +267,10 @@ class GymnasiumLanes(LaneEnv):
     def _keep(self, *seen: np.ndarray[Any, Any] | None) -> None:
         """Take what the environments gave into the digest, where they are to be replayed."""
         if not self._gives_state:
+            digest = sha256(self._seen)
             for array in seen:
-                self._seen.update(b"" if array is None else np.ascontiguousarray(array).data)
+                digest.update(b"" if array is None else np.ascontiguousarray(array).data)
+            self._seen = digest.digest()
 
     def _stack(self, observations: list[Any]) -> np.ndarray[Any, Any]:
         stacked = np.empty(self._obs_shape, self.observation_space.dtype)
