@@ -1,4 +1,4 @@
-"""Captured and compiled steps are the steps that run from Python."""
+"""What all agents of the family do: alone and among others, resumed, captured, compiled."""
 
 from __future__ import annotations
 
@@ -8,44 +8,68 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
-from uqbench_dqn.config import DQNConfig, QRDQNConfig
+from uqbench_dqn.bootstrapped import BootstrappedDQN
+from uqbench_dqn.c51 import C51
+from uqbench_dqn.config import (
+    BootstrappedDQNConfig,
+    C51Config,
+    DQNConfig,
+    QRDQNConfig,
+    VDQNConfig,
+)
 from uqbench_dqn.deep_q import DeepQ
 from uqbench_dqn.dqn import DQN
 from uqbench_dqn.qr_dqn import QRDQN
+from uqbench_dqn.vdqn import VDQN
 
-from uqbench.agent import EnvSpec
 from uqbench.runner.numerics import compile_agent
-from uqbench.testing.capture import Whirl, run
+from uqbench.testing.agents import AgentTests
+from uqbench.testing.capture import run
+from uqbench.testing.worlds import RotatingPixels
 
 SEEDS = [3, 5]
-SHORT = {"replay_start": 40, "target_period": 45, "epsilon_steps": 200, "replay_capacity": 150}
+SHORT = {
+    "learning_starts": 40,
+    "target_sync_period": 45,
+    "epsilon_decay_steps": 200,
+    "replay_capacity": 150,
+}
 SMALL = {"hidden": (16,), "channels": 4}
+ODD = {"hidden": (9, 7), "batch_size": 6, "samples": 4}  # no multiples of a vector
 
 
 def make(kind: type[DeepQ], seeds: Sequence[int] = SEEDS) -> DeepQ:
     config = (QRDQNConfig if kind is QRDQN else DQNConfig)(**SHORT | SMALL)
-    spec = EnvSpec(Whirl.observation_space, Whirl.n_actions, discount=0.9, total_steps=10_000)
-    return kind(spec, seeds, config, torch.device("cpu"))
+    return kind(RotatingPixels.info(), seeds, config, torch.device("cpu"))
 
 
-def leaves(agent: DeepQ) -> list[Any]:
-    found: list[Any] = tree_leaves((agent.state_dict(), dict(agent.metrics())))
-    return found
+FAMILY: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "dqn": (DQN, DQNConfig, SMALL),
+    "qr-dqn": (QRDQN, QRDQNConfig, SMALL | {"quantiles": 7}),
+    "bootstrapped-dqn": (BootstrappedDQN, BootstrappedDQNConfig, SMALL | {"heads": 4}),
+    "c51": (C51, C51Config, SMALL | {"atoms": 11}),
+    "vdqn": (VDQN, VDQNConfig, ODD),
+    "vdqn-cvar": (VDQN, VDQNConfig, ODD | {"risk": "cvar(0.25)"}),
+    "vdqn-epsilon": (VDQN, VDQNConfig, ODD | {"exploration": "epsilon-greedy"}),
+}
 
 
-def same(one: Any, other: Any) -> bool:
-    return torch.equal(one, other) if isinstance(one, Tensor) else bool(one == other)
+class TestFamily(AgentTests):
+    """The start of learning, synced targets, new blocks of draws, a buffer that is overwritten."""
 
+    steps = 260
+    stops = (20, 110, 200)
 
-@pytest.mark.parametrize("kind", [DQN, QRDQN])
-def test_captured_steps_are_those_from_python_bit_for_bit(kind: type[DeepQ]) -> None:
-    """Over the start of learning, renewed targets, new blocks of draws and a ring gone round."""
-    plain, captured = make(kind), make(kind)
-    run(plain, len(SEEDS), 260, captured=False)
-    run(captured, len(SEEDS), 260, captured=True)
-    pairs = zip(leaves(plain), leaves(captured), strict=True)
-    assert [i for i, (one, other) in enumerate(pairs) if not same(one, other)] == []
+    @pytest.fixture(params=FAMILY, autouse=True)
+    def kind(self, request: pytest.FixtureRequest) -> None:
+        self.name = request.param
+
+    def make(self, seeds: Sequence[int]) -> DeepQ:
+        kind, config, settings = FAMILY[self.name]
+        agent: DeepQ = kind(
+            RotatingPixels.info(), seeds, config(**SHORT | settings), torch.device("cpu")
+        )
+        return agent
 
 
 def test_a_number_of_the_host_in_a_step_shows_in_the_capture() -> None:
@@ -74,16 +98,16 @@ def test_compiled_updates_agree_with_eager_ones(kind: type[DeepQ]) -> None:
         compiled.load_state_dict(eager.state_dict())
         losses = [agent.learn(index) for agent in (eager, compiled)]
         torch.testing.assert_close(losses[1], losses[0], rtol=1e-5, atol=1e-6)
-        states = [agent.optimiser.state_dict() for agent in (eager, compiled)]
+        states = [agent.optimizer.state_dict() for agent in (eager, compiled)]
         assert states[0]["step"] == states[1]["step"] > 0
         torch.testing.assert_close(states[1]["means"], states[0]["means"], rtol=1e-4, atol=1e-7)
         torch.testing.assert_close(states[1]["squares"], states[0]["squares"], rtol=1e-4, atol=1e-9)
-        learned = (list(agent.learned.parameters()) for agent in (eager, compiled))
+        learned = (agent.optimizer.parameters for agent in (eager, compiled))
         for one, other in zip(*learned, strict=True):
             torch.testing.assert_close(other, one, rtol=0, atol=2.1 * eager.config.learning_rate)
-        obs, u = torch.rand(len(SEEDS), *Whirl.SHAPE) < 0.1, torch.ones(len(SEEDS), 2)
+        obs, u = torch.rand(len(SEEDS), *RotatingPixels.SHAPE) < 0.1, torch.ones(len(SEEDS), 2)
         compiled.load_state_dict(eager.state_dict())
-        assert torch.equal(compiled.choose(obs, u, None), eager.choose(obs, u, None))
+        assert torch.equal(compiled.choose_action(obs, u, None), eager.choose_action(obs, u, None))
 
 
 @pytest.mark.parametrize("kind", [DQN, QRDQN])
@@ -95,7 +119,7 @@ def test_a_compiled_lane_does_the_same_alone_and_among_others_bit_for_bit(
         torch.compiler.reset()
         compile_agent(agent)
         run(agent, len(agent.replay._lane), 90, captured=False, first=5 if agent is alone else 4)
-    for one, three in zip(alone.learned.parameters(), among.learned.parameters(), strict=True):
+    for one, three in zip(alone.optimizer.parameters, among.optimizer.parameters, strict=True):
         assert torch.equal(three[1], one[0])
     assert torch.equal(alone.metrics()["loss"][0], among.metrics()["loss"][1])
 
@@ -115,7 +139,7 @@ def test_a_short_run_ends_with_the_numbers_that_it_always_had(kind: type[DeepQ])
 def mean_value(agent: DeepQ) -> float:
     """The mean Q-value of the stored observations, of lane 0."""
     stored = agent.replay.gather(torch.arange(100).repeat(len(SEEDS), 1))
-    stated = agent.uncertainty(stored["obs"])
-    assert stated is not None
-    assert stated.mean is not None
-    return float(stated.mean[0].mean())
+    predicted = agent.uncertainty(stored["obs"])
+    assert predicted is not None
+    assert predicted.mean is not None
+    return float(predicted.mean[0].mean())

@@ -1,14 +1,9 @@
-"""DQN and QR-DQN: what they compute, that they learn, that they resume, and that lanes are alone.
-
-Bit-identity holds with one torch thread, so the whole file runs with one.
-"""
+"""DQN and QR-DQN: what they compute, when they learn, and that they do."""
 
 from __future__ import annotations
 
-import copy
-import io
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import gymnasium
@@ -22,249 +17,50 @@ from uqbench_dqn.config import DQNConfig, QRDQNConfig
 from uqbench_dqn.deep_q import DeepQ
 from uqbench_dqn.dqn import DQN
 from uqbench_dqn.qr_dqn import QRDQN
-from uqbench_minatar.game import Game
-from uqbench_minatar.options import GameOptions
 
-from uqbench.agent import EnvSpec, Step
+from uqbench.agent import EnvironmentInfo, Step
 from uqbench.config import resolve
-from uqbench.environment import GymnasiumLanes, Outcome, TimeLimit
+from uqbench.environment import GymnasiumLanes, LaneEnv, Outcome, TimeLimit
 from uqbench.runner.loop import interact
+from uqbench.testing.worlds import RotatingPixels
 
 CPU = torch.device("cpu")
 CONFIGS: dict[type[DeepQ], Any] = {DQN: DQNConfig, QRDQN: QRDQNConfig}
 every_agent = pytest.mark.parametrize("kind", [DQN, QRDQN])
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_torch_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 def make(
     kind: type[DeepQ],
-    env: GymnasiumLanes,
+    env: LaneEnv,
     seeds: Sequence[int],
     discount: float = 0.99,
     **settings: Any,
 ) -> DeepQ:
-    spec = EnvSpec(env.observation_space, env.n_actions, discount, total_steps=100_000)
-    return kind(spec, seeds, CONFIGS[kind](**settings), CPU)
-
-
-# --- what lanes do on MinAtar, with learning going on -------------------------------------------
-
-LEARNING = {
-    "replay_start": 40,
-    "target_period": 50,
-    "epsilon_steps": 200,
-    "replay_capacity": 300,  # the ring goes round
-    "learning_rate": 1e-3,
-}
-
-
-def minatar(game: str, seeds: Sequence[int]) -> GymnasiumLanes:
-    return GymnasiumLanes(lambda: Game(GameOptions(game=game)), seeds)
-
-
-@dataclass
-class Trace:
-    """All steps of a run: what went in and came out of the agent."""
-
-    steps: list[Step]
-    metrics: list[dict[str, Tensor]]
-    agent: DeepQ
-
-
-def run(kind: type[DeepQ], game: str, seeds: Sequence[int], steps: int) -> Trace:
-    env = minatar(game, seeds)
-    agent = make(kind, env, seeds, **LEARNING)
-    trace = Trace([], [], agent)
-    obs, valid = env.reset()
-    for t in range(steps):
-        action = agent.act(obs, valid)
-        outcome = env.step(action)
-        trace.steps.append(as_step(t, obs, action, outcome))
-        agent.observe(trace.steps[-1])
-        trace.metrics.append(dict(agent.metrics()))
-        obs, valid = outcome.obs, outcome.valid
-    return trace
-
-
-def as_step(t: int, obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
-    return Step(
-        t=t,
-        obs=obs,
-        action=action,
-        reward=outcome.reward,
-        terminated=outcome.terminated,
-        truncated=outcome.truncated,
-        next_obs=outcome.next_obs,
-        valid_actions=outcome.next_valid,
-    )
-
-
-def tensors(agent: DeepQ) -> dict[str, Tensor]:
-    """Every tensor with a lane dimension of an agent's state, by name."""
-    state = agent.state_dict()
-    moments = {
-        f"optimiser.{name}.{number}": value
-        for name in ("means", "squares")
-        for number, value in enumerate(state["optimiser"][name])
-    }
-    networks = {
-        f"{network}.{name}": value
-        for network in ("learned", "target")
-        for name, value in state[network].items()
-    }
-    ring = agent.replay.gather(
-        torch.arange(len(agent.replay)).repeat(len(agent.metrics()["loss"]), 1)
-    )
-    return networks | moments | ring
-
-
-def assert_lane_equals(trace: Trace, lane: int, alone: Trace) -> None:
-    for given, expected in zip(trace.steps, alone.steps, strict=True):
-        for field in ("action", "reward", "terminated", "obs", "next_obs"):
-            assert torch.equal(getattr(given, field)[lane], getattr(expected, field)[0]), (
-                f"{field} at step {given.t}"
-            )
-    for t, (given, expected) in enumerate(zip(trace.metrics, alone.metrics, strict=True)):
-        for name, value in expected.items():
-            assert torch.allclose(given[name][lane], value[0], rtol=0, atol=0, equal_nan=True), (
-                f"{name} at step {t}"
-            )
-    stacked, single = tensors(trace.agent), tensors(alone.agent)
-    assert stacked.keys() == single.keys()
-    different = [name for name in single if not torch.equal(stacked[name][lane], single[name][0])]
-    assert different == []
-
-
-@every_agent
-@pytest.mark.parametrize("game", ["breakout", "asterix"])
-def test_a_lane_does_the_same_alone_and_among_others_bit_for_bit(
-    kind: type[DeepQ], game: str
-) -> None:
-    alone = run(kind, game, [3], steps=400)
-    assert any(step.terminated.item() for step in alone.steps)  # an episode ended
-    assert not torch.equal(
-        *(
-            net["0.layers.1.weight"]
-            for net in (  # and there was learning
-                alone.agent.state_dict()["learned"],
-                make(kind, minatar(game, [3]), [3]).learned.state_dict(),
-            )
-        )
-    )
-    ten = run(kind, game, [3, 0, 1, 2, 3, 4, 5, 6, 7, 3], steps=400)
-    for lane in (0, 4, 9):
-        assert_lane_equals(ten, lane, alone)
-    two = run(kind, game, [8, 3], steps=400)
-    assert_lane_equals(two, 1, alone)
-
-
-@every_agent
-def test_lanes_of_different_seeds_differ(kind: type[DeepQ]) -> None:
-    trace = run(kind, "breakout", [3, 4], steps=60)
-    for name, value in tensors(trace.agent).items():
-        if "bias" not in name and name != "terminated" and name != "next_valid":
-            assert not torch.equal(value[0], value[1]), name
-
-
-def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
-    file = io.BytesIO()
-    torch.save(state, file)
-    file.seek(0)
-    loaded: dict[str, Any] = torch.load(file, weights_only=True)
-    return loaded
-
-
-@every_agent
-@pytest.mark.parametrize("stop", [20, 150, 330])
-def test_a_resumed_agent_goes_on_like_an_unbroken_one_bit_for_bit(
-    kind: type[DeepQ], stop: int
-) -> None:
-    """Stopped before and while learning, and after the ring went round."""
-    seeds, total = [3, 9], 370
-    env = minatar("asterix", seeds)
-    unbroken = make(kind, env, seeds, **LEARNING)
-    resumed: DeepQ | None = None
-    obs, valid = env.reset()
-    for t in range(total):
-        if t == stop:
-            resumed = make(kind, env, seeds, **LEARNING)
-            resumed.load_state_dict(through_a_file(unbroken.state_dict()))
-        action = unbroken.act(obs, valid)
-        outcome = env.step(action)
-        step = as_step(t, obs, action, outcome)
-        if resumed is not None:
-            assert torch.equal(resumed.act(obs, valid), action), f"step {t}"
-            resumed.observe(step)
-        unbroken.observe(step)
-        obs, valid = outcome.obs, outcome.valid
-    assert resumed is not None
-    expected, given = tensors(unbroken), tensors(resumed)
-    assert [name for name in expected if not torch.equal(expected[name], given[name])] == []
-
-
-@every_agent
-def test_a_resumed_agent_has_the_metrics_of_the_unbroken_one(kind: type[DeepQ]) -> None:
-    trace = run(kind, "breakout", [3], steps=60)
-    resumed = make(kind, minatar("breakout", [3]), [3], **LEARNING)
-    resumed.load_state_dict(through_a_file(trace.agent.state_dict()))
-    expected = trace.agent.metrics()
-    for name, value in resumed.metrics().items():
-        assert torch.equal(value, expected[name]), name
-
-
-def flat(state: Any) -> list[Any]:
-    if isinstance(state, dict):
-        return [leaf for key, value in state.items() for leaf in (key, *flat(value))]
-    if isinstance(state, list | tuple):
-        return [leaf for value in state for leaf in flat(value)]
-    return [state]
-
-
-@every_agent
-def test_policy_and_uncertainty_change_nothing(kind: type[DeepQ]) -> None:
-    agent = run(kind, "breakout", [3, 9], steps=60).agent
-    twin = copy.deepcopy(agent)
-    before = copy.deepcopy(agent.state_dict())
-    generator = torch.get_rng_state()
-    obs = torch.rand(2, 7, 4, 10, 10) < 0.2
-    torch.set_rng_state(generator)
-    first = agent.policy(obs)
-    agent.uncertainty(obs)
-    assert torch.equal(agent.policy(obs), first)
-    assert torch.equal(torch.get_rng_state(), generator)
-    for given, expected in zip(flat(agent.state_dict()), flat(before), strict=True):
-        assert torch.equal(given, expected) if isinstance(given, Tensor) else given == expected
-    assert torch.equal(agent.act(obs[:, 0]), twin.act(obs[:, 0]))
+    info = EnvironmentInfo(env.observation_space, env.n_actions, discount, total_steps=100_000)
+    return kind(info, seeds, CONFIGS[kind](**settings), CPU)
 
 
 @every_agent
 def test_policy_is_greedy_in_the_stated_mean_in_every_lane(kind: type[DeepQ]) -> None:
-    agent = run(kind, "breakout", [3, 9], steps=60).agent
-    obs = torch.rand(2, 7, 4, 10, 10, generator=torch.Generator().manual_seed(0)) < 0.2
+    agent = make(kind, RotatingPixels(2), [3, 9])
+    obs = torch.rand(2, 7, *RotatingPixels.SHAPE, generator=torch.Generator().manual_seed(0)) < 0.2
     stated = agent.uncertainty(obs)
     assert stated is not None
     assert stated.mean is not None
-    assert stated.mean.shape == (2, 7, 6)
+    assert stated.mean.shape == (2, 7, 4)
     assert torch.equal(agent.policy(obs), stated.mean.argmax(-1))
     torch.testing.assert_close(agent.policy(obs)[:, 3:4], agent.policy(obs[:, 3:4]))
 
 
-def test_dqn_states_no_uncertainty_and_qr_dqn_the_law_of_the_return() -> None:
-    env = minatar("breakout", [0])
-    obs = torch.rand(1, 5, 4, 10, 10, generator=torch.Generator().manual_seed(0)) < 0.2
+def test_dqn_predicts_no_uncertainty_and_qr_dqn_the_return_distribution() -> None:
+    env = RotatingPixels(1)
+    obs = torch.rand(1, 5, *RotatingPixels.SHAPE, generator=torch.Generator().manual_seed(0)) < 0.2
     plain = make(DQN, env, [0]).uncertainty(obs)
     assert [f.name for f in fields(plain) if getattr(plain, f.name) is not None] == ["mean"]
     law = make(QRDQN, env, [0]).uncertainty(obs)
     assert law.return_atoms is not None
-    assert law.return_atoms.shape == law.return_probs.shape == (1, 5, 6, 50)
-    torch.testing.assert_close(law.return_probs.sum(-1), torch.ones(1, 5, 6))
+    assert law.return_atoms.shape == law.return_probs.shape == (1, 5, 4, 50)
+    torch.testing.assert_close(law.return_probs.sum(-1), torch.ones(1, 5, 4))
     mean = (law.return_probs * law.return_atoms).sum(-1)
     square = (law.return_probs * law.return_atoms**2).sum(-1)
     torch.testing.assert_close(law.mean, mean)
@@ -282,11 +78,11 @@ def test_dqn_defaults_are_the_papers() -> None:
         adam_epsilon=1e-8,
         batch_size=32,
         replay_capacity=100_000,
-        replay_start=5_000,
-        target_period=1_000,
-        epsilon_first=1.0,
-        epsilon_last=0.03,
-        epsilon_steps=100_000,
+        learning_starts=5_000,
+        target_sync_period=1_000,
+        epsilon_initial=1.0,
+        epsilon_final=0.03,
+        epsilon_decay_steps=100_000,
         channels=16,
         kernel=3,
         hidden=(128,),
@@ -304,18 +100,18 @@ def test_qr_dqn_defaults_are_dqns_but_for_quantiles_loss_and_gain() -> None:
 @pytest.mark.parametrize("config", [DQNConfig, QRDQNConfig])
 def test_a_short_budget_scales_the_schedules_and_nothing_else(config: Any) -> None:
     assert resolve(config, {}, where="", schedule=0.1) == replace(
-        config(), replay_start=500, target_period=100, epsilon_steps=10_000
+        config(), learning_starts=500, target_sync_period=100, epsilon_decay_steps=10_000
     )
 
 
-@pytest.mark.parametrize(("kind", "outputs"), [(DQN, 6), (QRDQN, 6 * 50)])
+@pytest.mark.parametrize(("kind", "outputs"), [(DQN, 4), (QRDQN, 4 * 50)])
 def test_the_network_is_one_convolution_of_16_filters_and_128_units(
     kind: type[DeepQ], outputs: int
 ) -> None:
-    agent = make(kind, minatar("breakout", [0]), [0])
+    agent = make(kind, RotatingPixels(1), [0])
     shapes = {name: tuple(value.shape) for name, value in agent.online.state_dict().items()}
     assert shapes == {
-        "convolutions.0.product.weight": (1, 4 * 3 * 3, 16),
+        "convolutions.0.product.weight": (1, 3 * 3 * 3, 16),
         "convolutions.0.product.bias": (1, 1, 16),
         "layers.0.weight": (1, 8 * 8 * 16, 128),
         "layers.0.bias": (1, 1, 128),
@@ -325,15 +121,15 @@ def test_the_network_is_one_convolution_of_16_filters_and_128_units(
     weight = agent.online.layers[0].weight[0].detach()
     expected = agent.config.gain**2 * torch.eye(128)
     torch.testing.assert_close(weight.T @ weight, expected, rtol=1e-4, atol=1e-4)
-    obs = torch.zeros(1, 4, 4, 10, 10, dtype=torch.bool)
-    assert agent.online(obs).shape == (1, 4, 6, outputs // 6)
+    obs = torch.zeros(1, 5, 3, 10, 10, dtype=torch.bool)
+    assert agent.online(obs).shape == (1, 5, 4, outputs // 4)
 
 
 def test_several_convolutions_are_those_of_torch_and_bytes_are_fractions_of_255() -> None:
     """The shapes of Mnih et al. 2015 on a smaller image, against torch's own convolutions."""
-    spec = EnvSpec(spaces.Box(0, 255, (4, 44, 44), np.uint8), 3, 0.99, 100)
+    info = EnvironmentInfo(spaces.Box(0, 255, (4, 44, 44), np.uint8), 3, 0.99, 100)
     config = DQNConfig(channels=(8, 6, 5), kernel=(8, 4, 3), stride=(4, 2, 1), hidden=(7,))
-    agent = DQN(spec, [0, 1], config, torch.device("cpu"))
+    agent = DQN(info, [0, 1], config, torch.device("cpu"))
     obs = torch.randint(256, (2, 5, 4, 44, 44), dtype=torch.uint8)
     for lane in range(2):
         x = obs[lane].float() / 255
@@ -351,14 +147,14 @@ def test_several_convolutions_are_those_of_torch_and_bytes_are_fractions_of_255(
         torch.testing.assert_close(agent.online(obs)[lane, ..., 0], x, rtol=1e-4, atol=1e-5)
 
 
-def test_learning_every_fourth_step_from_bounded_rewards_with_centred_rmsprop() -> None:
+def test_learning_every_fourth_step_from_clipped_rewards_with_centred_rmsprop() -> None:
     """The settings of Mnih et al. 2015: gradient steps counted, rewards as stored, the rule."""
-    spec = EnvSpec(spaces.Box(-1, 1, (3,)), 2, 0.9, 100)
+    info = EnvironmentInfo(spaces.Box(-1, 1, (3,)), 2, 0.9, 100)
     config = DQNConfig(
-        hidden=(5,), batch_size=4, replay_start=8, target_period=10, learn_period=4,
-        reward_bound=1.0, optimiser="rmsprop", learning_rate=0.01,
+        hidden=(5,), batch_size=4, learning_starts=8, target_sync_period=10, learn_period=4,
+        reward_clip=1.0, optimizer="rmsprop", learning_rate=0.01,
     )  # fmt: skip
-    agent = DQN(spec, [0], config, torch.device("cpu"))
+    agent = DQN(info, [0], config, torch.device("cpu"))
     changed = []
     for t in range(24):
         before = agent.online.layers[0].weight.clone()
@@ -371,10 +167,10 @@ def test_learning_every_fourth_step_from_bounded_rewards_with_centred_rmsprop() 
     stored = agent.replay.gather(torch.arange(24)[None])["reward"]
     assert stored[0].tolist() == [1.0, -1.0] * 12
     # a first step from zero averages: g / √(0.05 g² − 0.0025 g² + 0.01), times 0.01
-    fresh = DQN(spec, [0], config, torch.device("cpu"))
+    fresh = DQN(info, [0], config, torch.device("cpu"))
     fresh.load_state_dict(agent.state_dict())
-    fresh.optimiser.load_state_dict(
-        DQN(spec, [0], config, torch.device("cpu")).optimiser.state_dict()
+    fresh.optimizer.load_state_dict(
+        DQN(info, [0], config, torch.device("cpu")).optimizer.state_dict()
     )
     index = torch.arange(4)[None]
     loss = fresh.objective(fresh.replay.gather(index)).mean()
@@ -385,14 +181,14 @@ def test_learning_every_fourth_step_from_bounded_rewards_with_centred_rmsprop() 
     torch.testing.assert_close(fresh.online.layers[1].weight.detach(), expected)
 
 
-def test_convolutions_that_cannot_be_are_told() -> None:
-    spec = EnvSpec(spaces.Box(0, 1, (4, 10, 10)), 3, 0.99, 100)
+def test_convolutions_that_do_not_fit_are_refused() -> None:
+    info = EnvironmentInfo(spaces.Box(0, 1, (4, 10, 10)), 3, 0.99, 100)
     for config, message in (
         (DQNConfig(channels=(8, 6), kernel=(3, 3, 3)), "same number of convolutions"),
         (DQNConfig(channels=(8, 6), kernel=(8, 4)), "a kernel of 4 does not fit"),
     ):
         with pytest.raises(ValueError, match=message):
-            DQN(spec, [0], config, torch.device("cpu"))
+            DQN(info, [0], config, torch.device("cpu"))
 
 
 # --- the Bellman target on a table of values -----------------------------------------------------
@@ -508,26 +304,26 @@ def feed(agent: DeepQ, t: int, valid: Tensor | None = None) -> Tensor:
 
 
 @every_agent
-def test_learning_starts_at_replay_start_and_the_target_is_renewed_every_period(
+def test_learning_starts_at_replay_start_and_the_target_is_synced_every_period(
     kind: type[DeepQ],
 ) -> None:
-    agent = tabular(kind, 2, 0.9, replay_start=20, target_period=15, batch_size=8)
+    agent = tabular(kind, 2, 0.9, learning_starts=20, target_sync_period=15, batch_size=8)
     initial = agent.online.layers[0].weight.clone()
     for t in range(61):
         before = agent.online.layers[0].weight.clone()
         feed(agent, t)
         online, target = agent.online.layers[0].weight, agent.target.layers[0].weight
         assert torch.equal(online, before) == (t < 20), f"gradient step at {t}"
-        renewed = t >= 20 and t % 15 == 0
-        assert torch.equal(online, target) == (renewed or t < 20), f"target at {t}"
+        synced = t >= 20 and t % 15 == 0
+        assert torch.equal(online, target) == (synced or t < 20), f"target at {t}"
         if t < 30:
             assert torch.equal(target, initial)
     assert torch.isfinite(agent.metrics()["loss"]).all()
 
 
-@pytest.mark.parametrize(("replay_start", "first"), [(1, 32), (40, 40)])
-def test_learning_waits_for_a_whole_batch(replay_start: int, first: int) -> None:
-    agent = tabular(DQN, 2, 0.9, replay_start=replay_start)
+@pytest.mark.parametrize(("learning_starts", "first"), [(1, 32), (40, 40)])
+def test_learning_waits_for_a_whole_batch(learning_starts: int, first: int) -> None:
+    agent = tabular(DQN, 2, 0.9, learning_starts=learning_starts)
     for t in range(first):
         feed(agent, t)
         assert torch.isnan(agent.metrics()["loss"]).all()
@@ -536,15 +332,17 @@ def test_learning_waits_for_a_whole_batch(replay_start: int, first: int) -> None
 
 
 def test_epsilon_is_one_until_learning_starts_and_falls_linearly() -> None:
-    agent = tabular(DQN, 2, 0.9, replay_start=40, epsilon_steps=100, epsilon_last=0.2, batch_size=2)
+    agent = tabular(
+        DQN, 2, 0.9, learning_starts=40, epsilon_decay_steps=100, epsilon_final=0.2, batch_size=2
+    )
     for t, epsilon in enumerate([1.0] * 41 + [1 - 0.008 * k for k in range(1, 100)] + [0.2] * 10):
-        assert agent.epsilon.item() == pytest.approx(epsilon), f"step {t}"
+        assert agent.exploration.epsilon.item() == pytest.approx(epsilon), f"step {t}"
         feed(agent, t)
 
 
 @every_agent
 def test_training_actions_are_valid(kind: type[DeepQ]) -> None:
-    agent = tabular(kind, 2, 0.9, replay_start=10, epsilon_steps=20, batch_size=4)
+    agent = tabular(kind, 2, 0.9, learning_starts=10, epsilon_decay_steps=20, batch_size=4)
     valid = torch.tensor([[True, False], [False, True]])
     for t in range(60):
         assert feed(agent, t, valid).tolist() == [0, 1]
@@ -606,9 +404,9 @@ def learned(
     lanes = GymnasiumLanes(env, SEEDS, time_limit)
     quick = {
         "learning_rate": 5e-3,
-        "replay_start": 50,
-        "target_period": 20,
-        "epsilon_last": 1.0,
+        "learning_starts": 50,
+        "target_sync_period": 20,
+        "epsilon_final": 1.0,
         "hidden": (16,),
         "gain": 1.0,
     }
@@ -635,7 +433,7 @@ def test_qr_dqn_learns_the_values_of_a_bandit() -> None:
     assert agent.policy(STATE).tolist() == [[1]] * len(SEEDS)
 
 
-def test_qr_dqn_learns_the_law_of_a_gamble() -> None:
+def test_qr_dqn_learns_the_distribution_of_a_gamble() -> None:
     """Ten quantiles of a fair 0-or-4: five of each, mean 2, variance 4.
 
     The two quantiles next to the middle would be wrong where one value made up more than 55 % of
@@ -671,7 +469,7 @@ def test_a_truncated_episode_is_worth_more_than_a_terminated_one(
 @pytest.mark.parametrize("kind", [DQN, QRDQN])
 def test_a_transition_is_stored_field_by_field(kind: type[DeepQ]) -> None:
     lanes = GymnasiumLanes(Bandit, SEEDS)
-    agent = make(kind, lanes, SEEDS, replay_start=50, batch_size=4, replay_capacity=7)
+    agent = make(kind, lanes, SEEDS, learning_starts=50, batch_size=4, replay_capacity=7)
     shape = lanes.reset()[0].shape
     count = len(SEEDS)
     valid = torch.zeros(count, lanes.n_actions, dtype=torch.bool)
@@ -697,7 +495,7 @@ def test_a_transition_is_stored_field_by_field(kind: type[DeepQ]) -> None:
 @pytest.mark.parametrize("kind", [DQN, QRDQN])
 def test_the_policy_keeps_to_valid_actions(kind: type[DeepQ]) -> None:
     lanes = GymnasiumLanes(Bandit, SEEDS)
-    agent = make(kind, lanes, SEEDS, replay_start=50)
+    agent = make(kind, lanes, SEEDS, learning_starts=50)
     obs = lanes.reset()[0][:, None]
     for action in range(lanes.n_actions):
         only = torch.zeros(len(SEEDS), 1, lanes.n_actions, dtype=torch.bool)
@@ -707,6 +505,6 @@ def test_the_policy_keeps_to_valid_actions(kind: type[DeepQ]) -> None:
 
 def test_qr_dqn_smooths_its_loss_by_its_own_kappa() -> None:
     lanes = GymnasiumLanes(Bandit, SEEDS)
-    agent = make(QRDQN, lanes, SEEDS, replay_start=50, quantiles=2, kappa=4.0)
+    agent = make(QRDQN, lanes, SEEDS, learning_starts=50, quantiles=2, kappa=4.0)
     error = torch.tensor([[[1.0, 1.0]]])  # within κ: ½ u², weighted by τ = 1/4 and 3/4
     assert agent.loss(torch.zeros_like(error), error).item() == pytest.approx(0.5)
