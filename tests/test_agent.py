@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from uqbench.agent import Agent
-from uqbench.lanes import Adam, Clock, Replay, Uniform
+from uqbench.lanes import Adam, Clock, ReplayBuffer, Uniform
 
 CPU = torch.device("cpu")
 
@@ -24,9 +24,9 @@ class Simple(Agent):
         self.draws = Uniform([1], "x")
         self.counts = torch.full((2,), value)
         self.network = nn.Linear(2, 2)
-        self.optimiser = Adam(self.network.parameters(), 0.1, 1e-8)
+        self.optimizer = Adam(self.network.parameters(), 0.1, 1e-8)
         self.clock = Clock(CPU)
-        self.replay = Replay(1, 4, {"x": ((), torch.float32)}, self.clock)
+        self.replay = ReplayBuffer(1, 4, {"x": ((), torch.float32)}, self.clock)
 
     def act(self, obs, valid=None):
         return torch.zeros(len(obs), dtype=torch.int64)
@@ -38,14 +38,16 @@ class Simple(Agent):
         return torch.zeros(obs.shape[:2], dtype=torch.int64)
 
 
-def test_tensors_numbers_networks_optimisers_and_replay_are_saved_and_taken_over():
+def test_tensors_numbers_networks_optimizers_and_replay_buffers_are_saved_and_restored():
     saved, fresh = Simple(3.0), Simple(5.0)
     saved.replay.add(x=torch.tensor([7.0]))
     loss = saved.network(torch.ones(2)).sum()
-    saved.optimiser.step(torch.autograd.grad(loss, saved.optimiser.parameters))
+    saved.optimizer.step(torch.autograd.grad(loss, saved.optimizer.parameters))
     saved.clock.advance()
     state = saved.state_dict()
-    assert set(state) == {"t", "note", "counts", "network", "optimiser", "clock", "replay"}
+    assert set(state) == {
+        "t", "note", "draws", "counts", "network", "optimizer", "clock", "replay",
+    }  # fmt: skip
     buffer = io.BytesIO()
     torch.save(state, buffer)
     buffer.seek(0)
@@ -54,7 +56,7 @@ def test_tensors_numbers_networks_optimisers_and_replay_are_saved_and_taken_over
     assert torch.equal(fresh.counts, saved.counts)
     assert torch.equal(fresh.network.weight, saved.network.weight)
     assert len(fresh.replay) == 1
-    moments = [agent.optimiser.state_dict()["means"][0] for agent in (saved, fresh)]
+    moments = [agent.optimizer.state_dict()["means"][0] for agent in (saved, fresh)]
     assert torch.equal(*moments)
     saved.counts += 1
     assert not torch.equal(fresh.counts, saved.counts)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from uqbench.lanes import Adam, LaneConv2d, LaneLinear, initialise, lane_generators
+from uqbench.lanes import Adam, LaneConv2d, LaneLinear, initialize, lane_generators
 
 LANES, BATCH = 3, 5
 every_ensemble = pytest.mark.parametrize("ensemble", [None, 1, 4])
@@ -93,7 +93,7 @@ def test_initial_weights_are_orthogonal_times_the_gain_and_biases_zero(
 ) -> None:
     layer = LaneLinear(LANES, inputs, outputs, ensemble)
     nn.init.ones_(layer.bias)
-    initialise(layer, lane_generators(range(LANES)), gain)
+    initialize(layer, lane_generators(range(LANES)), gain)
     for weight in layer.weight.detach().reshape(-1, inputs, outputs):
         product = weight.T @ weight if inputs >= outputs else weight @ weight.T
         identity = torch.eye(min(inputs, outputs))
@@ -103,7 +103,7 @@ def test_initial_weights_are_orthogonal_times_the_gain_and_biases_zero(
 
 def test_a_convolutions_filters_start_orthogonal() -> None:
     layer = LaneConv2d(LANES, (4, 10, 10), 16, 3)
-    initialise(layer, lane_generators(range(LANES)), 2.0)
+    initialize(layer, lane_generators(range(LANES)), 2.0)
     for weight in layer.product.weight.detach():
         torch.testing.assert_close(weight.T @ weight, 4 * torch.eye(16), rtol=1e-5, atol=1e-5)
 
@@ -117,15 +117,15 @@ def network(lanes: int, ensemble: int | None) -> nn.Sequential:
     )
 
 
-def initialised(seeds: list[int], ensemble: int | None) -> nn.Sequential:
+def initialized(seeds: list[int], ensemble: int | None) -> nn.Sequential:
     made = network(len(seeds), ensemble)
-    initialise(made, lane_generators(seeds), 1.5)
+    initialize(made, lane_generators(seeds), 1.5)
     return made
 
 
 @every_ensemble
 def test_a_lanes_initial_weights_depend_on_its_seed_only(ensemble: int | None) -> None:
-    together, alone = initialised([4, 8, 6, 8], ensemble), initialised([8], ensemble)
+    together, alone = initialized([4, 8, 6, 8], ensemble), initialized([8], ensemble)
     for stacked, single in zip(together.parameters(), alone.parameters(), strict=True):
         assert torch.equal(stacked[1], single[0])
         assert torch.equal(stacked[3], single[0])
@@ -135,21 +135,21 @@ def test_a_lanes_initial_weights_depend_on_its_seed_only(ensemble: int | None) -
 
 
 def test_members_of_an_ensemble_start_apart() -> None:
-    weight = initialised([4], 3)[0].product.weight[0]
+    weight = initialized([4], 3)[0].product.weight[0]
     for one, other in itertools.combinations(weight, 2):
         assert not torch.equal(one, other)
 
 
 def trained(seeds: list[int], ensemble: int | None) -> tuple[list[Tensor], Tensor]:
     """Parameters and loss after ten steps of Adam; lane data depend on the lane's seed only."""
-    made = initialised(seeds, ensemble)
-    optimiser = Adam(made.parameters(), 1e-2, 1e-8)
+    made = initialized(seeds, ensemble)
+    optimizer = Adam(made.parameters(), 1e-2, 1e-8)
     members = ensemble or 1
     for t in range(10):
         x = torch.cat([normal(members, 32, 2, 5, 5, seed=1000 * s + t).float() for s in seeds])
         loss = (made(x) - x.mean((-1, -2, -3))[..., None]).square()
         loss = loss.unflatten(0, (len(seeds), members)).flatten(1).mean(1)
-        optimiser.step(torch.autograd.grad(loss.sum(), optimiser.parameters))
+        optimizer.step(torch.autograd.grad(loss.sum(), optimizer.parameters))
     return [parameter.detach() for parameter in made.parameters()], loss.detach()
 
 

@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import nn
 
-from uqbench.lanes import LaneLinear, copy_parameters, initialise, lane_generators, target_copy
+from uqbench.lanes import LaneLinear, initialize, lane_generators, sync_target, target_copy
 
 
 def online_network() -> nn.Sequential:
     network = nn.Sequential(LaneLinear(2, 3, 4), nn.ReLU(), LaneLinear(2, 4, 1))
-    initialise(network, lane_generators([0, 1]), 1.0)
+    initialize(network, lane_generators([0, 1]), 1.0)
     return network
 
 
@@ -47,7 +47,7 @@ def test_renewing_copies_every_parameter_in_place() -> None:
     target = target_copy(online)
     addresses = [parameter.data_ptr() for parameter in target.parameters()]
     shift(online)
-    copy_parameters(online, target)
+    sync_target(online, target)
     assert same(online, target)
     assert [parameter.data_ptr() for parameter in target.parameters()] == addresses
     shift(online)
@@ -58,4 +58,4 @@ def test_renewing_copies_every_parameter_in_place() -> None:
 def test_networks_of_different_depth_are_refused() -> None:
     online = online_network()
     with pytest.raises(ValueError, match="shorter"):
-        copy_parameters(online, online[0])
+        sync_target(online, online[0])

@@ -93,7 +93,7 @@ def test_a_miss_costs_two_over_alpha_of_its_distance():
 def test_actions_without_a_truth_are_left_out():
     truth = torch.tensor([[0.0, NAN], [NAN, 3.0]], dtype=torch.float64)
     mean = torch.tensor([[[1.0, NAN], [50.0, 3.0]], [[0.0, 8.0], [-1.0, 5.0]]])
-    stated = Uncertainty(mean=mean, epistemic_var=torch.ones(2, 2, 2), reference_var=None)
+    stated = Uncertainty(mean=mean, epistemic_var=torch.ones(2, 2, 2), oracle_var=None)
     scores = score_uncertainty(stated, truth)
     assert scores["uncertainty/error"].tolist() == pytest.approx([0.5**0.5, 2**0.5])
     assert scores["uncertainty/coverage_50"].tolist() == [0.5, 0.5]
@@ -104,7 +104,7 @@ def test_the_ratio_of_variances_is_their_geometric_mean():
     truth = torch.tensor([[0.0, 0.0, NAN]], dtype=torch.float64)
     stated = Uncertainty(
         epistemic_var=torch.tensor([[[2.0, 8.0, 5.0]]]),
-        reference_var=torch.tensor([[[1.0, 1.0, 9.0]]]),
+        oracle_var=torch.tensor([[[1.0, 1.0, 9.0]]]),
     )
     assert score_uncertainty(stated, truth).keys() == {"uncertainty/variance_ratio"}
     assert score_uncertainty(stated, truth)["uncertainty/variance_ratio"].item() == pytest.approx(4)

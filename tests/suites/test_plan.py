@@ -55,10 +55,11 @@ def test_the_budget_scales_schedules_and_what_is_set_is_taken_as_it_is(host, sui
         return plan.cells[0].config
 
     paper, quick = config("paper"), config("quick")
-    assert (paper.replay_start, paper.target_period, paper.epsilon_steps) == (5000, 1000, 100_000)
-    assert (quick.replay_start, quick.target_period, quick.epsilon_steps) == (250, 50, 5000)
+    for given, expected in ((paper, (5000, 1000, 100_000)), (quick, (250, 50, 5000))):
+        steps = given.learning_starts, given.target_sync_period, given.epsilon_decay_steps
+        assert steps == expected
     assert paper.replay_capacity == quick.replay_capacity == 100_000
-    assert config("quick", replay_start=7).replay_start == 7
+    assert config("quick", learning_starts=7).learning_starts == 7
 
 
 def test_methods_meet_the_same_worlds_with_different_luck(host, suite):

@@ -1,8 +1,8 @@
 """The step that all lanes are at, on the host and on the device.
 
-A captured program (a CUDA graph) executes again what was recorded once: a host number in it stays
-what it was. Whatever differs between two steps is therefore read from the clock's ``tensor``, and
-every mode does so, that what runs on a GPU is what runs on a CPU.
+A captured CUDA graph executes again what was recorded once: a host number in it stays what it was.
+Whatever differs between two steps is therefore read from the clock's ``tensor``, and every mode
+does so, so that a GPU runs what a CPU runs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 
 
 class Prepared(Protocol):
-    """Something that the host makes ready for a step, such as random numbers."""
+    """Something that the host prepares for a step, such as random numbers."""
 
     def prepare(self, t: int) -> None:
         """Make ready for step ``t``, in place."""
@@ -25,8 +25,8 @@ class Clock:
     """Counts steps.
 
     Attributes:
-        t: the step, for what the host decides: which program a step is.
-        tensor: the same number, int64 ``[]`` on the device, for what the program computes.
+        t: the step, for what the host decides: a step's phase.
+        tensor: the same number, int64 ``[]`` on the device, for what is computed.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -36,14 +36,14 @@ class Clock:
         self._capturing = False
 
     def advance(self) -> None:
-        """On to the next step; called once a step, as the last thing in it."""
+        """Go to the next step; called once per step, as its last operation."""
         self.tensor += 1
         if not self._capturing:
             self.follow()
 
     @contextmanager
     def capturing(self) -> Iterator[None]:
-        """While a step is captured: ``advance`` leaves the host alone, and replays ``follow``."""
+        """While a step is captured: ``advance`` leaves the host to ``follow``."""
         self._capturing = True
         try:
             yield
@@ -51,13 +51,13 @@ class Clock:
             self._capturing = False
 
     def follow(self) -> None:
-        """Take over on the host that a program has advanced the tensor."""
+        """Catch up on the host after a graph has advanced the tensor."""
         self.t += 1
         for prepared in self._prepared:
             prepared.prepare(self.t)
 
     def prepares(self, thing: Prepared) -> None:
-        """Let the host make ``thing`` ready for every step from this one on."""
+        """Let the host prepare ``thing`` for every step from this one on."""
         self._prepared.append(thing)
         thing.prepare(self.t)
 
@@ -66,7 +66,7 @@ class Clock:
         return {"t": self.t}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore from ``state_dict()``."""
         self.t = state["t"]
         self.tensor.fill_(self.t)
         for prepared in self._prepared:

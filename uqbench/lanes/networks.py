@@ -87,16 +87,16 @@ class LaneConv2d(nn.Module):
 
     @property
     def features(self) -> int:
-        """How many numbers the layer gives for one observation."""
+        """How many numbers the layer outputs for one observation."""
         return self.rows * self.columns * self.channels
 
 
 def lane_generators(seeds: Sequence[int]) -> list[torch.Generator]:
-    """One CPU generator a lane, for drawing initial weights."""
+    """One CPU generator per lane, for drawing initial weights."""
     return [torch.Generator().manual_seed(seed) for seed in seeds]
 
 
-def initialise(module: nn.Module, generators: Sequence[torch.Generator], gain: float) -> None:
+def initialize(module: nn.Module, generators: Sequence[torch.Generator], gain: float) -> None:
     """Orthogonal weights times ``gain`` and zero biases, lane by lane from its own generator.
 
     Saxe et al. 2014. Layers are drawn in the order of ``module.modules()``, members in order.

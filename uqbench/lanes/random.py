@@ -7,8 +7,9 @@ NumPy's Philox is keyed by a lane's seed and a named stream and its counter by t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +20,7 @@ from uqbench.lanes.clock import Clock
 
 
 def generators(seeds: Sequence[int], stream: str, index: int) -> list[np.random.Generator]:
-    """NumPy generators, one a lane, for draws whose law the data decide, as of a posterior.
+    """NumPy generators, one per lane, for draws from what data decide, such as a posterior.
 
     Args:
         seeds: of the lanes.
@@ -38,11 +39,22 @@ def generators(seeds: Sequence[int], stream: str, index: int) -> list[np.random.
     ]
 
 
-class Draws(ABC):
-    """Draws of every lane: a function of the step; the block that was asked for last is kept.
+class FunctionOfStep:
+    """What has nothing to save, since all of it is a function of the step."""
 
-    ``at(t)`` looks a step up by its number, ``at(clock)`` by the clock's tensor, as a program that
-    is to be captured must.
+    def state_dict(self) -> dict[str, Any]:
+        """Empty."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Nothing to restore."""
+
+
+class Draws(FunctionOfStep, ABC):
+    """Draws of every lane: a function of the step; the block asked for last is kept.
+
+    ``at(t)`` looks a step up by its number, ``at(clock)`` by the clock's tensor, as a step that is
+    to be captured must.
     """
 
     def __init__(
@@ -61,7 +73,7 @@ class Draws(ABC):
         """Draws ``[block, …]`` of one lane for the steps ``first``, ``first + 1``, …."""
 
     def prepare(self, t: int) -> None:
-        """Draw the block that step ``t`` falls in, in the place of the one that is kept."""
+        """Draw the block of step ``t``, in the place of the one that is kept."""
         index = t // self._size
         if index == self._index:
             return

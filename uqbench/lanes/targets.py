@@ -1,4 +1,4 @@
-"""Target networks: a copy of the online parameters, renewed now and then."""
+"""Target networks: a copy of the online network, synced with it at intervals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def target_copy(online: M) -> M:
 
 
 @torch.no_grad()
-def copy_parameters(online: nn.Module, target: nn.Module) -> None:
+def sync_target(online: nn.Module, target: nn.Module) -> None:
     """``θ⁻ ← θ`` in every lane, in place."""
     for source, destination in zip(online.parameters(), target.parameters(), strict=True):
         destination.copy_(source)

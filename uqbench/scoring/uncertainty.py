@@ -37,7 +37,7 @@ def score_uncertainty(stated: Uncertainty, optimal_q: Tensor) -> Mapping[str, Te
     - ``uncertainty/variance_ratio``: geometric mean of stated over reference variance.
 
     What an agent does not state has no score: intervals need posterior samples, or a mean and a
-    variance, which stand for a normal distribution; the ratio needs a ``reference_var``.
+    variance, which stand for a normal distribution; the ratio needs a ``oracle_var``.
 
     Args:
         stated: about the M states, ``[L, M, A]``.
@@ -62,8 +62,8 @@ def score_uncertainty(stated: Uncertainty, optimal_q: Tensor) -> Mapping[str, Te
         )
     if stated.mean is not None:
         scores[f"{PREFIX}error"] = _mean((stated.mean.double() - truth) ** 2, known).sqrt()
-    if stated.epistemic_var is not None and stated.reference_var is not None:
-        ratio = stated.epistemic_var.double().log() - stated.reference_var.double().log()
+    if stated.epistemic_var is not None and stated.oracle_var is not None:
+        ratio = stated.epistemic_var.double().log() - stated.oracle_var.double().log()
         scores[f"{PREFIX}variance_ratio"] = _mean(ratio, known).exp()
     return scores
 

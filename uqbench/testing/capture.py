@@ -1,49 +1,49 @@
-"""Capturing steps without a GPU, to test that an agent's phases are what it says.
+"""Capture without a GPU, to test that steps of one phase differ in nothing but tensors.
 
-The operations of one step are recorded with the tensors that they read and wrote; a replay executes
-them again on the same memory, as a CUDA graph does. A number of the host that found its way into a
-step stays what it was, and the replayed run differs from the one from Python.
+The operations of one step are recorded with the tensors that they read and wrote; the graph
+executes them again on the same memory, as a CUDA graph does. A number of the host that found its
+way into a step stays what it was, and the captured run differs from the one from Python.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from gymnasium import spaces
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from uqbench.agent import Agent
-from uqbench.environment import LaneEnv, Outcome
-from uqbench.runner.train.compiling import Replay
+from uqbench.environment import LaneEnv
+from uqbench.runner.train.compiling import Graph
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
+from uqbench.testing.worlds import RotatingPixels
 
 
 def run(agent: Agent, lanes: int, steps: int, *, captured: bool, first: int = 0) -> LaneEnv:
-    """Let an agent act and learn in :class:`Whirl`, its steps captured or run from Python.
+    """Let an agent act and learn in :class:`RotatingPixels`, captured or run from Python.
 
-    Two agents made alike are in the same state afterwards if what they do may be captured.
+    Two agents made alike are in the same state afterwards if their steps may be captured.
 
     Args:
-        agent: fresh, made for ``Whirl(lanes)``.
+        agent: a fresh one for ``RotatingPixels(lanes)``.
         lanes: L.
         steps: environment steps of each lane.
-        captured: whether steps are recorded once a phase and replayed.
+        captured: whether steps are recorded once per phase and replayed.
         first: number of the first lane's world; the others follow.
     """
-    env = Whirl(lanes, first)
+    env = RotatingPixels(lanes, first)
     recorder = Recorder(lanes, steps, (), torch.device("cpu"))
     for _ in interact(agent, env, steps, recorder, capture=simulated if captured else None):
         pass
     return env
 
 
-def simulated(step: Callable[[], None]) -> Replay:
-    """Record a step, executing it; the first replay is therefore nothing."""
+def simulated(step: Callable[[], None]) -> Graph:
+    """Record a step, executing it; the first replay therefore does nothing."""
     recording = _Recording()
     with recording:
         step()
@@ -56,54 +56,6 @@ def simulated(step: Callable[[], None]) -> Replay:
         executed = False
 
     return replay
-
-
-class Whirl(LaneEnv):
-    """A deterministic environment of tensor operations, with images, rewards and short episodes.
-
-    Each lane turns three numbers, differently by action and lane; they light a pixel each.
-    """
-
-    SHAPE = (3, 10, 10)
-    n_actions = 4
-    observation_space = spaces.Box(0, 1, SHAPE, bool)
-    capturable = True
-
-    def __init__(self, lanes: int, first: int = 0) -> None:
-        self._lane = torch.arange(first, first + lanes)[:, None] * 0.37
-        self._angles = torch.zeros(lanes, 3, dtype=torch.float64)
-        self._factors = torch.tensor([7.3, 11.9, 5.7], dtype=torch.float64)
-        self._obs = torch.zeros(lanes, *self.SHAPE, dtype=torch.bool)
-        self._reward = torch.zeros(lanes)
-        self._terminated = torch.zeros(lanes, dtype=torch.bool)
-        self._never = torch.zeros(lanes, dtype=torch.bool)
-
-    def reset(self) -> tuple[Tensor, Tensor | None]:
-        """Begin at the lane's own angles."""
-        self._angles.copy_(self._lane.frac().expand(-1, 3))
-        self._draw()
-        return self._obs, None
-
-    def step(self, action: Tensor) -> Outcome:
-        """Turn; the first number says the reward, the second whether the episode ends."""
-        turned = (self._angles * self._factors + 0.17 * action[:, None] + self._lane).frac()
-        self._angles.copy_(turned)
-        self._reward.copy_(turned[:, 0] < 0.2)
-        self._terminated.copy_(turned[:, 1] < 0.1)
-        self._draw()
-        return Outcome(self._reward, self._terminated, self._never, self._obs, self._obs)
-
-    def _draw(self) -> None:
-        pixel = (self._angles * 100).long()
-        self._obs.zero_().flatten(2).scatter_(2, pixel[..., None], True)
-
-    def state_dict(self) -> dict[str, Any]:
-        """The angles."""
-        return {"angles": self._angles.clone()}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
-        self._angles.copy_(state["angles"])
 
 
 class _Recording(TorchDispatchMode):

@@ -1,4 +1,4 @@
-"""A run of a DQN that a SIGKILL cut off goes on elsewhere, and equals an unbroken one."""
+"""A run of a DQN killed by SIGKILL resumes elsewhere, and equals an uninterrupted one."""
 
 import json
 import os
@@ -24,12 +24,12 @@ def records(out: Path) -> list[dict]:
 
 
 @pytest.mark.parametrize("method", ["qr-dqn"])
-def test_a_killed_run_goes_on_and_equals_an_unbroken_one(method, tmp_path):
+def test_a_killed_run_resumes_and_equals_an_uninterrupted_one(method, tmp_path):
     # a ring that is full and written over again, and learning from early on
     small = ("--methods", method, "--set", f"{method}.replay_capacity=300",
-             "--set", f"{method}.replay_start=100", "--device", "cpu")  # fmt: skip
-    unbroken, here, there = (tmp_path / name for name in ("unbroken", "here", "there"))
-    subprocess.run(command(unbroken, *small), check=True, capture_output=True)
+             "--set", f"{method}.learning_starts=100", "--device", "cpu")  # fmt: skip
+    uninterrupted, here, there = (tmp_path / name for name in ("uninterrupted", "here", "there"))
+    subprocess.run(command(uninterrupted, *small), check=True, capture_output=True)
     process = subprocess.Popen(
         command(here, *small, "--workers", "1", "--checkpoint-seconds", "0.5"),
         stdout=subprocess.DEVNULL,
@@ -48,5 +48,5 @@ def test_a_killed_run_goes_on_and_equals_an_unbroken_one(method, tmp_path):
     assert "goes on from step" in again.stderr
     assert any(one["resumed"] for one in records(there))
     assert [one["digests"]["results"] for one in records(there)] == [
-        one["digests"]["results"] for one in records(unbroken)
+        one["digests"]["results"] for one in records(uninterrupted)
     ]

@@ -1,8 +1,7 @@
-"""SENTINEL-K: what it computes, against plain formulas; lanes alone; resuming; that it learns."""
+"""SENTINEL-K: what it computes, against plain formulas, and that it learns."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -14,23 +13,24 @@ from torch import Tensor
 from uqbench_sentinel.agent import Sentinel
 from uqbench_sentinel.cartpole import CartPoleLanes, CartPoleOptions
 from uqbench_sentinel.config import CARTPOLE_V_MAX, SentinelConfig
-from uqbench_sentinel.schedule import update_number
 
-from uqbench.agent import EnvSpec, Step
+from uqbench.agent import EnvironmentInfo
 from uqbench.environment import TimeLimit
 from uqbench.errors import UqbenchError
 from uqbench.risk import CVaR, Expectation, RiskMeasure
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
+from uqbench.testing.agents import AgentTests
+from uqbench.testing.worlds import RotatingPixels, as_step
 
 CPU = torch.device("cpu")
 SMALL: dict[str, Any] = {
     "members": 3,
     "update_period": 10,
     "updates_per_event": 2,
-    "target_every": 3,
+    "target_sync_updates": 3,
     "replay_capacity": 90,  # the ring goes round
-    "epsilon_steps": 150,
+    "epsilon_decay_steps": 150,
     "learning_rate": 1e-2,
     "hidden": (9, 6),  # odd sizes: a lane's share is no multiple of a vector
     "atoms": 11,
@@ -42,7 +42,6 @@ VARIANTS = [
     {"ftrl_use": "scale", "ftrl_sign": 1, "ftrl_kl": "mix-to-member"},
     {"risk": "wang(0.1) of wang(0.1)", "schedule": "triangular"},
 ]
-every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=str)
 
 
 def poles(seeds: Sequence[int]) -> CartPoleLanes:
@@ -51,8 +50,8 @@ def poles(seeds: Sequence[int]) -> CartPoleLanes:
 
 def make(seeds: Sequence[int], **settings: Any) -> Sentinel:
     env = poles(seeds)
-    spec = EnvSpec(env.observation_space, 2, 0.99, total_steps=100_000)
-    return Sentinel(spec, seeds, SentinelConfig(**SMALL | settings), CPU)
+    info = EnvironmentInfo(env.observation_space, 2, 0.99, total_steps=100_000)
+    return Sentinel(info, seeds, SentinelConfig(**SMALL | settings), CPU)
 
 
 def train(agent: Sentinel, seeds: Sequence[int], steps: int) -> list[Tensor]:
@@ -68,23 +67,6 @@ def train(agent: Sentinel, seeds: Sequence[int], steps: int) -> list[Tensor]:
     return actions
 
 
-def as_step(t: int, obs: Tensor, action: Tensor, outcome: Any) -> Step:
-    return Step(
-        t=t,
-        obs=obs,
-        action=action,
-        reward=outcome.reward,
-        terminated=outcome.terminated,
-        truncated=outcome.truncated,
-        next_obs=outcome.next_obs,
-    )
-
-
-def parameters(agent: Sentinel) -> list[Tensor]:
-    networks = [*agent.online.parameters(), *agent.target.parameters()]
-    return networks + agent.optimiser._means + agent.optimiser._squares
-
-
 # --- the paper's numbers -------------------------------------------------------------------------
 
 
@@ -95,8 +77,8 @@ def test_the_networks_have_the_papers_number_of_parameters(
 ) -> None:
     """(32 |S| + 11891) K |A|: CartPole and highway, Tables 5 to 8."""
     assert each == 32 * size + 11_891
-    spec = EnvSpec(spaces.Box(-1, 1, (size,)), n_actions, 0.99, total_steps=10)
-    agent = Sentinel(spec, [0], SentinelConfig(members=members), CPU)
+    info = EnvironmentInfo(spaces.Box(-1, 1, (size,)), n_actions, 0.99, total_steps=10)
+    agent = Sentinel(info, [0], SentinelConfig(members=members), CPU)
     assert sum(p.numel() for p in agent.online.parameters()) == each * members * n_actions
 
 
@@ -104,13 +86,17 @@ def test_the_defaults_are_the_papers_for_cartpole() -> None:
     config = SentinelConfig()
     assert pytest.approx(86.60203, abs=1e-5) == CARTPOLE_V_MAX
     assert (config.members, config.atoms, config.v_min, config.v_max) == (4, 51, 0, CARTPOLE_V_MAX)
-    assert (config.update_period, config.target_every * config.update_period) == (100, 1_000)
+    assert (config.update_period, config.target_sync_updates * config.update_period) == (100, 1_000)
     assert (config.learning_rate, config.batch_size, config.replay_capacity) == (
         2.5e-4,
         32,
         100_000,
     )
-    assert (config.epsilon_first, config.epsilon_last, config.epsilon_steps) == (1.0, 0.05, 100_000)
+    assert (config.epsilon_initial, config.epsilon_final, config.epsilon_decay_steps) == (
+        1.0,
+        0.05,
+        100_000,
+    )
     assert (config.ftrl_lambda, config.mask_probability) == (1.0, 1 / 3)
     assert config.updates_per_event * config.batch_size == 128  # the least that has 100 samples
 
@@ -126,32 +112,15 @@ def test_the_defaults_of_ftrl_are_the_texts_reading() -> None:
 
 
 def test_epsilon_falls_linearly_from_the_first_step_on() -> None:
-    agent = make([0], epsilon_first=0.8, epsilon_last=0.2, epsilon_steps=300)
+    agent = make([0], epsilon_initial=0.8, epsilon_final=0.2, epsilon_decay_steps=300)
     given = []
     for t in (0, 100, 150, 300, 500):
         agent.clock.load_state_dict({"t": t})
-        given.append(agent.epsilon.item())
+        given.append(agent.exploration.epsilon.item())
     assert given == pytest.approx([0.8, 0.6, 0.5, 0.2, 0.2])
 
 
-def test_periodic_updates() -> None:
-    events = [step for step in range(1, 1001) if update_number(step, "periodic", 100)]
-    assert events == list(range(100, 1001, 100))
-
-
-def test_triangular_updates() -> None:
-    """446 in 10⁵ steps; every fifth renews the target networks: at 15, 55, 120, …."""
-    events = {
-        step: number
-        for step in range(1, 100_001)
-        if (number := update_number(step, "triangular", 1)) is not None
-    }
-    assert list(events)[:5] == [1, 3, 6, 10, 15]
-    assert list(events.values()) == list(range(1, 447))
-    assert [step for step, number in events.items() if number % 5 == 0][:4] == [15, 55, 120, 210]
-
-
-def test_steps_learn_and_renew_when_the_schedule_says_so() -> None:
+def test_steps_learn_and_sync_when_the_schedule_says_so() -> None:
     agent = make([0])
     online = [p.clone() for p in agent.online.parameters()]
     target = [p.clone() for p in agent.target.parameters()]
@@ -162,15 +131,15 @@ def test_steps_learn_and_renew_when_the_schedule_says_so() -> None:
         outcome = env.step(action)
         agent.observe(as_step(t, obs, action, outcome))
         obs = outcome.obs
-        assert int(agent.optimiser.state_dict()["step"]) == 2 * ((t + 1) // 10)
+        assert int(agent.optimizer.state_dict()["step"]) == 2 * ((t + 1) // 10)
         learned = any(
             not torch.equal(a, b) for a, b in zip(online, agent.online.parameters(), strict=True)
         )
-        renewed = any(
+        synced = any(
             not torch.equal(a, b) for a, b in zip(target, agent.target.parameters(), strict=True)
         )
         assert learned == ((t + 1) % 10 == 0)
-        assert renewed == ((t + 1) % 30 == 0)
+        assert synced == ((t + 1) % 30 == 0)
         online = [p.clone() for p in agent.online.parameters()]
         target = [p.clone() for p in agent.target.parameters()]
 
@@ -327,63 +296,23 @@ def test_a_risk_neutral_member_alone_is_a_categorical_dqn() -> None:
     torch.testing.assert_close(agent.composite(obs), agent.uncertainty(obs).mean)
 
 
-# --- lanes and resuming --------------------------------------------------------------------------
+# --- lanes, resuming, what all agents do -------------------------------------------------------
 
 
-@every_variant
-def test_a_lane_does_the_same_alone_and_among_others_bit_for_bit(variant: dict[str, Any]) -> None:
-    alone = make([5], **variant)
-    actions = torch.stack(train(alone, [5], 200))
-    for seeds, lane in (([5, 2], 0), ([1, 2, 3, 4, 5, 6, 7, 8, 9, 0], 4)):
-        among = make(seeds, **variant)
-        assert torch.equal(torch.stack(train(among, seeds, 200))[:, lane], actions[:, 0])
-        for given, expected in zip(parameters(among), parameters(alone), strict=True):
-            assert torch.equal(given[lane], expected[0])
+class TestSentinel(AgentTests):
+    """Learning, synced targets, a buffer that is overwritten."""
 
+    @pytest.fixture(params=VARIANTS, ids=str, autouse=True)
+    def variant(self, request: pytest.FixtureRequest) -> None:
+        self.settings = request.param
 
-@every_variant
-def test_a_resumed_agent_goes_on_like_an_unbroken_one_bit_for_bit(variant: dict[str, Any]) -> None:
-    """Stopped before the ring is full and after it went round."""
-    for stop in (40, 130):
-        env = poles([5, 2])
-        unbroken, resumed = make([5, 2], **variant), None
-        obs, _ = env.reset()
-        for t in range(180):
-            if t == stop:
-                file = io.BytesIO()
-                torch.save(unbroken.state_dict(), file)
-                file.seek(0)
-                resumed = make([5, 2], **variant)
-                resumed.load_state_dict(torch.load(file, weights_only=True))
-            action = unbroken.act(obs)
-            outcome = env.step(action)
-            step = as_step(t, obs, action, outcome)
-            if resumed is not None:
-                assert torch.equal(resumed.act(obs), action)
-                resumed.observe(step)
-            unbroken.observe(step)
-            obs = outcome.obs
-        assert resumed is not None
-        for given, expected in zip(parameters(resumed), parameters(unbroken), strict=True):
-            assert torch.equal(given, expected)
-        for name, value in resumed.metrics().items():
-            assert torch.equal(value, unbroken.metrics()[name])
-
-
-def test_policy_and_uncertainty_change_nothing() -> None:
-    agent, twin = make([5]), make([5])
-    train(agent, [5], 60)
-    train(twin, [5], 60)
-    obs = torch.randn(1, 7, 4)
-    assert torch.equal(agent.policy(obs), agent.policy(obs))
-    agent.uncertainty(obs)
-    for given, expected in zip(parameters(agent), parameters(twin), strict=True):
-        assert torch.equal(given, expected)
-    assert torch.equal(agent.act(obs[:, 0]), twin.act(obs[:, 0]))
+    def make(self, seeds: Sequence[int]) -> Sentinel:
+        config = SentinelConfig(**SMALL | self.settings)
+        return Sentinel(RotatingPixels.info(), seeds, config, CPU)
 
 
 def test_invalid_actions_are_neither_chosen_nor_bootstrapped_from() -> None:
-    agent = make([5], epsilon_first=0.0, epsilon_last=0.0)
+    agent = make([5], epsilon_initial=0.0, epsilon_final=0.0)
     obs = torch.randn(1, 20, 4, generator=torch.Generator().manual_seed(0))
     for only in (0, 1):
         valid = torch.zeros(1, 20, 2, dtype=torch.bool)
@@ -416,11 +345,11 @@ def test_it_learns_to_keep_the_pole_up() -> None:
         seeds,
         replay_capacity=4_000,
         risk="expectation",
-        epsilon_last=0.02,
-        epsilon_steps=1_000,
+        epsilon_final=0.02,
+        epsilon_decay_steps=1_000,
         update_period=4,
         updates_per_event=1,
-        target_every=50,
+        target_sync_updates=50,
         hidden=(32,),
         atoms=21,
         batch_size=32,
@@ -442,7 +371,7 @@ def test_it_learns_to_keep_the_pole_up() -> None:
         ({"mask_probability": 0.0}, "mask_probability must be in"),
         ({"ftrl_lambda": -1.0}, "ftrl_lambda must not be negative"),
         ({"v_min": 1.0, "v_max": 1.0}, "v_min < v_max"),
-        ({"epsilon_last": 1.5}, "epsilon_last is a probability"),
+        ({"epsilon_final": 1.5}, "epsilon_final is a probability"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], message: str) -> None:

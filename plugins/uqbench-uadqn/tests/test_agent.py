@@ -1,39 +1,36 @@
-"""UA-DQN on small observations and on MinAtar."""
+"""UA-DQN: its actions, its objective, its uncertainties."""
 
 from __future__ import annotations
 
-import io
 import math
+from collections.abc import Sequence
 
 import pytest
 import torch
 from gymnasium import spaces
 from uqbench_dqn.deep_q import of_action
 from uqbench_dqn.quantiles import quantile_loss
-from uqbench_minatar.game import Game
-from uqbench_minatar.options import GameOptions
-from uqbench_uadqn.agent import UADQN, EpsilonUADQN
-from uqbench_uadqn.config import EpsilonUADQNConfig, UADQNConfig
+from uqbench_uadqn.agent import UADQN
+from uqbench_uadqn.config import UADQNConfig
 from uqbench_uadqn.uncertainty import aleatoric_var, epistemic_var
 
-from uqbench.agent import EnvSpec, Step
-from uqbench.environment import GymnasiumLanes
+from uqbench.agent import EnvironmentInfo, Step
 from uqbench.lanes import Normal
-from uqbench.seeding import derive_seed
+from uqbench.runner.train.compiling import compile_agent
+from uqbench.testing.agents import AgentTests
+from uqbench.testing.capture import run
+from uqbench.testing.worlds import RotatingPixels, transitions
 
 CPU = torch.device("cpu")
-SMALL = UADQNConfig(hidden=(16,), quantiles=5, replay_start=40, target_period=50, batch_size=8)
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    torch.set_num_threads(1)
+SMALL = UADQNConfig(
+    hidden=(16,), quantiles=5, learning_starts=40, target_sync_period=50, batch_size=8
+)
 
 
 def small_agent(seeds=(0, 1), **changes) -> UADQN:
-    spec = EnvSpec(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
+    info = EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
     config = UADQNConfig(**{**SMALL.__dict__, **changes})
-    return UADQN(spec, seeds, config, CPU)
+    return UADQN(info, seeds, config, CPU)
 
 
 def batch(lanes: int = 2, size: int = 8, seed: int = 0) -> dict[str, torch.Tensor]:
@@ -54,7 +51,7 @@ def test_actions_follow_the_formula_of_section_2_4():
     chosen = agent.act(obs)
     main = agent.online(obs[:, None])[:, 0]
     a, b = agent.posterior(obs[:, None])[:, :, 0].unbind(1)
-    noise = agent._noise.at(0)
+    noise = Normal((0, 1), "thompson", (4,)).at(0)
     for lane in range(2):
         scores = []
         for action in range(4):
@@ -74,14 +71,12 @@ def test_without_weights_it_is_greedy_in_the_main_network_and_masks_are_kept():
 
 
 def test_epsilon_takes_the_place_of_some_actions_and_of_nothing_else():
-    spec = EnvSpec(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
     obs = torch.randn(2000, 3, generator=torch.Generator().manual_seed(5))
-    plain = UADQN(spec, range(2000), SMALL, CPU)
-    own = plain.act(obs)
+    own = small_agent(range(2000)).act(obs)
 
     def chosen(epsilon: float) -> torch.Tensor:
-        config = EpsilonUADQNConfig(**SMALL.__dict__, epsilon_first=epsilon)
-        return EpsilonUADQN(spec, range(2000), config, CPU).act(obs)
+        exploring = {"exploration": "epsilon-greedy", "epsilon_initial": epsilon}
+        return small_agent(range(2000), **exploring).act(obs)
 
     assert torch.equal(chosen(0.0), own)
     # replaced by another action in 3/4 ε: 750 of 2,000, ± 135 with a probability of 2e-9
@@ -145,7 +140,7 @@ def test_the_noise_is_normal_and_new_at_every_step():
     noise = Normal((0, 1), "thompson", (4,))
     for t in range(6):
         agent.clock.load_state_dict({"t": t})
-        mean, epistemic, _ = (values[:, 0] for values in agent._stated(obs[:, None]))
+        mean, epistemic, _ = (values[:, 0] for values in agent._moments(obs[:, None]))
         score = mean + 5.0 * (epistemic + 1e-8).sqrt() * noise.at(t)
         assert torch.equal(agent.act(obs), score.argmax(-1))
 
@@ -181,10 +176,10 @@ def test_the_policy_keeps_to_valid_actions():
 @pytest.mark.parametrize("group", [[0, 1], [2, 3], [0, 1, 2], [7, 6, 5, 4, 3]])
 def test_a_lanes_anchor_does_not_depend_on_the_lanes_beside(group):
     config = UADQNConfig()
-    spec = EnvSpec(spaces.Box(0, 1, (4, 10, 10)), 6, 0.99, 100)
+    info = EnvironmentInfo(spaces.Box(0, 1, (4, 10, 10)), 6, 0.99, 100)
 
     def anchor(seeds):
-        agent = UADQN(spec, seeds, config, CPU)
+        agent = UADQN(info, seeds, config, CPU)
         with torch.no_grad():
             for parameter in agent.posterior.parameters():
                 parameter += parameter.square()
@@ -218,7 +213,7 @@ def test_the_anchor_pulls_with_noise_over_prior_and_transitions():
     ],
 )
 def test_the_prior_has_the_known_scale(observation, n_actions, config, expected):
-    agent = UADQN(EnvSpec(observation, n_actions, 0.99, 100), [0, 1, 2], config, CPU)
+    agent = UADQN(EnvironmentInfo(observation, n_actions, 0.99, 100), [0, 1, 2], config, CPU)
     assert agent.anchor.scale.shape == (3, 2)
     assert torch.allclose(agent.anchor.scale, torch.tensor(expected), atol=0.002)
 
@@ -226,75 +221,16 @@ def test_the_prior_has_the_known_scale(observation, n_actions, config, expected)
 def test_the_defaults_are_the_papers():
     config = UADQNConfig()
     assert (config.learning_rate, config.adam_epsilon, config.batch_size) == (1e-4, 1e-8, 32)
-    assert (config.replay_start, config.replay_capacity) == (5_000, 100_000)
-    assert (config.target_period, config.quantiles, config.kappa) == (1_000, 50, 0.0)
+    assert (config.learning_starts, config.replay_capacity) == (5_000, 100_000)
+    assert (config.target_sync_period, config.quantiles, config.kappa) == (1_000, 50, 0.0)
     assert (config.epistemic_weight, config.aleatoric_weight) == (0.2, 0.0)
     assert (config.gain, config.posterior_gain) == (math.sqrt(2), 3.0)
-
-
-def drive(agent: UADQN, env: GymnasiumLanes, steps: range, obs: torch.Tensor):
-    """Steps of learning; returns actions, rewards and the last observation."""
-    trace = []
-    for t in steps:
-        action = agent.act(obs)
-        outcome = env.step(action)
-        agent.observe(
-            Step(t, obs, action, outcome.reward, outcome.terminated, outcome.truncated,
-                 outcome.next_obs)
-        )  # fmt: skip
-        trace.append(torch.stack([action.float(), outcome.reward]))
-        obs = outcome.obs
-    return torch.stack(trace), obs
-
-
-def minatar(seeds: list[int], game: str = "breakout") -> tuple[UADQN, GymnasiumLanes]:
-    worlds = [derive_seed("world", seed) for seed in seeds]
-    env = GymnasiumLanes(lambda: Game(GameOptions(game=game)), worlds)
-    config = UADQNConfig(replay_start=40, target_period=50)
-    return UADQN(EnvSpec(env.observation_space, 6, 0.99, 300), seeds, config, CPU), env
-
-
-def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit():
-    seeds = [0, 3, 4]
-    traces, weights = [], []
-    for chosen in ([3], seeds):
-        agent, env = minatar(chosen)
-        obs, _ = env.reset()
-        trace, _ = drive(agent, env, range(120), obs)
-        lane = chosen.index(3)
-        traces.append(trace[:, :, lane])
-        weights.append([p[lane].detach().clone() for p in agent.learned.parameters()])
-    assert torch.equal(*traces)
-    assert all(torch.equal(a, b) for a, b in zip(*weights, strict=True))
-
-
-def test_a_resumed_agent_goes_on_bit_for_bit():
-    agent, env = minatar([5, 6])
-    obs, _ = env.reset()
-    _, obs = drive(agent, env, range(100), obs)
-    buffer = io.BytesIO()
-    torch.save(agent.state_dict(), buffer)
-    buffer.seek(0)
-    resumed, _ = minatar([8, 9])  # other weights and anchors, which resuming replaces
-    resumed._noise, resumed._batches = agent._noise, agent._batches
-    resumed.load_state_dict(torch.load(buffer, weights_only=True))
-    again = GymnasiumLanes(lambda: Game(GameOptions(game="breakout")), [1, 2])
-    more = GymnasiumLanes(lambda: Game(GameOptions(game="breakout")), [1, 2])
-    first, _ = drive(agent, again, range(100, 180), again.reset()[0])
-    second, _ = drive(resumed, more, range(100, 180), more.reset()[0])
-    assert torch.equal(first, second)
-    for a, b in zip(agent.learned.parameters(), resumed.learned.parameters(), strict=True):
-        assert torch.equal(a, b)
-    assert agent.metrics().keys() == resumed.metrics().keys()
-    for name, value in agent.metrics().items():
-        assert not value.isnan().any()
-        assert torch.equal(value, resumed.metrics()[name])
 
 
 def test_it_learns_both_uncertainties_of_a_bandit():
     """Action 0 pays ±1 evenly, action 1 pays 0; actions 2 and 3 are never tried."""
     agent = small_agent(seeds=[0, 1, 2], hidden=(32,), learning_rate=3e-3, quantiles=10,
-                        batch_size=32, replay_start=64)  # fmt: skip
+                        batch_size=32, learning_starts=64)  # fmt: skip
     g = torch.Generator().manual_seed(0)
     obs = torch.ones(3, 3)
     done = torch.ones(3, dtype=torch.bool)
@@ -308,3 +244,63 @@ def test_it_learns_both_uncertainties_of_a_bandit():
     assert torch.allclose(aleatoric[:, 0], torch.tensor(1.0), atol=0.3)
     assert (aleatoric[:, 1] < 0.1).all()
     assert (epistemic[:, :2].amax(1) < epistemic[:, 2:].amin(1)).all()
+
+
+# --- lanes, resuming, capture, compilation --------------------------------------------------------
+
+
+def on_pixels(seeds: Sequence[int], **settings: str) -> UADQN:
+    config = UADQNConfig(
+        learning_starts=40,
+        target_sync_period=45,
+        replay_capacity=150,
+        hidden=(16,),
+        channels=4,
+        **settings,
+    )
+    return UADQN(RotatingPixels.info(), seeds, config, CPU)
+
+
+class TestUADQN(AgentTests):
+    @pytest.fixture(params=["epsilon-greedy", "none"], autouse=True)
+    def exploration(self, request):
+        self.exploration = request.param
+
+    def make(self, seeds):
+        return on_pixels(seeds, exploration=self.exploration)
+
+
+def filled() -> UADQN:
+    """On vectors, so that there is less to compile, with 40 transitions."""
+    config = UADQNConfig(learning_starts=1_000, hidden=(16,), quantiles=10)
+    info = EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, discount=0.9, total_steps=10_000)
+    agent = UADQN(info, [3, 5], config, torch.device("cpu"))
+    for step in transitions([3, 5], (3,), 4, 40):
+        agent.observe(step)
+    return agent
+
+
+def test_compiled_updates_agree_with_eager_ones() -> None:
+    eager, compiled = filled(), filled()
+    compile_agent(compiled)  # what is not called is not compiled: only ``learn`` is
+    index = torch.arange(32).repeat(2, 1)
+    losses = [agent.learn(index) for agent in (eager, compiled)]
+    torch.testing.assert_close(losses[1], losses[0], rtol=1e-5, atol=1e-6)
+    states = [agent.optimizer.state_dict() for agent in (eager, compiled)]
+    torch.testing.assert_close(states[1]["means"], states[0]["means"], rtol=1e-4, atol=1e-7)
+    torch.testing.assert_close(states[1]["squares"], states[0]["squares"], rtol=1e-4, atol=1e-9)
+
+
+def test_a_short_run_ends_with_the_numbers_that_it_always_had() -> None:
+    """Whoever changes these numbers has changed the algorithm, not its speed."""
+    agent = on_pixels([3, 5])
+    run(agent, 2, 120, captured=False)
+    stored = agent.replay.gather(torch.arange(100).repeat(2, 1))
+    predicted = agent.uncertainty(stored["obs"])
+    found = [
+        agent.metrics()["loss"][0],
+        predicted.mean[0].mean(),
+        predicted.epistemic_var[0].mean(),
+    ]
+    pinned = [28.8393, 0.0036157, 0.121186]
+    assert [value.item() for value in found] == pytest.approx(pinned, rel=1e-3)

@@ -207,6 +207,12 @@ def test_the_suite_states_what_the_tables_give():
     assert references["late_return"]["one"] == pytest.approx(optimal_return(options))
     assert suite["tasks"][0]["time_limit"] == HORIZON
     configs = [method["config"] for method in suite["methods"]]
-    own = ("epsilon_last", "epsilon_steps", "epistemic_weight", "aleatoric_weight", "aleatoric")
+    own = (
+        "epsilon_final",
+        "epsilon_decay_steps",
+        "epistemic_weight",
+        "aleatoric_weight",
+        "aleatoric",
+    )
     shared = [{k: v for k, v in config.items() if k not in own} for config in configs]
     assert all(config == shared[0] for config in shared)  # "differ only in action selection"

@@ -29,11 +29,6 @@ COSINE = NoisyCosine(NoisyCosineOptions())
 FUNCTION = PriorFunction(PriorFunctionOptions())
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    torch.set_num_threads(1)
-
-
 def stated(epistemic, aleatoric=1.0) -> PredictiveUncertainty:
     """A statement about as many points as there are numbers, in one lane."""
     epistemic = torch.as_tensor(epistemic)[None]

@@ -17,17 +17,12 @@ from uqbench_ube.chain.environment import ChainLanes
 from uqbench_ube.chain.options import ChainOptions, best_return, mean_returns
 from uqbench_ube.chain.process import bonus_per_visit, uncertainty_per_visit
 
-from uqbench.agent import EnvSpec, Step
+from uqbench.agent import EnvironmentInfo, Step
 from uqbench.environment import LaneEnv
 from uqbench.lanes import Normal
 
 CPU = torch.device("cpu")
-SPEC = EnvSpec(ChainLanes.observation_space, 2, 0.9, 1000)
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    torch.set_num_threads(1)
+INFO = EnvironmentInfo(ChainLanes.observation_space, 2, 0.9, 1000)
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.5, 0.9, 0.99])
@@ -83,11 +78,11 @@ def decide(agent: Decider, env: LaneEnv, steps: int, first: int = 0) -> torch.Te
 
 
 def ube(seeds, **config) -> UBEDecider:
-    return UBEDecider(SPEC, seeds, UBEDecisionConfig(**config), CPU)
+    return UBEDecider(INFO, seeds, UBEDecisionConfig(**config), CPU)
 
 
 def bonus(seeds, **config) -> BonusDecider:
-    return BonusDecider(SPEC, seeds, BonusDecisionConfig(**config), CPU)
+    return BonusDecider(INFO, seeds, BonusDecisionConfig(**config), CPU)
 
 
 def test_each_action_is_tried_once_first():
@@ -97,10 +92,10 @@ def test_each_action_is_tried_once_first():
 
 
 def test_thompson_scores_are_those_of_equation_3():
-    agent = ube([4, 7], zeta_scale=0.5)
+    agent = ube([4, 7])
     decide(agent, ChainLanes(ChainOptions(), [0, 1], None, CPU), 10)
     zeta = Normal([4, 7], "ube-chain/thompson", (2,)).at(10)
-    expected = agent.mean + 0.5 * zeta / agent.visits.sqrt()
+    expected = agent.mean + zeta / agent.visits.sqrt()
     torch.testing.assert_close(agent.score(), expected, check_dtype=False)
     stated = agent.uncertainty(torch.zeros(2, 3, dtype=torch.int64))
     assert stated.epistemic_var.shape == (2, 3, 2)
@@ -169,9 +164,9 @@ def test_a_resumed_agent_goes_on_bit_for_bit():
         lambda: ChainOptions(discount=1.0),
         lambda: ChainOptions(sigma=0.0),
         lambda: BonusDecisionConfig(beta=0.0),
-        lambda: UBEDecisionConfig(zeta_scale=-1.0),
+        lambda: UBEDecisionConfig(sigma=0.0),
     ],
 )
-def test_settings_that_cannot_be_are_told(make):
+def test_impossible_settings_are_refused(make):
     with pytest.raises(ValueError, match="got"):
         make()

@@ -11,11 +11,6 @@ from uqbench_ube.local import Moments, count, dirichlet_moments, plain, ratio
 SOLVERS = [solve_uncertainty, iterate_uncertainty]
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    torch.set_num_threads(1)
-
-
 def random_problem(batch: tuple[int, ...], states: int = 5, actions: int = 3, seed: int = 0):
     g = torch.Generator().manual_seed(seed)
     transitions = torch.rand(*batch, states, actions, states, generator=g, dtype=torch.float64)

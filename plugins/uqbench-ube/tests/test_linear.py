@@ -9,11 +9,6 @@ from uqbench_ube.linear import InverseCounts
 CPU = torch.device("cpu")
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    torch.set_num_threads(1)
-
-
 def data(lanes: int, steps: int, features: int, actions: int, seed: int = 0):
     g = torch.Generator().manual_seed(seed)
     phi = torch.randn(steps, lanes, features, generator=g).relu()

@@ -11,13 +11,17 @@ import torch
 from torch import Tensor
 
 from toy_uqbench import WalkerConfig
-from uqbench.agent import Agent, EnvSpec, Step, Uncertainty
+from uqbench.agent import Agent, EnvironmentInfo, Step, Uncertainty
 from uqbench.lanes import Uniform
 
 
 class Walker(Agent):
     def __init__(
-        self, spec: EnvSpec, seeds: Sequence[int], config: WalkerConfig, device: torch.device
+        self,
+        info: EnvironmentInfo,
+        seeds: Sequence[int],
+        config: WalkerConfig,
+        device: torch.device,
     ) -> None:
         self.config = config
         self.t = 0

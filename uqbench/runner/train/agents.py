@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.agent import Agent, EnvSpec, LoopAgent
+from uqbench.agent import Agent, EnvironmentInfo, LoopAgent
 from uqbench.environment import GymnasiumLanes, LaneEnv, OptimalQ, TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.registry.plugins import Host
@@ -79,7 +79,7 @@ def train_agent(
 
     if agent_spec.owns_loop:
         make_loop_agent = agent_spec.load_factory()
-        loop_agent: LoopAgent = make_loop_agent(_env_spec(batch, env), batch.cell.config)
+        loop_agent: LoopAgent = make_loop_agent(_environment_info(batch, env), batch.cell.config)
         single = SinglePolicy(loop_agent)
         recorded = RecordedEnv(env, budget.steps, recorder, lambda step: after(step, single, dict))
         train(loop_agent, recorded, budget.steps, runs[0].agent_seed)
@@ -109,19 +109,17 @@ def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> 
     """The method's agent, written for lanes, with one lane a run."""
     make = host.agents[str(batch.cell.method.agent)].load_factory()
     seeds = [run.agent_seed for run in batch.runs]
-    agent: Agent = make(_env_spec(batch, env), seeds, batch.cell.config, device)
+    agent: Agent = make(_environment_info(batch, env), seeds, batch.cell.config, device)
     return agent
 
 
-def _env_spec(batch: Batch, env: LaneEnv) -> EnvSpec:
+def _environment_info(batch: Batch, env: LaneEnv) -> EnvironmentInfo:
     task = batch.cell.task
-    return EnvSpec(
-        observation=env.observation_space,
+    return EnvironmentInfo(
+        observation_space=env.observation_space,
         n_actions=env.n_actions,
         discount=float(task.discount or 0.0),
         total_steps=batch.budget.steps,
-        time_limit=task.time_limit,
-        time_limit_is=task.time_limit_is,
     )
 
 

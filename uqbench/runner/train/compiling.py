@@ -2,7 +2,7 @@
 
 ``eager`` runs torch's operations one by one. ``compiled`` gives the methods that an agent names in
 ``compiled`` to ``torch.compile``; on a GPU the whole step, with acting and the environment, is
-captured besides: recorded once for each of the agent's phases, and replayed.
+captured too: recorded once for each of the agent's phases, and replayed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from uqbench.agent import Agent
 from uqbench.environment import LaneEnv, Outcome
 from uqbench.errors import UqbenchError
-from uqbench.lanes.clock import Clock
+from uqbench.lanes import Capturable
 
 WARM_UP = 3
 """Steps of a phase that run from Python before one is captured: they compile and allocate."""
@@ -23,9 +23,11 @@ WARM_UP = 3
 AGENTS = 64
 """Agents of one kind that a process may have compiled at once."""
 
-Replay = Callable[[], None]
-Capture = Callable[[Callable[[], None]], Replay]
-"""Records what a function does to tensors, without doing it, and gives what does it again."""
+Graph = Callable[[], None]
+"""Does again to tensors what was captured."""
+
+Capture = Callable[[Callable[[], None]], Graph]
+"""Records what a function does to tensors, without doing it."""
 
 
 def compile_agent(agent: Agent) -> None:
@@ -43,13 +45,13 @@ def compile_agent(agent: Agent) -> None:
         )
     config.trace_autograd_ops = True
     config.recompile_limit = AGENTS  # a version for each agent whose steps take turns here
-    for name in agent.compiled:
+    for name in agent.compiled if isinstance(agent, Capturable) else ():
         setattr(agent, name, torch.compile(getattr(agent, name), fullgraph=True, dynamic=False))
 
 
 def can_be_captured(agent: Agent, env: LaneEnv, device: torch.device) -> bool:
     """Whether the steps of an agent and its environment can be replayed on the device alone."""
-    return device.type == "cuda" and env.capturable and agent.phase(0) is not None
+    return device.type == "cuda" and env.capturable and isinstance(agent, Capturable)
 
 
 class CapturedSteps:
@@ -61,28 +63,27 @@ class CapturedSteps:
         capture: records a step.
     """
 
-    def __init__(self, step: Callable[[], Outcome], agent: Agent, capture: Capture) -> None:
-        assert agent.clock is not None
+    def __init__(self, step: Callable[[], Outcome], agent: Capturable, capture: Capture) -> None:
         self._step = step
         self._agent = agent
-        self._clock: Clock = agent.clock
+        self._clock = agent.clock
         self._capture = capture
         self._taken: Counter[Hashable] = Counter()
-        self._programs: dict[Hashable, tuple[Replay, Outcome]] = {}
+        self._graphs: dict[Hashable, tuple[Graph, Outcome]] = {}
 
     def __call__(self) -> Outcome:
         """Take a step; the outcome's tensors are overwritten by the next of its phase."""
         phase = self._agent.phase(self._clock.t)
-        if phase not in self._programs:
+        if phase not in self._graphs:
             if self._taken[phase] < WARM_UP:
                 self._taken[phase] += 1
                 return self._step()
             outcomes: list[Outcome] = []
             with self._clock.capturing():
-                replay = self._capture(lambda: outcomes.append(self._step()))
-            self._programs[phase] = replay, outcomes[-1]
-        replay, outcome = self._programs[phase]
-        replay()
+                graph = self._capture(lambda: outcomes.append(self._step()))
+            self._graphs[phase] = graph, outcomes[-1]
+        graph, outcome = self._graphs[phase]
+        graph()
         self._clock.follow()
         return outcome
 
@@ -91,7 +92,7 @@ def cuda_graphs() -> Capture:
     """Capture as CUDA graphs that share their memory; to be used on a stream of one's own."""
     pool = torch.cuda.graph_pool_handle()
 
-    def capture(step: Callable[[], None]) -> Replay:
+    def capture(step: Callable[[], None]) -> Graph:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=pool, stream=torch.cuda.current_stream()):
             step()

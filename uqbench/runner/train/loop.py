@@ -11,6 +11,7 @@ from torch import Tensor
 from uqbench.agent import Agent, Step
 from uqbench.environment import LaneEnv, Outcome
 from uqbench.errors import UqbenchError
+from uqbench.lanes import Capturable
 from uqbench.runner.train.compiling import Capture, CapturedSteps
 from uqbench.runner.train.recorder import Recorder
 
@@ -71,7 +72,6 @@ def interact(
                 truncated=outcome.truncated,
                 next_obs=outcome.next_obs,
                 valid_actions=outcome.next_valid,
-                events=outcome.events,
             )
         )
         obs.copy_(outcome.obs)
@@ -80,6 +80,7 @@ def interact(
 
     advance: Callable[[], Outcome] = take
     if capture is not None:
+        assert isinstance(agent, Capturable)
         advance = CapturedSteps(take, agent, capture)
     for t in range(first, steps):
         recorder.step(advance())

@@ -10,41 +10,46 @@ the heads differ by their initial weights), and actions are ε-greedy in the hea
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from uqbench.agent import EnvSpec, Step, Uncertainty
-from uqbench.lanes import Uniform, epsilon_greedy
+from uqbench.agent import EnvironmentInfo, Step, Uncertainty
+from uqbench.lanes import Uniform, greedy
 from uqbench_dqn.bootstrapped_network import heads_network
 from uqbench_dqn.config import BootstrappedDQNConfig
-from uqbench_dqn.epsilon_greedy import EpsilonGreedyQ
+from uqbench_dqn.deep_q import DeepQ
 
 
-class BootstrappedDQN(EpsilonGreedyQ):
-    """A network with K outputs per action: the heads' Q-values."""
+class BootstrappedDQN(DeepQ):
+    """DQN with ten heads, one of which plays an episode.
+
+    A network with K outputs per action: the heads' Q-values.
+
+    Source: Osband et al. 2016; settings of Clements et al. 2019, section 3.2
+    """
 
     config: BootstrappedDQNConfig
 
     def __init__(
         self,
-        spec: EnvSpec,
+        info: EnvironmentInfo,
         seeds: Sequence[int],
         config: BootstrappedDQNConfig,
         device: torch.device,
     ) -> None:
-        network = heads_network(len(seeds), spec, config)
-        super().__init__(spec, seeds, config, config.heads, device, network=network)
+        network = heads_network(len(seeds), info, config)
+        super().__init__(info, seeds, config, config.heads, device, network=network)
         self._next_head = Uniform(seeds, "head", (), device)
         self._head = self._drawn(Uniform(seeds, "first head", (), device).at(0))
 
-    def choose(self, obs: Tensor, u: Tensor, valid: Tensor | None) -> Tensor:
+    def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
         """ε-greedy actions ``[L]`` in the values of the episode's head."""
         values = self.online(obs[:, None])[:, 0]
         head = self._head[:, None, None].expand(-1, values.shape[1], 1)
-        return epsilon_greedy(values.gather(-1, head).squeeze(-1), u, self.epsilon, valid)
+        action = greedy(values.gather(-1, head).squeeze(-1), valid)
+        return self.exploration.explore(action, noise, valid)
 
     def observe(self, step: Step) -> None:
         """Learn, and draw a head where an episode ended."""
@@ -83,12 +88,3 @@ class BootstrappedDQN(EpsilonGreedyQ):
             epistemic_var=heads.var(-1, correction=1),
             value_samples=heads,
         )
-
-    def state_dict(self) -> dict[str, Any]:
-        """As for every DQN, with the head of the episode under way."""
-        return {**super().state_dict(), "head": self._head.clone()}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
-        super().load_state_dict(state)
-        self._head.copy_(state["head"])

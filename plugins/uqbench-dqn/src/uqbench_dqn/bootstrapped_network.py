@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvSpec, observation_dtype, observation_shape
+from uqbench.agent import EnvironmentInfo, observation_dtype, observation_shape
 from uqbench_dqn.config import BootstrappedDQNConfig
 from uqbench_dqn.networks import QNetwork
 
@@ -22,18 +22,18 @@ class HeadsNetwork(QNetwork):
         return values.squeeze(-1).movedim(1, -1)
 
 
-def heads_network(lanes: int, spec: EnvSpec, config: BootstrappedDQNConfig) -> HeadsNetwork:
-    """The network as its config says; not initialised."""
+def heads_network(lanes: int, info: EnvironmentInfo, config: BootstrappedDQNConfig) -> HeadsNetwork:
+    """The network as its config says; not initialized."""
     return HeadsNetwork(
         lanes,
-        observation_shape(spec),
-        spec.n_actions,
+        observation_shape(info),
+        info.n_actions,
         1,
         hidden=config.hidden,
         channels=config.channels,
         kernel=config.kernel,
         stride=config.stride,
-        scale=1 / 255 if observation_dtype(spec) == torch.uint8 else 1.0,
+        scale=1 / 255 if observation_dtype(info) == torch.uint8 else 1.0,
         ensemble=config.heads,
         shared=True,
     )

@@ -7,23 +7,27 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvSpec, Uncertainty
+from uqbench.agent import EnvironmentInfo, Uncertainty
 from uqbench.lanes import greedy
 from uqbench_dqn.categorical import cross_entropy, project, support
 from uqbench_dqn.config import C51Config
-from uqbench_dqn.deep_q import of_action
-from uqbench_dqn.epsilon_greedy import EpsilonGreedyQ
+from uqbench_dqn.deep_q import DeepQ, of_action
 
 
-class C51(EpsilonGreedyQ):
-    """A network with N outputs per action: logits of the return's law on a fixed support."""
+class C51(DeepQ):
+    """Categorical DQN (CDQN), ε-greedy.
+
+    A network with N outputs per action: logits of the return distribution on a fixed support.
+
+    Source: Bellemare et al. 2017
+    """
 
     config: C51Config
 
     def __init__(
-        self, spec: EnvSpec, seeds: Sequence[int], config: C51Config, device: torch.device
+        self, info: EnvironmentInfo, seeds: Sequence[int], config: C51Config, device: torch.device
     ) -> None:
-        super().__init__(spec, seeds, config, outputs=config.atoms, device=device)
+        super().__init__(info, seeds, config, outputs=config.atoms, device=device)
         self.support = support(config.atoms, config.v_min, config.v_max).to(device)
 
     def q_values(self, outputs: Tensor) -> Tensor:
@@ -31,7 +35,7 @@ class C51(EpsilonGreedyQ):
         return (outputs.softmax(-1) * self.support).sum(-1)
 
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
-        """Cross-entropy of logits with the projected target law (Algorithm 1)."""
+        """Cross-entropy of logits with the projected target distribution (Algorithm 1)."""
         return cross_entropy(predicted, target)
 
     @torch.no_grad()
@@ -45,7 +49,7 @@ class C51(EpsilonGreedyQ):
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:
-        """The law of the return, and its variance."""
+        """The return distribution, and its variance."""
         outputs = self.online(obs)
         probs, mean = outputs.softmax(-1), self.q_values(outputs)
         return Uncertainty(

@@ -17,22 +17,21 @@ from uqbench.risk_config import RiskField
 
 @dataclass(frozen=True, kw_only=True)
 class DeepQConfig:
-    """What every method of the family needs.
+    """Settings of every method of the family.
 
     Attributes:
-        learning_rate: α of the optimiser.
-        optimiser: Adam, or the centred RMSProp of Mnih et al. 2015.
+        learning_rate: α of the optimizer.
+        optimizer: Adam, or the centred RMSProp of Mnih et al. 2015.
         adam_epsilon: Adam's ε.
         rmsprop_decay: RMSProp's ρ.
         rmsprop_epsilon: RMSProp's ε, inside the root.
         batch_size: transitions of a gradient step, drawn without repeats.
         replay_capacity: transitions kept.
-        replay_start: first step with a gradient step; a batch must fit, so learning never
-            starts before ``batch_size`` steps.
+        learning_starts: first step with a gradient step; never before ``batch_size`` steps, since
+            a batch must fit.
         learn_period: environment steps for each gradient step.
-        reward_bound: rewards are learned from as if none were larger, nor smaller than minus it;
-            None for as they are.
-        target_period: C, steps between copies of the online network to the target network.
+        reward_clip: learn from rewards clipped to ± this; None for no clipping.
+        target_sync_period: C, steps between syncs of the target network.
         channels: filters of the convolution, or of each of several (image observations only).
         kernel: side of the convolution's kernel; one for all, or one for each.
         stride: step of the kernel, likewise.
@@ -41,16 +40,16 @@ class DeepQConfig:
     """
 
     learning_rate: float = 1e-4
-    optimiser: Literal["adam", "rmsprop"] = "adam"
+    optimizer: Literal["adam", "rmsprop"] = "adam"
     adam_epsilon: float = 1e-8
     rmsprop_decay: float = 0.95
     rmsprop_epsilon: float = 0.01
     batch_size: int = 32
     replay_capacity: int = 100_000
-    replay_start: Steps = 5_000
+    learning_starts: Steps = 5_000
     learn_period: int = 1
-    reward_bound: float | None = None
-    target_period: Steps = 1_000
+    reward_clip: float | None = None
+    target_sync_period: Steps = 1_000
     channels: int | tuple[int, ...] = 16
     kernel: int | tuple[int, ...] = 3
     stride: int | tuple[int, ...] = 1
@@ -58,11 +57,11 @@ class DeepQConfig:
     gain: float = math.sqrt(2)
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "replay_start", "learn_period", "target_period"):
+        for name in ("batch_size", "learning_starts", "learn_period", "target_sync_period"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.reward_bound is not None and self.reward_bound <= 0:
-            raise ValueError(f"reward_bound must be positive, got {self.reward_bound}")
+        if self.reward_clip is not None and self.reward_clip <= 0:
+            raise ValueError(f"reward_clip must be positive, got {self.reward_clip}")
         if self.replay_capacity < self.batch_size:
             raise ValueError(
                 f"replay_capacity {self.replay_capacity} must hold a batch of {self.batch_size}"
@@ -71,23 +70,28 @@ class DeepQConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class EpsilonGreedyConfig(DeepQConfig):
-    """A method that explores by ε-greedy actions.
+    """Settings of a method that may explore by random actions of probability ε.
 
     Attributes:
-        epsilon_first: ε until ``replay_start``.
-        epsilon_last: ε at the end of its decay.
-        epsilon_steps: steps of the linear decay, from ``replay_start`` on.
+        exploration: ``epsilon-greedy``: a random action instead of the method's own with
+            probability ε; or ``none``.
+        epsilon_initial: ε until ``learning_starts``.
+        epsilon_final: ε at the end of its decay.
+        epsilon_decay_steps: steps of the linear decay, from ``learning_starts`` on.
     """
 
-    epsilon_first: float = 1.0
-    epsilon_last: float = 0.03
-    epsilon_steps: Steps = 100_000
+    exploration: Literal["epsilon-greedy", "none"] = "epsilon-greedy"
+    epsilon_initial: float = 1.0
+    epsilon_final: float = 0.03
+    epsilon_decay_steps: Steps = 100_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.epsilon_steps < 1:
-            raise ValueError(f"epsilon_steps must be at least 1, got {self.epsilon_steps}")
-        for name in ("epsilon_first", "epsilon_last"):
+        if self.epsilon_decay_steps < 1:
+            raise ValueError(
+                f"epsilon_decay_steps must be at least 1, got {self.epsilon_decay_steps}"
+            )
+        for name in ("epsilon_initial", "epsilon_final"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a probability, got {getattr(self, name)}")
 
@@ -166,22 +170,23 @@ class C51Config(EpsilonGreedyConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VDQNConfig(DeepQConfig):
+class VDQNConfig(EpsilonGreedyConfig):
     """VDQN's settings: those of the released code of Tang & Agrawal 2018.
 
     Attributes:
         likelihood_std: σ of a target given Q, in units of return.
         posterior_std: of every weight at the start.
-        samples: S, draws of the weights for what is stated, and for ``risk``.
-        risk: a measure of the S draws of Q, by which it then acts, or None for Thompson sampling:
-            the greedy action of one draw a step.
+        samples: S, draws of the weights for its predictions, and for ``risk``.
+        risk: act by this measure of the S draws of Q; None for Thompson sampling: the greedy action
+            of one draw per step.
     """
 
+    exploration: Literal["epsilon-greedy", "none"] = "none"
     learning_rate: float = 1e-3
     batch_size: int = 64
     replay_capacity: int = 1_000_000
-    replay_start: Steps = 500
-    target_period: Steps = 100
+    learning_starts: Steps = 500
+    target_sync_period: Steps = 100
     hidden: tuple[int, ...] = (100, 100)
     likelihood_std: float = 0.1
     posterior_std: float = 0.017
@@ -195,8 +200,3 @@ class VDQNConfig(DeepQConfig):
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
         if self.samples < 2:
             raise ValueError(f"a spread needs at least 2 samples, got {self.samples}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class EpsilonVDQNConfig(VDQNConfig, EpsilonGreedyConfig):
-    """VDQN's settings, and those of ε."""

@@ -1,89 +1,81 @@
-"""What the DQN family has in common: replay, a target network, one update a step.
+"""What the DQN family has in common (Mnih et al. 2015, Algorithm 1).
 
-One gradient step every ``learn_period`` environment steps, from ``replay_start`` on (Mnih et al.
-2015, Algorithm 1, where it is four).
+A replay buffer, a target network, exploration, and one gradient step every ``learn_period``
+environment steps from ``learning_starts`` on.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from uqbench.agent import Agent, EnvSpec, Step, observation_dtype, observation_shape
+from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.lanes import (
     Adam,
+    Capturable,
     Clock,
     DistinctIntegers,
-    Replay,
+    EpsilonGreedy,
+    Exploration,
+    NoExploration,
     RMSProp,
-    copy_parameters,
+    TransitionBuffer,
     greedy,
-    initialise,
+    initialize,
     lane_generators,
+    sync_target,
     target_copy,
 )
-from uqbench_dqn.config import DeepQConfig
+from uqbench_dqn.config import DeepQConfig, EpsilonGreedyConfig
 from uqbench_dqn.networks import q_network
 
 
-class DeepQ(Agent):
+class DeepQ(Capturable, Agent):
     """A Q-learning agent with a deep network; its children say what the network's outputs mean.
 
     Args:
-        spec: the environment.
-        seeds: one a lane.
+        info: the environment.
+        seeds: one per lane.
         config: settings.
-        outputs: numbers the network gives per action.
-        network: the online one, not yet initialised, where it is not a plain ``QNetwork``.
-        device: where networks and replay live.
-        beside: networks that the optimiser learns beside the online one; kept with it.
+        outputs: numbers that the network gives per action.
+        device: where networks and replay buffer live.
+        network: the online one, not yet initialized, where it is not a plain ``QNetwork``.
+        extra_networks: networks that the optimizer trains with the online one.
     """
 
-    compiled: ClassVar[tuple[str, ...]] = ("learn",)
-    clock: Clock
+    compiled: ClassVar[tuple[str, ...]] = ("learn", "choose_action")
 
     def __init__(
         self,
-        spec: EnvSpec,
+        info: EnvironmentInfo,
         seeds: Sequence[int],
         config: DeepQConfig,
         outputs: int,
         device: torch.device,
-        beside: nn.Module | None = None,
+        *,
         network: nn.Module | None = None,
+        extra_networks: nn.Module | None = None,
     ) -> None:
         self.config = config
-        self.discount = spec.discount
-        self.start = max(config.replay_start, config.batch_size)
+        self.discount = info.discount
+        self.n_actions = info.n_actions
+        self.start = max(config.learning_starts, config.batch_size)
         self.clock = Clock(device)
-        lanes, shape = len(seeds), observation_shape(spec)
-        self.online = q_network(lanes, spec, config, outputs) if network is None else network
-        initialise(self.online, lane_generators(seeds), config.gain)
+        self.exploration = _exploration(config, seeds, info.n_actions, self.start, self.clock)
+        self.online = q_network(len(seeds), info, config, outputs) if network is None else network
+        initialize(self.online, lane_generators(seeds), config.gain)
         self.online.to(device)
         self.target = target_copy(self.online)
-        self.learned = nn.ModuleList([self.online] if beside is None else [self.online, beside])
-        self.optimiser = _optimiser(self.learned, config)
-        capacity = min(config.replay_capacity, spec.total_steps)
-        self.replay = Replay(
-            lanes,
-            capacity,
-            {
-                "obs": (shape, observation_dtype(spec)),
-                "action": ((), torch.int64),
-                "reward": ((), torch.float32),
-                "terminated": ((), torch.bool),
-                "next_obs": (shape, observation_dtype(spec)),
-                "next_valid": ((spec.n_actions,), torch.bool),
-            },
-            self.clock,
-        )
+        extra = [] if extra_networks is None else [extra_networks]
+        self.optimizer = _optimizer(nn.ModuleList([self.online, *extra]), config)
+        capacity = min(config.replay_capacity, info.total_steps)
+        self.replay = TransitionBuffer(len(seeds), capacity, info, self.clock)
         self._batches = DistinctIntegers(seeds, "replay", config.batch_size, capacity, device)
-        self._all_valid = torch.ones(lanes, spec.n_actions, dtype=torch.bool, device=device)
-        self._loss = torch.full((lanes,), torch.nan, device=device)
+        self._loss = torch.full((len(seeds),), torch.nan, device=device)
 
     @abstractmethod
     def q_values(self, outputs: Tensor) -> Tensor:
@@ -93,56 +85,59 @@ class DeepQ(Agent):
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
         """Losses ``[..., B]`` of outputs and targets ``[..., B, outputs]``."""
 
-    def observe(self, step: Step) -> None:
-        """Store the transition, take one gradient step, renew the target network every C steps."""
-        self.replay.add(
-            obs=step.obs,
-            action=step.action,
-            reward=self.reward(step),
-            terminated=step.terminated,
-            next_obs=step.next_obs,
-            next_valid=self._all_valid if step.valid_actions is None else step.valid_actions,
-        )
-        learns, renews = self.phase(self.clock.t)
-        if learns:
-            objective = self.learn(self._batches.at(self.clock))
-            self._loss.copy_(objective.mean(-1))
-        if renews:
-            copy_parameters(self.online, self.target)
-        self.clock.advance()
+    @torch.no_grad()
+    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """The greedy action, or what exploration makes of it."""
+        return self.choose_action(obs, self.exploration.noise(), valid)
 
-    def reward(self, step: Step) -> Tensor:
-        """What is learned from as the reward of a step, ``[L]``: the reward within its bound."""
-        bound = self.config.reward_bound
-        return step.reward if bound is None else step.reward.clamp(-bound, bound)
-
-    def phase(self, t: int) -> tuple[bool, bool]:
-        """Whether step ``t`` takes a gradient step, and whether it renews the target network."""
-        begun = t >= self.start
-        learns = begun and t % self.config.learn_period == 0
-        return learns, begun and t % self.config.target_period == 0
+    def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
+        """Training actions ``[L]`` in ``obs`` ``[L, *obs]``, by random numbers ``noise``."""
+        values = self.q_values(self.online(obs[:, None]))[:, 0]
+        return self.exploration.explore(greedy(values, valid), noise, valid)
 
     @torch.no_grad()
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """The greedy action in each of ``[L, M]`` observations."""
         return greedy(self.q_values(self.online(obs)), valid)
 
-    def objective(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """What is minimised in the mean over the batch, ``[L, B]``."""
-        predicted = of_action(self.online(batch["obs"]), batch["action"])
-        return self.loss(predicted, self.bellman_target(batch))
+    def observe(self, step: Step) -> None:
+        """Store the transition, take a gradient step and sync the target network when due."""
+        self.replay.store(step, self.reward(step))
+        learns, syncs = self.phase(self.clock.t)
+        if learns:
+            objective = self.learn(self._batches.at(self.clock))
+            self._loss.copy_(objective.mean(-1))
+        if syncs:
+            sync_target(self.online, self.target)
+        self.clock.advance()
+
+    def phase(self, t: int) -> tuple[bool, bool]:
+        """Whether step ``t`` takes a gradient step, and whether it syncs the target network."""
+        started = t >= self.start
+        learns = started and t % self.config.learn_period == 0
+        return learns, started and t % self.config.target_sync_period == 0
+
+    def reward(self, step: Step) -> Tensor:
+        """The reward to learn from, ``[L]``: the step's, clipped."""
+        clip = self.config.reward_clip
+        return step.reward if clip is None else step.reward.clamp(-clip, clip)
 
     def learn(self, index: Tensor) -> Tensor:
-        """One gradient step on the replay's transitions ``index`` ``[L, B]``.
+        """One gradient step on the buffer's transitions ``index`` ``[L, B]``.
 
         Returns:
-            The objective of each before the step, ``[L, B]``; its mean is left to the caller, since
-            compiled sums of few numbers are added in an order that depends on the lanes beside.
+            The objective of each before the step, ``[L, B]``; its mean is left to the caller (see
+            :mod:`uqbench.lanes.numerics`).
         """
         objective = self.objective(self.replay.gather(index))
         mean = objective.sum() / index.shape[-1]
-        self.optimiser.step(torch.autograd.grad(mean, self.optimiser.parameters))
+        self.optimizer.step(torch.autograd.grad(mean, self.optimizer.parameters))
         return objective.detach()
+
+    def objective(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """What is minimized, on average over the batch, ``[L, B]``."""
+        predicted = of_action(self.online(batch["obs"]), batch["action"])
+        return self.loss(predicted, self.bellman_target(batch))
 
     @torch.no_grad()
     def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:
@@ -153,39 +148,35 @@ class DeepQ(Agent):
         return batch["reward"][..., None] + continues[..., None] * of_action(outputs, best)
 
     def metrics(self) -> Mapping[str, Tensor]:
-        """The last loss."""
-        return {"loss": self._loss}
-
-    def state_dict(self) -> dict[str, Any]:
-        """Networks, optimiser, replay and the step; random numbers are a function of the step."""
-        return {
-            "clock": self.clock.state_dict(),
-            "loss": self._loss.clone(),
-            "learned": self.learned.state_dict(),
-            "target": self.target.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "replay": self.replay.state_dict(),
-        }
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
-        self.clock.load_state_dict(state["clock"])
-        self._loss.copy_(state["loss"])
-        self.learned.load_state_dict(state["learned"])
-        self.target.load_state_dict(state["target"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        self.replay.load_state_dict(state["replay"])
+        """The last loss, and what exploration has to report."""
+        return {"loss": self._loss, **self.exploration.metrics()}
 
 
-def _optimiser(learned: nn.Module, config: DeepQConfig) -> Adam | RMSProp:
-    if config.optimiser == "adam":
+def _exploration(
+    config: DeepQConfig, seeds: Sequence[int], n_actions: int, start: int, clock: Clock
+) -> Exploration:
+    if not isinstance(config, EpsilonGreedyConfig) or config.exploration == "none":
+        return NoExploration()
+    return EpsilonGreedy(
+        seeds,
+        n_actions,
+        clock,
+        initial=config.epsilon_initial,
+        final=config.epsilon_final,
+        start=start,
+        decay_steps=config.epsilon_decay_steps,
+    )
+
+
+def _optimizer(learned: nn.Module, config: DeepQConfig) -> Adam | RMSProp:
+    if config.optimizer == "adam":
         return Adam(learned.parameters(), config.learning_rate, config.adam_epsilon)
     return RMSProp(
         learned.parameters(),
         config.learning_rate,
         config.rmsprop_decay,
         config.rmsprop_epsilon,
-        centred=True,
+        centered=True,
     )
 
 

@@ -8,20 +8,32 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from uqbench.agent import EnvSpec, Uncertainty
-from uqbench_dqn.config import DQNConfig
-from uqbench_dqn.epsilon_greedy import EpsilonGreedyQ
+from uqbench.agent import EnvironmentInfo, Uncertainty
+from uqbench_dqn.config import DeepQConfig, DQNConfig
+from uqbench_dqn.deep_q import DeepQ
 
 
-class DQN(EpsilonGreedyQ):
-    """A network with one output per action: its Q-value."""
+class ScalarQ(DeepQ):
+    """A network with one output per action, its Q-value, trained by the Huber loss.
 
-    config: DQNConfig
+    Args:
+        info: the environment.
+        seeds: one per lane.
+        config: settings.
+        device: where to compute.
+        kappa: where the Huber loss turns from quadratic to linear.
+    """
 
     def __init__(
-        self, spec: EnvSpec, seeds: Sequence[int], config: DQNConfig, device: torch.device
+        self,
+        info: EnvironmentInfo,
+        seeds: Sequence[int],
+        config: DeepQConfig,
+        device: torch.device,
+        kappa: float,
     ) -> None:
-        super().__init__(spec, seeds, config, outputs=1, device=device)
+        super().__init__(info, seeds, config, 1, device)
+        self.kappa = kappa
 
     def q_values(self, outputs: Tensor) -> Tensor:
         """``Q(s, a) = θ(s)_a``."""
@@ -29,10 +41,28 @@ class DQN(EpsilonGreedyQ):
 
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
         """Huber loss of the temporal-difference error."""
-        error = F.huber_loss(predicted, target, reduction="none", delta=self.config.kappa)
+        error = F.huber_loss(predicted, target, reduction="none", delta=self.kappa)
         return error.squeeze(-1)
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:
-        """Q-values; DQN states no uncertainty about them."""
+        """Q-values, without an uncertainty."""
         return Uncertainty(mean=self.q_values(self.online(obs)))
+
+
+class DQN(ScalarQ):
+    """Deep Q-network, ε-greedy.
+
+    Source: Mnih et al. 2015; settings of Clements et al. 2019, section 3.2
+    """
+
+    config: DQNConfig
+
+    def __init__(
+        self,
+        info: EnvironmentInfo,
+        seeds: Sequence[int],
+        config: DQNConfig,
+        device: torch.device,
+    ) -> None:
+        super().__init__(info, seeds, config, device, config.kappa)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from uqbench.agent import EnvSpec, observation_dtype, observation_shape
+from uqbench.agent import EnvironmentInfo, observation_dtype, observation_shape
 from uqbench.lanes import LaneConv2d, LaneLinear
 from uqbench_dqn.config import DeepQConfig
 
@@ -133,18 +133,22 @@ def _each(*settings: int | tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def q_network(
-    lanes: int, spec: EnvSpec, config: DeepQConfig, outputs: int, ensemble: int | None = None
+    lanes: int,
+    info: EnvironmentInfo,
+    config: DeepQConfig,
+    outputs: int,
+    ensemble: int | None = None,
 ) -> QNetwork:
-    """The network of a method of the family, as its config says; not initialised."""
+    """The network of a method of the family, as its config says; not initialized."""
     return QNetwork(
         lanes,
-        observation_shape(spec),
-        spec.n_actions,
+        observation_shape(info),
+        info.n_actions,
         outputs,
         hidden=config.hidden,
         channels=config.channels,
         kernel=config.kernel,
         stride=config.stride,
-        scale=1 / 255 if observation_dtype(spec) == torch.uint8 else 1.0,
+        scale=1 / 255 if observation_dtype(info) == torch.uint8 else 1.0,
         ensemble=ensemble,
     )

@@ -53,14 +53,6 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             summary="variational DQN: Thompson sampling, or a risk measure of the posterior of Q",
             source="Tang & Agrawal 2018",
         ),
-        AgentSpec(
-            name="vdqn-epsilon",
-            version="1",
-            factory="uqbench_dqn.vdqn:EpsilonVDQN",
-            config="uqbench_dqn.config:EpsilonVDQNConfig",
-            summary="VDQN with, besides, random actions of probability ε",
-            source="Tang & Agrawal 2018; ε: Eriksson et al. 2022, Table 8",
-        ),
     ]
 
 

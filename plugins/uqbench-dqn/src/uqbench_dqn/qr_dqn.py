@@ -7,21 +7,26 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvSpec, Uncertainty
+from uqbench.agent import EnvironmentInfo, Uncertainty
 from uqbench_dqn.config import QRDQNConfig
-from uqbench_dqn.epsilon_greedy import EpsilonGreedyQ
+from uqbench_dqn.deep_q import DeepQ
 from uqbench_dqn.quantiles import midpoint_levels, quantile_loss
 
 
-class QRDQN(EpsilonGreedyQ):
-    """A network with N outputs per action: quantiles of the return."""
+class QRDQN(DeepQ):
+    """Quantile-regression DQN, ε-greedy.
+
+    A network with N outputs per action: quantiles of the return.
+
+    Source: Dabney et al. 2017; settings of Clements et al. 2019, section 3.2
+    """
 
     config: QRDQNConfig
 
     def __init__(
-        self, spec: EnvSpec, seeds: Sequence[int], config: QRDQNConfig, device: torch.device
+        self, info: EnvironmentInfo, seeds: Sequence[int], config: QRDQNConfig, device: torch.device
     ) -> None:
-        super().__init__(spec, seeds, config, outputs=config.quantiles, device=device)
+        super().__init__(info, seeds, config, outputs=config.quantiles, device=device)
         self.levels = midpoint_levels(config.quantiles).to(device)
 
     def q_values(self, outputs: Tensor) -> Tensor:
@@ -34,7 +39,7 @@ class QRDQN(EpsilonGreedyQ):
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:
-        """The law of the return, N equally likely atoms, and its variance."""
+        """The return distribution, N equally likely atoms, and its variance."""
         atoms = self.online(obs)
         return Uncertainty(
             mean=self.q_values(atoms),

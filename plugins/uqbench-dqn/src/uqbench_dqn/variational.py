@@ -1,4 +1,4 @@
-"""Networks with a normal law over every weight, all independent, for all lanes at once.
+"""Networks with an independent normal distribution over every weight, for all lanes at once.
 
 What a layer gives for one input, with weights drawn for that input, is normal with independent
 units: it is drawn itself instead of the weights (Kingma, Salimans & Welling 2015, the local
@@ -13,6 +13,8 @@ from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
+
+from uqbench.lanes.numerics import softplus, sum_of
 
 
 class VariationalLinear(nn.Module):
@@ -94,13 +96,4 @@ class VariationalNetwork(nn.Module):
 
     def log_stds(self) -> Tensor:
         """``Σ_j log σ_j`` over all weights, ``[L]``."""
-        return torch.stack([layer.log_stds() for layer in self.layers], -1).sum(-1)
-
-
-def softplus(rho: Tensor) -> Tensor:
-    """``log(1 + exp ρ)``, without overflow.
-
-    Torch's own rounds the tail of a tensor, what is left over of whole SIMD vectors, differently:
-    a lane's numbers would depend on the lanes beside.
-    """
-    return rho.relu() + rho.abs().neg().exp().log1p()
+        return sum_of(layer.log_stds() for layer in self.layers)

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvSpec, Uncertainty, observation_shape
+from uqbench.agent import EnvironmentInfo, Uncertainty, observation_shape
 from uqbench.lanes import Normal, greedy, lane_generators
-from uqbench_dqn.config import EpsilonVDQNConfig, VDQNConfig
+from uqbench.risk import risk_measure
+from uqbench_dqn.config import VDQNConfig
 from uqbench_dqn.deep_q import DeepQ
-from uqbench_dqn.epsilon_greedy import EpsilonGreedyQ
 from uqbench_dqn.variational import VariationalNetwork
 
 BLOCK = 16
@@ -23,31 +23,33 @@ BLOCK = 16
 
 
 class VDQN(DeepQ):
-    """Acts by a draw of the weights (Thompson sampling), or by a risk measure of many draws."""
+    """Variational DQN: Thompson sampling, or a risk measure of the posterior of Q.
+
+    Source: Tang & Agrawal 2018
+    """
 
     config: VDQNConfig
     online: VariationalNetwork
     target: VariationalNetwork
-    compiled = (*DeepQ.compiled, "choose")
 
     def __init__(
-        self, spec: EnvSpec, seeds: Sequence[int], config: VDQNConfig, device: torch.device
+        self, info: EnvironmentInfo, seeds: Sequence[int], config: VDQNConfig, device: torch.device
     ) -> None:
         network = VariationalNetwork(
-            observation_shape(spec),
-            spec.n_actions,
+            observation_shape(info),
+            info.n_actions,
             config.hidden,
             config.posterior_std,
             lane_generators(seeds),
         )
-        super().__init__(spec, seeds, config, outputs=1, device=device, network=network)
-        self.risk = config.risk
+        super().__init__(info, seeds, config, 1, device, network=network)
+        self.risk = None if config.risk is None else risk_measure(config.risk)
         units, draws = network.units, 1 if self.risk is None else config.samples
         self._acting = Normal(seeds, "acting", (draws, units), device, BLOCK)
         self._learning = Normal(seeds, "learning", (2, config.batch_size, units), device, BLOCK)
         self._learning.at(self.clock)  # the clock prepares it from now on
-        # the same draws for every question: what is stated changes with the posterior alone
-        self._stated = Normal(seeds, "stated", (config.samples, units), device, 1).at(0)
+        # the same draws for every prediction, so that only the posterior changes it
+        self._predicting = Normal(seeds, "stated", (config.samples, units), device, 1).at(0)
 
     def q_values(self, outputs: Tensor) -> Tensor:
         """``Q(s, a)`` of one draw, which the network gives."""
@@ -81,10 +83,11 @@ class VDQN(DeepQ):
 
     @torch.no_grad()
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """The greedy action of a draw, or of the risk measure of S draws."""
-        return self.choose(obs, self._acting.at(self.clock), valid)
+        """The greedy action of a draw, or of the risk measure of S draws; with ε a random one."""
+        action = self.choose_action(obs, self._acting.at(self.clock), valid)
+        return self.exploration.explore(action, self.exploration.noise(), valid)
 
-    def choose(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
+    def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
         """Actions ``[L]`` in ``obs`` ``[L, *obs]`` by draws ``noise`` ``[L, S, units]``."""
         values = self._samples(obs[:, None], noise)[:, 0]
         return greedy(self._decisive(values), valid)
@@ -104,21 +107,10 @@ class VDQN(DeepQ):
     @torch.no_grad()
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """The greedy action of the mean, or of the risk measure, of S draws."""
-        return greedy(self._decisive(self._samples(obs, self._stated)), valid)
+        return greedy(self._decisive(self._samples(obs, self._predicting)), valid)
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:
         """S draws of Q, their mean and variance."""
-        values = self._samples(obs, self._stated)
+        values = self._samples(obs, self._predicting)
         return Uncertainty(mean=values.mean(-1), epistemic_var=values.var(-1), value_samples=values)
-
-
-class EpsilonVDQN(VDQN, EpsilonGreedyQ):
-    """VDQN with, besides, random actions of probability ε (Eriksson et al. 2022, Table 8)."""
-
-    config: EpsilonVDQNConfig
-
-    @torch.no_grad()
-    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """VDQN's action, or, with ε, a random one."""
-        return self.sometimes_random(super().act(obs, valid), valid)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -19,7 +19,7 @@ from uqbench_dqn.config import DeepQConfig
 from uqbench_dqn.deep_q import DeepQ
 from uqbench_dqn.networks import QNetwork
 
-from uqbench.agent import EnvSpec, Uncertainty
+from uqbench.agent import EnvironmentInfo, Uncertainty
 from uqbench.config import Steps
 from uqbench.lanes import LaneLinear, Uniform, epsilon_greedy, greedy
 
@@ -41,7 +41,7 @@ class QuamDQNConfig(DeepQConfig):
         growth: η, the factor on c after every period.
         period: u, search steps between two growths.
         slack: γ, by which the mean squared temporal-difference error may grow.
-        epsilon: share of random actions after ``replay_start``; before, all are.
+        epsilon: share of random actions after ``learning_starts``; before, all are.
     """
 
     kappa: float = 1.0
@@ -54,7 +54,7 @@ class QuamDQNConfig(DeepQConfig):
     period: int = 5
     slack: float = 1e-3
     epsilon: float = 0.01
-    replay_start: Steps = 5_000
+    learning_starts: Steps = 5_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,9 +85,13 @@ class QuamDQN(DeepQ):
     compiled = (*DeepQ.compiled, "choose")
 
     def __init__(
-        self, spec: EnvSpec, seeds: Sequence[int], config: QuamDQNConfig, device: torch.device
+        self,
+        info: EnvironmentInfo,
+        seeds: Sequence[int],
+        config: QuamDQNConfig,
+        device: torch.device,
     ) -> None:
-        super().__init__(spec, seeds, config, outputs=1, device=device)
+        super().__init__(info, seeds, config, 1, device)
         self._explore = Uniform(seeds, "explore", (2,), device)
         self._evidence = Uniform(seeds, "evidence", (config.search_batch,), device)
         self._bonus = torch.zeros(len(seeds), device=device)
@@ -99,7 +103,7 @@ class QuamDQN(DeepQ):
         u = self._explore.at(self.clock)
         learns, _ = self.phase(self.clock.t)
         if not learns:
-            return epsilon_greedy(torch.zeros_like(self._all_valid, dtype=u.dtype), u, 1.0, valid)
+            return epsilon_greedy(u.new_zeros(len(u), self.n_actions), u, 1.0, valid)
         return self.choose(obs, u, self._evidence.at(self.clock), valid)
 
     def choose(self, obs: Tensor, u: Tensor, drawn: Tensor, valid: Tensor | None) -> Tensor:
@@ -139,10 +143,9 @@ class QuamDQN(DeepQ):
         """Q-values and bonuses of ``obs`` ``[L, M, *obs]``, ``[L, M, A]`` each."""
         stored = self.clock.tensor.clamp(max=self.replay.capacity)
         batch = self.replay.gather((drawn * stored).long())
-        actions = self._all_valid.shape[-1]
         evidence = Evidence(
             self._features(batch["obs"]),
-            F.one_hot(batch["action"], actions).to(drawn.dtype),
+            F.one_hot(batch["action"], self.n_actions).to(drawn.dtype),
             self.bellman_target(batch).squeeze(-1),
         )
         last = cast(LaneLinear, self.online.layers[-1])
@@ -161,20 +164,6 @@ class QuamDQN(DeepQ):
             "bonus": self._bonus,
             "non_greedy_actions": self._non_greedy,
         }
-
-    def state_dict(self) -> dict[str, Any]:
-        """As for every DQN, with what the metrics count."""
-        return {
-            **super().state_dict(),
-            "bonus": self._bonus.clone(),
-            "non_greedy": self._non_greedy.clone(),
-        }
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
-        super().load_state_dict(state)
-        self._bonus.copy_(state["bonus"])
-        self._non_greedy.copy_(state["non_greedy"])
 
 
 def bonuses(weights: Tensor, features: Tensor, evidence: Evidence, config: QuamDQNConfig) -> Tensor:

@@ -16,15 +16,15 @@ from uqbench.lanes import Clock
 
 
 class Bootstrap:
-    """The data sets D_1 to D_K of every lane, of the transitions that are still in the replay.
+    """The data sets D_1 to D_K of every lane, of the transitions still in the replay buffer.
 
-    The list is a ring as long as the replay. Of all slots ever appended for a member, the first
-    ``expired`` are overwritten in the replay; the rest are its data set.
+    The list is a ring as long as the buffer. Of all slots ever appended for a member, the first
+    ``expired`` are overwritten in the buffer; the rest are its data set.
 
     Args:
         lanes: L.
         members: K.
-        capacity: of the replay.
+        capacity: of the replay buffer.
         clock: the step, which says which slot a transition goes to.
     """
 
@@ -43,7 +43,7 @@ class Bootstrap:
         return self._appended - self._expired
 
     def add(self, mask: Tensor) -> None:
-        """Take in the masks ``[L, K]`` of this step's transition; the one it replaces leaves."""
+        """Add the masks ``[L, K]`` of this step's transition; the one it replaces leaves."""
         slot = (self._clock.tensor % self._capacity)[None]
         self._expired += self._masks.index_select(0, slot)[0]
         self._masks.index_copy_(0, slot, mask[None])
@@ -78,7 +78,7 @@ class Bootstrap:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore from ``state_dict()``."""
         self._slots[..., : state["slots"].shape[-1]].copy_(state["slots"])
         self._masks[: len(state["masks"])].copy_(state["masks"])
         self._appended.copy_(state["appended"])

@@ -114,7 +114,7 @@ class CartPoleLanes(LaneEnv):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore from ``state_dict()``."""
         self._state[:] = state["state"].numpy()
         self._length[:] = state["length"].numpy()
         for stream, saved in zip(self._streams, state["streams"], strict=True):

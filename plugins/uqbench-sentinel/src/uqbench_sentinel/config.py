@@ -41,7 +41,7 @@ class SentinelConfig:
             steps n (n + 1) / 2.
         update_period: steps between updates; periodic only.
         updates_per_event: gradient steps of an update: 100 samples in minibatches of 32.
-        target_every: updates between copies to the target networks.
+        target_sync_updates: updates between syncs of the target networks.
         atoms: N of a categorical return distribution.
         v_min: lowest atom, in units of discounted return.
         v_max: highest atom.
@@ -51,9 +51,9 @@ class SentinelConfig:
         adam_epsilon: Adam's ε.
         batch_size: transitions of a minibatch, drawn with repeats.
         replay_capacity: transitions kept.
-        epsilon_first: ε at the start.
-        epsilon_last: ε at the end of its decay.
-        epsilon_steps: steps of the linear decay, from the first step on.
+        epsilon_initial: ε at the start.
+        epsilon_final: ε at the end of its decay.
+        epsilon_decay_steps: steps of the linear decay, from the first step on.
     """
 
     members: int = 4
@@ -67,7 +67,7 @@ class SentinelConfig:
     schedule: Literal["periodic", "triangular"] = "periodic"
     update_period: Steps = 100
     updates_per_event: int = 4
-    target_every: int = 10
+    target_sync_updates: int = 10
     atoms: int = 51
     v_min: float = 0.0
     v_max: float = CARTPOLE_V_MAX
@@ -77,19 +77,19 @@ class SentinelConfig:
     adam_epsilon: float = 1e-8
     batch_size: int = 32
     replay_capacity: int = 100_000
-    epsilon_first: float = 1.0
-    epsilon_last: float = 0.05
-    epsilon_steps: Steps = 100_000
+    epsilon_initial: float = 1.0
+    epsilon_final: float = 0.05
+    epsilon_decay_steps: Steps = 100_000
 
     def __post_init__(self) -> None:
         for name in (
             "members",
             "update_period",
             "updates_per_event",
-            "target_every",
+            "target_sync_updates",
             "batch_size",
             "replay_capacity",
-            "epsilon_steps",
+            "epsilon_decay_steps",
         ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -102,6 +102,6 @@ class SentinelConfig:
                 f"expected at least 2 atoms and v_min < v_max, got {self.atoms} atoms "
                 f"from {self.v_min} to {self.v_max}"
             )
-        for name in ("epsilon_first", "epsilon_last"):
+        for name in ("epsilon_initial", "epsilon_final"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a probability, got {getattr(self, name)}")

@@ -1,4 +1,4 @@
-"""Weights of an ensemble's members by Follow The Regularised Leader (section 5.2).
+"""Weights of an ensemble's members by Follow The Regularized Leader (section 5.2).
 
 A member's loss is its divergence from the marginal of all, ``P̂ = 1/K Σ_k P_k``.
 """
@@ -18,7 +18,7 @@ def losses(log_probs: Tensor, kl: KL) -> Tensor:
     """``l_i``, ``[..., K]``: ``KL(P_i ‖ P̂)``, at most ln K, or ``KL(P̂ ‖ P_i)``.
 
     Args:
-        log_probs: logarithms of the members' categorical laws, ``[..., K, N]``.
+        log_probs: logarithms of the members' categorical distributions, ``[..., K, N]``.
         kl: which.
     """
     log_mix = torch.logsumexp(log_probs, -2, keepdim=True) - math.log(log_probs.shape[-2])

@@ -88,7 +88,7 @@ class ThreeStates(LaneEnv):
         return {"t": self._t}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore from ``state_dict()``."""
         self._t = state["t"]
 
 

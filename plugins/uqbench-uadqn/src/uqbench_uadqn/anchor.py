@@ -6,10 +6,12 @@ initial weights; networks with different initial weights are samples.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import torch
 from torch import Tensor, nn
+
+from uqbench.lanes.numerics import mean_of, sum_of
 
 
 class Anchor:
@@ -25,16 +27,22 @@ class Anchor:
         Args:
             networks: with the present weights θ.
             noise_scale: σ_data.
-            transitions: n, how many are in the replay, ``[]``.
+            transitions: n, how many are in the replay buffer, ``[]``.
         """
-        distance = torch.stack(
-            [
-                (parameter - initial).square().flatten(2).sum(-1)
-                for parameter, initial in zip(networks.parameters(), self.weights, strict=True)
-            ],
-            dim=-1,
-        ).sum(-1)
+        distance = sum_of(
+            (parameter - initial).square().flatten(2).sum(-1)
+            for parameter, initial in zip(networks.parameters(), self.weights, strict=True)
+        )
         return noise_scale**2 / (self.scale.square() * transitions) * distance
+
+    def state_dict(self) -> dict[str, Any]:
+        """The initial weights and their scale."""
+        return {"weights": self.weights, "scale": self.scale}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore from ``state_dict()``."""
+        self.weights = state["weights"]
+        self.scale = state["scale"]
 
 
 def prior_scale(weights: Sequence[Tensor]) -> Tensor:
@@ -43,5 +51,4 @@ def prior_scale(weights: Sequence[Tensor]) -> Tensor:
     The paper says "the standard deviation of the network weights"; that biases, which start at
     zero, are tensors that count, is the reading of the released code.
     """
-    # over the last dimension: torch sums a leading one in an order that depends on the lanes beside
-    return torch.stack([weight.flatten(2).std(-1) for weight in weights], dim=-1).mean(-1)
+    return mean_of(weight.flatten(2).std(-1) for weight in weights)

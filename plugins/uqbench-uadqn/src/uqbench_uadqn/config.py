@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from uqbench_dqn.config import DeepQConfig, EpsilonGreedyConfig
+from uqbench_dqn.config import EpsilonGreedyConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class UADQNConfig(DeepQConfig):
+class UADQNConfig(EpsilonGreedyConfig):
     """UA-DQN's settings: section 3.2 and Appendix D; κ and the gains are the released code's.
 
     Attributes:
@@ -23,6 +23,7 @@ class UADQNConfig(DeepQConfig):
         noise_scale: standard deviation of the data noise in the anchored posterior.
     """
 
+    exploration: Literal["epsilon-greedy", "none"] = "none"
     quantiles: int = 50
     kappa: float = 0.0
     epistemic_weight: float = 0.2
@@ -38,8 +39,3 @@ class UADQNConfig(DeepQConfig):
         for name in ("kappa", "noise_scale", "epistemic_weight", "aleatoric_weight"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class EpsilonUADQNConfig(UADQNConfig, EpsilonGreedyConfig):
-    """UA-DQN's settings, and those of ε."""

@@ -22,14 +22,6 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             summary="uncertainty-aware DQN: Thompson noise on epistemic, penalty on aleatoric std",
             source="Clements et al. 2019, section 2.4",
         ),
-        AgentSpec(
-            name="ua-dqn-epsilon",
-            version="1",
-            factory="uqbench_uadqn.agent:EpsilonUADQN",
-            config="uqbench_uadqn.config:EpsilonUADQNConfig",
-            summary="UA-DQN with, besides, random actions of probability ε",
-            source="Clements et al. 2019; ε: Eriksson et al. 2022, Table 8",
-        ),
     ]
 
 

@@ -1,4 +1,4 @@
-"""How often something happened lately, in every lane, without the host's help."""
+"""How often something happened recently, in every lane, counted on the device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from uqbench.lanes import Clock
 
 BLOCKS = 100
-"""A run's blocks of steps: as many as its records, so that each record tells of its own steps."""
+"""Blocks of steps in a run: as many as its records, so that each reports on its own steps."""
 
 
 class RecentShare:
@@ -30,7 +30,7 @@ class RecentShare:
         self._share = torch.full_like(self._count, torch.nan)
 
     def add(self, happened: Tensor) -> None:
-        """Take in whether it happened at this step, ``[L]`` bool; called once a step."""
+        """Count whether it happened at this step, ``[L]`` bool; called once per step."""
         self._count += happened
         ends = (self._clock.tensor + 1) % self._block == 0
         self._share.copy_(torch.where(ends, self._count / self._block, self._share))
@@ -38,14 +38,14 @@ class RecentShare:
 
     @property
     def latest(self) -> Tensor:
-        """The share in the last full block, ``[L]``; not a number before there is one."""
+        """The share in the last full block, ``[L]``; NaN before there is one."""
         return self._share
 
     def state_dict(self) -> dict[str, Any]:
-        """The block under way and the last full one."""
+        """The current block and the last full one."""
         return {"count": self._count.clone(), "share": self._share.clone()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore from ``state_dict()``."""
         self._count.copy_(state["count"])
         self._share.copy_(state["share"])

@@ -23,9 +23,9 @@ def epistemic_var(quantiles_a: Tensor, quantiles_b: Tensor) -> Tensor:
 
 def aleatoric_var(quantiles_a: Tensor, quantiles_b: Tensor) -> Tensor:
     """``σ̃²_aleatoric = cov_i(y_i(θ_A), y_i(θ_B))``, unbiased, so it may be negative (eq. 7)."""
-    centred_a = quantiles_a - quantiles_a.mean(-1, keepdim=True)
-    centred_b = quantiles_b - quantiles_b.mean(-1, keepdim=True)
-    return (centred_a * centred_b).mean(-1)
+    centered_a = quantiles_a - quantiles_a.mean(-1, keepdim=True)
+    centered_b = quantiles_b - quantiles_b.mean(-1, keepdim=True)
+    return (centered_a * centered_b).mean(-1)
 
 
 def biased_aleatoric_var(quantiles: Tensor) -> Tensor:

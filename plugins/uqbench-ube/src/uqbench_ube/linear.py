@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from uqbench.lanes.numerics import dot, matvec
+
 
 class InverseCounts:
     """``Σ_a = (μ⁻¹ I + Φ_aᵀ Φ_a)⁻¹`` of every lane and action; ``φᵀ Σ_a φ`` is taken for ``1 / n``.
@@ -34,7 +36,7 @@ class InverseCounts:
         self._first = torch.arange(lanes, device=device) * n_actions
 
     def update(self, features: Tensor, action: Tensor) -> Tensor:
-        """Take in that ``action`` ``[L]`` was taken in states with ``features`` ``[L, D]``.
+        """Count that ``action`` ``[L]`` was taken in states with ``features`` ``[L, D]``.
 
         Returns:
             ``φᵀ Σ_a φ`` as it was before, ``[L]`` float64; times β² the paper's equation 4.
@@ -42,9 +44,8 @@ class InverseCounts:
         row = self._first + action
         before = self.matrices.index_select(0, row)
         phi = features.double()
-        # sums, not products of matrices: those round a single column by how many lanes there are
-        projected = (before * phi[:, None]).sum(-1)
-        inverse_count = (phi * projected).sum(-1)
+        projected = matvec(before, phi)
+        inverse_count = dot(phi, projected)
         self.matrices.index_copy_(0, row, sherman_morrison(before, projected, inverse_count))
         return inverse_count
 
@@ -53,7 +54,7 @@ class InverseCounts:
         return {"matrices": self.matrices.clone()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore from ``state_dict()``."""
         self.matrices.copy_(state["matrices"])
 
 

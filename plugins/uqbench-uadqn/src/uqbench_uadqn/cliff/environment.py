@@ -116,7 +116,7 @@ class WindyCliff(LaneEnv):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what ``state_dict`` gave."""
+        """Restore from ``state_dict()``."""
         self._clock.load_state_dict(state["clock"])
         self._cell.copy_(state["cell"])
         self._length.copy_(state["length"])

@@ -13,7 +13,7 @@ from torch import Tensor
 from uqbench_dqn.quantiles import midpoint_levels, quantile_loss
 
 from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, Reference
-from uqbench.lanes import Adam, Uniform, initialise, lane_generators
+from uqbench.lanes import Adam, Uniform, initialize, lane_generators
 from uqbench_uadqn.regression.config import AnchoredOutputsConfig, AnchoredQuantilesConfig
 from uqbench_uadqn.regression.networks import Perceptrons, draw_from, prior_stds
 from uqbench_uadqn.uncertainty import (
@@ -40,7 +40,7 @@ class AnchoredQuantiles(Estimator):
         self.networks = Perceptrons(
             len(seeds), config.samples, config.hidden, config.quantiles, torch.tanh
         )
-        initialise(self.networks, lane_generators(seeds), config.gain)
+        initialize(self.networks, lane_generators(seeds), config.gain)
         self.networks.to(device)
         self.anchors = [parameter.detach().clone() for parameter in self.networks.parameters()]
         self.levels = midpoint_levels(config.quantiles).to(device)
@@ -51,12 +51,12 @@ class AnchoredQuantiles(Estimator):
         """Minimise equation 1, with the anchors' penalty, on batches of each network's own."""
         inputs, targets = data.inputs.to(self.device), data.targets.to(self.device)
         lane = torch.arange(len(inputs), device=self.device)[:, None, None]
-        optimiser = Adam(self.networks.parameters(), self.config.learning_rate, ADAM_EPSILON)
+        optimizer = Adam(self.networks.parameters(), self.config.learning_rate, ADAM_EPSILON)
         for t in range(steps):
             batch = (self._batches.at(t) * inputs.shape[1]).long()
             quantiles = self.networks(inputs[lane, batch])
             objective = self.objective(quantiles, targets[lane, batch])
-            optimiser.step(torch.autograd.grad(objective, optimiser.parameters))
+            optimizer.step(torch.autograd.grad(objective, optimizer.parameters))
 
     def objective(self, quantiles: Tensor, targets: Tensor) -> Tensor:
         """The mean over points and quantiles of the loss, and ``anchor · ‖θ − θ⁰‖²``, summed.
@@ -116,14 +116,14 @@ class AnchoredOutputs(Estimator):
     def fit(self, data: Data, reference: Reference | None, steps: int) -> None:
         """Minimise the negative log-posterior on all points, by Adam."""
         inputs, targets = data.inputs.to(self.device)[:, None], data.targets.to(self.device)
-        optimiser = torch.optim.Adam(
+        optimizer = torch.optim.Adam(
             self.networks.parameters(), self.config.learning_rate, eps=ADAM_EPSILON, foreach=True
         )
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
         for _ in range(steps):
-            optimiser.zero_grad(set_to_none=True)
+            optimizer.zero_grad(set_to_none=True)
             self.objective(self.networks(inputs), targets).backward()
-            optimiser.step()
+            optimizer.step()
             schedule.step()
 
     def objective(self, predicted: Tensor, targets: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from uqbench_uadqn.regression.config import Prior
 
 
 class Perceptrons(nn.Module):
-    """``[L, E]`` networks from one number to ``outputs``; not initialised.
+    """``[L, E]`` networks from one number to ``outputs``; not initialized.
 
     Args:
         lanes: L.

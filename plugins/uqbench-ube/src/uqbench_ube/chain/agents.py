@@ -16,7 +16,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from uqbench.agent import Agent, EnvSpec, Step, Uncertainty
+from uqbench.agent import Agent, EnvironmentInfo, Step, Uncertainty
 from uqbench.lanes import Normal, greedy
 from uqbench_ube.chain.process import bonus_per_visit, uncertainty_per_visit
 
@@ -38,18 +38,7 @@ class DecisionConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class UBEDecisionConfig(DecisionConfig):
-    """Settings of Thompson sampling by the uncertainty Bellman equation.
-
-    Attributes:
-        zeta_scale: on ``ζ u^½``; 1 samples from the posterior (equation 3).
-    """
-
-    zeta_scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.zeta_scale < 0:
-            raise ValueError(f"zeta_scale must not be negative, got {self.zeta_scale}")
+    """Settings of Thompson sampling by the uncertainty Bellman equation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +65,14 @@ class Decider(Agent):
     """Means and visits of the two actions; its children say how to weigh them."""
 
     def __init__(
-        self, spec: EnvSpec, seeds: Sequence[int], config: DecisionConfig, device: torch.device
+        self,
+        info: EnvironmentInfo,
+        seeds: Sequence[int],
+        config: DecisionConfig,
+        device: torch.device,
     ) -> None:
-        if spec.n_actions != 2:
-            raise ValueError(f"expected the decision between 2 actions, got {spec.n_actions}")
+        if info.n_actions != 2:
+            raise ValueError(f"expected the decision between 2 actions, got {info.n_actions}")
         self.sigma = config.sigma
         self.visits = torch.zeros(len(seeds), 2, dtype=torch.float64, device=device)
         self.mean = torch.zeros_like(self.visits)
@@ -114,17 +107,19 @@ class UBEDecider(Decider):
     """Thompson sampling from ``N(Q̂, u)``, u from the uncertainty Bellman equation."""
 
     def __init__(
-        self, spec: EnvSpec, seeds: Sequence[int], config: UBEDecisionConfig, device: torch.device
+        self,
+        info: EnvironmentInfo,
+        seeds: Sequence[int],
+        config: UBEDecisionConfig,
+        device: torch.device,
     ) -> None:
-        super().__init__(spec, seeds, config, device)
-        self.zeta_scale = config.zeta_scale
-        self.per_visit = uncertainty_per_visit(config.sigma, spec.discount).to(device)
+        super().__init__(info, seeds, config, device)
+        self.per_visit = uncertainty_per_visit(config.sigma, info.discount).to(device)
         self._noise = Normal(seeds, "ube-chain/thompson", (2,), device)
 
     def score(self) -> Tensor:
         """Equation 3: ``Q̂_b + ζ_b u_b^½``."""
-        zeta = self.zeta_scale * self._noise.at(self.t)
-        return self.mean + zeta * (self.per_visit / self.visits).sqrt()
+        return self.mean + self._noise.at(self.t) * (self.per_visit / self.visits).sqrt()
 
     def uncertainty(self, obs: Tensor) -> Uncertainty:
         """Posterior means and variances; an action that was not tried has an infinite one."""
@@ -139,14 +134,18 @@ class BonusDecider(Decider):
     """Optimism: the mean return and a bonus that shrinks with the visits."""
 
     def __init__(
-        self, spec: EnvSpec, seeds: Sequence[int], config: BonusDecisionConfig, device: torch.device
+        self,
+        info: EnvironmentInfo,
+        seeds: Sequence[int],
+        config: BonusDecisionConfig,
+        device: torch.device,
     ) -> None:
-        super().__init__(spec, seeds, config, device)
+        super().__init__(info, seeds, config, device)
         self.beta = config.beta
         self.per_visit = (
-            bonus_per_visit(config.sigma, spec.discount)
+            bonus_per_visit(config.sigma, info.discount)
             if config.compounds == "deviations"
-            else uncertainty_per_visit(config.sigma, spec.discount).sqrt()
+            else uncertainty_per_visit(config.sigma, info.discount).sqrt()
         ).to(device)
 
     def score(self) -> Tensor:

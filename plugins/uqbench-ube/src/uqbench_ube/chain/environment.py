@@ -62,5 +62,5 @@ class ChainLanes(LaneEnv):
         return {"t": self._t}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore from ``state_dict()``."""
         self._t = state["t"]

@@ -9,10 +9,10 @@ from uqbench.lanes import LaneLinear
 
 
 class UncertaintyHead(nn.Module):
-    """Trunk features → ``u^½`` of every action, through one hidden layer with ReLU.
+    """Trunk features → u of every action, through one hidden layer with ReLU.
 
-    The head gives the square root, and u is its square: never negative, and made of operations that
-    round alike wherever a lane lies in a tensor, which exponentials do not.
+    u is the square of the output layer, so that it is never negative: a product rounds alike
+    wherever a lane lies in a tensor, which an exponential does not (:mod:`uqbench.lanes.numerics`).
 
     Args:
         lanes: L.
@@ -27,12 +27,16 @@ class UncertaintyHead(nn.Module):
         self.output = LaneLinear(lanes, hidden, n_actions)
 
     def forward(self, trunk: Tensor) -> Tensor:
-        """``[L, B, F] -> [L, B, A]``: roots, whose sign means nothing."""
-        roots: Tensor = self.output(self.hidden(trunk).relu())
-        return roots
+        """u: ``[L, B, F] -> [L, B, A]``, in squared units of return."""
+        roots = self._roots(trunk)
+        return roots * roots
 
     @torch.no_grad()
-    def begin_at(self, trunk: Tensor, u: Tensor) -> None:
-        """Shift the outputs so that u is ``[L]`` in states with the features ``[L, F]``."""
-        missing = u.sqrt()[:, None, None] - self(trunk[:, None])
+    def start_at(self, trunk: Tensor, u: Tensor) -> None:
+        """Shift the output layer so that u is ``[L]`` in states with the features ``[L, F]``."""
+        missing = u.sqrt()[:, None, None] - self._roots(trunk[:, None])
         self.output.bias.add_(missing)
+
+    def _roots(self, trunk: Tensor) -> Tensor:
+        roots: Tensor = self.output(self.hidden(trunk).relu())
+        return roots

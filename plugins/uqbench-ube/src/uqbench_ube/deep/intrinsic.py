@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 from uqbench_dqn.dqn import DQN
 from uqbench_dqn.networks import QNetwork
 
-from uqbench.agent import EnvSpec, Step
+from uqbench.agent import EnvironmentInfo, Step
 from uqbench_ube.deep.config import IntrinsicDQNConfig
 from uqbench_ube.linear import InverseCounts
 
 
 class IntrinsicDQN(DQN):
-    """DQN, ε-greedy, on rewards to which the local uncertainty's root was added as they came."""
+    """DQN, ε-greedy, with an exploration bonus in its rewards.
+
+    The bonus, the root of the local uncertainty, is added to a reward once, when it is received.
+
+    Source: O'Donoghue et al. 2018, section 5.1
+    """
 
     config: IntrinsicDQNConfig
     online: QNetwork
     compiled = (*DQN.compiled, "features")
 
     def __init__(
-        self, spec: EnvSpec, seeds: Sequence[int], config: IntrinsicDQNConfig, device: torch.device
+        self,
+        info: EnvironmentInfo,
+        seeds: Sequence[int],
+        config: IntrinsicDQNConfig,
+        device: torch.device,
     ) -> None:
-        super().__init__(spec, seeds, config, device)
+        super().__init__(info, seeds, config, device)
         features = self.online.widths[1]
-        self.counts = InverseCounts(len(seeds), spec.n_actions, features, config.prior, device)
+        self.counts = InverseCounts(len(seeds), info.n_actions, features, config.prior, device)
         self._bonus = torch.full((len(seeds),), torch.nan, device=device)
 
     @torch.no_grad()
@@ -37,7 +45,7 @@ class IntrinsicDQN(DQN):
         return phi
 
     def observe(self, step: Step) -> None:
-        """Take the step into Σ_a, which gives its bonus; then as DQN."""
+        """Update Σ_a, which gives the bonus; then as DQN."""
         inverse_count = self.counts.update(self.features(step.obs), step.action)
         self._bonus.copy_(self.config.bonus * inverse_count.sqrt().float())
         super().observe(step)
@@ -49,17 +57,3 @@ class IntrinsicDQN(DQN):
     def metrics(self) -> Mapping[str, Tensor]:
         """As DQN's, and the last bonus."""
         return {**super().metrics(), "bonus": self._bonus}
-
-    def state_dict(self) -> dict[str, Any]:
-        """As DQN's, with Σ_a."""
-        return {
-            **super().state_dict(),
-            "counts": self.counts.state_dict(),
-            "bonus": self._bonus.clone(),
-        }
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
-        super().load_state_dict(state)
-        self.counts.load_state_dict(state["counts"])
-        self._bonus.copy_(state["bonus"])

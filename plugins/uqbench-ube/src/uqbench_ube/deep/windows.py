@@ -3,7 +3,7 @@
 The paper's n-step method "accumulates the uncertainty signal over n time-steps before performing an
 update": local uncertainties of a window of n steps, or fewer where the episode ends, are summed
 backwards, and each step of the window becomes an example for the head. Lanes finish their windows
-at different moments. So that every step of the program is the same, the examples of a finished
+at different moments. So that all steps are alike, the examples of a finished
 window wait in a queue and the head learns from one of them at every step: the same number of
 gradient steps in all. A queue never holds more than n: while a window of k steps was filled, k
 examples were taken out.
@@ -70,7 +70,7 @@ class Windows:
         terminated: Tensor,
         ended: Tensor,
     ) -> None:
-        """Take in step ``k``: ``y_i += γ^{2(k−i)} ν_k`` for every step i of the window.
+        """Add step ``k``: ``y_i += γ^{2(k−i)} ν_k`` for every step i of the window.
 
         Where the window is finished its last step's successor follows: ``y_i += γ^{2(k+1−i)} u'``.
 
@@ -110,7 +110,7 @@ class Windows:
         return {name: tensor.clone() for name, tensor in self._kept().items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore from ``state_dict()``."""
         for name, tensor in self._kept().items():
             tensor.copy_(state[name])
 

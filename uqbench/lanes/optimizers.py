@@ -1,9 +1,4 @@
-"""Optimisers over stacked parameters: elementwise, so that lanes do not meet.
-
-One trap: the fused CPU kernel rounds the tail of a tensor, what is left over of whole SIMD vectors,
-differently. Where a lane's share is no multiple of a vector, its numbers would depend on where in
-the tensor it lies. Such tensors (small: the last layer's biases) are given to it lane by lane.
-"""
+"""Optimizers over stacked parameters: elementwise, so that lanes do not meet."""
 
 from __future__ import annotations
 
@@ -14,15 +9,14 @@ import torch
 from torch import Tensor, nn
 from torch.optim.adam import adam
 
-VECTOR = 16
-"""Floats in the widest SIMD vector (AVX-512)."""
+from uqbench.lanes.numerics import whole_vectors
 
 
 class Adam:
     """Adam (Kingma & Ba 2015, Algorithm 1) over parameters ``[L, ...]``.
 
-    From Python by torch's fused kernel; inside a compiled function as the paper's formula, which
-    the compiler joins with what makes the gradients.
+    Called from Python it is torch's fused kernel; inside a compiled function it is the paper's
+    formula, which the compiler fuses with the gradients.
 
     Args:
         parameters: what it learns; changed in place.
@@ -44,9 +38,9 @@ class Adam:
         self._betas = betas
         self._means = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
         self._squares = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
-        parts = _parts(self._means)
+        parts = whole_vectors(self._means)
         self._steps = torch.zeros(len(parts), device=parts[0].device)
-        # ready before a step: computed in it, they would be computed anew for every element
+        # computed before a step: in it, they would be computed anew for every element
         self._step_size = torch.empty((), device=parts[0].device)
         self._root_scale = torch.empty((), device=parts[0].device)
         self._prepare()
@@ -74,10 +68,10 @@ class Adam:
 
     def _fused(self, gradients: Sequence[Tensor]) -> None:
         adam(
-            _parts(self.parameters),
-            _parts(gradients),
-            _parts(self._means),
-            _parts(self._squares),
+            whole_vectors(self.parameters),
+            whole_vectors(gradients),
+            whole_vectors(self._means),
+            whole_vectors(self._squares),
             [],
             list(self._steps.unbind()),
             fused=True,
@@ -108,7 +102,7 @@ class Adam:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore from ``state_dict()``."""
         for own, saved in zip(self._means, state["means"], strict=True):
             own.copy_(saved)
         for own, saved in zip(self._squares, state["squares"], strict=True):
@@ -121,9 +115,9 @@ class Adam:
 
 
 class RMSProp:
-    """RMSProp (Tieleman & Hinton 2012), or Graves's centred variant, over parameters ``[L, ...]``.
+    """RMSProp (Tieleman & Hinton 2012), or Graves's centered variant, over parameters ``[L, ...]``.
 
-    ``s ← ρ s + (1−ρ) g²``, ``θ ← θ − α g / √(s + ε)``; centred, with ``m ← ρ m + (1−ρ) g`` and
+    ``s ← ρ s + (1−ρ) g²``, ``θ ← θ − α g / √(s + ε)``; centered, with ``m ← ρ m + (1−ρ) g`` and
     ``s − m²`` in the place of ``s`` (Graves 2013, equations 38 to 40, as Mnih et al. 2015 have it).
     Every operation rounds once, so that a lane's numbers do not depend on where it lies.
 
@@ -132,7 +126,7 @@ class RMSProp:
         learning_rate: α.
         decay: ρ.
         epsilon: ε, inside the root.
-        centred: whether the gradients' mean is taken off their square.
+        centered: whether the gradients' mean is taken off their square.
     """
 
     def __init__(
@@ -141,14 +135,14 @@ class RMSProp:
         learning_rate: float,
         decay: float,
         epsilon: float,
-        centred: bool = False,
+        centered: bool = False,
     ) -> None:
         self.parameters = list(parameters)
         self._learning_rate = learning_rate
         self._decay = decay
         self._epsilon = epsilon
         self._squares = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
-        kept = self.parameters if centred else []
+        kept = self.parameters if centered else []
         self._means = [torch.zeros_like(p, requires_grad=False) for p in kept]
 
     @torch.no_grad()
@@ -187,18 +181,7 @@ class RMSProp:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore from ``state_dict()``."""
         for name, kept in (("squares", self._squares), ("means", self._means)):
             for own, saved in zip(kept, state[name], strict=True):
                 own.copy_(saved)
-
-
-def _parts(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors; those whose lanes are no multiple of a vector in their lanes."""
-    parts: list[Tensor] = []
-    for tensor in tensors:
-        if tensor[0].numel() % VECTOR:
-            parts += tensor.unbind(0)
-        else:
-            parts.append(tensor)
-    return parts

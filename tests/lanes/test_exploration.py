@@ -1,4 +1,4 @@
-"""Greedy and ε-greedy choices, and the schedule of ε."""
+"""Greedy and ε-greedy choices, and the objects that agents explore with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from uqbench.lanes import epsilon_greedy, greedy, linear_schedule
+from uqbench.lanes import (
+    Clock,
+    EpsilonGreedy,
+    NoExploration,
+    Normal,
+    ThompsonSampling,
+    Uniform,
+    epsilon_greedy,
+    greedy,
+)
 
 RARE = 1e-6  # least p-value: a test of frequencies fails for one fresh seed in a million
 DRAWS = 60_000
@@ -25,14 +34,6 @@ def chosen(epsilon: float, values: list[float], valid: list[bool] | None = None)
     assert actions.shape == (DRAWS,)
     assert actions.dtype == torch.int64
     return np.bincount(actions.numpy(), minlength=len(values))
-
-
-@pytest.mark.parametrize(
-    ("t", "expected"), [(0, 1.0), (100, 1.0), (101, 0.991), (150, 0.55), (200, 0.1), (10_000, 0.1)]
-)
-def test_schedule_waits_falls_linearly_and_stays(t: int, expected: float) -> None:
-    value = linear_schedule(torch.tensor(t), 1.0, 0.1, start=100, length=100)
-    assert value.item() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -110,3 +111,34 @@ def test_exploring_and_choosing_where_to_are_independent() -> None:
     """Were one number used for both, low ε would explore low actions only. One in a million."""
     found = chosen(0.1, [1.0, 0.0, 0.0, 0.0])[1:]
     assert stats.chisquare(found).pvalue > RARE
+
+
+def test_epsilon_greedy_replaces_actions_by_its_own_draws_with_a_decaying_epsilon() -> None:
+    clock, seeds = Clock(torch.device("cpu")), [3, 4, 9]
+    exploration = EpsilonGreedy(seeds, 5, clock, initial=1.0, final=0.2, start=10, decay_steps=40)
+    values = torch.randn(3, 5, generator=torch.Generator().manual_seed(0))
+    for t in range(60):
+        epsilon = 1 - 0.8 * min(max((t - 10) / 40, 0), 1)
+        assert exploration.metrics()["epsilon"].tolist() == pytest.approx([epsilon] * 3)
+        expected = epsilon_greedy(values, Uniform(seeds, "explore", (2,)).at(t), epsilon)
+        assert torch.equal(exploration.explore(greedy(values), exploration.noise()), expected)
+        clock.advance()
+
+
+def test_thompson_sampling_is_greedy_in_a_sample_that_is_new_at_every_step() -> None:
+    clock, seeds = Clock(torch.device("cpu")), [3, 4]
+    thompson = ThompsonSampling(seeds, 4, clock, scale=0.5)
+    mean, std = torch.randn(2, 2, 4, generator=torch.Generator().manual_seed(0))
+    for t in range(20):
+        score = mean + 0.5 * Normal(seeds, "thompson", (4,)).at(t) * std.abs()
+        assert torch.equal(thompson.choose(mean, std.abs(), thompson.noise()), score.argmax(-1))
+        clock.advance()
+    only = torch.tensor([[False, True, False, False]])
+    assert (thompson.choose(mean, std.abs(), thompson.noise(), only) == 1).all()
+
+
+def test_no_exploration_leaves_actions_as_they_are() -> None:
+    action = torch.tensor([2, 0, 1])
+    exploration = NoExploration()
+    assert torch.equal(exploration.explore(action, exploration.noise()), action)
+    assert exploration.metrics() == {}

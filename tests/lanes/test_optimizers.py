@@ -22,11 +22,11 @@ def gradients(lanes: int, steps: int) -> list[list[torch.Tensor]]:
     ]
 
 
-@pytest.mark.parametrize("centred", [False, True])
-def test_it_is_torchs_but_for_where_epsilon_stands(centred: bool) -> None:
+@pytest.mark.parametrize("centered", [False, True])
+def test_it_is_torchs_but_for_where_epsilon_stands(centered: bool) -> None:
     ours, theirs = parameters(3), parameters(3)
-    rmsprop = RMSProp(ours, 1e-2, 0.95, 0.0, centred)
-    reference = torch.optim.RMSprop(theirs, 1e-2, alpha=0.95, eps=0.0, centered=centred)
+    rmsprop = RMSProp(ours, 1e-2, 0.95, 0.0, centered)
+    reference = torch.optim.RMSprop(theirs, 1e-2, alpha=0.95, eps=0.0, centered=centered)
     for step in gradients(3, 20):
         rmsprop.step(step)
         for parameter, gradient in zip(theirs, step, strict=True):
@@ -42,10 +42,10 @@ def test_epsilon_is_inside_the_root() -> None:
     assert parameter.item() == pytest.approx(-0.1 * 0.6 / (0.25 * 0.36 + 0.16) ** 0.5)
 
 
-@pytest.mark.parametrize("centred", [False, True])
-def test_a_lane_that_waits_stays_and_the_others_do_not_notice(centred: bool) -> None:
+@pytest.mark.parametrize("centered", [False, True])
+def test_a_lane_that_waits_stays_and_the_others_do_not_notice(centered: bool) -> None:
     together, alone = parameters(3), [nn.Parameter(p[1:2].detach().clone()) for p in parameters(3)]
-    rmsprop, single = (RMSProp(p, 1e-2, 0.9, 1e-8, centred) for p in (together, alone))
+    rmsprop, single = (RMSProp(p, 1e-2, 0.9, 1e-8, centered) for p in (together, alone))
     for t, step in enumerate(gradients(3, 30)):
         active = torch.tensor([True, t % 3 != 0, False])
         rmsprop.step(step, active)
@@ -59,7 +59,7 @@ def test_a_lane_that_waits_stays_and_the_others_do_not_notice(centred: bool) -> 
 
 def test_it_goes_on_from_what_was_saved() -> None:
     first, second = parameters(2), parameters(2)
-    one, other = (RMSProp(p, 1e-2, 0.9, 1e-8, centred=True) for p in (first, second))
+    one, other = (RMSProp(p, 1e-2, 0.9, 1e-8, centered=True) for p in (first, second))
     steps = gradients(2, 10)
     for step in steps[:5]:
         one.step(step)

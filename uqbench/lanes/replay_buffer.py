@@ -1,4 +1,4 @@
-"""Replay: the last transitions of every lane, with any named fields."""
+"""The replay buffer: the last transitions of every lane, with any named fields."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from uqbench.agent import EnvironmentInfo, Step, observation_dtype, observation_shape
 from uqbench.lanes.clock import Clock
 
 
-class Replay:
+class ReplayBuffer:
     """A ring of transitions per lane, all lanes in lock-step: one is added every step.
 
     Args:
         lanes: L.
         capacity: transitions kept per lane.
-        fields: shape and dtype of each field by name; any field a method needs beside the usual.
+        fields: shape and dtype of each field by name; whatever a method needs.
         clock: the step, which says where the next transition goes.
     """
 
@@ -51,7 +52,7 @@ class Replay:
         """Store one transition of every lane, ``[L, *shape]`` by field.
 
         Raises:
-            ValueError: the fields are not those of the replay.
+            ValueError: the fields are not those of the buffer.
         """
         if transition.keys() != self._ring.keys():
             raise ValueError(f"expected the fields {sorted(self._ring)}, got {sorted(transition)}")
@@ -76,10 +77,52 @@ class Replay:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned, after the clock has."""
+        """Restore from ``state_dict()``, after the clock."""
         for name, ring in self._ring.items():
             values, kept = state[name], ring[: len(self)]
             kept.copy_(_unpacked(values, kept.shape) if ring.dtype == torch.bool else values)
+
+
+class TransitionBuffer(ReplayBuffer):
+    """A replay buffer of what Q-learning needs.
+
+    Fields: ``obs``, ``action``, ``reward``, ``terminated``, ``next_obs``, ``next_valid``.
+
+    Args:
+        lanes: L.
+        capacity: transitions kept per lane.
+        info: the environment.
+        clock: the step.
+    """
+
+    def __init__(self, lanes: int, capacity: int, info: EnvironmentInfo, clock: Clock) -> None:
+        obs = (observation_shape(info), observation_dtype(info))
+        super().__init__(
+            lanes,
+            capacity,
+            {
+                "obs": obs,
+                "action": ((), torch.int64),
+                "reward": ((), torch.float32),
+                "terminated": ((), torch.bool),
+                "next_obs": obs,
+                "next_valid": ((info.n_actions,), torch.bool),
+            },
+            clock,
+        )
+        device = clock.tensor.device
+        self._all_valid = torch.ones(lanes, info.n_actions, dtype=torch.bool, device=device)
+
+    def store(self, step: Step, reward: Tensor) -> None:
+        """Store a step of every lane, with ``reward`` ``[L]`` to learn from."""
+        self.add(
+            obs=step.obs,
+            action=step.action,
+            reward=reward,
+            terminated=step.terminated,
+            next_obs=step.next_obs,
+            next_valid=self._all_valid if step.valid_actions is None else step.valid_actions,
+        )
 
 
 def _packed(values: Tensor) -> Tensor:

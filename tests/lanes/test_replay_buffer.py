@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from uqbench.lanes import Clock, Replay
+from uqbench.lanes import Clock, ReplayBuffer
 
 LANES, CAPACITY = 3, 5
 CPU = torch.device("cpu")
@@ -19,11 +19,11 @@ FIELDS = {
 }
 
 
-def make(capacity: int = CAPACITY) -> Replay:
-    return Replay(LANES, capacity, FIELDS, Clock(CPU))
+def make(capacity: int = CAPACITY) -> ReplayBuffer:
+    return ReplayBuffer(LANES, capacity, FIELDS, Clock(CPU))
 
 
-def add(replay: Replay, t: int) -> None:
+def add(replay: ReplayBuffer, t: int) -> None:
     replay.add(**transition(t))
     replay._clock.advance()
 
@@ -38,14 +38,14 @@ def transition(t: int) -> dict[str, Tensor]:
     }
 
 
-def filled(steps: int) -> Replay:
+def filled(steps: int) -> ReplayBuffer:
     replay = make()
     for t in range(steps):
         add(replay, t)
     return replay
 
 
-def whole(replay: Replay) -> dict[str, Tensor]:
+def whole(replay: ReplayBuffer) -> dict[str, Tensor]:
     return replay.gather(torch.arange(len(replay)).repeat(LANES, 1))
 
 
@@ -134,7 +134,7 @@ def test_a_state_is_a_snapshot_without_unused_slots() -> None:
 
 def test_booleans_take_a_bit_each() -> None:
     clock = Clock(CPU)
-    bits = Replay(LANES, 1000, {"obs": ((3, 5), torch.bool)}, clock)
+    bits = ReplayBuffer(LANES, 1000, {"obs": ((3, 5), torch.bool)}, clock)
     for _ in range(64):
         bits.add(obs=torch.ones(LANES, 3, 5, dtype=torch.bool))
         clock.advance()

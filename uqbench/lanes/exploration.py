@@ -1,0 +1,162 @@
+"""Exploration: how training actions differ from greedy ones. An agent holds one of these objects.
+
+Random numbers are drawn by ``noise`` and used by ``explore`` or ``choose``, since what is compiled
+takes tensors: draw outside of it, use inside.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from uqbench.lanes.clock import Clock
+from uqbench.lanes.random import FunctionOfStep, Normal, Uniform
+from uqbench.lanes.schedules import linear_schedule
+
+
+def greedy(values: Tensor, valid: Tensor | None = None) -> Tensor:
+    """The valid action with the highest value: ``[..., A] -> [...]``; ties go to the lowest."""
+    if valid is not None:
+        values = values.masked_fill(~valid, -torch.inf)
+    return values.argmax(-1)
+
+
+def epsilon_greedy(
+    values: Tensor, u: Tensor, epsilon: float | Tensor, valid: Tensor | None = None
+) -> Tensor:
+    """With probability ε a uniformly random valid action, else the greedy one.
+
+    Args:
+        values: ``[L, A]``.
+        u: ``[L, 2]`` uniform in [0, 1): whether to explore, and where to.
+        epsilon: probability of a random action.
+        valid: ``[L, A]`` bool; None where all are.
+    """
+    return epsilon_random(greedy(values, valid), values.shape[-1], u, epsilon, valid)
+
+
+def epsilon_random(
+    action: Tensor,
+    n_actions: int,
+    u: Tensor,
+    epsilon: float | Tensor,
+    valid: Tensor | None = None,
+) -> Tensor:
+    """With probability ε a uniformly random valid action instead of ``action`` ``[L]``.
+
+    The other arguments are those of ``epsilon_greedy``; ``n_actions`` is A.
+    """
+    if valid is None:
+        random = (u[:, 1] * n_actions).long()
+    else:
+        nth = (u[:, 1:] * valid.sum(-1, keepdim=True)).floor() + 1
+        # argmax of a bool is the first true entry: the n-th valid action
+        random = (valid.cumsum(-1) >= nth).to(torch.uint8).argmax(-1)
+    return torch.where(u[:, 0] < epsilon, random, action)
+
+
+class Exploration(FunctionOfStep, ABC):
+    """Random actions in the place of some of those that an agent has chosen."""
+
+    @abstractmethod
+    def noise(self) -> Tensor:
+        """Random numbers of the coming step, for ``explore``."""
+
+    @abstractmethod
+    def explore(self, action: Tensor, noise: Tensor, valid: Tensor | None = None) -> Tensor:
+        """Training actions ``[L]`` instead of ``action`` ``[L]``, among ``valid`` ``[L, A]``."""
+
+    def metrics(self) -> Mapping[str, Tensor]:
+        """Diagnostics ``[L]`` by name."""
+        return {}
+
+
+class NoExploration(Exploration):
+    """The agent's actions as they are: greedy, or exploring in a way of their own."""
+
+    def noise(self) -> Tensor:
+        """No numbers, ``[0]``."""
+        return torch.empty(0)
+
+    def explore(self, action: Tensor, noise: Tensor, valid: Tensor | None = None) -> Tensor:
+        """The action itself."""
+        return action
+
+
+class EpsilonGreedy(Exploration):
+    """With probability ε a uniformly random valid action; ε decays linearly.
+
+    Args:
+        seeds: one per lane.
+        n_actions: A.
+        clock: the step.
+        initial: ε until step ``start``.
+        final: ε at the end of its decay.
+        start: step at which the decay begins.
+        decay_steps: length of the decay.
+    """
+
+    def __init__(
+        self,
+        seeds: Sequence[int],
+        n_actions: int,
+        clock: Clock,
+        *,
+        initial: float,
+        final: float,
+        start: int,
+        decay_steps: int,
+    ) -> None:
+        self._lanes = len(seeds)
+        self._n_actions = n_actions
+        self._clock = clock
+        self._decay = (initial, final, start, decay_steps)
+        self._u = Uniform(seeds, "explore", (2,), clock.tensor.device)
+
+    @property
+    def epsilon(self) -> Tensor:
+        """ε of the coming step, ``[]``."""
+        return linear_schedule(self._clock.tensor, *self._decay)
+
+    def noise(self) -> Tensor:
+        """``[L, 2]`` uniform in [0, 1): whether to explore, and where to."""
+        return self._u.at(self._clock)
+
+    def explore(self, action: Tensor, noise: Tensor, valid: Tensor | None = None) -> Tensor:
+        """The action, or with probability ε a random valid one."""
+        return epsilon_random(action, self._n_actions, noise, self.epsilon, valid)
+
+    def metrics(self) -> Mapping[str, Tensor]:
+        """The current ε."""
+        return {"epsilon": self.epsilon.expand(self._lanes)}
+
+
+class ThompsonSampling(FunctionOfStep):
+    """Greedy in a sample of a normal posterior of Q, each action's noise drawn anew every step.
+
+    Args:
+        seeds: one per lane.
+        n_actions: A.
+        clock: the step.
+        scale: of the noise.
+    """
+
+    def __init__(
+        self, seeds: Sequence[int], n_actions: int, clock: Clock, scale: float = 1.0
+    ) -> None:
+        self._clock = clock
+        self._scale = scale
+        self._zeta = Normal(seeds, "thompson", (n_actions,), clock.tensor.device)
+
+    def noise(self) -> Tensor:
+        """ζ of the coming step, ``[L, A]`` standard normal."""
+        return self._zeta.at(self._clock)
+
+    def choose(
+        self, mean: Tensor, std: Tensor, noise: Tensor, valid: Tensor | None = None
+    ) -> Tensor:
+        """``argmax_a mean_a + scale · ζ_a · std_a``, ``[..., A] -> [...]``."""
+        return greedy(mean + self._scale * noise * std, valid)

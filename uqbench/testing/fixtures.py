@@ -1,0 +1,12 @@
+"""Fixtures of pytest: import them in a ``conftest.py``."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_torch_thread() -> None:
+    """One torch thread, as workers have: with more, a lane's bits depend on the other lanes."""
+    torch.set_num_threads(1)

@@ -1,0 +1,106 @@
+"""Deterministic data for tests of agents: an environment of tensors, and made-up transitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from gymnasium import spaces
+from torch import Tensor
+
+from uqbench.agent import EnvironmentInfo, Step
+from uqbench.environment import LaneEnv, Outcome
+
+
+def as_step(t: int, obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
+    """What an agent observes of an environment's step ``t``."""
+    return Step(
+        t=t,
+        obs=obs,
+        action=action,
+        reward=outcome.reward,
+        terminated=outcome.terminated,
+        truncated=outcome.truncated,
+        next_obs=outcome.next_obs,
+        valid_actions=outcome.next_valid,
+    )
+
+
+def transitions(
+    seeds: Sequence[int], shape: Sequence[int], n_actions: int, steps: int
+) -> Iterator[Step]:
+    """Steps with random numbers in them, each lane's a function of its seed.
+
+    Observations are normal ``[L, *shape]``, rewards uniform in [0, 1), a fifth of the steps ends an
+    episode, half of those by truncation; all actions are valid.
+    """
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+    for t in range(steps):
+        lanes = []
+        for generator in generators:
+            obs, next_obs = torch.randn(2, *shape, generator=generator)
+            action = torch.randint(n_actions, (), generator=generator)
+            reward, ends, cut = torch.rand(3, generator=generator)
+            lanes.append((obs, action, reward, ends < 0.1, cut < 0.1, next_obs))
+        obs, action, reward, terminated, truncated, next_obs = map(
+            torch.stack, zip(*lanes, strict=True)
+        )
+        yield Step(t, obs, action, reward, terminated, truncated & ~terminated, next_obs)
+
+
+class RotatingPixels(LaneEnv):
+    """An environment of tensor operations, with images, rewards and short episodes.
+
+    A lane rotates three angles, by its action and by the number of its world; each lights a pixel.
+
+    Args:
+        lanes: L.
+        first: number of the first lane's world; the others follow.
+    """
+
+    SHAPE = (3, 10, 10)
+    n_actions = 4
+    observation_space = spaces.Box(0, 1, SHAPE, bool)
+    capturable = True
+
+    def __init__(self, lanes: int, first: int = 0) -> None:
+        self._lane = torch.arange(first, first + lanes)[:, None] * 0.37
+        self._angles = torch.zeros(lanes, 3, dtype=torch.float64)
+        self._factors = torch.tensor([7.3, 11.9, 5.7], dtype=torch.float64)
+        self._obs = torch.zeros(lanes, *self.SHAPE, dtype=torch.bool)
+        self._reward = torch.zeros(lanes)
+        self._terminated = torch.zeros(lanes, dtype=torch.bool)
+        self._never = torch.zeros(lanes, dtype=torch.bool)
+
+    def reset(self) -> tuple[Tensor, Tensor | None]:
+        """Start at the lane's own angles."""
+        self._angles.copy_(self._lane.frac().expand(-1, 3))
+        self._draw()
+        return self._obs, None
+
+    def step(self, action: Tensor) -> Outcome:
+        """Rotate; the first angle gives the reward, the second ends the episode."""
+        turned = (self._angles * self._factors + 0.17 * action[:, None] + self._lane).frac()
+        self._angles.copy_(turned)
+        self._reward.copy_(turned[:, 0] < 0.2)
+        self._terminated.copy_(turned[:, 1] < 0.1)
+        self._draw()
+        return Outcome(self._reward, self._terminated, self._never, self._obs, self._obs)
+
+    def _draw(self) -> None:
+        pixel = (self._angles * 100).long()
+        self._obs.zero_().flatten(2).scatter_(2, pixel[..., None], True)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The angles."""
+        return {"angles": self._angles.clone()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore from ``state_dict()``."""
+        self._angles.copy_(state["angles"])
+
+    @classmethod
+    def info(cls, discount: float = 0.9, total_steps: int = 10_000) -> EnvironmentInfo:
+        """What an agent is told about it."""
+        return EnvironmentInfo(cls.observation_space, cls.n_actions, discount, total_steps)
