@@ -16,8 +16,8 @@ from uqbench.errors import UqbenchError
 class Settings:
     learning_rate: float = 1e-4
     batch_size: int = 32
-    replay_start: Steps = 5_000
-    target_period: Steps = 1_000
+    learning_starts: Steps = 5_000
+    target_sync_period: Steps = 1_000
     hidden: tuple[int, ...] = (128,)
     dueling: bool = False
     norm: Literal["none", "layer"] = "none"
@@ -87,7 +87,7 @@ def test_an_unknown_key_far_from_all_is_told_with_all_names() -> None:
         ("batch_size", 32.5),
         ("batch_size", True),
         ("batch_size", None),
-        ("replay_start", "5000"),
+        ("learning_starts", "5000"),
         ("learning_rate", "1e-4"),
         ("dueling", 1),
         ("dueling", "true"),
@@ -142,17 +142,17 @@ def test_step_counts_are_scaled_and_never_fall_below_one(
     schedule: float, start: int, period: int
 ) -> None:
     scaled = read({}, schedule=schedule)
-    assert scaled == Settings(replay_start=start, target_period=period)
-    assert isinstance(scaled.replay_start, int)
+    assert scaled == Settings(learning_starts=start, target_sync_period=period)
+    assert isinstance(scaled.learning_starts, int)
 
 
 def test_a_suites_step_counts_are_scaled_like_defaults() -> None:
-    assert read({"replay_start": 200}, schedule=0.1).replay_start == 20
+    assert read({"learning_starts": 200}, schedule=0.1).learning_starts == 20
 
 
 def test_the_users_own_values_are_not_scaled() -> None:
-    given = read({"replay_start": 200}, schedule=0.1, overrides={"replay_start": 70})
-    assert given == Settings(replay_start=70, target_period=100)
+    given = read({"learning_starts": 200}, schedule=0.1, overrides={"learning_starts": 70})
+    assert given == Settings(learning_starts=70, target_sync_period=100)
 
 
 def test_overrides_win_over_the_suites_settings() -> None:

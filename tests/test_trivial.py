@@ -9,7 +9,7 @@ from gymnasium import spaces
 from scipy import stats
 from torch import Tensor
 
-from uqbench.agent import EnvSpec, Step
+from uqbench.agent import EnvironmentInfo, Step
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.trivial import (
@@ -20,7 +20,7 @@ from uqbench.trivial import (
 )
 
 CPU = torch.device("cpu")
-SPEC = EnvSpec(spaces.Box(-1, 1, (2,)), 4, 0.99, total_steps=1000)
+SPEC = EnvironmentInfo(spaces.Box(-1, 1, (2,)), 4, 0.99, total_steps=1000)
 RARE = 1e-6  # least p-value: a test of frequencies fails for one fresh seed in a million
 
 

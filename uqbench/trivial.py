@@ -14,7 +14,7 @@ from hashlib import blake2b
 import torch
 from torch import Tensor
 
-from uqbench.agent import Agent, EnvSpec, Step
+from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.errors import UqbenchError
 from uqbench.lanes.random import Uniform
 
@@ -48,14 +48,14 @@ class ConstantAction(FixedPolicy):
 
     def __init__(
         self,
-        spec: EnvSpec,
+        info: EnvironmentInfo,
         seeds: Sequence[int],
         config: ConstantActionConfig,
         device: torch.device,
     ) -> None:
-        if not 0 <= config.action < spec.n_actions:
+        if not 0 <= config.action < info.n_actions:
             raise UqbenchError(
-                f"action must be one of 0 to {spec.n_actions - 1}; got {config.action}"
+                f"action must be one of 0 to {info.n_actions - 1}; got {config.action}"
             )
         self._action = config.action
 
@@ -80,12 +80,12 @@ class UniformRandom(Agent):
 
     def __init__(
         self,
-        spec: EnvSpec,
+        info: EnvironmentInfo,
         seeds: Sequence[int],
         config: UniformRandomConfig,
         device: torch.device,
     ) -> None:
-        self._n_actions = spec.n_actions
+        self._n_actions = info.n_actions
         self._keys = torch.tensor(list(seeds), dtype=torch.int64)
         self._draws = Uniform(seeds, "uniform-random", (), device)
         self._t = 0

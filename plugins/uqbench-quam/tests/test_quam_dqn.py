@@ -11,7 +11,7 @@ from gymnasium import spaces
 from torch.utils._pytree import tree_leaves
 from uqbench_quam.quam_dqn import Evidence, QuamDQN, QuamDQNConfig, bonuses
 
-from uqbench.agent import EnvSpec, Step
+from uqbench.agent import EnvironmentInfo, Step
 from uqbench.lanes import greedy
 from uqbench.testing.capture import Whirl, run
 
@@ -23,13 +23,15 @@ SMALL = QuamDQNConfig(
 
 
 def whirl(seeds=(3, 5)) -> QuamDQN:
-    spec = EnvSpec(Whirl.observation_space, Whirl.n_actions, discount=0.9, total_steps=10_000)
+    spec = EnvironmentInfo(
+        Whirl.observation_space, Whirl.n_actions, discount=0.9, total_steps=10_000
+    )
     return QuamDQN(spec, seeds, SMALL, CPU)
 
 
 def agent(seeds, steps: int) -> QuamDQN:
     """An agent after some steps of random observations, each lane's its own."""
-    made = QuamDQN(EnvSpec(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000), seeds, SMALL, CPU)
+    made = QuamDQN(EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000), seeds, SMALL, CPU)
     continued(made, seeds, 0, steps)
     return made
 
@@ -126,7 +128,9 @@ def test_actions_are_optimistic_by_the_bonus_and_uncertainty_states_it():
 
 def test_before_learning_actions_are_uniformly_random():
     # 4 actions, 400 lanes: a count of 100 has a standard deviation of 8.7; ±45 is 5 of them
-    made = QuamDQN(EnvSpec(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000), list(range(400)), SMALL, CPU)
+    made = QuamDQN(
+        EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000), list(range(400)), SMALL, CPU
+    )
     counts = made.act(torch.zeros(400, 3)).bincount(minlength=4)
     assert (counts - 100).abs().max() < 45
     assert made.uncertainty(torch.zeros(400, 1, 3)).epistemic_var is None
@@ -141,7 +145,7 @@ def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit():
 
 def test_a_resumed_agent_equals_an_unbroken_one():
     unbroken, first = agent([1, 2], 90), agent([1, 2], 60)
-    resumed = QuamDQN(EnvSpec(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000), [1, 2], SMALL, CPU)
+    resumed = QuamDQN(EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000), [1, 2], SMALL, CPU)
     resumed.load_state_dict(first.state_dict())
     continued(resumed, [1, 2], 60, 90)
     for one, other in zip(leaves(unbroken), leaves(resumed), strict=True):

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from torch.optim.adam import adam
 
 from uqbench.estimator import Data
-from uqbench.lanes.optimisers import VECTOR
+from uqbench.lanes.optimizers import VECTOR
 from uqbench_quam.networks import Drop, Network, Weights
 
 ADAM_EPSILON = 1e-8

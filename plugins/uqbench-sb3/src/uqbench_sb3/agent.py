@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
-from uqbench.agent import EnvSpec, LoopAgent
+from uqbench.agent import EnvironmentInfo, LoopAgent
 from uqbench_sb3.config import SB3Config
 
 
@@ -44,14 +44,14 @@ class DQN(LoopAgent):
 
     algorithm: type[stable_baselines3.DQN] | type[sb3_contrib.QRDQN] = stable_baselines3.DQN
 
-    def __init__(self, info: EnvSpec, config: SB3Config) -> None:
+    def __init__(self, info: EnvironmentInfo, config: SB3Config) -> None:
         self.info, self.config = info, config
 
     def policy_config(self) -> dict[str, Any]:
         """Keyword arguments of the library's policy."""
         config = self.config
         optimizer = {"optimizer_kwargs": {"eps": config.adam_epsilon}}
-        if len(self.info.observation.shape or ()) == 3:
+        if len(self.info.observation_space.shape or ()) == 3:
             extractor = {"channels": config.channels, "hidden": config.hidden}
             return optimizer | {
                 "features_extractor_class": SmallConvolution,

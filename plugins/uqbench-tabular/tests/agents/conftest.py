@@ -26,7 +26,7 @@ from uqbench_tabular.agents.ube import UBE
 from uqbench_tabular.environments.chain import Chain
 from uqbench_tabular.environments.config import ChainConfig
 
-from uqbench.agent import EnvSpec, Step
+from uqbench.agent import EnvironmentInfo, Step
 from uqbench.environment import GymnasiumLanes
 from uqbench.seeding import derive_seed
 
@@ -44,7 +44,7 @@ CONFIGS = {
 def make_agent(
     kind: type[TabularAgent] = PSRL, seeds=(0, 1), states: int = 5, **settings: Any
 ) -> TabularAgent:
-    info = EnvSpec(spaces.Discrete(states), 2, 0.9, 1_000)
+    info = EnvironmentInfo(spaces.Discrete(states), 2, 0.9, 1_000)
     return kind(info, seeds, CONFIGS[kind](**settings), CPU)
 
 

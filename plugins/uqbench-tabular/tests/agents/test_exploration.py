@@ -56,5 +56,5 @@ def test_uncertainty_is_the_gaussian_acted_by_and_the_posteriors_variance_its_or
     for lane in range(2):
         assert torch.equal(stated.mean[lane], values[lane, obs[lane]])
         assert torch.equal(stated.epistemic_var[lane], variance[lane, obs[lane]])
-        assert torch.equal(stated.reference_var[lane], oracle[lane, obs[lane]])
+        assert torch.equal(stated.oracle_var[lane], oracle[lane, obs[lane]])
     assert stated.value_samples is None

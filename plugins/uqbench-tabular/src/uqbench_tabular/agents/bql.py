@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvSpec, Step, Uncertainty
+from uqbench.agent import EnvironmentInfo, Step, Uncertainty
 from uqbench.lanes import Normal, Uniform, generators, greedy
 from uqbench_tabular.agents.config import BQLConfig
 from uqbench_tabular.agents.tabular import TabularAgent, at_states
@@ -44,7 +44,7 @@ class BayesianQLearning(TabularAgent):
     """
 
     def __init__(
-        self, info: EnvSpec, seeds: Sequence[int], config: BQLConfig, device: torch.device
+        self, info: EnvironmentInfo, seeds: Sequence[int], config: BQLConfig, device: torch.device
     ) -> None:
         super().__init__(info, seeds, device)
         self.config = config

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvSpec
+from uqbench.agent import EnvironmentInfo
 from uqbench_tabular.agents.config import CertaintyEquivalenceConfig
 from uqbench_tabular.agents.exploration import EpsilonGreedy
 from uqbench_tabular.agents.model_based import ModelBased
@@ -21,7 +21,7 @@ class CertaintyEquivalence(ModelBased):
 
     def __init__(
         self,
-        info: EnvSpec,
+        info: EnvironmentInfo,
         seeds: Sequence[int],
         config: CertaintyEquivalenceConfig,
         device: torch.device,

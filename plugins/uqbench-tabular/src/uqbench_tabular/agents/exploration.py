@@ -81,5 +81,5 @@ class GaussianThompson:
         return Uncertainty(
             mean=at_states(mean, obs),
             epistemic_var=at_states(self.zeta**2 * variance, obs),
-            reference_var=at_states(samples.var(1), obs),
+            oracle_var=at_states(samples.var(1), obs),
         )

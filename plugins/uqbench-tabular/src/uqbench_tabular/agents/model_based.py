@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvSpec, Step, Uncertainty
+from uqbench.agent import EnvironmentInfo, Step, Uncertainty
 from uqbench.lanes import generators
 from uqbench_tabular.agents.config import ModelBasedConfig
 from uqbench_tabular.agents.tabular import TabularAgent, at_states
@@ -21,7 +21,11 @@ class ModelBased(TabularAgent):
     """Learns the MDP and follows a plan made in it every ``replan_every`` steps."""
 
     def __init__(
-        self, info: EnvSpec, seeds: Sequence[int], config: ModelBasedConfig, device: torch.device
+        self,
+        info: EnvironmentInfo,
+        seeds: Sequence[int],
+        config: ModelBasedConfig,
+        device: torch.device,
     ) -> None:
         super().__init__(info, seeds, device)
         self.replan_every = config.replan_every

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from uqbench_ube.equation import solve_uncertainty
 
-from uqbench.agent import EnvSpec, Uncertainty
+from uqbench.agent import EnvironmentInfo, Uncertainty
 from uqbench_tabular.agents.config import MomentMatchingConfig
 from uqbench_tabular.agents.exploration import GaussianThompson
 from uqbench_tabular.agents.model_based import ModelBased
@@ -30,7 +30,7 @@ class MomentMatching(ModelBased):
 
     def __init__(
         self,
-        info: EnvSpec,
+        info: EnvironmentInfo,
         seeds: Sequence[int],
         config: MomentMatchingConfig,
         device: torch.device,

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvSpec, Step, Uncertainty
+from uqbench.agent import EnvironmentInfo, Step, Uncertainty
 from uqbench_tabular.agents.config import QLearningConfig
 from uqbench_tabular.agents.exploration import EpsilonGreedy
 from uqbench_tabular.agents.tabular import TabularAgent, at_states
@@ -23,7 +23,11 @@ class QLearning(TabularAgent):
     """
 
     def __init__(
-        self, info: EnvSpec, seeds: Sequence[int], config: QLearningConfig, device: torch.device
+        self,
+        info: EnvironmentInfo,
+        seeds: Sequence[int],
+        config: QLearningConfig,
+        device: torch.device,
     ) -> None:
         super().__init__(info, seeds, device)
         self.config = config

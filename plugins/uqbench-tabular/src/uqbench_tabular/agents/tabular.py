@@ -9,7 +9,7 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from uqbench.agent import Agent, EnvSpec, Step
+from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.lanes import greedy
 
 
@@ -28,8 +28,8 @@ class TabularAgent(Agent):
         ValueError: the discount is 1, where Q* of a continuing task is not finite.
     """
 
-    def __init__(self, info: EnvSpec, seeds: Sequence[int], device: torch.device) -> None:
-        space = info.observation
+    def __init__(self, info: EnvironmentInfo, seeds: Sequence[int], device: torch.device) -> None:
+        space = info.observation_space
         if not isinstance(space, spaces.Discrete) or space.start != 0:
             raise TypeError(f"expected observations that are Discrete from 0, got {space}")
         if info.discount >= 1:

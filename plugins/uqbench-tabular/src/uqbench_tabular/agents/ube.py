@@ -9,7 +9,7 @@ from torch import Tensor
 from uqbench_ube.equation import solve_uncertainty
 from uqbench_ube.local import dirichlet_moments, ratio
 
-from uqbench.agent import EnvSpec, Uncertainty
+from uqbench.agent import EnvironmentInfo, Uncertainty
 from uqbench_tabular.agents.config import UBEConfig
 from uqbench_tabular.agents.exploration import GaussianThompson
 from uqbench_tabular.agents.model_based import ModelBased
@@ -26,7 +26,7 @@ class UBE(ModelBased):
     """
 
     def __init__(
-        self, info: EnvSpec, seeds: Sequence[int], config: UBEConfig, device: torch.device
+        self, info: EnvironmentInfo, seeds: Sequence[int], config: UBEConfig, device: torch.device
     ) -> None:
         super().__init__(info, seeds, config, device)
         self.q_max = config.r_max / (1 - self.discount)
