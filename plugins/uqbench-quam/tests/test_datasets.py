@@ -46,8 +46,10 @@ def test_data_are_a_function_of_the_seed_and_of_the_world_it_falls_in(task):
 def test_the_reference_is_the_same_for_every_estimator_and_only_where_it_is_given():
     task = TwoMoons(TwoMoonsOptions(setting="given"))
     x = grid()[None, :5]
-    assert torch.equal(task.reference([3]).log_probs(x), task.reference([3]).log_probs(x))
-    assert TwoMoons(TwoMoonsOptions(setting="selected")).reference([3]) is None
+    assert torch.equal(
+        task.reference_model([3]).log_probs(x), task.reference_model([3]).log_probs(x)
+    )
+    assert TwoMoons(TwoMoonsOptions(setting="selected")).reference_model([3]) is None
 
 
 def test_class_truth_gives_both_settings_from_expectations():
@@ -137,7 +139,7 @@ def test_an_oracle_detects_everything_and_its_opposite_nothing(against):
     seeds = [0, 1]
     known = familiar()[0]
     labels = {row.tobytes(): label for row, label in zip(*familiar(), strict=True)}
-    reference = task.reference(seeds)
+    reference = task.reference_model(seeds)
 
     def knowing(sign: float):
         def predict(inputs: torch.Tensor) -> PredictiveUncertainty:

@@ -52,7 +52,7 @@ class Toy(Dataset):
             return Data(inputs, inputs.sum(-1))
         return Data(inputs, (inputs[..., 0] > 0).long() + (inputs[..., 1] > 0).long())
 
-    def reference(self, seeds: Sequence[int]) -> GivenNetwork | None:
+    def reference_model(self, seeds: Sequence[int]) -> GivenNetwork | None:
         if not self.given:
             return None
         config = DeepEnsembleConfig(**SMALL)
@@ -84,7 +84,7 @@ POINTS = torch.randn(7, 2, generator=torch.Generator().manual_seed(99)) * 3
 
 def stated(kind: type[Estimator], config, task: Dataset, seeds: list[int]):
     estimator = kind(task, seeds, config, CPU)
-    estimator.fit(task.data(seeds), task.reference(seeds), steps=30)
+    estimator.fit(task.data(seeds), task.reference_model(seeds), steps=30)
     return estimator.predict(POINTS.expand(len(seeds), -1, -1))
 
 
@@ -118,7 +118,7 @@ def test_a_lane_is_the_same_alone_and_among_others_and_parts_add_up(name, settin
 
 def test_in_setting_b_everybody_states_the_given_models_entropy_as_aleatoric():
     task = Toy(given=True)
-    reference = task.reference([1]).log_probs(POINTS[None])
+    reference = task.reference_model([1]).log_probs(POINTS[None])
     for kind, config in CASES.values():
         said = stated(kind, config, task, [1])
         assert torch.allclose(said.aleatoric, entropy(reference), atol=1e-6)
@@ -131,14 +131,14 @@ def test_points_are_searched_for_by_themselves():
     task = Toy(given=True)
     config = QuamConfig(search_steps=8, period=2, **SMALL)
     estimator = Quam(task, [1, 2], config, CPU)
-    estimator.fit(task.data([1, 2]), task.reference([1, 2]), steps=1)
+    estimator.fit(task.data([1, 2]), task.reference_model([1, 2]), steps=1)
     many = torch.randn(2, 900, 2, generator=torch.Generator().manual_seed(1))
     together = estimator.predict(many).epistemic
     for point in (0, 411, 899):  # to rounding: the reference's products have other shapes
         alone = estimator.predict(many[:, [point]]).epistemic
         assert torch.allclose(alone[:, 0], together[:, point], rtol=1e-6)
     single = Quam(task, [2], config, CPU)
-    single.fit(task.data([2]), task.reference([2]), steps=1)
+    single.fit(task.data([2]), task.reference_model([2]), steps=1)
     # a lane's searches fall into other groups where another lane's come before: still the same bits
     assert torch.equal(single.predict(many[1:]).epistemic[0], together[1])
 
@@ -153,7 +153,7 @@ def test_a_search_of_the_last_layer_keeps_the_features():
     task = Toy(given=True)
     config = QuamConfig(search_steps=30, search_rate=1e-2, last_layer=True, **SMALL)
     estimator = Quam(task, [1], config, CPU)
-    estimator.fit(task.data([1]), task.reference([1]), steps=1)
+    estimator.fit(task.data([1]), task.reference_model([1]), steps=1)
     assert estimator.searched == Mlp(8, (), 3)
     assert estimator.data.inputs.shape == (1, 24, 8)
     outputs = estimator.searched(estimator.start, estimator.data.inputs)

@@ -151,7 +151,7 @@ def test_an_estimator_goes_through_mnist(folder, against):
     grey = normalised(np.array([[[0, 255]]], np.uint8)).flatten().tolist()
     assert grey == pytest.approx([-0.1307 / 0.3081, (1 - 0.1307) / 0.3081])
     estimator = Quam(task, seeds, QuamConfig(search_steps=3, search_batch=10), CPU)
-    estimator.fit(data, task.reference(seeds), steps=1)
+    estimator.fit(data, task.reference_model(seeds), steps=1)
     scores = task.score(seeds, estimator.predict)
     assert set(scores) == {"auroc", "aupr", "fpr95", "retention_auc"}
     assert all(score.shape == (2,) and score.isfinite().all() for score in scores.values())
@@ -200,7 +200,7 @@ def test_estimators_go_through_imagenets_features(written, against):
     task = ImageNet(ImageNetOptions(against=against, points=12))
     seeds = [0, 1]
     logits = held["test_features"] @ held["weight"] + held["bias"]
-    stated = task.reference(seeds).log_probs(
+    stated = task.reference_model(seeds).log_probs(
         torch.from_numpy(held["test_features"])[None].expand(2, -1, -1)
     )
     expected = torch.from_numpy(logits).double().log_softmax(-1)
@@ -210,7 +210,7 @@ def test_estimators_go_through_imagenets_features(written, against):
         DeepEnsemble(task, seeds, DeepEnsembleConfig(hidden=(), members=2, batch_size=10), CPU),
         FurtherNetworks(task, seeds, NetworksConfig(), CPU),
     ):
-        estimator.fit(task.data(seeds), task.reference(seeds), steps=2)
+        estimator.fit(task.data(seeds), task.reference_model(seeds), steps=2)
         scores = task.score(seeds, estimator.predict)
         assert all(score.shape == (2,) and score.isfinite().all() for score in scores.values())
 

@@ -32,11 +32,11 @@ class Centred(Dataset):
     def data(self, seeds: Sequence[int]) -> Data:
         generator = torch.Generator().manual_seed(0)
         x = torch.randn(1, 40, 3, generator=generator)
-        weights = self.reference(seeds).weights
+        weights = self.reference_model(seeds).weights
         y = (x @ weights[HEAD[0]] + torch.randn(1, 40, 4, generator=generator)).argmax(-1)
         return Data(x - x.mean(1, keepdim=True), y)
 
-    def reference(self, seeds: Sequence[int]) -> GivenNetwork:
+    def reference_model(self, seeds: Sequence[int]) -> GivenNetwork:
         weight = torch.tensor([[1.0, -1.0, 0.5, 0.0], [0.0, 1.0, -0.5, 0.5], [0.5, 0.0, -1.0, 1.0]])
         bias = torch.tensor([[0.1, -0.2, 0.3, 0.0]])
         return GivenNetwork(Mlp(3, (), 4), {HEAD[0]: weight[None], HEAD[1]: bias[None]})
@@ -49,7 +49,7 @@ class Centred(Dataset):
 def ours() -> Laplace:
     task = Centred()
     estimator = Laplace(task, [0], LaplaceConfig(hidden=()), torch.device("cpu"))
-    estimator.fit(task.data([0]), task.reference([0]), steps=1)
+    estimator.fit(task.data([0]), task.reference_model([0]), steps=1)
     return estimator
 
 
@@ -90,7 +90,7 @@ def test_evidence_and_variances_are_those_that_laplace_torch_gave(ours):
 @pytest.mark.filterwarnings("ignore")
 def test_evidence_and_variances_are_those_of_laplace_torch(ours):
     library = pytest.importorskip("laplace", reason="pip install uqbench-quam[laplace]")
-    reference, data = ours.task.reference([0]), ours.task.data([0])
+    reference, data = ours.task.reference_model([0]), ours.task.data([0])
     layer = nn.Linear(3, 4)
     with torch.no_grad():
         layer.weight.copy_(reference.weights[HEAD[0]][0].T)

@@ -12,7 +12,7 @@ from math import cos, pi, sqrt
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, Reference
+from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
 from uqbench.lanes import lane_generators
 from uqbench.seeding import derive_seed
 from uqbench_quam.config import CyclicalConfig
@@ -32,7 +32,7 @@ class CyclicalSGHMC(Estimator):
         self.config = config
         self.device = device
 
-    def fit(self, data: Data, reference: Reference | None, steps: int) -> None:
+    def fit(self, data: Data, reference: ReferenceModel | None, steps: int) -> None:
         """Run the chains and keep models of each."""
         config = self.config
         data = on(data, self.device)

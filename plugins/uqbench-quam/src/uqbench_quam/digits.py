@@ -61,7 +61,7 @@ class Digits(Dataset):
         index = np.stack([split(seed)[:TRAINED] for seed in seeds])
         return Data(torch.from_numpy(images[index]), torch.from_numpy(labels[index]))
 
-    def reference(self, seeds: Sequence[int]) -> GivenNetwork:
+    def reference_model(self, seeds: Sequence[int]) -> GivenNetwork:
         """A network trained with dropout on the lane's images."""
         network = architecture(self, REFERENCE)
         own = [derive_seed("digits", "reference", seed) for seed in seeds]
@@ -84,7 +84,7 @@ class Digits(Dataset):
         count = 2 * TESTED if errors else TESTED
         index = np.stack([split(seed)[TRAINED : TRAINED + count] for seed in seeds])
         tested, truth = torch.from_numpy(images[index]), torch.from_numpy(labels[index])
-        right = self.reference(seeds).log_probs(tested).argmax(-1) == truth
+        right = self.reference_model(seeds).log_probs(tested).argmax(-1) == truth
         known = predict(tested).epistemic
         if not errors:
             return detection(predict(self.foreign(seeds)).epistemic, known) | {

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, Reference
+from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
 from uqbench_quam.config import DeepEnsembleConfig
 from uqbench_quam.given import architecture, on, train
 from uqbench_quam.models import Models
@@ -28,7 +28,7 @@ class DeepEnsemble(Estimator):
         self.config = config
         self.device = device
 
-    def fit(self, data: Data, reference: Reference | None, steps: int) -> None:
+    def fit(self, data: Data, reference: ReferenceModel | None, steps: int) -> None:
         """Train every member."""
         network = architecture(self.task, self.config)
         data = on(data, self.device)

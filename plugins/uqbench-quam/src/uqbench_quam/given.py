@@ -8,7 +8,7 @@ from math import prod
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, OpenReference, Reference
+from uqbench.estimator import Data, Dataset, OpenReferenceModel, ReferenceModel
 from uqbench.lanes import lane_generators
 from uqbench.seeding import derive_seed
 from uqbench_quam.config import TrainingConfig
@@ -83,7 +83,7 @@ def train(
 def given_or_trained(
     task: Dataset,
     data: Data,
-    reference: Reference | None,
+    reference: ReferenceModel | None,
     seeds: Sequence[int],
     steps: int,
     config: TrainingConfig,
@@ -99,13 +99,13 @@ def given_or_trained(
     return opened(reference, data.inputs.device)
 
 
-def opened(reference: Reference, device: torch.device) -> tuple[Network, dict[str, Tensor]]:
+def opened(reference: ReferenceModel, device: torch.device) -> tuple[Network, dict[str, Tensor]]:
     """The network and the weights of a given model.
 
     Raises:
         TypeError: they are not open.
     """
-    if not isinstance(reference, OpenReference) or not isinstance(reference.network, Network):
+    if not isinstance(reference, OpenReferenceModel) or not isinstance(reference.network, Network):
         raise TypeError(
             f"expected a given model with open weights (uqbench_quam.given.GivenNetwork), got a "
             f"{type(reference).__name__}; take an estimator that needs none, such as deep-ensemble"

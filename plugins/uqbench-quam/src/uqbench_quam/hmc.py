@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, Reference
+from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
 from uqbench.lanes import lane_generators
 from uqbench.seeding import derive_seed
 from uqbench_quam.config import HMCConfig
@@ -36,7 +36,7 @@ class HMC(Estimator):
         self.config = config
         self.device = device
 
-    def fit(self, data: Data, reference: Reference | None, steps: int) -> None:
+    def fit(self, data: Data, reference: ReferenceModel | None, steps: int) -> None:
         """Run the chains; the budget's steps, which are those of an optimiser, play no part."""
         config = self.config
         data = on(data, self.device)

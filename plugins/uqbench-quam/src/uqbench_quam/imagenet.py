@@ -34,7 +34,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Estimator, Predict, PredictiveUncertainty, Reference
+from uqbench.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    Predict,
+    PredictiveUncertainty,
+    ReferenceModel,
+)
 from uqbench.seeding import derive_seed
 from uqbench_quam.given import GivenNetwork
 from uqbench_quam.idx import DataError
@@ -78,7 +85,7 @@ class ImageNet(Dataset):
             torch.from_numpy(self.arrays["train_labels"][index].astype(np.int64)),
         )
 
-    def reference(self, seeds: Sequence[int]) -> GivenNetwork:
+    def reference_model(self, seeds: Sequence[int]) -> GivenNetwork:
         """The last layer that the file holds, the same for every seed."""
         parts = (self.arrays["weight"], self.arrays["bias"][None])
         weights = {
@@ -97,7 +104,7 @@ class ImageNet(Dataset):
         index = self._chosen("test_labels", seeds)
         tested = torch.from_numpy(self.arrays["test_features"][index].astype(np.float32))
         labels = torch.from_numpy(self.arrays["test_labels"][index].astype(np.int64))
-        right = self.reference(seeds).log_probs(tested).argmax(-1) == labels
+        right = self.reference_model(seeds).log_probs(tested).argmax(-1) == labels
         known = predict(tested).epistemic
         retained = {"retention_auc": retention_auc(known, right)}
         if self.options.against != "errors":
@@ -145,7 +152,7 @@ class FurtherNetworks(Estimator):
             members = task.arrays[logits].astype(np.float64)
             self.logits |= {row.tobytes(): members[:, i] for i, row in enumerate(rows)}
 
-    def fit(self, data: Data, reference: Reference | None, steps: int) -> None:
+    def fit(self, data: Data, reference: ReferenceModel | None, steps: int) -> None:
         """Take the given model; the networks were trained elsewhere."""
         self.reference = reference
 

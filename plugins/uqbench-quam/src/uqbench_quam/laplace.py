@@ -14,7 +14,7 @@ from math import log, pi
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, Reference
+from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
 from uqbench.lanes import lane_generators
 from uqbench.seeding import derive_seed
 from uqbench_quam.config import LaplaceConfig
@@ -39,7 +39,7 @@ class Laplace(Estimator):
         self.device = device
 
     @torch.no_grad()
-    def fit(self, data: Data, reference: Reference | None, steps: int) -> None:
+    def fit(self, data: Data, reference: ReferenceModel | None, steps: int) -> None:
         """Find the network, its curvature and the prior's precision."""
         data = on(data, self.device)
         with torch.enable_grad():

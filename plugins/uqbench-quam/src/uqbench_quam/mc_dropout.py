@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, Reference
+from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
 from uqbench.lanes import lane_generators
 from uqbench.seeding import derive_seed
 from uqbench_quam.config import MCDropoutConfig
@@ -35,7 +35,7 @@ class MCDropout(Estimator):
         self.config = config
         self.device = device
 
-    def fit(self, data: Data, reference: Reference | None, steps: int) -> None:
+    def fit(self, data: Data, reference: ReferenceModel | None, steps: int) -> None:
         """Train a network with dropout, or take the given model."""
         data = on(data, self.device)
         self.reference = reference

@@ -113,7 +113,7 @@ class MNIST(Dataset):
         index = np.stack(orders)[:, :TRAINED]
         return Data(normalised(images[index]), torch.from_numpy(labels[index]))
 
-    def reference(self, seeds: Sequence[int]) -> GivenNetwork:
+    def reference_model(self, seeds: Sequence[int]) -> GivenNetwork:
         """A LeNet trained with dropout on the lane's images."""
         network = architecture(self, REFERENCE)
         own = [derive_seed("mnist", "reference", seed) for seed in seeds]

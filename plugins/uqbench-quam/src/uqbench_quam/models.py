@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, PredictiveUncertainty, Reference
+from uqbench.estimator import Data, PredictiveUncertainty, ReferenceModel
 from uqbench_quam.given import mean_loss, repeated
 from uqbench_quam.networks import Network, Weights
 from uqbench_quam.uncertainty import spread, state
@@ -28,7 +28,7 @@ class Models:
         weights: Weights,
         members: int,
         data: Data,
-        reference: Reference | None,
+        reference: ReferenceModel | None,
     ) -> None:
         self.network = network
         self.weights = weights

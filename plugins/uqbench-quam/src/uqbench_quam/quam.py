@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, Reference
+from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
 from uqbench_quam.config import QuamConfig
 from uqbench_quam.given import given_or_trained, mean_loss, on
 from uqbench_quam.importance import posterior_weights
@@ -36,7 +36,7 @@ class Quam(Estimator):
         self.config = config
         self.device = device
 
-    def fit(self, data: Data, reference: Reference | None, steps: int) -> None:
+    def fit(self, data: Data, reference: ReferenceModel | None, steps: int) -> None:
         """Take the given model, or train one, as where the searches start."""
         data = on(data, self.device)
         network, weights = given_or_trained(

@@ -63,7 +63,7 @@ class Simplex(Dataset):
         targets = torch.arange(3).repeat_interleave(POINTS).expand(len(seeds), -1)
         return Data(torch.stack(inputs), targets.contiguous())
 
-    def reference(self, seeds: Sequence[int]) -> GivenNetwork | None:
+    def reference_model(self, seeds: Sequence[int]) -> GivenNetwork | None:
         """A network trained on the lane's data, a function of the data set alone."""
         if self.options.setting == "selected":
             return None
@@ -91,7 +91,7 @@ class Simplex(Dataset):
                 "expected class probabilities, and the highest of any model, from an estimator of "
                 "the simplex example (PredictiveUncertainty.highest)"
             )
-        reference = self.reference(seeds)
+        reference = self.reference_model(seeds)
         epistemic = (
             truth.selected()
             if reference is None

@@ -46,7 +46,7 @@ class Sine(Dataset):
             targets.append(torch.from_numpy(np.sin(x) + generator.normal(0, NOISE, POINTS)).float())
         return Data(torch.stack(inputs), torch.stack(targets))
 
-    def reference(self, seeds: Sequence[int]) -> None:
+    def reference_model(self, seeds: Sequence[int]) -> None:
         """None: the figure is about the models that could be selected."""
         return
 

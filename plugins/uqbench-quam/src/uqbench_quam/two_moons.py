@@ -54,7 +54,7 @@ class TwoMoons(Dataset):
         """100 points a lane, half of them of each class."""
         return sample([derive_seed("two-moons", world(seed)) for seed in seeds])
 
-    def reference(self, seeds: Sequence[int]) -> GivenNetwork | None:
+    def reference_model(self, seeds: Sequence[int]) -> GivenNetwork | None:
         """A network trained on the lane's data, a function of the data set alone."""
         if self.options.setting == "selected":
             return None
@@ -75,7 +75,7 @@ class TwoMoons(Dataset):
         stated = predict(points)
         if stated.probs is None:
             raise ValueError("expected class probabilities from an estimator of two-moons")
-        reference = self.reference(seeds)
+        reference = self.reference_model(seeds)
         epistemic = (
             truth.selected() if reference is None else truth.given(reference.log_probs(points))
         )

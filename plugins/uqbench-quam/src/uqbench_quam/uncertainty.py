@@ -13,7 +13,7 @@ from math import log, pi
 import torch
 from torch import Tensor
 
-from uqbench.estimator import PredictiveUncertainty, Reference
+from uqbench.estimator import PredictiveUncertainty, ReferenceModel
 
 
 def entropy(log_probs: Tensor) -> Tensor:
@@ -79,7 +79,7 @@ def given(
 
 
 def state(
-    reference: Reference | None, inputs: Tensor, members: Tensor, weights: Tensor | None = None
+    reference: ReferenceModel | None, inputs: Tensor, members: Tensor, weights: Tensor | None = None
 ) -> PredictiveUncertainty:
     """What models state about ``inputs`` ``[L, M, *x]``: about themselves, or about a given one."""
     if reference is None:
