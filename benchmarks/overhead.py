@@ -63,7 +63,7 @@ def bare(options: argparse.Namespace, _turn: int) -> float:
     device = torch.device("cpu")
     host, batch = batch_of(options)
     env = minatar_lanes(GAME, [run.environment_seed for run in batch.runs], device)
-    spec = EnvironmentInfo(
+    info = EnvironmentInfo(
         env.observation_space, env.n_actions, DISCOUNT, total_steps=options.steps
     )
     make = host.agents[str(batch.cell.method.agent)].load_factory()

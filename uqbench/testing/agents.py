@@ -60,8 +60,8 @@ class AgentTests(ABC):
             assert one[0] == five[1], f"action at step {t}"
         for one, five in zip(alone.metrics, among.metrics, strict=True):
             assert [name for name in one if not same(five[name][1], one[name][0])] == []
-        for name, value in self.predictions(alone, lane=0).items():
-            assert same(self.predictions(among, lane=1)[name], value), name
+        for name, predicted in self.predictions(alone, lane=0).items():
+            assert same(self.predictions(among, lane=1)[name], predicted), name
 
     def test_lanes_of_different_seeds_differ(self) -> None:
         """Seeds are used."""

@@ -30,7 +30,7 @@ CPU = torch.device("cpu")
 def scores(options: BeliefOptions, seeds: range, **config: object) -> dict[str, torch.Tensor]:
     task = Beliefs(options)
     estimator = CompositeRiskEstimator(task, list(seeds), CompositeRiskConfig(**config), CPU)  # type: ignore[arg-type]
-    estimator.fit(task.data(seeds), task.reference(seeds), 1)
+    estimator.fit(task.data(seeds), task.reference_model(seeds), 1)
     return dict(task.score(seeds, estimator.predict))
 
 

@@ -28,7 +28,6 @@ from uqbench.lanes import (
     target_copy,
 )
 from uqbench.lanes.schedules import update_index
-from uqbench.risk import composite_risk
 from uqbench_sentinel import ftrl
 from uqbench_sentinel.bootstrap import Bootstrap
 from uqbench_sentinel.config import SentinelConfig
@@ -52,7 +51,7 @@ class Sentinel(Capturable, Agent):
     ) -> None:
         self.config = config
         self.discount = info.discount
-        self.risk = composite_risk(config.risk)
+        self.risk = config.risk
         self.clock = Clock(device)
         self.support = support(config.atoms, config.v_min, config.v_max).to(device)
         lanes, shape = len(seeds), observation_shape(info)

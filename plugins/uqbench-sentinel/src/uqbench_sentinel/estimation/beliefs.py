@@ -58,7 +58,7 @@ class Beliefs(Dataset):
         """The belief itself: there is nothing more to learn from."""
         return Data(self._beliefs(seeds), torch.zeros(len(seeds), 1, dtype=torch.float64))
 
-    def reference(self, seeds: Sequence[int]) -> None:
+    def reference_model(self, seeds: Sequence[int]) -> None:
         """None: the model is not given."""
         return
 

@@ -47,7 +47,7 @@ class CompositeRiskEstimator(Estimator):
         self.config = config
         self.risk = config.risk
 
-    def fit(self, data: Data, reference: object, steps: int) -> None:
+    def fit(self, data: Data, reference_model: object, steps: int) -> None:
         """Nothing to learn."""
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:

@@ -47,7 +47,7 @@ class NoisyCosine(Dataset):
             targets.append(target(inputs[-1]) + torch.from_numpy(noise))
         return Data(torch.stack(inputs).float()[..., None], torch.stack(targets).float())
 
-    def reference(self, seeds: Sequence[int]) -> None:
+    def reference_model(self, seeds: Sequence[int]) -> None:
         """Setting (a): there is no given model."""
 
     def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:

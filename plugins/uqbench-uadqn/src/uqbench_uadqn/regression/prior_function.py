@@ -49,7 +49,7 @@ class PriorFunction(Dataset):
         inputs = x.float().expand(len(seeds), -1)[..., None]
         return Data(inputs, torch.stack(targets).float())
 
-    def reference(self, seeds: Sequence[int]) -> None:
+    def reference_model(self, seeds: Sequence[int]) -> None:
         """Setting (a): there is no given model."""
 
     def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
