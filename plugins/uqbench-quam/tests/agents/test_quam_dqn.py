@@ -13,7 +13,8 @@ from uqbench_quam.agents.quam_dqn import Evidence, QuamDQN, QuamDQNConfig, bonus
 
 from uqbench.agent import EnvironmentInfo, Step
 from uqbench.lanes import greedy
-from uqbench.testing.capture import Whirl, run
+from uqbench.testing.capture import run
+from uqbench.testing.worlds import RotatingPixels
 
 CPU = torch.device("cpu")
 SMALL = QuamDQNConfig(
@@ -22,9 +23,9 @@ SMALL = QuamDQNConfig(
 )  # fmt: skip
 
 
-def whirl(seeds=(3, 5)) -> QuamDQN:
+def rotating(seeds=(3, 5)) -> QuamDQN:
     spec = EnvironmentInfo(
-        Whirl.observation_space, Whirl.n_actions, discount=0.9, total_steps=10_000
+        RotatingPixels.observation_space, RotatingPixels.n_actions, discount=0.9, total_steps=10_000
     )
     return QuamDQN(spec, seeds, SMALL, CPU)
 
@@ -157,7 +158,7 @@ def test_a_resumed_agent_equals_an_uninterrupted_one():
 
 
 def test_captured_steps_are_those_from_python_bit_for_bit():
-    plain, captured = whirl(), whirl()
+    plain, captured = rotating(), rotating()
     run(plain, 2, 60, captured=False)
     run(captured, 2, 60, captured=True)
     assert all(same(a, b) for a, b in zip(leaves(plain), leaves(captured), strict=True))
