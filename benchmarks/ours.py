@@ -29,7 +29,7 @@ from work import (
     Clock,
 )
 
-from uqbench.agent import Agent, EnvSpec, Step
+from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.environment import GymnasiumLanes, LaneEnv
 from uqbench.runner.executors.local import prepare_process
 from uqbench.runner.loop import interact
@@ -41,13 +41,13 @@ COMMON = {
     "adam_epsilon": ADAM_EPSILON,
     "batch_size": BATCH,
     "replay_capacity": REPLAY,
-    "replay_start": LEARNING_STARTS,
-    "target_period": TARGET_PERIOD,
+    "learning_starts": LEARNING_STARTS,
+    "target_sync_period": TARGET_PERIOD,
     "channels": CHANNELS,
     "kernel": KERNEL,
     "hidden": (HIDDEN,),
 }
-GREEDY = {"epsilon_last": EPSILON, "epsilon_steps": 1}
+GREEDY = {"epsilon_final": EPSILON, "epsilon_decay_steps": 1}
 
 
 def minatar_lanes(game: str, seeds: Sequence[int], device: torch.device) -> LaneEnv:
@@ -72,8 +72,8 @@ def make_agent(
     method: str, env: LaneEnv, seeds: Sequence[int], numerics: str, device: torch.device
 ) -> Agent:
     """An agent with the settings of the common work."""
-    spec = EnvSpec(
-        observation=env.observation_space,
+    spec = EnvironmentInfo(
+        observation_space=env.observation_space,
         n_actions=env.n_actions,
         discount=DISCOUNT,
         total_steps=PLANNED_STEPS,
@@ -105,7 +105,6 @@ def bare_loop(agent: Agent, env: LaneEnv, steps: int) -> Iterator[int]:
                 truncated=outcome.truncated,
                 next_obs=outcome.next_obs,
                 valid_actions=outcome.next_valid,
-                events=outcome.events,
             )
         )
         obs.copy_(outcome.obs)

@@ -45,7 +45,7 @@ def batch_of(options: argparse.Namespace) -> tuple[Host, Batch]:
         tasks=[GAME],
         seeds=range(options.lanes),
         steps=options.steps,
-        settings={options.method: {"replay_start": 100}},
+        settings={options.method: {"learning_starts": 100}},
     )
     update = {"numerics": options.numerics, "evaluation": None}
     budget = plan.budget.model_copy(update=update)
@@ -57,13 +57,15 @@ def bare(options: argparse.Namespace, _turn: int) -> float:
     import torch
     from ours import bare_loop, minatar_lanes, with_numerics
 
-    from uqbench.agent import EnvSpec
+    from uqbench.agent import EnvironmentInfo
 
     prepare_process()
     device = torch.device("cpu")
     host, batch = batch_of(options)
     env = minatar_lanes(GAME, [run.environment_seed for run in batch.runs], device)
-    spec = EnvSpec(env.observation_space, env.n_actions, DISCOUNT, total_steps=options.steps)
+    spec = EnvironmentInfo(
+        env.observation_space, env.n_actions, DISCOUNT, total_steps=options.steps
+    )
     make = host.agents[str(batch.cell.method.agent)].load_factory()
     agent = make(spec, [run.agent_seed for run in batch.runs], batch.cell.config, device)
     agent = with_numerics(agent, options.numerics)

@@ -34,18 +34,18 @@ def measure(options: argparse.Namespace, turn: int, *, name: str) -> float:
     from uqbench_sentinel.agent import Sentinel
     from uqbench_sentinel.config import CARTPOLE_V_MAX, SentinelConfig
 
-    from uqbench.agent import EnvSpec, Step
+    from uqbench.agent import EnvironmentInfo, Step
     from uqbench.runner.executors.local import prepare_process
 
     prepare_process()
     device, seeds = torch.device("cpu"), range(turn * LANES, (turn + 1) * LANES)
-    spec = EnvSpec(spaces.Box(-1, 1, (4,)), 2, 0.99, total_steps=100_000)
+    spec = EnvironmentInfo(spaces.Box(-1, 1, (4,)), 2, 0.99, total_steps=100_000)
     neutral = "expectation of expectation"
     never = 10**9
     agent: Sentinel | C51
     if name == TRUNK:
         config = C51Config(
-            hidden=(32, 32, 128), v_min=0.0, v_max=CARTPOLE_V_MAX, replay_start=10 * FILLED
+            hidden=(32, 32, 128), v_min=0.0, v_max=CARTPOLE_V_MAX, learning_starts=10 * FILLED
         )
         agent = C51(spec, seeds, config, device)
     elif name == ALONE:

@@ -8,7 +8,7 @@ from gymnasium import spaces
 from uqbench_sb3.agent import DQN, QRDQN
 from uqbench_sb3.config import SB3Config
 
-from uqbench.agent import EnvSpec
+from uqbench.agent import EnvironmentInfo
 from uqbench.environment import GymnasiumLanes
 from uqbench.runner.owned_loop import RecordedEnv, train
 from uqbench.runner.recorder import Recorder
@@ -35,7 +35,7 @@ class Choice(gymnasium.Env):
 def run(kind: type[DQN], steps: int = 600) -> tuple[DQN, list[dict]]:
     lane = GymnasiumLanes(Choice, [3])
     recorder = Recorder(1, steps, (), CPU)
-    agent = kind(EnvSpec(lane.observation_space, 2, 0.9, steps), CONFIG)
+    agent = kind(EnvironmentInfo(lane.observation_space, 2, 0.9, steps), CONFIG)
     train(agent, RecordedEnv(lane, steps, recorder, lambda step: None), steps, seed=5)
     return agent, recorder.finish()
 

@@ -16,7 +16,7 @@ from typing import Literal
 
 import torch
 
-from uqbench.agent import Agent, EnvSpec, Step
+from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.config import resolve
 from uqbench.environment import TimeLimit
 from uqbench.plugins import Host
@@ -38,14 +38,14 @@ def drive(
     env = make(options, [0], limit, CPU)
     spec = host.agents[str(method.agent)]
     config = resolve(spec.load_config(), method.config, where=method.name, schedule=steps / 100_000)
-    about = EnvSpec(env.observation_space, env.n_actions, float(task.discount or 0), steps)
+    about = EnvironmentInfo(env.observation_space, env.n_actions, float(task.discount or 0), steps)
     agent: Agent = spec.load_factory()(about, [0], config, CPU)
     obs = env.reset()[0].clone()
     for t in range(steps):
         action = agent.act(obs)
         out = env.step(action)
         ends = out.terminated, out.truncated
-        agent.observe(Step(t, obs, action, out.reward, *ends, out.next_obs, events=out.events))
+        agent.observe(Step(t, obs, action, out.reward, *ends, out.next_obs))
         yield int(action), float(out.reward), out.next_obs[0].clone()
         obs = out.obs.clone()
 

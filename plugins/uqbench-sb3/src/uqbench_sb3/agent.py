@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
-from uqbench.agent import EnvSpec, LoopAgent
+from uqbench.agent import EnvironmentInfo, LoopAgent
 from uqbench_sb3.config import SB3Config
 
 
@@ -39,14 +39,14 @@ class DQN(LoopAgent):
 
     algorithm: type[stable_baselines3.DQN] | type[sb3_contrib.QRDQN] = stable_baselines3.DQN
 
-    def __init__(self, spec: EnvSpec, config: SB3Config) -> None:
-        self.spec, self.config = spec, config
+    def __init__(self, info: EnvironmentInfo, config: SB3Config) -> None:
+        self.info, self.config = info, config
 
     def policy_settings(self) -> dict[str, Any]:
         """What the library's policy is given."""
         config = self.config
         optimiser = {"optimizer_kwargs": {"eps": config.adam_epsilon}}
-        if len(self.spec.observation.shape or ()) == 3:
+        if len(self.info.observation_space.shape or ()) == 3:
             extractor = {"channels": config.channels, "hidden": config.hidden}
             return optimiser | {
                 "features_extractor_class": SmallConvolution,
@@ -67,7 +67,7 @@ class DQN(LoopAgent):
             buffer_size=min(config.buffer_size, total_steps),
             learning_starts=config.learning_starts,
             batch_size=config.batch_size,
-            gamma=self.spec.discount,
+            gamma=self.info.discount,
             train_freq=1,
             gradient_steps=1,
             target_update_interval=config.target_update_interval,
