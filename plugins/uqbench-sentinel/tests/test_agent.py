@@ -11,7 +11,7 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 from uqbench_sentinel.agent import Sentinel
-from uqbench_sentinel.cartpole import CartPoleLanes, CartPoleOptions
+from uqbench_sentinel.cartpole import CartPoleConfig, CartPoleLanes
 from uqbench_sentinel.config import CARTPOLE_V_MAX, SentinelConfig
 
 from uqbench.agent import EnvironmentInfo
@@ -45,7 +45,7 @@ VARIANTS = [
 
 
 def poles(seeds: Sequence[int]) -> CartPoleLanes:
-    return CartPoleLanes(CartPoleOptions(), seeds, TimeLimit(200, "terminal"))
+    return CartPoleLanes(CartPoleConfig(), seeds, TimeLimit(200, "terminal"))
 
 
 def make(seeds: Sequence[int], **settings: Any) -> Sentinel:

@@ -18,7 +18,7 @@ from uqbench_dqn.deep_q import DeepQ
 from uqbench_dqn.variational import VariationalNetwork
 
 BLOCK = 16
-"""Steps whose noise is drawn at once: a step takes tens of thousands of numbers a lane."""
+"""Steps whose noise is drawn at once: a step takes tens of thousands of numbers per lane."""
 
 
 class VDQN(DeepQ):

@@ -1,6 +1,7 @@
 """SENTINEL-K (Eriksson et al. 2022, Algorithm 1): an ensemble of return distributions.
 
-K categorical DQNs learn from data of their own; the composite risk of what they predict decides.
+K categorical DQNs learn from data of their own; the agent acts by the composite risk of their
+predictions.
 
 Shapes: ``K`` members, ``A`` actions, ``N`` atoms; ``G`` minibatches of an update: K or one.
 """
@@ -162,7 +163,7 @@ class Sentinel(Capturable, Agent):
     def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:
         """``Φ(r + γ Z⁻_i(s', a*))`` with one a* for all members (lines 8 to 10): ``[L, K, B, N]``.
 
-        ``a* = argmax_a F^C(Z(s', a))`` over all K target networks, which count alike there.
+        ``a* = argmax_a F^C(Z(s', a))`` over all K target networks, equally weighted.
         """
         groups, size = batch["action"].shape[1:]
         logits = self.target(batch["next_obs"].flatten(1, 2)[:, None])

@@ -1,4 +1,4 @@
-"""The decision of Figure 1 as a task: its options, and what its actions are worth."""
+"""The decision of Figure 1 as a task: its config, and what its actions are worth."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChainOptions:
-    """Options of the decision; the defaults are those of Figure 2.
+class ChainConfig:
+    """Config of the decision; the defaults are those of Figure 2.
 
     Attributes:
         mu_1: μ₁, mean reward of the first action.
@@ -28,11 +28,11 @@ class ChainOptions:
             raise ValueError(f"sigma must be positive, got {self.sigma}")
 
 
-def mean_returns(options: ChainOptions) -> tuple[float, float]:
+def mean_returns(config: ChainConfig) -> tuple[float, float]:
     """The expected discounted return of each action: ``μ₁`` and ``μ₂ / (1 − γ)``."""
-    return options.mu_1, options.mu_2 / (1 - options.discount)
+    return config.mu_1, config.mu_2 / (1 - config.discount)
 
 
-def best_return(options: ChainOptions) -> float:
+def best_return(config: ChainConfig) -> float:
     """The expected return of the better action."""
-    return max(mean_returns(options))
+    return max(mean_returns(config))
