@@ -13,14 +13,12 @@ from uqbench_quam.networks.training import Trainer, TrainingConfig
 from uqbench_quam.problems import imagenet
 
 from uqbench.estimator import Data, Dataset, Estimator
+from uqbench.testing.fixtures import one_torch_thread
+
+__all__ = ["one_torch_thread"]
 
 CPU = torch.device("cpu")
 POINTS = torch.randn(7, 2, generator=torch.Generator().manual_seed(99)) * 3
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    torch.set_num_threads(1)
 
 
 class Toy(Dataset):

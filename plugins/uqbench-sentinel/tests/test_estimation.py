@@ -22,6 +22,8 @@ from uqbench_sentinel.estimation.composite import (
 from uqbench_sentinel.plugin import uqbench_datasets, uqbench_suites
 
 from uqbench.registry.plugins import Host
+from uqbench.risk import CVaR, Expectation, compose
+from uqbench.risk import additive as additive_risk
 from uqbench.suites.reading import read_suites
 
 CPU = torch.device("cpu")
@@ -93,8 +95,8 @@ def test_example_4_in_the_printed_reading_and_in_the_texts() -> None:
 def test_on_example_1_composite_is_below_total_below_additive_in_every_run(alpha: float) -> None:
     """And the additive one is the nearer in most runs where α ≤ ½: the claim does not hold."""
     belief, seeds = BeliefConfig("mixture", alpha), range(25)
-    composite = scores(belief, seeds, risk=f"cvar({alpha}) of cvar({alpha})")
-    additive = scores(belief, seeds, risk=f"cvar({alpha})")
+    composite = scores(belief, seeds, risk=compose(CVaR(alpha), CVaR(alpha)))
+    additive = scores(belief, seeds, risk=additive_risk(CVaR(alpha)))
     assert (composite["error"] < 0).all()
     assert (additive["error"] > 0).all()
     if alpha <= 0.5:
@@ -105,7 +107,7 @@ def test_on_example_3_both_are_averse_and_agree_with_the_total_as_the_belief_con
     gaps = []
     for concentration in (1.0, 10.0, 100.0, 1_000.0):
         belief = BeliefConfig("beta", 0.25, concentration)
-        for risk in ("cvar(0.25) of cvar(0.25)", "cvar(0.25)"):
+        for risk in (compose(CVaR(0.25), CVaR(0.25)), additive_risk(CVaR(0.25))):
             given = scores(belief, range(1), risk=risk)
             assert given["margin"].item() > 0  # a₁
             gaps.append(given["abs_error"].item())
@@ -113,7 +115,7 @@ def test_on_example_3_both_are_averse_and_agree_with_the_total_as_the_belief_con
     assert gaps[1::2] == sorted(gaps[1::2], reverse=True)
     assert gaps[-2] < 0.05
     assert gaps[-1] < 0.01
-    neutral = scores(BeliefConfig("beta"), range(1), risk="expectation of expectation")
+    neutral = scores(BeliefConfig("beta"), range(1), risk=compose(Expectation(), Expectation()))
     assert neutral["stated"].item() == pytest.approx(0, abs=1e-9)
 
 
@@ -124,7 +126,9 @@ def test_the_parts_add_up() -> None:
     assert given.total.shape == (2, 1)
     torch.testing.assert_close(given.aleatoric + given.epistemic, given.total)
     assert (given.epistemic < 0).all()
-    additive = CompositeRiskEstimator(task, [0], CompositeRiskConfig(risk="cvar(0.25)"), CPU)
+    additive = CompositeRiskEstimator(
+        task, [0], CompositeRiskConfig(risk=additive_risk(CVaR(0.25))), CPU
+    )
     stated = additive.predict(task.data([0, 1]).inputs)
     torch.testing.assert_close(given.aleatoric, stated.total)
 

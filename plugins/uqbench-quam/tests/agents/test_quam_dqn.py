@@ -1,19 +1,17 @@
-"""QUAM-DQN: its bonuses, its choices, lanes, resuming and captured steps."""
+"""QUAM-DQN: its bonuses and its choices, and what every agent must do."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 import torch
 from gymnasium import spaces
-from torch.utils._pytree import tree_leaves
 from uqbench_quam.agents.quam_dqn import Evidence, QuamDQN, QuamDQNConfig, bonuses
 
 from uqbench.agent import EnvironmentInfo, Step
 from uqbench.lanes import greedy
-from uqbench.testing.capture import run
+from uqbench.testing.agents import AgentTests
 from uqbench.testing.worlds import RotatingPixels
 
 CPU = torch.device("cpu")
@@ -23,22 +21,19 @@ SMALL = QuamDQNConfig(
 )  # fmt: skip
 
 
-def rotating(seeds=(3, 5)) -> QuamDQN:
-    spec = EnvironmentInfo(
-        RotatingPixels.observation_space, RotatingPixels.n_actions, discount=0.9, total_steps=10_000
-    )
-    return QuamDQN(spec, seeds, SMALL, CPU)
+class TestQuamDQN(AgentTests):
+    def make(self, seeds) -> QuamDQN:
+        return QuamDQN(RotatingPixels.info(), seeds, SMALL, CPU)
+
+    def test_bonuses_are_positive_after_learning(self) -> None:
+        trained = self.train([3, 5], first=0)
+        assert (trained.metrics[-1]["bonus"] > 0).all()
 
 
 def agent(seeds, steps: int) -> QuamDQN:
     """An agent after some steps of random observations, each lane's its own."""
     made = QuamDQN(EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000), seeds, SMALL, CPU)
-    continued(made, seeds, 0, steps)
-    return made
-
-
-def continued(made: QuamDQN, seeds, first: int, last: int) -> None:
-    for t in range(first, last):
+    for t in range(steps):
         made.act(observations(seeds, t))
         reward = observations(seeds, t)[:, 0]
         ended = reward > 0.9
@@ -48,6 +43,7 @@ def continued(made: QuamDQN, seeds, first: int, last: int) -> None:
                 reward, ended, torch.zeros_like(ended), observations(seeds, t + 1),
             )
         )  # fmt: skip
+    return made
 
 
 def observations(seeds, t: int) -> torch.Tensor:
@@ -139,35 +135,3 @@ def test_before_learning_actions_are_uniformly_random():
     counts = made.act(torch.zeros(400, 3)).bincount(minlength=4)
     assert (counts - 100).abs().max() < 45
     assert made.uncertainty(torch.zeros(400, 1, 3)).epistemic_var is None
-
-
-def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit():
-    alone, group = agent([7], 70), agent([5, 4, 7], 70)
-    for one, among in zip(alone.online.parameters(), group.online.parameters(), strict=True):
-        assert torch.equal(one[0], among[2])
-    assert torch.equal(alone.metrics()["bonus"][0], group.metrics()["bonus"][2])
-
-
-def test_a_resumed_agent_equals_an_uninterrupted_one():
-    uninterrupted, first = agent([1, 2], 90), agent([1, 2], 60)
-    resumed = QuamDQN(EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000), [1, 2], SMALL, CPU)
-    resumed.load_state_dict(first.state_dict())
-    continued(resumed, [1, 2], 60, 90)
-    for one, other in zip(leaves(uninterrupted), leaves(resumed), strict=True):
-        assert same(one, other)
-
-
-def test_captured_steps_are_those_from_python_bit_for_bit():
-    plain, captured = rotating(), rotating()
-    run(plain, 2, 60, captured=False)
-    run(captured, 2, 60, captured=True)
-    assert all(same(a, b) for a, b in zip(leaves(plain), leaves(captured), strict=True))
-    assert (plain.metrics()["bonus"] > 0).all()
-
-
-def leaves(made: QuamDQN) -> list[Any]:
-    return tree_leaves((made.state_dict(), dict(made.metrics())))
-
-
-def same(one: Any, other: Any) -> bool:
-    return torch.equal(one, other) if isinstance(one, torch.Tensor) else bool(one == other)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 from uqbench_dqn.config import DeepQConfig
-from uqbench_dqn.deep_q import DeepQ
+from uqbench_dqn.dqn import ScalarQ
 from uqbench_dqn.networks import QNetwork
 
 from uqbench.agent import EnvironmentInfo, Uncertainty
@@ -42,7 +42,7 @@ class QuamDQNConfig(DeepQConfig):
         growth: η, the factor on c after every period.
         period: u, search steps between two increases of c.
         slack: γ, by which the mean squared temporal-difference error may grow.
-        epsilon: share of random actions after ``learning_starts``; before, all are.
+        epsilon: share of random actions after ``learning_starts``; before, all actions are random.
     """
 
     kappa: float = 1.0
@@ -78,7 +78,7 @@ class Evidence(NamedTuple):
     targets: Tensor
 
 
-class QuamDQN(DeepQ):
+class QuamDQN(ScalarQ):
     """Explores by adversarial models of its Q-network (this project's extension).
 
     ``argmax_a Q(s, a) + β (Q̃_a(s, a) − Q(s, a))``, with ``Q̃_a`` the adversarial model of a.
@@ -88,7 +88,7 @@ class QuamDQN(DeepQ):
 
     config: QuamDQNConfig
     online: QNetwork
-    compiled = (*DeepQ.compiled, "choose")
+    compiled = ("learn", "choose")
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class QuamDQN(DeepQ):
         config: QuamDQNConfig,
         device: torch.device,
     ) -> None:
-        super().__init__(info, seeds, config, 1, device)
+        super().__init__(info, seeds, config, device, config.kappa)
         self._explore = Uniform(seeds, "explore", (2,), device)
         self._evidence = Uniform(seeds, "evidence", (config.search_batch,), device)
         self._bonus = torch.zeros(len(seeds), device=device)
@@ -127,15 +127,6 @@ class QuamDQN(DeepQ):
         self._bonus.copy_(bonus[:, 0].gather(-1, action[:, None])[:, 0])
         self._non_greedy += action != greedy(values[:, 0], valid)
         return action
-
-    def q_values(self, outputs: Tensor) -> Tensor:
-        """``Q(s, a) = θ(s)_a``."""
-        return outputs.squeeze(-1)
-
-    def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
-        """Huber loss of the temporal-difference error."""
-        error = F.huber_loss(predicted, target, reduction="none", delta=self.config.kappa)
-        return error.squeeze(-1)
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:
