@@ -10,12 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from uqbench.errors import CannotSaveError, UqbenchError
-from uqbench.results.records import Provenance
-from uqbench.runner.checkpoints.checkpointer import Keeper, Stop
-from uqbench.runner.checkpoints.files import (
 from uqbench.errors import CannotSaveError, StorageError, UqbenchError
 from uqbench.results.records import Provenance
+from uqbench.runner.checkpoints.checkpointer import Keeper, Stop
 from uqbench.runner.checkpoints.files import (
     Checkpoint,
     UnusableError,

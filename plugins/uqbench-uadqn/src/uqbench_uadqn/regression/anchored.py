@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from uqbench_dqn.quantiles import midpoint_levels, quantile_loss
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, Reference
+from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
 from uqbench.lanes import Adam, Uniform, initialize, lane_generators
 from uqbench_uadqn.regression.config import AnchoredOutputsConfig, AnchoredQuantilesConfig
 from uqbench_uadqn.regression.networks import Perceptrons, draw_from, prior_stds
@@ -50,7 +50,7 @@ class AnchoredQuantiles(Estimator):
         shape = (config.samples, config.batch_size)
         self._batches = Uniform(seeds, "batches", shape, device)
 
-    def fit(self, data: Data, reference: Reference | None, steps: int) -> None:
+    def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
         """Minimize equation 1 and the anchors' penalty, each network on its own batches."""
         inputs, targets = data.inputs.to(self.device), data.targets.to(self.device)
         lane = torch.arange(len(inputs), device=self.device)[:, None, None]
@@ -118,7 +118,7 @@ class AnchoredOutputs(Estimator):
         self.anchors = [parameter.detach().clone() for parameter in self.networks.parameters()]
         self.prior_stds = prior_stds(config, self.networks)
 
-    def fit(self, data: Data, reference: Reference | None, steps: int) -> None:
+    def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
         """Minimize the negative log-posterior on all points, by Adam."""
         inputs, targets = data.inputs.to(self.device)[:, None], data.targets.to(self.device)
         optimizer = torch.optim.Adam(
