@@ -7,7 +7,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from uqbench import EnvironmentSpec, hookimpl
+from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 
 
 @hookimpl
@@ -24,6 +24,27 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             source="Leurent 2018, highway-env 1.12.1",
             events=("crashes",),
         )
+    ]
+
+
+@hookimpl
+def uqbench_agents() -> Iterable[AgentSpec]:
+    """A script and a planner, which learn nothing."""
+    return [
+        AgentSpec(
+            name="highway-keep-right",
+            version="1",
+            factory="uqbench_highway.agents.keep_right:KeepRight",
+            config="uqbench_highway.agents.config:KeepRightConfig",
+            summary="Brake, then SLOWER and LANE_RIGHT in turn.",
+        ),
+        AgentSpec(
+            name="highway-planner",
+            version="1",
+            factory="uqbench_highway.agents.planner:Planner",
+            config="uqbench_highway.agents.config:PlannerConfig",
+            summary="Look-ahead of two steps in the simulation, from the observed cars.",
+        ),
     ]
 
 

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from uqbench import EnvironmentSpec, hookimpl
+from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 
 
 @hookimpl
@@ -22,6 +22,20 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_minatar.config:GameConfig",
             summary="MinAtar's five games, six actions each",
             source="Young & Tian 2019",
+        )
+    ]
+
+
+@hookimpl
+def uqbench_agents() -> Iterable[AgentSpec]:
+    """Scripts, which learn nothing."""
+    return [
+        AgentSpec(
+            name="minatar-script",
+            version="1",
+            factory="uqbench_minatar.agents.script:Script",
+            config="uqbench_minatar.agents.config:ScriptConfig",
+            summary="A simple script per game: follow the ball, always up, shoot and dodge.",
         )
     ]
 
