@@ -24,8 +24,8 @@ from work import (
     LEARNING_STARTS,
     PLANNED_STEPS,
     QUANTILES,
-    REPLAY,
-    TARGET_PERIOD,
+    REPLAY_CAPACITY,
+    TARGET_SYNC_PERIOD,
     Clock,
 )
 
@@ -40,9 +40,9 @@ COMMON = {
     "learning_rate": LEARNING_RATE,
     "adam_epsilon": ADAM_EPSILON,
     "batch_size": BATCH,
-    "replay_capacity": REPLAY,
+    "replay_capacity": REPLAY_CAPACITY,
     "replay_start": LEARNING_STARTS,
-    "target_period": TARGET_PERIOD,
+    "target_period": TARGET_SYNC_PERIOD,
     "channels": CHANNELS,
     "kernel": KERNEL,
     "hidden": (HIDDEN,),

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -100,7 +101,7 @@ def reconstruct(obs: Obs, road_lanes: int, motion: Motion, status: Status) -> in
 
 @compiled_once("uqbench_highway")
 def _plan(
-    settings: tuple[float, ...],
+    parameters: Any,
     obs: NDArray[np.float32],
     discount: float,
     steps: int,
@@ -108,7 +109,7 @@ def _plan(
     action: NDArray[np.int64],
 ) -> None:
     """Write the best first action for every observation ``[N, observed · 5]``; ties go first."""
-    road = Parameters(*settings)
+    road = Parameters(*parameters)
     seen = obs.shape[1] // FEATURES
     start, start_status = np.zeros((N_FIELDS, seen)), np.zeros((N_STATUS, seen), np.int32)
     for n in range(len(obs)):
