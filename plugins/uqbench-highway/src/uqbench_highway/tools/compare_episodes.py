@@ -2,7 +2,7 @@
 
     python -m uqbench_highway.tools.compare_episodes --episodes 1000
 
-plays the same episodes in both, from the same seeds and with the same actions, and prints the largest
+plays the same episodes in both, with the same seeds and actions, and prints the largest
 differences. Where a decision flips, because numbers that differ in their last digits fall on two
 sides of a threshold, the two *diverge*: such episodes are stopped, counted, and printed with the
 step.
