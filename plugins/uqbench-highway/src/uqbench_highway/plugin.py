@@ -20,8 +20,6 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             lanes=True,
             factory="uqbench_highway.environment:make",
             config="uqbench_highway.config:HighwayConfig",
-            summary="highway-v0 of highway-env; events: crashes",
-            source="Leurent 2018, highway-env 1.12.1",
             events=("crashes",),
         )
     ]
@@ -36,14 +34,12 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench_highway.agents.keep_right:KeepRight",
             config="uqbench_highway.agents.config:KeepRightConfig",
-            summary="Brake, then SLOWER and LANE_RIGHT in turn.",
         ),
         AgentSpec(
             name="highway-planner",
             version="1",
             factory="uqbench_highway.agents.planner:Planner",
             config="uqbench_highway.agents.config:PlannerConfig",
-            summary="Look-ahead of two steps in the simulation, from the observed cars.",
         ),
     ]
 

@@ -20,8 +20,6 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             lanes=True,
             factory="uqbench_minatar.environment:make",
             config="uqbench_minatar.config:GameConfig",
-            summary="MinAtar's five games, six actions each",
-            source="Young & Tian 2019",
         )
     ]
 
@@ -35,7 +33,6 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench_minatar.agents.script:Script",
             config="uqbench_minatar.agents.config:ScriptConfig",
-            summary="A simple script per game: follow the ball, always up, shoot and dodge.",
         )
     ]
 
