@@ -31,7 +31,7 @@ def drive(
     host: Host, task: Task, method: Method, backend: Literal["lanes", "oracle"], steps: int
 ) -> Iterator[tuple[int, float, torch.Tensor]]:
     """Action, reward and next observation of every step of one run with seed 0."""
-    road_config = task.options | {"backend": backend}
+    road_config = task.config | {"backend": backend}
     road = resolve(HighwayConfig, road_config, where=task.name)
     limit = None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
     env = make(road, [0], limit, CPU)
