@@ -2,10 +2,9 @@
 
     python -m uqbench_highway.tools.compare_agents --steps 120
 
-An agent that sees the same does the same. The table has the step at which an action first differed
-(a dash: never), the largest differences of a reward and of a number seen until then, and what both
-runs collected in all. Observations are float32: where two numbers differ in their last digit, so
-may what an agent learns from them, and in the end its choice.
+The table has the first step at which actions differ (a dash: never), the largest differences of
+rewards and observations until then, and both total rewards. Observations are float32: where they
+differ in the last digit, what an agent learns may differ, and in the end its actions.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def drive(
 
 
 def main() -> None:
-    """Print a row a method."""
+    """Print one row per method."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=120)
     parser.add_argument("--methods", nargs="+")
