@@ -73,7 +73,7 @@ def make_agent(
 ) -> Agent:
     """An agent with the settings of the common work."""
     spec = EnvironmentInfo(
-        observation=env.observation_space,
+        observation_space=env.observation_space,
         n_actions=env.n_actions,
         discount=DISCOUNT,
         total_steps=PLANNED_STEPS,
@@ -105,7 +105,6 @@ def bare_loop(agent: Agent, env: LaneEnv, steps: int) -> Iterator[int]:
                 truncated=outcome.truncated,
                 next_obs=outcome.next_obs,
                 valid_actions=outcome.next_valid,
-                events=outcome.events,
             )
         )
         obs.copy_(outcome.obs)

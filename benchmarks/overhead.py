@@ -67,7 +67,7 @@ def bare(options: argparse.Namespace, _turn: int) -> float:
         env.observation_space, env.n_actions, DISCOUNT, total_steps=options.steps
     )
     make = host.agents[str(batch.cell.method.agent)].load_factory()
-    agent = make(info, [run.agent_seed for run in batch.runs], batch.cell.config, device)
+    agent = make(spec, [run.agent_seed for run in batch.runs], batch.cell.config, device)
     agent = with_numerics(agent, options.numerics)
     began, first = 0.0, int(options.steps * WARM_UP)
     for taken in bare_loop(agent, env, options.steps):

@@ -27,10 +27,10 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from uqbench.config import explain
-from uqbench.errors import UqbenchError
+from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import Run, digest_of
 from uqbench.results.columns import Columns, columns_digest
-from uqbench.results.files import write_whole
+from uqbench.results.files import NO_ROOM, NOT_A_FILE, write_whole
 from uqbench.results.records import SCHEMA_VERSION, Process, RunRecord
 
 RECORD = "run.json"
@@ -69,11 +69,15 @@ TO_DO = (RunState.MISSING, RunState.ABANDONED, RunState.FAILED, RunState.DAMAGED
 
 @dataclass(frozen=True)
 class Found:
-    """A run's state, its record where one can be read, and the reason where there is one."""
+    """A run's state, its record where one can be read, and the reason where there is one.
+
+    ``unreadable``: the disk failed; what is stored may be whole, and is neither moved nor written.
+    """
 
     state: RunState
     record: RunRecord | None = None
     reason: str | None = None
+    unreadable: bool = False
 
 
 @dataclass(frozen=True)
@@ -160,7 +164,11 @@ class Store:
             path = self.folder(run) / name
             if not path.exists():
                 return Found(RunState.DAMAGED, reason=f"{name} is missing")
-            if file_digest(path) != found.record.digests.get(name):
+            try:
+                whole = file_digest(path) == found.record.digests.get(name)
+            except OSError as error:
+                return _unreadable(name, error)
+            if not whole:
                 return Found(RunState.DAMAGED, reason=f"{name} does not match its digest")
         return found
 
@@ -168,7 +176,7 @@ class Store:
         """Take a run for this process, or return None where another one has it.
 
         Raises:
-            UqbenchError: the lock cannot be made, as on a full disk.
+            StorageError: the lock cannot be made, as on a full disk.
         """
         path = self._lock(run.folder)
         for _ in range(CLAIM_ATTEMPTS):
@@ -176,7 +184,9 @@ class Store:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
             except OSError as error:
-                raise UqbenchError(f"{path} cannot be made: {error.strerror}") from error
+                raise StorageError(
+                    f"{path} cannot be made: {error.strerror}", full=error.errno in NO_ROOM
+                ) from error
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if path.stat().st_ino == os.fstat(descriptor).st_ino:
@@ -207,19 +217,30 @@ class Store:
 
         Raises:
             UqbenchError: the run is finished; a finished run is immutable.
+            StorageError: it cannot be written, or not be seen whether it is finished.
         """
         folder = self.folder(run)
-        if _read(folder).state is RunState.FINISHED:
+        found = _read(folder)
+        if found.unreadable:
+            raise StorageError(f"{folder}: {found.reason}")
+        if found.state is RunState.FINISHED:
             raise UqbenchError(f"{run.folder} is finished; a finished run is never overwritten.")
         text = json.dumps(record.sealed().model_dump(mode="json"), indent=1, sort_keys=True)
         write_whole(folder / RECORD, lambda path: path.write_text(text + "\n", encoding="utf-8"))
 
     def finish(self, run: Run, record: RunRecord, metrics: Columns, episodes: Columns) -> None:
-        """Write a run's data, then its record with their digests."""
+        """Write a run's data, then its record with their digests.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
         folder = self.folder(run)
         for name, columns in ((METRICS, metrics), (EPISODES, episodes)):
             write_whole(folder / name, partial(pq.write_table, pa.table(dict(columns))))
-        digests = {name: file_digest(folder / name) for name in (METRICS, EPISODES)}
+        try:
+            digests = {name: file_digest(folder / name) for name in (METRICS, EPISODES)}
+        except OSError as error:
+            raise StorageError(f"{folder} cannot be read again: {error.strerror}") from error
         digests["results"] = columns_digest(metrics, episodes)
         self.write(run, record.model_copy(update={"digests": digests}))
 
@@ -261,7 +282,7 @@ def _read(folder: Path) -> Found:
     except FileNotFoundError:
         return Found(RunState.MISSING)
     except OSError as error:
-        return Found(RunState.DAMAGED, reason=f"{RECORD} cannot be read: {error.strerror}")
+        return _unreadable(RECORD, error)
     try:
         version = json.loads(text)["schema_version"]
         if version > SCHEMA_VERSION:
@@ -275,6 +296,11 @@ def _read(folder: Path) -> Found:
     if record.digest != record.compute_digest():
         return Found(RunState.DAMAGED, reason=f"{RECORD} does not match its digest")
     return Found(RunState(record.status), record, record.reason)
+
+
+def _unreadable(name: str, error: OSError) -> Found:
+    reason = f"{name} cannot be read: {error.strerror}"
+    return Found(RunState.DAMAGED, reason=reason, unreadable=error.errno not in NOT_A_FILE)
 
 
 def this_process() -> Process:

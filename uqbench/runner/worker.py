@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from uqbench.errors import UqbenchError
+from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin
@@ -39,6 +39,7 @@ from uqbench.runner.events import (
     Started,
     Taken,
 )
+from uqbench.runner.patience import Patience
 from uqbench.runner.stopwatch import Stopwatch
 from uqbench.runner.train.agents import Tick, train_agent
 from uqbench.runner.train.estimators import fit_estimator
@@ -60,8 +61,8 @@ def execute(
 ) -> None:
     """Train, evaluate and store the runs of some batches, whose steps take turns.
 
-    A batch that raises ends with ``Split``, or, where it is of one run, ``Failed``; the others go
-    on. Runs that another process has are left.
+    A batch that raises ends with ``Split``, or, where it is of one run or the disk failed,
+    ``Failed``; the others go on. Runs that another process has are left. A full disk is waited for.
 
     Args:
         program: what to run.
@@ -99,7 +100,7 @@ def execute(
                     stopped = True  # the others write their checkpoints too
                     continue
                 reason = f"{type(error).__name__}: {error}"
-                if len(batch.runs) > 1:
+                if len(batch.runs) > 1 and not isinstance(error, StorageError):
                     report(Split(batch, reason))
                 else:
                     with suppress(UqbenchError):  # on a full disk it stays abandoned
@@ -129,13 +130,17 @@ def _steps(
     """Work on a batch, yielding after every step."""
     claims: list[Claim] = []
     runs = []
+    patience = Patience(watch, stop, lambda text: report(Notice(batch, text)))
     try:
         for run in batch.runs:
-            claim = store.claim(run)
+            claim = patience.when_there_is_room(partial(store.claim, run))
             if claim is None:
                 continue
             claims.append(claim)
-            state = store.find(run).state
+            found = store.find(run)
+            if found.unreadable:
+                raise StorageError(f"{store.folder(run)}: {found.reason}")
+            state = found.state
             if state is RunState.DAMAGED:
                 report(SetAside(batch.of([run]), str(store.set_aside(run))))
             if state is not RunState.FINISHED:
@@ -144,7 +149,7 @@ def _steps(
         if others:
             report(Taken(batch.of(others)))
         if runs:
-            work = _Work(batch.of(runs), store, host, report, watch)
+            work = _Work(batch.of(runs), store, host, report, watch, patience)
             yield from work.steps(checkpoint_seconds, stop)
     finally:
         for claim in claims:
@@ -155,7 +160,7 @@ def fail(batch: Batch, store: Store, reason: str, trace: str | None = None) -> N
     """Mark the runs of a batch that did not finish as failed, with the reason.
 
     Raises:
-        UqbenchError: it cannot be written, as on a full disk.
+        StorageError: it cannot be written, as on a full disk.
     """
     for run in batch.runs:
         claim = store.claim(run)
@@ -185,9 +190,10 @@ class _Work:
         host: Host,
         report: Callable[[Event], None],
         watch: Stopwatch,
+        patience: Patience,
     ) -> None:
         self.batch, self.store, self.host, self.report = batch, store, host, report
-        self.watch = watch
+        self.watch, self.patience = watch, patience
         self.device = torch.device(batch.device)
         self.device_name = _device_name(self.device)
         plugins = host.with_requirements(_origins(batch, host))
@@ -213,7 +219,8 @@ class _Work:
             self._begin(None)
             for folder in wrong_folders:
                 assert folder is not None
-                tidy(folder, self.store)
+                with suppress(StorageError):  # whether another run names it; it may stay
+                    tidy(folder, self.store)
             columns, seconds = yield from self._compute(None, checkpoint_seconds, stop)
         self._finish(columns, seconds)
 
@@ -232,7 +239,7 @@ class _Work:
                 "checkpoint": self._saved(origin.folder, step),
             }
             self.record = self.blank.model_copy(update=update)
-        self._write_running(step)
+        self.patience.when_there_is_room(partial(self._write_running, step))
         self.report(Started(self.batch, step))
 
     def _compute(
@@ -259,7 +266,7 @@ class _Work:
 
         def written(step: int) -> None:
             self.record = self.record.model_copy(update={"checkpoint": self._saved(folder, step)})
-            self._write_running(step)
+            self.patience.when_there_is_room(partial(self._write_running, step))
             if origin is not None and origin.folder != folder:
                 tidy(origin.folder, self.store, self.lanes)
 
@@ -274,8 +281,8 @@ class _Work:
             columns = yield from train_agent(
                 batch, self.host, device, self._ticker(), keeper, saved
             )
-        except UnusableError:
-            raise
+        except (UnusableError, StorageError):
+            raise  # nothing is wrong with the checkpoint, or the caller sees to it
         except Exception:  # it would come to the same again: what led to it may be in the state
             self._drop_checkpoint()
             raise
@@ -284,9 +291,10 @@ class _Work:
     def _ticker(self) -> Tick:
         """Reports progress and writes the records now and then."""
         began = reported = beaten = time.monotonic()
+        told = False
 
         def tick(step: int, latest: Mapping[str, NDArray[np.float64]]) -> None:
-            nonlocal reported, beaten
+            nonlocal reported, beaten, told
             clock = time.monotonic()
             if clock - reported >= REPORT_SECONDS:
                 reported = clock
@@ -300,7 +308,12 @@ class _Work:
                 self.report(Progress(self.batch, step, clock - began, by_seed))
             if clock - beaten >= HEARTBEAT_SECONDS:
                 beaten = clock
-                self._write_running(step)
+                try:
+                    self._write_running(step)
+                except StorageError as error:  # for those who look: nothing depends on it
+                    if not told:
+                        told = True
+                        self.report(Notice(self.batch, f"it goes on, but {error}"))
 
         return tick
 
@@ -312,7 +325,7 @@ class _Work:
             lanes=len(self.lanes),
             steps_per_s=steps * len(self.lanes) / seconds,
         )
-        scalars = {}
+        scalars, errors = {}, []
         for run in batch.runs:
             metrics, episodes = columns[self.lanes.index(run)]
             scalars[run.seed] = _scalars(batch, self.host, metrics, episodes, timing)
@@ -326,14 +339,30 @@ class _Work:
                 "scalars": scalars[run.seed],
                 "metrics": {metric.name: metric.definition() for metric in batch.metrics},
             }
-            self.store.finish(run, self.record.model_copy(update=update), metrics, episodes)
+            record = self.record.model_copy(update=update)
+            store = partial(self.store.finish, run, record, metrics, episodes)
+            try:
+                self.patience.when_there_is_room(store)
+            except StorageError as error:
+                if error.full:
+                    raise
+                errors.append(error)  # the others may be stored all the same
+        if errors:
+            raise errors[0]
         if self.record.checkpoint is not None:
-            tidy(self.store.root / self.record.checkpoint.folder, self.store, self.lanes)
+            with suppress(StorageError):  # the runs are stored; a checkpoint may be left over
+                tidy(self.store.root / self.record.checkpoint.folder, self.store, self.lanes)
         self.report(Finished(batch, seconds, scalars))
 
     def _write_running(self, step: int) -> None:
+        errors = []
         for run in self.batch.runs:
-            _write(self.store, run, self.record, {"step": step})
+            try:
+                _write(self.store, run, self.record, {"step": step})
+            except StorageError as error:  # the others are written all the same
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
     def _saved(self, folder: Path, step: int) -> Saved:
         return Saved(folder=folder.relative_to(self.store.root).as_posix(), step=step)
@@ -344,7 +373,7 @@ class _Work:
             self.record = self.record.model_copy(update={"checkpoint": None})
             with suppress(UqbenchError):  # what is wrong is the error that led here
                 self._write_running(saved.step)
-            tidy(self.store.root / saved.folder, self.store, self.lanes)
+                tidy(self.store.root / saved.folder, self.store, self.lanes)
 
 
 def _scalars(

@@ -1,5 +1,7 @@
 """Checkpoints on disk: what is read is what was written, or the file that is wrong is named."""
 
+import errno
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.errors import CannotSaveError, StorageError, UqbenchError
 from uqbench.results.records import Provenance
 from uqbench.runner.checkpoints.checkpointer import Keeper, Stop
 from uqbench.runner.checkpoints.files import (
@@ -200,3 +202,56 @@ def test_a_full_disk_costs_a_checkpoint_and_not_the_run(tmp_path, monkeypatch):
     kept.keeper.after(1, state)
     assert kept.told == ["no checkpoint: no space"]
     assert kept.written == []
+
+
+@pytest.mark.parametrize("name", ["checkpoint.json", "step-7.pt"])
+def test_what_the_disk_does_not_give_is_not_taken_for_damaged(name, tmp_path, monkeypatch):
+    write(tmp_path, ABOUT, state())
+    original = os.open
+
+    def failing(path: Any, *arguments: Any, **keywords: Any) -> int:
+        if str(path).endswith(name):
+            raise OSError(errno.EIO, "Input/output error")
+        return original(path, *arguments, **keywords)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("uqbench.runner.checkpoints.files.os.open", failing)
+        with pytest.raises(StorageError, match=rf"{name} cannot be read: Input/output error"):
+            read(tmp_path)
+        if name == "step-7.pt":
+            with pytest.raises(StorageError):
+                read_state(tmp_path, ABOUT, CPU)
+    assert read(tmp_path).step == 7
+
+
+@pytest.mark.parametrize("name", ["checkpoint.json", "step-7.pt"])
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
+def test_what_is_no_file_is_damaged(name, kind, tmp_path):
+    write(tmp_path / "c", ABOUT, state())
+    path = tmp_path / "c" / name
+    path.rename(tmp_path / name)
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "link":
+        path.symlink_to(tmp_path / name)
+    else:
+        os.mkfifo(path)
+    with pytest.raises(UnusableError, match=name):
+        read(tmp_path / "c")
+
+
+def test_other_bytes_than_torchs_are_damaged(tmp_path):
+    write(tmp_path, ABOUT, state())
+    (tmp_path / "step-7.pt").write_bytes(b"PK\x03\x04 not really")
+    with pytest.raises(UnusableError, match="step-7"):
+        read_state(tmp_path, ABOUT, CPU)
+
+
+def test_a_full_device_is_told_from_other_trouble(tmp_path):
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    (tmp_path / f".step-7.pt.{os.getpid()}.tmp").symlink_to("/dev/full")
+    with pytest.raises(StorageError, match="No space left on device") as caught:
+        write(tmp_path, ABOUT, state())
+    assert caught.value.full
+    assert list(tmp_path.iterdir()) == []

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.errors import CannotSaveError, StorageError, UqbenchError
 from uqbench.runner.checkpoints.files import Checkpoint, write
+from uqbench.runner.patience import Patience
 from uqbench.runner.stopwatch import Stopwatch
 
 CHECKPOINT_SECONDS = 60.0
@@ -83,6 +84,7 @@ class Keeper:
         self._every = every
         self._written = written
         self._tell = tell
+        self._patience = Patience(watch, stop, tell)
         self._last = about.step  # there is one of this step, or nothing to save
         self._due = time.monotonic() + every
 
@@ -95,6 +97,7 @@ class Keeper:
         """Write a checkpoint if one is due; called after every step.
 
         Raises:
+            StorageError: the disk stayed full.
             SystemExit: the process was asked to stop.
         """
         due = self._every and (self.stop.asked or time.monotonic() >= self._due)
@@ -107,13 +110,16 @@ class Keeper:
         began = time.monotonic()
         about = self._about.model_copy(update={"step": step, "seconds": self.seconds})
         try:
-            write(self._folder, about, state())
+            saved = state()
+            self._patience.when_there_is_room(lambda: write(self._folder, about, saved))
             self._last = step
             self._written(step)
         except CannotSaveError as error:
             self._every = 0.0
             self._tell(f"no checkpoints, an interrupted run starts again: {error}")
-        except UqbenchError as error:
+        except UqbenchError as error:  # the one before is still there
+            if isinstance(error, StorageError) and error.full and not self.stop.asked:
+                raise
             self._tell(f"no checkpoint: {error}")
         ended = time.monotonic()
         self._due = ended + max(self._every, (ended - began) / SHARE)

@@ -145,7 +145,10 @@ def _load(state: Mapping[str, Any], parts: Mapping[str, _Stateful]) -> Position:
             part.load_state_dict(state[name])
         except Exception as error:  # likewise
             raise UnusableError(f"the {name} does not take its saved state: {error}") from error
-    return Position(**state["position"])
+    try:
+        return Position(**state["position"])
+    except (KeyError, TypeError) as error:
+        raise UnusableError(f"it does not say where it is: {error}") from error
 
 
 def make_lanes(batch: Batch, host: Host, seeds: Sequence[int], device: torch.device) -> LaneEnv:

@@ -11,15 +11,17 @@ from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
 
 if TYPE_CHECKING:
     from uqbench.environment import OptimalQ
-    from uqbench_sentinel.three_states import ThreeStatesOptions
+    from uqbench_sentinel.three_states import ThreeStatesConfig
 
 PAPER = "Eriksson et al. 2022"
 
 
-def _return_laws(options: ThreeStatesOptions, discount: float) -> OptimalQ:
-    from uqbench_sentinel.three_states import return_laws  # imports torch: only when a run needs it
+def _return_distributions(config: ThreeStatesConfig, discount: float) -> OptimalQ:
+    from uqbench_sentinel.three_states import (
+        return_distributions,
+    )  # imports torch: only when a run needs it
 
-    return return_laws(options, discount)
+    return return_distributions(config, discount)
 
 
 @hookimpl
@@ -45,7 +47,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             name="cartpole",
             version="1",
             factory="uqbench_sentinel.cartpole:CartPoleLanes",
-            config="uqbench_sentinel.cartpole:CartPoleOptions",
+            config="uqbench_sentinel.cartpole:CartPoleConfig",
             summary="CartPole-v0 of Gymnasium for lanes; events: falls",
             source="Barto, Sutton & Anderson 1983; Gymnasium",
             events=("falls",),
@@ -55,11 +57,11 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             name="three-states",
             version="1",
             factory="uqbench_sentinel.three_states:ThreeStates",
-            config="uqbench_sentinel.three_states:ThreeStatesOptions",
+            config="uqbench_sentinel.three_states:ThreeStatesConfig",
             summary="one step, two actions, returns of known law",
             source=f"{PAPER}, Appendix C.2",
             lanes=True,
-            optimal_q=_return_laws,
+            optimal_q=_return_distributions,
         ),
     ]
 
@@ -72,7 +74,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             name="belief",
             version="1",
             factory="uqbench_sentinel.estimation.beliefs:Beliefs",
-            config="uqbench_sentinel.estimation.beliefs:BeliefOptions",
+            config="uqbench_sentinel.estimation.beliefs:BeliefConfig",
             summary="beliefs over Gaussian laws of the return, with their exact CVaR",
             source=f"{PAPER}, Examples 1 to 4",
             scores=("abs_error", "error", "margin", "nearest_weight", "stated", "total"),

@@ -34,7 +34,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             version="1",
             lanes=True,
             factory="uqbench_uadqn.cliff.environment:WindyCliff",
-            config="uqbench_uadqn.cliff.grid:CliffOptions",
+            config="uqbench_uadqn.cliff.grid:CliffConfig",
             summary="a grid of 2 × 5: along a windy ledge to the goal, or around it",
             source="Clements et al. 2019, section 3.1",
             events=("falls", "safe_path"),
@@ -43,10 +43,10 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
     ]
 
 
-def _optimal_return(options: Any) -> float:
+def _optimal_return(config: Any) -> float:
     from uqbench_uadqn.cliff.truth import optimal_return  # torch, which a listing does not need
 
-    return optimal_return(options)
+    return optimal_return(config)
 
 
 @hookimpl
@@ -57,7 +57,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             name="noisy-cosine",
             version="1",
             factory="uqbench_uadqn.regression.noisy_cosine:NoisyCosine",
-            config="uqbench_uadqn.regression.config:NoisyCosineOptions",
+            config="uqbench_uadqn.regression.config:NoisyCosineConfig",
             summary="two clusters of noisy points of a cosine; the noise is known",
             source="Clements et al. 2019, Figure 1",
             scores=(
@@ -73,7 +73,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             name="prior-function",
             version="1",
             factory="uqbench_uadqn.regression.prior_function:PriorFunction",
-            config="uqbench_uadqn.regression.config:PriorFunctionOptions",
+            config="uqbench_uadqn.regression.config:PriorFunctionConfig",
             summary="a function of wide networks' prior; the epistemic uncertainty is known",
             source="Clements et al. 2019, Appendix C; Williams 1997",
             scores=(
@@ -113,7 +113,7 @@ def uqbench_estimators() -> Iterable[Spec]:
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """``windy-cliff``, ``uncertainty-toy``, ``output-width``, and UA-DQN in others' suites."""
+    """``windy-cliff``, ``uncertainty-toy``, ``output-width``, and UA-DQN in other suites."""
     suites = files("uqbench_uadqn") / "suites"
     names = ("windy-cliff", "uncertainty-toy", "output-width", "minatar", "highway")
     return [suites / f"{name}.toml" for name in names]

@@ -7,7 +7,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
-from uqbench_ube.chain.options import best_return
+from uqbench_ube.chain.config import best_return
 
 PAPER = "O'Donoghue et al. 2018"
 
@@ -20,7 +20,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             name="ube-chain",
             version="1",
             factory="uqbench_ube.chain.environment:ChainLanes",
-            config="uqbench_ube.chain.options:ChainOptions",
+            config="uqbench_ube.chain.config:ChainConfig",
             summary="one reward, or an endless chain of rewards; a step is an episode",
             source=f"{PAPER}, Figure 1",
             lanes=True,
