@@ -40,6 +40,7 @@ from uqbench.runner.events import (
     Taken,
 )
 from uqbench.runner.patience import Patience
+from uqbench.runner.executors import mkl
 from uqbench.runner.stopwatch import Stopwatch
 from uqbench.runner.train.agents import Tick, train_agent
 from uqbench.runner.train.estimators import fit_estimator
@@ -447,4 +448,5 @@ def _blank_record(plugins: Sequence[Plugin], device: str) -> RunRecord:
 def _device_name(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return f"{platform.processor() or platform.machine()}, numpy {np.__version__}"
+    processor = platform.processor() or platform.machine()
+    return f"{processor}, numpy {np.__version__}, {mkl.in_words()}"
