@@ -1,11 +1,11 @@
-"""Adversarial model search: all searches in one program, and one search after another.
+"""Adversarial model search: all searches in one group, and one search after another.
 
 ``python benchmarks/quam.py [--points 200] [--steps 70] [--device cuda]``: two moons, the network
 and settings of the suite ``two-moons``. Three ways to make the same steps, timed by the process's
 own seconds on a CPU and by the clock on a GPU:
 
 - stacked: what the estimator does;
-- one by one: the same program with one search at a time;
+- one by one: the same group with one search at a time;
 - modules: a ``torch.nn`` network, ``torch.optim.Adam`` and two forward passes a step, as such a
   search is written without a stack.
 """
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def one_search(estimator: Quam, point: Tensor, config: QuamConfig) -> None:
-    """The estimator's program with a stack of one."""
+    """The estimator's group with a stack of one."""
     lane = torch.zeros(1, dtype=torch.long, device=point.device)
     search(
         estimator.searched,

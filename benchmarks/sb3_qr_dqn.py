@@ -48,7 +48,7 @@ class Features(BaseFeaturesExtractor):
         return self.layers(observations)
 
 
-class Tick(BaseCallback):
+class OnStep(BaseCallback):
     """Tells the clock of every step."""
 
     def __init__(self, clock: Clock) -> None:
@@ -56,7 +56,7 @@ class Tick(BaseCallback):
         self._clock = clock
 
     def _on_step(self) -> bool:
-        self._clock.tick(self.num_timesteps)
+        self._clock.on_step(self.num_timesteps)
         return True
 
 
@@ -88,5 +88,5 @@ def measure(steps: int, seed: int) -> float:
         seed=seed,
         device="cpu",
     )
-    model.learn(clock.last, callback=Tick(clock), log_interval=None)
+    model.learn(clock.last, callback=OnStep(clock), log_interval=None)
     return clock.steps_per_second

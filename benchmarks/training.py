@@ -57,7 +57,7 @@ def minatar_example(options: argparse.Namespace, turn: int) -> float:
     class Counted(Environment):
         def act(self, action):
             nonlocal taken
-            clock.tick(taken)  # all of the step before is done
+            clock.on_step(taken)  # all of the step before is done
             taken += 1
             return super().act(action)
 

@@ -28,7 +28,7 @@ class Clock:
         self.last = self.first + steps
         self._began = self._ended = 0.0
 
-    def tick(self, taken: int) -> None:
+    def on_step(self, taken: int) -> None:
         """Call with the number of steps taken, after each."""
         if taken == self.first:
             self._began = seconds()

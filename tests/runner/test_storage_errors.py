@@ -15,9 +15,9 @@ import pytest
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import Batch
-from uqbench.runner.checkpoints.checkpointer import Keeper, Stop
+from uqbench.runner.checkpoints.checkpointer import Checkpointer, Stop
 from uqbench.runner.events import Failed, Notice, SetAside, Split, Started
-from uqbench.runner.worker import execute
+from uqbench.runner.turns import execute
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
@@ -112,19 +112,19 @@ def run(
     """
     told: list[Any] = []
 
-    def after(keeper: Keeper, step: int, state: Any) -> None:
+    def after(checkpointer: Checkpointer, step: int, state: Any) -> None:
         at.get(step, lambda: None)()
-        keeper._due = 0.0 if step in saves else np.inf
-        keeper.stop.asked = step == until
-        original(keeper, step, state)
+        checkpointer._due = 0.0 if step in saves else np.inf
+        checkpointer.stop.asked = step == until
+        original(checkpointer, step, state)
 
     def report(event: Any) -> None:
         told.append(event)
         hear(event)
 
-    original = Keeper.after
+    original = Checkpointer.after
     with monkeypatch.context() as patched:
-        patched.setattr(Keeper, "after", after)
+        patched.setattr(Checkpointer, "after", after)
         try:
             execute((batch,), store, host, report, checkpoint_seconds=1.0, stop=Stop())
         except SystemExit:

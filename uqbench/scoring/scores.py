@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from uqbench.errors import UqbenchError
 from uqbench.identity import DeviceKind, Run
 from uqbench.results.records import Provenance
-from uqbench.results.store import Found, RunState, Store
+from uqbench.results.store import RunState, Store, StoredRun
 from uqbench.suites.plan import Plan
 from uqbench.suites.tables import Metric, Suite
 
@@ -140,7 +140,7 @@ def from_csv(text: str, where: str) -> list[Score]:
         raise UqbenchError(f"{where}: {error}") from None
 
 
-def _either_device(run: Run, store: Store) -> tuple[Run, Found]:
+def _either_device(run: Run, store: Store) -> tuple[Run, StoredRun]:
     """The run as it is planned, or as it was finished on another kind of device."""
     planned = store.find(run)
     if planned.state is not RunState.FINISHED:

@@ -12,7 +12,7 @@ import torch
 
 from uqbench.errors import CannotSaveError, StorageError, UqbenchError
 from uqbench.results.records import Provenance
-from uqbench.runner.checkpoints.checkpointer import Keeper, Stop
+from uqbench.runner.checkpoints.checkpointer import Checkpointer, Stop
 from uqbench.runner.checkpoints.files import (
     Checkpoint,
     UnusableError,
@@ -128,7 +128,7 @@ def test_only_the_files_of_a_checkpoint_are_removed_and_nothing_behind_a_link(tm
 
 
 class Kept:
-    """A keeper, and what it said."""
+    """A checkpointer, and what it said."""
 
     def __init__(self, folder: Path, every: float) -> None:
         self.written: list[int] = []
@@ -136,7 +136,9 @@ class Kept:
         self.stop = Stop()
         about = ABOUT.model_copy(update={"step": 0})
         tell, watch = self.told.append, Stopwatch()
-        self.keeper = Keeper(folder, about, watch, every, self.stop, self.written.append, tell)
+        self.checkpointer = Checkpointer(
+            folder, about, watch, every, self.stop, self.written.append, tell
+        )
 
 
 def test_checkpoints_are_rarer_where_they_take_long(tmp_path, monkeypatch):
@@ -150,7 +152,7 @@ def test_checkpoints_are_rarer_where_they_take_long(tmp_path, monkeypatch):
 
     for step in range(1, 500):
         clock[0] += 1.0
-        kept.keeper.after(step, slow)
+        kept.checkpointer.after(step, slow)
     # the first after 60 s; from then on 100 times the two seconds that one takes
     assert kept.written == [60, 260, 460]
 
@@ -163,7 +165,7 @@ def test_asked_to_stop_it_writes_where_it_is_and_ends(tmp_path):
             for step in range(1, 5):
                 if step == 2:
                     kept.stop.ask()
-                kept.keeper.after(step, state)
+                kept.checkpointer.after(step, state)
 
     with pytest.raises(SystemExit):
         work()
@@ -188,7 +190,7 @@ def test_what_cannot_be_saved_is_told_once_and_not_tried_again(tmp_path):
         return {"agent": threading.Lock()}
 
     for step in range(1, 5):
-        kept.keeper.after(step, locked)
+        kept.checkpointer.after(step, locked)
     assert len(tried) == len(kept.told) == 1
     assert "an interrupted run starts again: agent is a" in kept.told[0]
 
@@ -199,7 +201,7 @@ def test_a_full_disk_costs_a_checkpoint_and_not_the_run(tmp_path, monkeypatch):
 
     kept = Kept(tmp_path, every=1e-9)
     monkeypatch.setattr("uqbench.runner.checkpoints.checkpointer.write", full)
-    kept.keeper.after(1, state)
+    kept.checkpointer.after(1, state)
     assert kept.told == ["no checkpoint: no space"]
     assert kept.written == []
 

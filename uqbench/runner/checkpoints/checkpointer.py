@@ -53,7 +53,7 @@ class Stop:
             raise SystemExit(1)
 
 
-class Keeper:
+class Checkpointer:
     """Writes the checkpoints of one batch.
 
     Args:

@@ -14,7 +14,7 @@ from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read, re
 
 
 @dataclass(frozen=True)
-class Origin:
+class ResumePoint:
     """A checkpoint to go on from.
 
     Attributes:
@@ -49,7 +49,9 @@ def _named(folders: Iterable[PurePosixPath], store: Store) -> set[Path | None]:
     return named
 
 
-def find_origin(runs: Sequence[Run], store: Store, provenance: Provenance) -> Origin | None:
+def find_resume_point(
+    runs: Sequence[Run], store: Store, provenance: Provenance
+) -> ResumePoint | None:
     """What some runs of one cell go on from, or None where they have no checkpoint.
 
     Raises:
@@ -77,7 +79,7 @@ def find_origin(runs: Sequence[Run], store: Store, provenance: Provenance) -> Or
         other = [name for name in sorted({*before, *here}) if before.get(name) != here.get(name)]
         if other:
             raise UnusableError(f"{folder} was made with other {kind} of {', '.join(other)}")
-    return Origin(folder, about, lanes)
+    return ResumePoint(folder, about, lanes)
 
 
 def tidy(folder: Path, store: Store, lanes: Iterable[Run] | None = None) -> None:
