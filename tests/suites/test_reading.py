@@ -75,7 +75,7 @@ def test_a_suite_is_read(host):
         (
             "[budgets.smoke]",
             "[budgets.smoke]\nconfig = { foward = 0.1 }",
-            "budgets.smoke.config: there is no method with a field 'foward'. Did you mean 'forward'",
+            "budgets.smoke.config: there is no method with a field 'foward'. Did you mean",
         ),
         (
             "[budgets.smoke]",
@@ -190,7 +190,7 @@ def test_tasks_share_defaults_and_a_config_may_follow_the_tasks(host):
 
 def test_a_budget_sets_what_methods_have_and_each_value_replaces_the_one_before(host):
     """Method, task, scaled by the schedule; then, unscaled, budget, method in budget, ``--set``."""
-    budget = 'schedule = 0.5\nconfig = { forward = 0.2 }\n'
+    budget = "schedule = 0.5\nconfig = { forward = 0.2 }\n"
     suite = parse(host, "[budgets.smoke]\n", "[budgets.smoke]\n" + budget)
     own = 'name = "fast"\nbudget_config.smoke = { forward = 0.3 }'
     special = parse_suite(
@@ -224,7 +224,7 @@ def test_a_budget_sets_what_methods_have_and_each_value_replaces_the_one_before(
 
 
 def test_a_name_in_a_budgets_config_is_checked_once_all_methods_are_there(host, tmp_path):
-    """A field may be one of a method that another plugin joins; a wrong name takes the suite out."""
+    """A field may be of a method that another plugin joins; a wrong name takes the suite out."""
     plugin = host.plugins[0]
     first, last = text().index("[[methods]]"), text().index("[budgets.smoke]")
     methods = text()[first:last].replace("[[methods]]", "[[extend.toy2.methods]]")
