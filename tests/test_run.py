@@ -330,10 +330,16 @@ def test_a_truncated_file_is_named_kept_and_run_again(name, tmp_path):
     assert list(states(tmp_path).values()) == ["finished"]
 
 
-def test_a_dry_run_says_what_would_run_and_writes_nothing(tmp_path):
+def test_a_dry_run_says_what_would_run_by_method_and_writes_nothing(tmp_path):
     done = run_toy(tmp_path / "nothing", "--dry-run", "--seed", "7")
-    assert done.stdout.count("run   toy/paper/") == 4
-    assert "/7-" in done.stdout
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert [line[:3] for line in lines if line[0] in ("slow", "fast")] == [
+        ["slow", "2", "0"],
+        ["fast", "2", "0"],
+    ]
+    assert done.stdout.splitlines()[-1].startswith(
+        "in all, on one core: 24 s (from a nominal 10 ms"
+    )
     assert not (tmp_path / "nothing").exists()
 
 

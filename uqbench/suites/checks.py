@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.registry.plugins import Host
 from uqbench.specs import EnvironmentSpec
-from uqbench.suites.configs import method_config, task_config
+from uqbench.suites.configs import field_names, method_config, task_config
 from uqbench.suites.tables import (
     EPISODE_STATISTICS,
     EVENT_STATISTICS,
@@ -160,9 +160,31 @@ def check_method(method: Method, suite: Suite, host: Host, where: str) -> None:
         _known(name, [task.name for task in suite.tasks], f"{key}.tasks", "task")
     for name in method.budgets or ():
         _known(name, suite.budgets, f"{key}.budgets", "budget")
+    for name in method.budget_config:
+        _known(name, suite.budgets, f"{key}.budget_config", "budget")
     for task in suite.tasks:
         if method.suits(task):
             method_config(method, task, host, where=key)
+            for name, budget in suite.budgets.items():
+                if budget.config or name in method.budget_config:
+                    place = f"{key} under budget {name!r}"
+                    method_config(method, task, host, where=place, budget=(name, budget))
+
+
+def check_budget_configs(suite: Suite, host: Host, where: str) -> None:
+    """Check that some method has a field for each value that a budget sets.
+
+    Methods come from many plugins; this can be told once the suite's baseline is there.
+    """
+    methods = {method.name: method for method in suite.methods}
+    if suite.baseline not in methods:
+        return
+    fields: set[str] = set()
+    if any(budget.config for budget in suite.budgets.values()):
+        fields.update(*(field_names(method, host) for method in suite.methods))
+    for name, budget in suite.budgets.items():
+        for key in budget.config:
+            _known(key, fields, f"{where}: budgets.{name}.config", "method with a field")
 
 
 def check_claim(claim: Claim, suite: Suite, host: Host, where: str) -> None:

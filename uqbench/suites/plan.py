@@ -122,7 +122,7 @@ def make_plan(
                 task,
                 host,
                 where=f"{suite.name}: methods.{method.name}",
-                schedule=planned.schedule,
+                budget=(budget_name, planned),
                 overrides=settings.get(method.name),
             )
             identity = {

@@ -20,7 +20,13 @@ from uqbench.config import explain
 from uqbench.errors import UqbenchError, did_you_mean, unknown
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin
-from uqbench.suites.checks import check_claim, check_method, check_suite, check_unique
+from uqbench.suites.checks import (
+    check_budget_configs,
+    check_claim,
+    check_method,
+    check_suite,
+    check_unique,
+)
 from uqbench.suites.tables import (
     Budget,
     Claim,
@@ -115,6 +121,14 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
             suites[name] = joined, origin
         except Exception as error:  # likewise
             problems.append(Problem(plugin, _reason(error, place)))
+    for name, (suite, origin) in list(suites.items()):
+        where = f"{origin.distribution}: {name}"
+        try:
+            if check is None or name in check:
+                check_budget_configs(suite, host, where)
+        except Exception as error:  # likewise
+            problems.append(Problem(origin, _reason(error, where)))
+            del suites[name]
     return Catalog({name: suites[name][0] for name in sorted(suites)}, tuple(problems))
 
 
@@ -122,6 +136,7 @@ def parse_suite(text: str, host: Host, where: str) -> Suite:
     """Read and check one suite from TOML text; ``where`` is what errors call it."""
     suite = _suite(_parse(text, where), where)
     check_suite(suite, host, where)
+    check_budget_configs(suite, host, where)
     return suite
 
 

@@ -87,6 +87,8 @@ class Budget(Table):
         task_steps: steps by task, of tasks that take another number: see :meth:`on`.
         seeds: runs 0, 1, … of each task and method.
         schedule: factor on every ``Steps`` field of a method's config.
+        config: values for the fields of these names, of every method whose config has them; taken
+            as they are, whatever the schedule is.
         ranks: whether results may be put in an order; where not, tables show none.
         numerics: how the update is executed: ``eager``, or ``compiled``, which takes 15 to 30 s to
             warm up and pays where a run takes many minutes. Part of a run's identity: it may change
@@ -106,6 +108,7 @@ class Budget(Table):
     step_ms: Annotated[float, Field(gt=0)]
     lanes: Count | None = None
     schedule: Annotated[float, Field(gt=0)] = 1.0
+    config: dict[str, Any] = {}
     numerics: Literal["eager", "compiled"] = "eager"
     primary: str | None = None
     tasks: tuple[str, ...] | None = None
@@ -122,11 +125,13 @@ class Method(Table):
     """An agent, or an estimator, with a config, under the name that leaderboards show.
 
     ``base`` names a method that this one is a variant of: what is not given here is taken from
-    there, ``config`` and ``tasks`` key by key.
+    there, ``config``, ``tasks`` and ``budget_config`` key by key.
 
     ``tasks`` holds values that replace those of ``config`` on single tasks. A value
     ``{ task = "KEY", plus = N, times = X }`` follows the task's own config: ``X · task.KEY + N``.
     ``budgets`` are those that it takes part in unless it is asked for by name; None for all.
+    ``budget_config`` holds values by budget, which replace also those of the budget's own
+    ``config``, and are not scaled by its schedule either.
     """
 
     name: Name
@@ -136,6 +141,7 @@ class Method(Table):
     config: dict[str, Any] = {}
     tasks: dict[str, dict[str, Any]] = {}
     budgets: tuple[str, ...] | None = None
+    budget_config: dict[str, dict[str, Any]] = {}
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -146,15 +152,14 @@ class Method(Table):
 
     def on(self, base: Method) -> Method:
         """This variant with what its ``base`` gives."""
-        names = [*base.tasks, *(name for name in self.tasks if name not in base.tasks)]
-        tasks = {n: base.tasks.get(n, {}) | self.tasks.get(n, {}) for n in names}
         return Method(
             name=self.name,
             agent=base.agent,
             estimator=base.estimator,
             config=base.config | self.config,
-            tasks=tasks,
+            tasks=_merged(base.tasks, self.tasks),
             budgets=self.budgets,
+            budget_config=_merged(base.budget_config, self.budget_config),
         )
 
     def suits(self, task: Task) -> bool:
@@ -326,6 +331,13 @@ class Suite(Table):
     def tasks_of(self, budget: Budget) -> tuple[Task, ...]:
         """The tasks that take part in a budget."""
         return tuple(t for t in self.tasks if budget.tasks is None or t.name in budget.tasks)
+
+
+def _merged(
+    base: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    names = dict.fromkeys((*base, *own))
+    return {name: base.get(name, {}) | own.get(name, {}) for name in names}
 
 
 def _find(kind: str, name: str, things: Iterable[N]) -> N:
