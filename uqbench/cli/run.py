@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -213,12 +214,19 @@ def _execute(
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
     batches = [batch for program in programs for batch in program]
-    with Display(batches, expected) as display:
-        for event in run_locally(programs, out, workers, checkpoint_seconds):
+    with (
+        Display(batches, expected) as display,
+        closing(run_locally(programs, out, workers, checkpoint_seconds)) as executed,
+    ):
+        for event in executed:
             display.show(event)
             complaints |= dict.fromkeys(_tell_plugins(host, event))
             if isinstance(event, events.Finished | events.Failed):
                 tried |= set(event.batch.runs)
+            if isinstance(event, events.Failed) and event.full:
+                complaints["the disk stayed full; what is left was not tried"] = None
+                tried |= {run for batch in batches for run in batch.runs}
+                break
     for complaint in complaints:
         click.echo(f"uqbench: {complaint}", err=True)
     return tried
