@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -251,12 +252,19 @@ def _execute(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's word for Ctrl-C
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
-    with Display(groups, core_seconds, workers) as display:
-        for event in run_locally(groups, out, workers, checkpoint_seconds):
+    with (
+        Display(groups, core_seconds, workers) as display,
+        closing(run_locally(groups, out, workers, checkpoint_seconds)) as executed,
+    ):
+        for event in executed:
             display.show(event)
             complaints |= dict.fromkeys(_tell_plugins(host, event))
             if isinstance(event, events.Finished | events.Failed):
                 tried |= set(event.batch.runs)
+            if isinstance(event, events.Failed) and event.full:
+                complaints["the disk stayed full; what is left was not tried"] = None
+                tried |= {run for group in groups for batch in group for run in batch.runs}
+                break
     for complaint in complaints:
         click.echo(f"uqbench: {complaint}", err=True)
     return tried

@@ -12,7 +12,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -41,7 +41,7 @@ STOP_SECONDS = 5.0
 
 def run_locally(
     groups: Sequence[BatchGroup], out: Path, workers: int, checkpoint_seconds: float
-) -> Iterator[Event]:
+) -> Generator[Event, None, None]:
     """Execute groups in ``workers`` processes and yield what happens.
 
     Closing the iterator, or an interrupt, stops the workers, who may write a checkpoint first; what
