@@ -1,9 +1,9 @@
 """The result store: ``<root>/<suite>/<budget>/<task>/<method>/<seed>-<hash8>/``.
 
-Files are written whole, ``run.json`` last. A finished run is never written again. Only the process
-that has claimed a run writes to its folder. A claim is a lock of the operating system on a file in
-``<root>/.locks/``: it ends with the process, however that ends, and a run is running while it is
-claimed.
+Files are written atomically, ``run.json`` last, and a finished run is never overwritten. Only the
+process that holds a run's lock writes to its folder. The lock is the operating system's, on a file
+in ``<root>/.locks/``: it ends with the process, however that ends, and a run is running while it is
+locked. A finished run's files are verified against the digests in its ``run.json``.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ CLAIM_ATTEMPTS = 5
 
 
 class RunState(enum.Enum):
-    """What ``uqbench run`` does with a run that it plans.
+    """A run's state, and what ``uqbench run`` does with it.
 
     MISSING: nothing stored; run it.
     RUNNING: another live process works on it; leave it.
-    ABANDONED: a process began it and is gone; go on from its checkpoint, or from the start.
-    FAILED: it ended with an error, or its worker died; go on from its checkpoint, if there is one
-        (an error removes it, the death of a worker does not), or from the start.
-    FINISHED: whole and stored; never run again.
+    ABANDONED: the process that worked on it is gone; resume from its checkpoint, or start over.
+    FAILED: it ended with an error, or its worker died; resume from its checkpoint if there is one
+        (an error removes it, the death of a worker does not), or start over.
+    FINISHED: stored and complete; never run again.
     DAMAGED: stored, but a file is missing or its digest differs; set aside and run again.
-    NEWER: stored by a newer uqbench; left alone, and the command refused.
+    NEWER: stored by a newer uqbench; left alone, and the command is refused.
     """
 
     MISSING = "missing"
@@ -69,9 +69,10 @@ TO_DO = (RunState.MISSING, RunState.ABANDONED, RunState.FAILED, RunState.DAMAGED
 
 @dataclass(frozen=True)
 class Found:
-    """A run's state, its record where one can be read, and the reason where there is one.
+    """A run's state, its record if it can be read, and the reason for the state if there is one.
 
-    ``unreadable``: the disk failed; what is stored may be whole, and is neither moved nor written.
+    ``unreadable``: the disk failed; what is stored may be intact and is neither moved nor
+    overwritten.
     """
 
     state: RunState
@@ -82,7 +83,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Claim:
-    """The right to work on a run."""
+    """The lock on a run, which this process holds."""
 
     path: Path
     descriptor: int
@@ -100,15 +101,15 @@ class Store:
         self.root = root
 
     def folder(self, run: Run) -> Path:
-        """Where a run is kept."""
+        """A run's folder."""
         return self.root / run.folder
 
     def checkpoint_folder(self, run: Run) -> Path:
-        """Where the checkpoint of a run, and of those that execute with it, is kept."""
+        """The folder of the checkpoint of a run and of those that execute with it."""
         return self.folder(run) / CHECKPOINT
 
     def is_linked(self, path: Path) -> bool:
-        """Whether a path leaves the root, or there is a symbolic link on the way down to it."""
+        """Whether a path is outside the root, or reached through a symbolic link below it."""
         if not path.is_relative_to(self.root):
             return True
         names = path.relative_to(self.root).parts
@@ -119,7 +120,7 @@ class Store:
         """Create the root and write to it once.
 
         Raises:
-            UqbenchError: it cannot be written; told before the first step.
+            UqbenchError: it cannot be written; raised before the first step.
         """
         probe = self.root / f".probe-{os.getpid()}"
         try:
@@ -133,12 +134,12 @@ class Store:
             ) from None
 
     def read(self, folder: str | PurePosixPath) -> Found:
-        """The state of a run by its folder below the root, from its record alone."""
+        """The state of the run in a folder below the root, from its record alone."""
         found = _read(self.root / folder)
         if found.record is not None and found.record.checkpoint is not None:
             named = found.record.checkpoint.folder
             cell = PurePosixPath(folder).parent
-            # exactly what uqbench writes: a record from elsewhere may name any folder
+            # only what uqbench itself writes: a record from elsewhere may name any folder
             if not re.fullmatch(
                 rf"{re.escape(str(cell))}/[0-9]+-[0-9a-f]{{8}}/{CHECKPOINT}", named
             ):
@@ -154,7 +155,7 @@ class Store:
         return found
 
     def find(self, run: Run) -> Found:
-        """The state of a run, with the digests of all its files checked."""
+        """The state of a run, with the digests of all its files verified."""
         found = self.read(run.folder)
         if found.state is not RunState.FINISHED or found.record is None:
             return found
@@ -173,10 +174,10 @@ class Store:
         return found
 
     def claim(self, run: Run) -> Claim | None:
-        """Take a run for this process, or return None where another one has it.
+        """Lock a run for this process, or return None where another one holds its lock.
 
         Raises:
-            StorageError: the lock cannot be made, as on a full disk.
+            StorageError: the lock cannot be created, as on a full disk.
         """
         path = self._lock(run.folder)
         for _ in range(CLAIM_ATTEMPTS):
@@ -185,14 +186,14 @@ class Store:
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
             except OSError as error:
                 raise StorageError(
-                    f"{path} cannot be made: {error.strerror}", full=error.errno in NO_ROOM
+                    f"{path} cannot be created: {error.strerror}", full=error.errno in NO_ROOM
                 ) from error
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if path.stat().st_ino == os.fstat(descriptor).st_ino:
                     return Claim(path, descriptor)
             except (BlockingIOError, FileNotFoundError):
-                time.sleep(0.01)  # held, perhaps only to look at it; or its holder removed the file
+                time.sleep(0.01)  # locked, perhaps only for a look; or its holder removed the file
             os.close(descriptor)
         return None
 
@@ -213,11 +214,11 @@ class Store:
         return self.root / LOCKS / digest_of(str(folder))[:16]
 
     def write(self, run: Run, record: RunRecord) -> None:
-        """Write a run's record, whole or not at all.
+        """Write a run's record atomically.
 
         Raises:
             UqbenchError: the run is finished; a finished run is immutable.
-            StorageError: it cannot be written, or not be seen whether it is finished.
+            StorageError: it cannot be written, or cannot be read to see whether it is finished.
         """
         folder = self.folder(run)
         found = _read(folder)
@@ -240,12 +241,12 @@ class Store:
         try:
             digests = {name: file_digest(folder / name) for name in (METRICS, EPISODES)}
         except OSError as error:
-            raise StorageError(f"{folder} cannot be read again: {error.strerror}") from error
+            raise StorageError(f"{folder} cannot be read back: {error.strerror}") from error
         digests["results"] = columns_digest(metrics, episodes)
         self.write(run, record.model_copy(update={"digests": digests}))
 
     def set_aside(self, run: Run) -> Path:
-        """Move a damaged run, which this process has claimed, out of the way, keeping it."""
+        """Move a damaged run, whose lock this process holds, out of the way, and keep it."""
         folder = self.folder(run)
         for number in range(1, 1000):
             aside = folder.with_name(f"{folder.name}.damaged-{number}")
@@ -276,7 +277,7 @@ class Store:
 
 
 def _read(folder: Path) -> Found:
-    """A run's record and what it says, whole or not."""
+    """The state of a run from its record, which may be damaged."""
     try:
         text = (folder / RECORD).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -304,7 +305,7 @@ def _unreadable(name: str, error: OSError) -> Found:
 
 
 def this_process() -> Process:
-    """The process that is running."""
+    """This process."""
     return Process(host=socket.gethostname(), pid=os.getpid())
 
 
