@@ -58,7 +58,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             version="1",
             factory="uqbench_sentinel.three_states:ThreeStates",
             config="uqbench_sentinel.three_states:ThreeStatesConfig",
-            summary="one step, two actions, returns of known law",
+            summary="one step, two actions, known return distributions",
             source=f"{PAPER}, Appendix C.2",
             lanes=True,
             optimal_q=_return_distributions,
@@ -75,7 +75,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             version="1",
             factory="uqbench_sentinel.estimation.beliefs:Beliefs",
             config="uqbench_sentinel.estimation.beliefs:BeliefConfig",
-            summary="beliefs over Gaussian laws of the return, with their exact CVaR",
+            summary="beliefs over Gaussian return distributions, with their exact CVaR",
             source=f"{PAPER}, Examples 1 to 4",
             scores=("abs_error", "error", "margin", "nearest_weight", "stated", "total"),
         )

@@ -2,7 +2,7 @@
 
     python -m uqbench_highway.tools.random_policy --episodes 50000 --seed 0
 
-prints the mean discounted return of an episode, the mean of its worst quarter, the mean length and
+prints the mean discounted return of an episode, its CVaR 0.25, the mean length and
 the share of episodes with a crash, each but the second with its standard error.
 """
 
@@ -48,7 +48,7 @@ def main() -> None:
     means, errors = found.mean(0), found.std(0, ddof=1) / len(found) ** 0.5
     worst = np.sort(found[:, 0])[: len(found) // 4].mean()
     print(f"discounted return  {means[0]:.4f} ({errors[0]:.4f})")
-    print(f"its worst quarter  {worst:.4f}")
+    print(f"its CVaR 0.25      {worst:.4f}")
     print(f"steps              {means[1]:.3f} ({errors[1]:.3f})")
     print(f"crashes            {means[2]:.4f} ({errors[2]:.4f})")
 
