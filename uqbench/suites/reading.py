@@ -113,7 +113,7 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
             if check is None or name in check:
                 _check_added(added, suite, host, place)
             suites[name] = joined, origin
-        except Exception as error:  # likewise
+        except Exception as error:  # a config's module may fail in any way
             problems.append(Problem(plugin, _reason(error, place)))
     return Catalog({name: suites[name][0] for name in sorted(suites)}, tuple(problems))
 
