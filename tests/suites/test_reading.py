@@ -94,7 +94,7 @@ def test_a_suite_is_read(host):
         ),
         ('primary = "online_return"', 'primary = "x"', "primary: there is no metric 'x'"),
         ('default_budget = "paper"', 'default_budget = "p"', "there is no budget 'p'"),
-        ("[budgets.smoke]", "[budgets.other]", "every suite has smoke and paper"),
+        ("[budgets.smoke]", "[budgets.other]", "every suite needs smoke and paper"),
         ("cvar(0.25)", "cvra(0.25)", "no risk measure 'cvra'. Did you mean 'cvar'"),
         ("cvar(0.25)", "cvar(alhpa = 0.25)", "unknown key 'alhpa'"),
         ("cvar(0.25)", "cvar(2.0)", "alpha must be in (0, 1]"),
@@ -159,7 +159,7 @@ def test_a_base_may_be_another_plugins(host, tmp_path):
     ("old", "new", "message"),
     [
         ('base = "fast"', 'base = "fsat"', "no method 'fsat'. Did you mean 'fast'"),
-        ('base = "fast"', 'base = "fastest"', "faster → fastest → faster is a circle"),
+        ('base = "fast"', 'base = "fastest"', "faster → fastest → faster is a cycle"),
         ('base = "fast"', 'base = "fast"\nagent = "walker"', "exactly one of 'agent'"),
     ],
 )

@@ -17,7 +17,7 @@ _FOLLOWING = {"task", "plus", "times"}
 
 
 def task_spec(task: Task, host: Host) -> Spec:
-    """The environment, or the dataset, of a task."""
+    """The spec of a task's environment or dataset."""
     if task.environment is not None:
         return host.environments[task.environment]
     return host.datasets[str(task.dataset)]
@@ -76,7 +76,7 @@ def field_names(method: Method, host: Host) -> set[str]:
 
 
 def _followed(value: Any, task: Task, where: str) -> Any:
-    """A config value, computed from the task's own config where it says so."""
+    """A config value; ``{ task = "KEY", … }`` is computed from the task's own config."""
     if not isinstance(value, dict) or "task" not in value:
         return value
     for key in value:
