@@ -1,4 +1,4 @@
-"""What the harness costs: a batch as a worker executes it, beside its bare loop.
+"""What the harness costs: a batch as a worker executes it, against its bare loop.
 
 Both have the same agent, environment and steps. Bare is ``act``, ``step`` and ``observe``; the
 harness adds recording, checks, progress, heartbeats, checkpoints and, within the time, storing

@@ -23,8 +23,8 @@ from work import (
     LEARNING_RATE,
     LEARNING_STARTS,
     QUANTILES,
-    REPLAY,
-    TARGET_PERIOD,
+    REPLAY_CAPACITY,
+    TARGET_SYNC_PERIOD,
     Clock,
 )
 
@@ -68,13 +68,13 @@ def measure(steps: int, seed: int) -> float:
         "CnnPolicy",
         Game(GameConfig(game=GAME)),
         learning_rate=LEARNING_RATE,
-        buffer_size=REPLAY,
+        buffer_size=REPLAY_CAPACITY,
         learning_starts=LEARNING_STARTS,
         batch_size=BATCH,
         gamma=DISCOUNT,
         train_freq=1,
         gradient_steps=1,
-        target_update_interval=TARGET_PERIOD,
+        target_update_interval=TARGET_SYNC_PERIOD,
         exploration_initial_eps=EPSILON,
         exploration_final_eps=EPSILON,
         policy_kwargs={

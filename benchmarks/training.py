@@ -1,4 +1,4 @@
-"""How fast agents train on one core, beside the libraries people use, on the same work.
+"""How fast agents train on one core, against the libraries people use, on the same work.
 
 MinAtar Breakout, one update per environment step; README.md says what is equal and what differs.
 """

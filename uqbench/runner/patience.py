@@ -10,7 +10,7 @@ from uqbench.errors import StorageError
 from uqbench.results.store import now
 
 if TYPE_CHECKING:
-    from uqbench.runner.checkpoints.checkpointer import Stop
+    from uqbench.runner.stop import Stop
     from uqbench.runner.stopwatch import Stopwatch
 
 ROOM_SECONDS = 600.0

@@ -16,7 +16,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.locks import RunLock
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import Batch, BatchGroup
-from uqbench.runner.checkpoints.checkpointer import CHECKPOINT_SECONDS, Stop
+from uqbench.runner.checkpoints.checkpointer import CHECKPOINT_SECONDS
 from uqbench.runner.events import (
     Event,
     Failed,
@@ -26,6 +26,7 @@ from uqbench.runner.events import (
     Taken,
 )
 from uqbench.runner.patience import Patience
+from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
 from uqbench.runner.worker import BatchWork, fail
 

@@ -199,12 +199,12 @@ def test_a_lane_is_the_same_alone_and_among_others_and_goes_on_as_it_was():
 def test_the_suite_states_what_the_tables_give():
     path = files("uqbench_uadqn") / "suites" / "windy-cliff.toml"
     suite = tomllib.loads(path.read_text(encoding="utf-8"))
-    config = CliffConfig(**suite["tasks"][0]["options"])
-    references = {
+    config = CliffConfig(**suite["tasks"][0]["config"])
+    constants = {
         name: table["constants"]["cliff"] for name, table in suite["normalization"].items()
     }
-    assert references["falls_per_step"]["zero"] == pytest.approx(fall_rate(config, UNIFORM))
-    assert references["late_return"]["one"] == pytest.approx(optimal_return(config))
+    assert constants["falls_per_step"]["zero"] == pytest.approx(fall_rate(config, UNIFORM))
+    assert constants["late_return"]["one"] == pytest.approx(optimal_return(config))
     assert suite["tasks"][0]["time_limit"] == HORIZON
     configs = [method["config"] for method in suite["methods"]]
     own = (

@@ -12,7 +12,7 @@ import torch
 
 from uqbench.errors import CannotSaveError, StorageError, UqbenchError
 from uqbench.results.records import Provenance
-from uqbench.runner.checkpoints.checkpointer import Checkpointer, Stop
+from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import (
     Checkpoint,
     UnusableError,
@@ -21,6 +21,7 @@ from uqbench.runner.checkpoints.files import (
     remove,
     write,
 )
+from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
 
 CPU = torch.device("cpu")

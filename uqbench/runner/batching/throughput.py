@@ -84,8 +84,8 @@ def measure_methods(batches: Sequence[Batch], processes: int) -> Iterator[tuple[
                 except (EOFError, OSError):
                     open_.pop(ready).join()
     finally:
-        for process in open_.values():
-            process.kill()
+        for left in open_.values():
+            left.kill()
 
 
 def _in_processes(batch: Batch, processes: int) -> Iterator[Mapping[int, float]]:

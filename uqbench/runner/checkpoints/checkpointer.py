@@ -6,51 +6,19 @@ The clock decides when a checkpoint is written, never what a run computes.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from uqbench.errors import CannotSaveError, StorageError, UqbenchError
 from uqbench.runner.checkpoints.files import Checkpoint, write
 from uqbench.runner.patience import Patience
+from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
 
 CHECKPOINT_SECONDS = 60.0
 SHARE = 0.01
 """Of the time, at most, that writing checkpoints may take."""
-
-
-class Stop:
-    """A request that this process ends, at once or after the step that it is in."""
-
-    def __init__(self) -> None:
-        self.asked = False
-        self._deferrals = 0
-
-    def ask(self, *_signal: object) -> None:
-        """End the process, or, where that is deferred, ask for it; a signal handler.
-
-        Raises:
-            SystemExit: it is not deferred.
-        """
-        self.asked = True
-        if not self._deferrals:
-            raise SystemExit(1)
-
-    @contextmanager
-    def deferred(self) -> Iterator[None]:
-        """Within, only ``asked`` is set; who steps on looks at it after every step.
-
-        Several may be within at once, their steps taking turns.
-        """
-        self._deferrals += 1
-        try:
-            yield
-        finally:
-            self._deferrals -= 1
-        if self.asked:
-            raise SystemExit(1)
 
 
 class Checkpointer:

@@ -184,7 +184,7 @@ def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
 
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
-    from uqbench.runner.checkpoints.checkpointer import Stop
+    from uqbench.runner.stop import Stop
     from uqbench.runner.turns import execute
 
     stop = Stop()

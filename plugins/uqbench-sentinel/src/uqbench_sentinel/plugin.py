@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from uqbench.environment import OptimalQ
     from uqbench_sentinel.three_states import ThreeStatesConfig
 
-PAPER = "Eriksson et al. 2022"
-
 
 def _return_distributions(config: ThreeStatesConfig, discount: float) -> OptimalQ:
     from uqbench_sentinel.three_states import (
@@ -33,8 +31,6 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench_sentinel.agent:Sentinel",
             config="uqbench_sentinel.config:SentinelConfig",
-            summary="composite risk of K categorical DQNs, weighed by FTRL",
-            source=f"{PAPER}, Algorithm 1",
         )
     ]
 
@@ -48,8 +44,6 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             version="1",
             factory="uqbench_sentinel.cartpole:CartPoleLanes",
             config="uqbench_sentinel.cartpole:CartPoleConfig",
-            summary="CartPole-v0 of Gymnasium for lanes; events: falls",
-            source="Barto, Sutton & Anderson 1983; Gymnasium",
             events=("falls",),
             lanes=True,
         ),
@@ -58,8 +52,6 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             version="1",
             factory="uqbench_sentinel.three_states:ThreeStates",
             config="uqbench_sentinel.three_states:ThreeStatesConfig",
-            summary="one step, two actions, returns of known law",
-            source=f"{PAPER}, Appendix C.2",
             lanes=True,
             optimal_q=_return_distributions,
         ),
@@ -75,8 +67,6 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             version="1",
             factory="uqbench_sentinel.estimation.beliefs:Beliefs",
             config="uqbench_sentinel.estimation.beliefs:BeliefConfig",
-            summary="beliefs over Gaussian laws of the return, with their exact CVaR",
-            source=f"{PAPER}, Examples 1 to 4",
             scores=("abs_error", "error", "margin", "nearest_weight", "stated", "total"),
         )
     ]
@@ -91,8 +81,6 @@ def uqbench_estimators() -> Iterable[Spec]:
             version="1",
             factory="uqbench_sentinel.estimation.composite:CompositeRiskEstimator",
             config="uqbench_sentinel.estimation.composite:CompositeRiskConfig",
-            summary="composite, additive or FTRL-weighted risk of a given belief",
-            source=f"{PAPER}, section 4",
         )
     ]
 

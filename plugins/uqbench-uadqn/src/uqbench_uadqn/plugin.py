@@ -19,8 +19,6 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="3",
             factory="uqbench_uadqn.agent:UADQN",
             config="uqbench_uadqn.config:UADQNConfig",
-            summary="uncertainty-aware DQN: Thompson noise on epistemic, penalty on aleatoric std",
-            source="Clements et al. 2019, section 2.4",
         ),
     ]
 
@@ -35,8 +33,6 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             lanes=True,
             factory="uqbench_uadqn.cliff.environment:WindyCliff",
             config="uqbench_uadqn.cliff.grid:CliffConfig",
-            summary="a grid of 2 × 5: along a windy ledge to the goal, or around it",
-            source="Clements et al. 2019, section 3.1",
             events=("falls", "safe_path"),
             optimal_return=_optimal_return,
         )
@@ -58,8 +54,6 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             version="1",
             factory="uqbench_uadqn.regression.noisy_cosine:NoisyCosine",
             config="uqbench_uadqn.regression.config:NoisyCosineConfig",
-            summary="two clusters of noisy points of a cosine; the noise is known",
-            source="Clements et al. 2019, Figure 1",
             scores=(
                 "aleatoric_error",
                 "aleatoric_off",
@@ -74,8 +68,6 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             version="1",
             factory="uqbench_uadqn.regression.prior_function:PriorFunction",
             config="uqbench_uadqn.regression.config:PriorFunctionConfig",
-            summary="a function of wide networks' prior; the epistemic uncertainty is known",
-            source="Clements et al. 2019, Appendix C; Williams 1997",
             scores=(
                 "epistemic_off",
                 "epistemic_on",
@@ -97,16 +89,12 @@ def uqbench_estimators() -> Iterable[Spec]:
             version="1",
             factory="uqbench_uadqn.regression.anchored:AnchoredQuantiles",
             config="uqbench_uadqn.regression.config:AnchoredQuantilesConfig",
-            summary="anchored quantile networks: both uncertainties from pairs of them",
-            source="Clements et al. 2019, section 2.3; Pearce et al. 2018",
         ),
         Spec(
             name="anchored-outputs",
             version="1",
             factory="uqbench_uadqn.regression.anchored:AnchoredOutputs",
             config="uqbench_uadqn.regression.config:AnchoredOutputsConfig",
-            summary="the spread of anchored predictions, by one network or by an ensemble",
-            source="Clements et al. 2019, Appendix C; Pearce et al. 2018",
         ),
     ]
 

@@ -2,10 +2,9 @@
 
     python -m uqbench_highway.tools.compare_agents --steps 120
 
-An agent that sees the same does the same. The table has the step at which an action first differed
-(a dash: never), the largest differences of a reward and of a number seen until then, and what both
-runs collected in all. Observations are float32: where two numbers differ in their last digit, so
-may what an agent learns from them, and in the end its choice.
+The table has the first step at which actions differ (a dash: never), the largest differences of
+rewards and observations until then, and both total rewards. Observations are float32: where they
+differ in the last digit, what an agent learns may differ, and in the end its actions.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Literal
 import torch
 
 from uqbench.agent import Agent, EnvironmentInfo, Step
-from uqbench.config import resolve
+from uqbench.config import resolve, scaled
 from uqbench.environment import TimeLimit
 from uqbench.registry.plugins import Host
 from uqbench.runner.executors.local import prepare_process
@@ -39,7 +38,7 @@ def drive(
     limit = None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
     env = make(road, [0], limit, CPU)
     spec = host.agents[str(method.agent)]
-    config = method_config(method, task, host, where=method.name, schedule=steps / 100_000)
+    config = scaled(method_config(method, task, host, where=method.name), steps / 100_000)
     about = EnvironmentInfo(env.observation_space, env.n_actions, float(task.discount or 0), steps)
     agent: Agent = spec.load_factory()(about, [0], config, CPU)
     obs = env.reset()[0].clone()
@@ -53,7 +52,7 @@ def drive(
 
 
 def main() -> None:
-    """Print a row a method."""
+    """Print one row per method."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=120)
     parser.add_argument("--methods", nargs="+")
