@@ -21,6 +21,22 @@ class HeadsNetwork(QNetwork):
         values: Tensor = super().forward(obs)  # [L, K, B, A, 1]
         return values.squeeze(-1).movedim(1, -1)
 
+    def of_head(self, obs: Tensor, head: Tensor) -> Tensor:
+        """``[L, B, *obs] -> [L, B, A]``: the Q-values of one head a lane, ``[L]``.
+
+        The same bits as ``forward`` has, and a K-th of the weights to read.
+        """
+        x = self.convolved(obs)
+        lanes, heads = self.layers[0].weight.shape[:2]
+        index = head + heads * torch.arange(lanes, device=head.device)
+        for depth, layer in enumerate(self.layers):
+            weight, bias = (
+                stack.flatten(0, 1).index_select(0, index) for stack in (layer.weight, layer.bias)
+            )
+            x = torch.bmm(x, weight) + bias
+            x = x if depth == len(self.layers) - 1 else x.relu()
+        return x
+
 
 def heads_network(lanes: int, info: EnvironmentInfo, config: BootstrappedDQNConfig) -> HeadsNetwork:
     """The network as its config says; not initialized."""
