@@ -1,6 +1,6 @@
 """Locks on runs: one process works on a run at a time.
 
-A lock is the operating system's, on a file in ``<root>/.locks/``: it ends with the process, however
+The operating system locks a file in ``<root>/.locks/``: the lock ends with the process, however
 that ends.
 """
 
@@ -22,13 +22,13 @@ ATTEMPTS = 5
 
 @dataclass(frozen=True)
 class RunLock:
-    """The right to work on a run."""
+    """A lock on a run, held by this process."""
 
     path: Path
     descriptor: int
 
     def release(self) -> None:
-        """Let other processes have the run."""
+        """Unlock the run."""
         self.path.unlink(missing_ok=True)
         os.close(self.descriptor)
 
@@ -44,10 +44,10 @@ class RunLocks:
         self._root = root
 
     def acquire(self, folder: str | PurePosixPath) -> RunLock | None:
-        """Lock a run by its folder below the root; None where another process has it.
+        """Lock the run in a folder below the root; None where another process has locked it.
 
         Raises:
-            StorageError: the lock cannot be made, as on a full disk.
+            StorageError: the lock cannot be created, as on a full disk.
         """
         path = self._path(folder)
         for _ in range(ATTEMPTS):
@@ -56,14 +56,14 @@ class RunLocks:
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
             except OSError as error:
                 raise StorageError(
-                    f"{path} cannot be made: {error.strerror}", full=error.errno in NO_ROOM
+                    f"{path} cannot be created: {error.strerror}", full=error.errno in NO_ROOM
                 ) from error
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if path.stat().st_ino == os.fstat(descriptor).st_ino:
                     return RunLock(path, descriptor)
             except (BlockingIOError, FileNotFoundError):
-                time.sleep(0.01)  # held, perhaps only to look at it; or its holder removed the file
+                time.sleep(0.01)  # locked, perhaps by is_held; or its holder removed the file
             os.close(descriptor)
         return None
 

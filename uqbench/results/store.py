@@ -1,8 +1,9 @@
 """The result store: ``<root>/<suite>/<budget>/<task>/<method>/<seed>-<hash8>/``.
 
-Files are written whole, ``run.json`` last. A finished run is never written again. Only the process
-that has locked a run (:mod:`uqbench.results.locks`) writes to its folder, and a run is running
-while it is locked.
+Files are written atomically, ``run.json`` last, and a finished run is never overwritten. Only the
+process that has locked a run (:mod:`uqbench.results.locks`) writes to its folder, and a run is
+running while it is locked. A finished run's files are verified against the digests in its
+``run.json``.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ TO_DO = (RunState.MISSING, RunState.ABANDONED, RunState.FAILED, RunState.DAMAGED
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run's state, its record where one can be read, and the reason where there is one.
+    """A run's state, its record if it can be read, and the reason for the state if there is one.
 
     ``unreadable``: the disk failed; what is stored may be intact and is neither moved nor
     overwritten.
@@ -118,7 +119,7 @@ class Store:
             ) from None
 
     def read(self, folder: str | PurePosixPath) -> StoredRun:
-        """The state of a run by its folder below the root, from its record alone."""
+        """The state of the run in a folder below the root, from its record alone."""
         found = _read(self.root / folder)
         if found.record is not None and found.record.checkpoint is not None:
             named = found.record.checkpoint.folder
@@ -139,7 +140,7 @@ class Store:
         return found
 
     def find(self, run: Run) -> StoredRun:
-        """The state of a run, with the digests of all its files checked."""
+        """The state of a run, with the digests of all its files verified."""
         found = self.read(run.folder)
         if found.state is not RunState.FINISHED or found.record is None:
             return found
@@ -158,7 +159,7 @@ class Store:
         return found
 
     def lock(self, run: Run) -> RunLock | None:
-        """Take a run for this process, or return None where another one has it.
+        """Lock a run for this process; None where another process has locked it.
 
         Raises:
             StorageError: the lock cannot be created, as on a full disk.
@@ -229,7 +230,7 @@ class Store:
 
 
 def _read(folder: Path) -> StoredRun:
-    """A run's record and what it says, whole or not."""
+    """The state of a run from its record, which may be damaged."""
     try:
         text = (folder / RECORD).read_text(encoding="utf-8")
     except FileNotFoundError:

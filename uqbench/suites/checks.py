@@ -178,9 +178,9 @@ def check_method(method: Method, suite: Suite, host: Host, where: str) -> None:
 
 
 def check_budget_configs(suite: Suite, host: Host, where: str) -> None:
-    """Check that some method has a field for each value that a budget sets.
+    """Check that each value in a budget's config is a field of some method.
 
-    Methods come from many plugins; this can be told once the suite's baseline is there.
+    Methods come from many plugins: the check is made once the suite has its baseline.
     """
     methods = {method.name: method for method in suite.methods}
     if suite.baseline not in methods:

@@ -40,16 +40,16 @@ def method_config(
 ) -> Any:
     """The typed config of a method on a task.
 
-    Each of these replaces what comes before it: the method's config, its values on the task, scaled
-    by the budget's schedule; the budget's config; the method's values in the budget; ``--set``.
+    In increasing precedence: the method's config and its values on the task, both scaled by the
+    budget's schedule; the budget's config; the method's values under the budget; ``--set``.
 
     Args:
-        method: whose config.
-        task: for which task.
+        method: the method.
+        task: the task.
         host: the plugins.
-        where: what error messages call the method.
-        budget: under which budget, with its name; None for the method by itself.
-        overrides: the user's values.
+        where: the method, for error messages.
+        budget: name and table of the budget; None for the method by itself.
+        overrides: the user's ``--set`` values.
     """
     spec = method.spec(host).load_config()
     table = method.config | method.tasks.get(task.name, {})
@@ -70,7 +70,7 @@ def method_config(
 
 
 def field_names(method: Method, host: Host) -> set[str]:
-    """Names of the fields of a method's config."""
+    """Names of the fields in a method's config."""
     config = method.spec(host).load_config()
     return {field.name for field in dataclasses.fields(config)}
 

@@ -126,7 +126,7 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
         try:
             if check is None or name in check:
                 check_budget_configs(suite, host, where)
-        except Exception as error:  # likewise
+        except Exception as error:  # a config's module may fail in any way
             problems.append(Problem(origin, _reason(error, where)))
             del suites[name]
     return Catalog({name: suites[name][0] for name in sorted(suites)}, tuple(problems))

@@ -87,9 +87,9 @@ class Budget(Table):
         task_steps: steps by task, where they differ from ``steps``; see :meth:`on`.
         seeds: runs 0, 1, … of each task and method.
         schedule: factor on every ``Steps`` field of a method's config.
-        config: values for the fields of these names, of every method whose config has them; taken
-            as they are, whatever the schedule is.
-        ranks: whether results may be put in an order; where not, tables show none.
+        config: values for the config fields of these names, in every method that has them; not
+            scaled by the schedule.
+        ranks: whether results may rank methods; if not, tables show no order.
         numerics: how the update is executed: ``eager``, or ``compiled``, which takes 15 to 30 s to
             warm up and pays off for runs of many minutes. Part of a run's identity, since the last
             bits may differ.
@@ -124,14 +124,14 @@ class Budget(Table):
 class Method(Table):
     """An agent or an estimator, with a config, under the name that leaderboards show.
 
-    ``base`` names a method that this one is a variant of: what is not given here is taken from
-    there, ``config``, ``tasks`` and ``budget_config`` key by key.
+    ``base`` names the method that this one is a variant of; what is not set here is inherited,
+    ``config``, ``tasks`` and ``budget_config`` key by key.
 
     ``tasks`` holds values that replace those of ``config`` on single tasks. A value
     ``{ task = "KEY", plus = N, times = X }`` follows the task's own config: ``X · task.KEY + N``.
-    ``budgets`` are those that it takes part in unless it is asked for by name; None for all.
-    ``budget_config`` holds values by budget, which replace also those of the budget's own
-    ``config``, and are not scaled by its schedule either.
+    ``budgets`` are the budgets that include it, unless it is selected by name; None for all.
+    ``budget_config`` holds values by budget; they override the budget's own ``config`` and are not
+    scaled by its schedule either.
     """
 
     name: Name
@@ -151,7 +151,7 @@ class Method(Table):
         return self
 
     def on(self, base: Method) -> Method:
-        """This variant with what its ``base`` gives."""
+        """This variant with what it inherits from its ``base``."""
         return Method(
             name=self.name,
             agent=base.agent,
