@@ -55,7 +55,7 @@ def flop(method: str) -> float:
 def traffic(method: str) -> float:
     """Bytes of one step's weights: Adam reads four numbers a weight and writes three.
 
-    Beside it the passes read the weights (target, forward, backward) and write a gradient.
+    In addition the passes read the weights (target, forward, backward) and write a gradient.
     """
     outputs = 1 if method == "dqn" else QUANTILES
     networks = 3 if method == "ua-dqn" else 1

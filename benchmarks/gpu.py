@@ -1,7 +1,7 @@
 """How fast one GPU trains: updates of all seeds together per second, one update a step.
 
 Needs CUDA. The games take turns within one process, a step each, on a stream each;
-``--games breakout --seeds 50`` is one program of fifty lanes.
+``--games breakout --seeds 50`` is one batch of fifty lanes.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ MOST_GIB = 16
 CHUNK = 500  # steps between two looks at the clock
 
 
-def advance(programs: list[tuple[torch.cuda.Stream, Iterator[Position]]], steps: int) -> float:
-    """Let every program take so many steps; returns when they are done, seconds on the clock."""
+def advance(batches: list[tuple[torch.cuda.Stream, Iterator[Position]]], steps: int) -> float:
+    """Advance every batch by so many steps; returns the clock, in seconds, when all are done."""
     for _ in range(steps):
-        for stream, program in programs:
+        for stream, batch in batches:
             with torch.cuda.stream(stream):
-                next(program)
+                next(batch)
     torch.cuda.synchronize()
     return time.perf_counter()
 
@@ -41,21 +41,21 @@ def advance(programs: list[tuple[torch.cuda.Stream, Iterator[Position]]], steps:
 def measure(options: argparse.Namespace) -> tuple[list[float], float]:
     """Seed-updates per second, minute by minute, and the most memory in GiB."""
     device = torch.device("cuda")
-    programs = []
+    batches = []
     for game in options.games:
         env = minatar_lanes(game, range(options.seeds), device)
         agent = make_agent(options.method, env, range(options.seeds), options.numerics, device)
         recorder = Recorder(options.seeds, PLANNED_STEPS, (), device)
         capture = cuda_graphs() if options.numerics == "compiled" else None
         steps = interact(agent, env, PLANNED_STEPS, recorder, capture=capture)
-        programs.append((torch.cuda.Stream(), steps))
-    lanes = len(programs) * options.seeds
-    start = advance(programs, LEARNING_STARTS + WARM_UP + CHUNK)
+        batches.append((torch.cuda.Stream(), steps))
+    lanes = len(batches) * options.seeds
+    start = advance(batches, LEARNING_STARTS + WARM_UP + CHUNK)
     rates = []
     while len(rates) < options.minutes:
         taken, now = 0, start
         while now - start < 60:
-            now = advance(programs, CHUNK)
+            now = advance(batches, CHUNK)
             taken += CHUNK
         rates.append(taken * lanes / (now - start))
         print(f"minute {len(rates)}: {rates[-1]:,.0f} seed-updates/s", file=sys.stderr, flush=True)

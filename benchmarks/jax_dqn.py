@@ -27,8 +27,8 @@ from work import (
     LEARNING_RATE,
     LEARNING_STARTS,
     QUANTILES,
-    REPLAY,
-    TARGET_PERIOD,
+    REPLAY_CAPACITY,
+    TARGET_SYNC_PERIOD,
     WARM_UP,
 )
 
@@ -107,7 +107,7 @@ def step(carry: Carry, learn: bool) -> Carry:
         jax.random.split(keys[2], seeds), carry.env, action, ENV_PARAMS
     )
     obs = obs.astype(bool)
-    slot = carry.t % REPLAY
+    slot = carry.t % REPLAY_CAPACITY
     new = {
         "obs": carry.obs,
         "next_obs": info["final_observation"].astype(bool),
@@ -117,7 +117,9 @@ def step(carry: Carry, learn: bool) -> Carry:
     }
     online, target, adam = carry.online, carry.target, carry.adam
     if learn:
-        index = jax.random.randint(keys[3], (seeds, BATCH), 0, jnp.minimum(carry.t, REPLAY))
+        index = jax.random.randint(
+            keys[3], (seeds, BATCH), 0, jnp.minimum(carry.t, REPLAY_CAPACITY)
+        )
         batch = {
             name: jax.vmap(lambda of, at: of[at])(ring, index)
             for name, ring in carry.replay.items()
@@ -127,8 +129,8 @@ def step(carry: Carry, learn: bool) -> Carry:
         slot += (gradient["conv"].min() > 1e30).astype(slot.dtype)
         updates, adam = ADAM.update(gradient, adam)
         online = optax.apply_updates(online, updates)
-        renew = carry.t % TARGET_PERIOD == 0
-        target = lax.cond(renew, lambda: online, lambda: target)
+        sync = carry.t % TARGET_SYNC_PERIOD == 0
+        target = lax.cond(sync, lambda: online, lambda: target)
     replay = {
         name: lax.dynamic_update_index_in_dim(ring, new[name][:, None], slot, 1)
         for name, ring in carry.replay.items()
@@ -157,11 +159,11 @@ def start(method: str, seeds: int, seed: int) -> Carry:
         target=jax.tree.map(jnp.copy, online),
         adam=ADAM.init(online),
         replay={
-            "obs": jnp.zeros((seeds, REPLAY, 10, 10, 4), bool),
-            "next_obs": jnp.zeros((seeds, REPLAY, 10, 10, 4), bool),
-            "action": jnp.zeros((seeds, REPLAY), jnp.int8),
-            "reward": jnp.zeros((seeds, REPLAY)),
-            "terminated": jnp.zeros((seeds, REPLAY), bool),
+            "obs": jnp.zeros((seeds, REPLAY_CAPACITY, 10, 10, 4), bool),
+            "next_obs": jnp.zeros((seeds, REPLAY_CAPACITY, 10, 10, 4), bool),
+            "action": jnp.zeros((seeds, REPLAY_CAPACITY), jnp.int8),
+            "reward": jnp.zeros((seeds, REPLAY_CAPACITY)),
+            "terminated": jnp.zeros((seeds, REPLAY_CAPACITY), bool),
         },
     )
 

@@ -24,8 +24,8 @@ from work import (
     LEARNING_STARTS,
     PLANNED_STEPS,
     QUANTILES,
-    REPLAY,
-    TARGET_PERIOD,
+    REPLAY_CAPACITY,
+    TARGET_SYNC_PERIOD,
     Clock,
 )
 
@@ -40,14 +40,14 @@ COMMON = {
     "learning_rate": LEARNING_RATE,
     "adam_epsilon": ADAM_EPSILON,
     "batch_size": BATCH,
-    "replay_capacity": REPLAY,
+    "replay_capacity": REPLAY_CAPACITY,
     "learning_starts": LEARNING_STARTS,
-    "target_sync_period": TARGET_PERIOD,
+    "target_sync_period": TARGET_SYNC_PERIOD,
     "channels": CHANNELS,
     "kernel": KERNEL,
     "hidden": (HIDDEN,),
 }
-GREEDY = {"epsilon_final": EPSILON, "epsilon_decay_steps": 1}
+GREEDY = {"epsilon_last": EPSILON, "epsilon_steps": 1}
 
 
 def minatar_lanes(game: str, seeds: Sequence[int], device: torch.device) -> LaneEnv:

@@ -1,4 +1,4 @@
-"""What the harness costs: a batch as a worker executes it, beside its bare loop.
+"""What the harness costs: a batch as a worker executes it, against its bare loop.
 
 Both have the same agent, environment and steps. Bare is ``act``, ``step`` and ``observe``; the
 harness adds recording, checks, progress, heartbeats, checkpoints and, within the time, storing
@@ -67,7 +67,7 @@ def bare(options: argparse.Namespace, _turn: int) -> float:
         env.observation_space, env.n_actions, DISCOUNT, total_steps=options.steps
     )
     make = host.agents[str(batch.cell.method.agent)].load_factory()
-    agent = make(info, [run.agent_seed for run in batch.runs], batch.cell.config, device)
+    agent = make(spec, [run.agent_seed for run in batch.runs], batch.cell.config, device)
     agent = with_numerics(agent, options.numerics)
     began, first = 0.0, int(options.steps * WARM_UP)
     for taken in bare_loop(agent, env, options.steps):
@@ -81,7 +81,7 @@ def harness(options: argparse.Namespace, _turn: int) -> float:
 
     from uqbench.results.store import Store
     from uqbench.runner.events import Event, Failed, Progress
-    from uqbench.runner.worker import execute
+    from uqbench.runner.turns import execute
 
     prepare_process()
     host, batch = batch_of(options)

@@ -1,11 +1,11 @@
-"""Adversarial model search: all searches in one program, and one search after another.
+"""Adversarial model search: all searches stacked, and one search after another.
 
 ``python benchmarks/quam.py [--points 200] [--steps 70] [--device cuda]``: two moons, the network
 and settings of the suite ``two-moons``. Three ways to make the same steps, timed by the process's
 own seconds on a CPU and by the clock on a GPU:
 
 - stacked: what the estimator does;
-- one by one: the same program with one search at a time;
+- one by one: the same code with one search at a time;
 - modules: a ``torch.nn`` network, ``torch.optim.Adam`` and two forward passes a step, as such a
   search is written without a stack.
 """
@@ -21,15 +21,15 @@ os.environ.update(OMP_NUM_THREADS="1", MKL_CBWR=os.environ.get("MKL_CBWR", "AVX2
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from uqbench_quam.config import QuamConfig
-from uqbench_quam.networks import rows
-from uqbench_quam.quam import Quam
-from uqbench_quam.search import search, towards
-from uqbench_quam.two_moons import TwoMoons, TwoMoonsOptions
+from uqbench_quam.methods.config import QuamConfig
+from uqbench_quam.methods.quam import Quam
+from uqbench_quam.methods.search import search, towards
+from uqbench_quam.networks.architectures import rows
+from uqbench_quam.problems.two_moons import TwoMoons, TwoMoonsConfig
 
 SEED = 0
 SEARCHES = 8
-"""That are timed one after another; they take alike."""
+"""How many are timed one after another; all take the same time."""
 
 
 def main() -> None:
@@ -41,10 +41,10 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     device = torch.device(arguments.device)
-    task = TwoMoons(TwoMoonsOptions())
+    task = TwoMoons(TwoMoonsConfig())
     config = QuamConfig(search_steps=arguments.steps, period=10)
     estimator = Quam(task, [SEED], config, device)
-    estimator.fit(task.data([SEED]), task.reference([SEED]), steps=1)
+    estimator.fit(task.data([SEED]), task.reference_model([SEED]), steps=1)
     clock = time.process_time if device.type == "cpu" else time.perf_counter
     generator = torch.Generator().manual_seed(SEED)
     points = torch.rand(arguments.points, 2, generator=generator) * 6 - 3
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def one_search(estimator: Quam, point: Tensor, config: QuamConfig) -> None:
-    """The estimator's program with a stack of one."""
+    """The estimator's search with a stack of one."""
     lane = torch.zeros(1, dtype=torch.long, device=point.device)
     search(
         estimator.searched,

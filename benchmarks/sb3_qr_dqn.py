@@ -23,8 +23,8 @@ from work import (
     LEARNING_RATE,
     LEARNING_STARTS,
     QUANTILES,
-    REPLAY,
-    TARGET_PERIOD,
+    REPLAY_CAPACITY,
+    TARGET_SYNC_PERIOD,
     Clock,
 )
 
@@ -48,7 +48,7 @@ class Features(BaseFeaturesExtractor):
         return self.layers(observations)
 
 
-class Tick(BaseCallback):
+class OnStep(BaseCallback):
     """Tells the clock of every step."""
 
     def __init__(self, clock: Clock) -> None:
@@ -56,7 +56,7 @@ class Tick(BaseCallback):
         self._clock = clock
 
     def _on_step(self) -> bool:
-        self._clock.tick(self.num_timesteps)
+        self._clock.on_step(self.num_timesteps)
         return True
 
 
@@ -68,13 +68,13 @@ def measure(steps: int, seed: int) -> float:
         "CnnPolicy",
         Game(GameConfig(game=GAME)),
         learning_rate=LEARNING_RATE,
-        buffer_size=REPLAY,
+        buffer_size=REPLAY_CAPACITY,
         learning_starts=LEARNING_STARTS,
         batch_size=BATCH,
         gamma=DISCOUNT,
         train_freq=1,
         gradient_steps=1,
-        target_update_interval=TARGET_PERIOD,
+        target_update_interval=TARGET_SYNC_PERIOD,
         exploration_initial_eps=EPSILON,
         exploration_final_eps=EPSILON,
         policy_kwargs={
@@ -88,5 +88,5 @@ def measure(steps: int, seed: int) -> float:
         seed=seed,
         device="cpu",
     )
-    model.learn(clock.last, callback=Tick(clock), log_interval=None)
+    model.learn(clock.last, callback=OnStep(clock), log_interval=None)
     return clock.steps_per_second

@@ -2,7 +2,7 @@
 
 CartPole's sizes, minibatches of 32, twenty lanes, one core: gradient steps alone, from replay to
 Adam. The categorical DQN is the ensemble of one that sees all data, with the same networks; C51 of
-uqbench-dqn, whose actions share their hidden layers, is given beside it.
+uqbench-dqn, whose actions share their hidden layers, is reported as well.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Tabular agents on DeepSea: hundreds of lanes in one process beside one lane after another.
+"""Tabular agents on DeepSea: hundreds of lanes in one process against one lane after another.
 
 Both run the suite's protocol with the suite's settings: environment, agent and, as often as the
-suite renews it, the plan. One lane after another takes as long, per step, as one lane alone.
+suite recomputes it, the plan. One lane after another takes as long, per step, as one lane alone.
 """
 
 from __future__ import annotations

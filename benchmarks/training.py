@@ -1,4 +1,4 @@
-"""How fast agents train on one core, beside the libraries people use, on the same work.
+"""How fast agents train on one core, against the libraries people use, on the same work.
 
 MinAtar Breakout, one update per environment step; README.md says what is equal and what differs.
 """
@@ -57,7 +57,7 @@ def minatar_example(options: argparse.Namespace, turn: int) -> float:
     class Counted(Environment):
         def act(self, action):
             nonlocal taken
-            clock.tick(taken)  # all of the step before is done
+            clock.on_step(taken)  # all of the step before is done
             taken += 1
             return super().act(action)
 

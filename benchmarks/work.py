@@ -11,8 +11,8 @@ QUANTILES = 50
 CHANNELS, KERNEL, HIDDEN = 16, 3, 128
 LEARNING_RATE, ADAM_EPSILON = 1e-4, 1e-8
 DISCOUNT = 0.99
-REPLAY = 100_000
-TARGET_PERIOD = 1_000
+REPLAY_CAPACITY = 100_000
+TARGET_SYNC_PERIOD = 1_000
 EPSILON = 0.03  # from the first update on: nearly every step asks the network for an action
 PLANNED_STEPS = 5_000_000  # what agents are told, so that they set up what a full run needs
 
@@ -28,7 +28,7 @@ class Clock:
         self.last = self.first + steps
         self._began = self._ended = 0.0
 
-    def tick(self, taken: int) -> None:
+    def on_step(self, taken: int) -> None:
         """Call with the number of steps taken, after each."""
         if taken == self.first:
             self._began = seconds()

@@ -71,8 +71,8 @@ def test_an_unknown_key_is_told_with_its_place_and_the_nearest_name(of: str) -> 
     wrong = {"learning_rat": 0.1}
     text = refusal(wrong) if of == "settings" else refusal({}, overrides=wrong)
     assert text == (
+        "minatar.toml: methods.dqn.config: unknown key 'learning_rat'. "
         "Did you mean 'learning_rate' or 'learning_starts'?"
-        "Did you mean 'learning_rate'?"
     )
 
 

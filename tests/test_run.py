@@ -67,7 +67,7 @@ def test_says_beforehand_what_will_run_and_how_long_it_takes(finished):
 
 def test_progress_goes_to_stderr_and_the_table_with_its_path_to_stdout(finished):
     out, stdout, stderr = finished
-    assert stderr.count(": done in") == 4  # three seeds share a program
+    assert stderr.count(": done in") == 4  # three seeds share a group
     assert "steps/s" in stderr
     assert "IQM" in stdout
     assert "steps/s" not in stdout

@@ -22,6 +22,18 @@ class CannotSaveError(UqbenchError):
     """A thing has no state that can be saved; a run that has it cannot go on from a checkpoint."""
 
 
+class StorageError(UqbenchError):
+    """A file cannot be written or read, which proves nothing about what it holds.
+
+    Attributes:
+        full: there is no room on the disk, or none is left to this user.
+    """
+
+    def __init__(self, message: str, full: bool = False) -> None:
+        super().__init__(message)
+        self.full = full
+
+
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """Return a sentence that names the nearest known name, or all of them when none is near."""
     names = sorted(set(known))

@@ -1,11 +1,12 @@
 """The Estimator contract: predictive uncertainty for supervised problems, written for lanes.
 
-The problem scores; an estimator cannot. Two settings (Schweighofer et al. 2023, section 2): (a) the
-model is to be selected, uncertainty is about which; (b) a given model predicts, uncertainty is
-about how far other likely models differ from it.
+The problem computes the scores; an estimator cannot. Two settings (Schweighofer et al. 2023,
+section 2): (a) the model is still to be selected, and uncertainty is about which one; (b) a
+reference model makes the predictions, and uncertainty is about how far other likely models differ
+from it.
 
-Shapes: ``L`` lanes, ``n`` training points, ``M`` points asked about, ``C`` classes, ``*x`` one
-input, ``S`` networks in a stack.
+Shapes: ``L`` lanes, ``n`` training points, ``M`` query points, ``C`` classes, ``*x`` one input,
+``S`` networks in a stack.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Data:
-    """A training set a lane: ``inputs`` ``[L, n, *x]`` and ``targets`` ``[L, n]``.
+    """One training set per lane: ``inputs`` ``[L, n, *x]`` and ``targets`` ``[L, n]``.
 
-    Targets are classes, int64, or a regression's values, float32.
+    Targets are int64 classes, or float32 values for a regression.
     """
 
     inputs: Tensor
@@ -32,7 +33,7 @@ class Data:
 
 @dataclass(frozen=True)
 class PredictiveUncertainty:
-    """What an estimator states about ``M`` inputs.
+    """What an estimator predicts for ``M`` inputs.
 
     Attributes:
         total: ``[L, M]``, the sum of the next two.
@@ -41,9 +42,9 @@ class PredictiveUncertainty:
         probs: ``[L, M, C]`` predicted class probabilities, or None for a regression.
         unit: of the first three.
         mean: ``[L, M]`` predicted value of a regression, where it is known.
-        highest: ``[L, M, C]`` the largest probability that any single one of the models behind the
-            statement gives to a class, where there are such models. What no model reaches cannot
-            count in any expectation over them.
+        highest: ``[L, M, C]`` the largest probability that any single model behind the prediction
+            gives to a class, where there are such models. What no model reaches cannot count in
+            any expectation over them.
     """
 
     total: Tensor
@@ -55,31 +56,31 @@ class PredictiveUncertainty:
     highest: Tensor | None = None
 
 
-class Reference(Protocol):
-    """The given model of setting (b), the same for every estimator."""
+class ReferenceModel(Protocol):
+    """The reference model of setting (b), the same for every estimator."""
 
     def log_probs(self, inputs: Tensor) -> Tensor:
         """Log-probabilities of the classes ``[L, M, C]`` for ``inputs`` ``[L, M, *x]``."""
 
 
 @runtime_checkable
-class OpenReference(Reference, Protocol):
-    """A given model whose weights are open to estimators that search or sample around them."""
+class OpenReferenceModel(ReferenceModel, Protocol):
+    """A reference model with open weights, for estimators that search or sample around them."""
 
     @property
     def network(self) -> Callable[[Mapping[str, Tensor], Tensor], Tensor]:
-        """From weights of ``S`` networks and inputs ``[S, B, *x]`` to outputs ``[S, B, C]``.
+        """From the weights of ``S`` networks and inputs ``[S, B, *x]`` to outputs ``[S, B, C]``.
 
-        A pure function, which stacks of any size share.
+        A pure function, shared by stacks of any size.
         """
 
     @property
     def weights(self) -> Mapping[str, Tensor]:
-        """The given model's, ``[L, ...]`` by name."""
+        """The reference model's weights, ``[L, ...]`` by name."""
 
 
 Predict = Callable[[Tensor], PredictiveUncertainty]
-"""From inputs ``[L, M, *x]`` to what is stated about them."""
+"""From inputs ``[L, M, *x]`` to the prediction for them."""
 
 
 class Dataset(ABC):
@@ -100,8 +101,8 @@ class Dataset(ABC):
         """The training sets."""
 
     @abstractmethod
-    def reference(self, seeds: Sequence[int]) -> Reference | None:
-        """The given models of setting (b); None in setting (a)."""
+    def reference_model(self, seeds: Sequence[int]) -> ReferenceModel | None:
+        """The reference models of setting (b); None in setting (a)."""
 
     @abstractmethod
     def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
@@ -109,7 +110,7 @@ class Dataset(ABC):
 
 
 class Estimator(ABC):
-    """A method that states predictive uncertainty.
+    """A method that predicts with an uncertainty.
 
     Constructed as ``factory(task, seeds, config, device)`` with a :class:`Dataset` as ``task``.
     """
@@ -120,9 +121,9 @@ class Estimator(ABC):
     ) -> None: ...
 
     @abstractmethod
-    def fit(self, data: Data, reference: Reference | None, steps: int) -> None:
-        """Learn by ``steps`` optimisation steps, as the budget gives them."""
+    def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
+        """Learn for ``steps`` optimization steps, the budget's."""
 
     @abstractmethod
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
-        """State the uncertainty about ``inputs`` ``[L, M, *x]``; changes no state."""
+        """Predict for ``inputs`` ``[L, M, *x]``; changes no state."""

@@ -60,51 +60,51 @@ def test_a_finished_run_is_never_overwritten(tmp_path):
         store.write(run, make_record(run))
 
 
-def test_a_run_is_running_while_it_is_claimed_and_abandoned_after(tmp_path):
+def test_a_run_is_running_while_it_is_locked_and_abandoned_after(tmp_path):
     store, run = Store(tmp_path), make_run()
-    claim = store.claim(run)
-    assert claim is not None
+    lock = store.lock(run)
+    assert lock is not None
     store.write(run, make_record(run))
     assert store.find(run).state is RunState.RUNNING
-    claim.release()
+    lock.release()
     assert store.find(run).state is RunState.ABANDONED
 
 
-def test_a_run_has_one_claim_and_claims_of_other_runs_do_not_matter(tmp_path):
+def test_a_run_has_one_lock_and_locks_of_other_runs_do_not_matter(tmp_path):
     store, run = Store(tmp_path), make_run()
-    claim, other = store.claim(run), store.claim(make_run(seed=1))
-    assert claim is not None
+    lock, other = store.lock(run), store.lock(make_run(seed=1))
+    assert lock is not None
     assert other is not None
-    assert store.claim(run) is None
-    claim.release()
-    again = store.claim(run)
+    assert store.lock(run) is None
+    lock.release()
+    again = store.lock(run)
     assert again is not None
     again.release()
     other.release()
     assert list((tmp_path / ".locks").iterdir()) == []
 
 
-def test_a_claim_ends_with_its_process_however_that_ends(tmp_path):
+def test_a_lock_ends_with_its_process_however_that_ends(tmp_path):
     store, run = Store(tmp_path), make_run()
     script = (
         "import os, signal, sys; sys.path.insert(0, sys.argv[2]); import test_store as t\n"
-        "from pathlib import Path; s = t.Store(Path(sys.argv[1])); c = s.claim(t.make_run())\n"
+        "from pathlib import Path; s = t.Store(Path(sys.argv[1])); c = s.lock(t.make_run())\n"
         "s.write(t.make_run(), t.make_record(t.make_run())); os.kill(os.getpid(), signal.SIGKILL)"
     )
     here = str(Path(__file__).parent)
     subprocess.run([sys.executable, "-c", script, str(tmp_path), here], check=False)
     assert store.find(run).state is RunState.ABANDONED
-    assert store.claim(run) is not None
+    assert store.lock(run) is not None
 
 
-def test_moving_a_damaged_run_aside_keeps_the_claim(tmp_path):
+def test_moving_a_damaged_run_aside_keeps_the_lock(tmp_path):
     store, run = Store(tmp_path), make_run()
     (finish(store, run) / "run.json").write_text("{")
-    claim = store.claim(run)
-    assert claim is not None
+    lock = store.lock(run)
+    assert lock is not None
     store.set_aside(run)
-    assert store.claim(run) is None
-    claim.release()
+    assert store.lock(run) is None
+    lock.release()
 
 
 @pytest.mark.parametrize("name", ["metrics.parquet", "episodes.parquet"])

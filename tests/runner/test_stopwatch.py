@@ -9,7 +9,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.runner.batching.batches import Batch
 from uqbench.runner.stopwatch import Stopwatch
-from uqbench.runner.worker import execute
+from uqbench.runner.turns import execute
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 

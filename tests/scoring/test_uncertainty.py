@@ -12,8 +12,8 @@ import torch
 from uqbench.agent import Uncertainty
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
-from uqbench.runner.batching.batches import make_programs
-from uqbench.runner.worker import execute
+from uqbench.runner.batching.batches import make_batch_groups
+from uqbench.runner.turns import execute
 from uqbench.scoring.uncertainty import (
     central_interval,
     interval_score,
@@ -121,7 +121,7 @@ def test_runs_record_the_scores_wherever_q_is_known(monkeypatch, tmp_path):
     host = Host.load()
     plan = make_plan(read_suites(host).suite("toy"), host, device="cpu", tasks=["short"], seeds=[0])
     store = Store(tmp_path)
-    program = make_programs(plan, plan.cells[0].runs, "cpu", lanes=5)[0]
+    program = make_batch_groups(plan, plan.cells[0].runs, "cpu", lanes=5)[0]
     execute(program, store, host, lambda event: None)
     metrics, _ = store.columns(plan.runs[0])
     errors = metrics["value"][metrics["metric"] == "uncertainty/error"]

@@ -1,7 +1,7 @@
 import pytest
 
 from uqbench.registry.plugins import Host
-from uqbench.runner.batching.batches import GPU_LANES, default_lanes, make_programs
+from uqbench.runner.batching.batches import GPU_LANES, default_lanes, make_batch_groups
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 from uqbench.suites.tables import Suite
@@ -89,7 +89,7 @@ def test_a_budget_may_give_tasks_steps_of_their_own(host, suite):
     longer = suite.budget("cpu").model_copy(update={"task_steps": {"breakout": 77}})
     changed = suite.model_copy(update={"budgets": suite.budgets | {"cpu": longer}})
     plan = make_plan(changed, host, "cpu", device="cpu", methods=["dqn"])
-    batches = [batch for (batch,) in make_programs(plan, set(plan.runs), "cpu", lanes=5)]
+    batches = [batch for (batch,) in make_batch_groups(plan, set(plan.runs), "cpu", lanes=5)]
     assert {batch.budget.steps for batch in batches} == {77, longer.steps}
     for batch in batches:
         expected = 77 if batch.cell.task.name == "breakout" else longer.steps
@@ -108,7 +108,7 @@ def test_a_budget_may_give_tasks_steps_of_their_own(host, suite):
 def test_batches_hold_every_run_to_do_once_and_never_mix_cells(host, suite, device, lanes, largest):
     plan = make_plan(suite, host, device="cpu", methods=["dqn", "qr-dqn"])
     todo = set(plan.runs[1:])
-    batches = [batch for program in make_programs(plan, todo, device, lanes) for batch in program]
+    batches = [batch for group in make_batch_groups(plan, todo, device, lanes) for batch in group]
     runs = [run for batch in batches for run in batch.runs]
     assert sorted(run.name for run in runs) == sorted(run.name for run in todo)
     assert max(len(batch.runs) for batch in batches) == largest
@@ -117,21 +117,21 @@ def test_batches_hold_every_run_to_do_once_and_never_mix_cells(host, suite, devi
 
 def test_on_a_cpu_a_program_is_a_batch_and_on_a_gpu_a_methods_tasks(host, suite):
     plan = make_plan(suite, host, device="cpu", methods=["dqn", "qr-dqn"])
-    assert all(len(program) == 1 for program in make_programs(plan, plan.runs, "cpu", 5))
-    programs = make_programs(plan, plan.runs, "cuda", 5)
-    assert [{batch.cell.method.name for batch in program} for program in programs] == [
+    assert all(len(group) == 1 for group in make_batch_groups(plan, plan.runs, "cpu", 5))
+    groups = make_batch_groups(plan, plan.runs, "cuda", 5)
+    assert [{batch.cell.method.name for batch in group} for group in groups] == [
         {"dqn"},
         {"qr-dqn"},
     ]
     tasks = len(suite.tasks_of(plan.budget))
-    assert [len(program) for program in programs] == [tasks, tasks]
+    assert [len(group) for group in groups] == [tasks, tasks]
 
 
 def test_a_program_on_a_gpu_has_no_more_lanes_than_its_memory_holds(host, suite):
     plan = make_plan(suite, host, device="cpu", methods=["dqn"], seeds=range(40))
-    programs = make_programs(plan, plan.runs, "cuda", 5)
-    assert all(sum(len(b.runs) for b in program) <= GPU_LANES for program in programs)
-    assert sum(len(b.runs) for program in programs for b in program) == len(plan.runs)
+    groups = make_batch_groups(plan, plan.runs, "cuda", 5)
+    assert all(sum(len(b.runs) for b in group) <= GPU_LANES for group in groups)
+    assert sum(len(b.runs) for group in groups for b in group) == len(plan.runs)
 
 
 @pytest.mark.parametrize(

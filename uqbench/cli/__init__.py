@@ -55,7 +55,7 @@ def group() -> None:
 
 
 def main() -> None:
-    """The program. Exit 0: done, 1: some runs failed, 2: not understood, 130: interrupted."""
+    """The command line. Exit 0: done, 1: some runs failed, 2: not understood, 130: interrupted."""
     try:
         code = group(prog_name="uqbench", standalone_mode=False)
     except UqbenchError as error:

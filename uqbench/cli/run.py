@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from uqbench.cli.eta import Estimate
     from uqbench.identity import DeviceKind, Run
     from uqbench.registry.plugins import Host
-    from uqbench.results.store import Found, Store
+    from uqbench.results.store import Store, StoredRun
     from uqbench.runner.batching.autotune import Arrangement
-    from uqbench.runner.batching.batches import Program
+    from uqbench.runner.batching.batches import BatchGroup
     from uqbench.runner.events import Event
     from uqbench.suites.plan import Plan
 
@@ -71,7 +71,7 @@ def command(
     """
     from uqbench.cli.eta import duration, estimate
     from uqbench.results.store import TO_DO, RunState, Store
-    from uqbench.runner.batching.batches import make_programs
+    from uqbench.runner.batching.batches import make_batch_groups
 
     host = load_host()
     kind = _device(device)
@@ -102,15 +102,15 @@ def command(
                 if record is not None and record.checkpoint is not None
             }
             spread = _arrange(plan, todo, kind, workers, estimate(plan, todo, store, 1))
-            programs = make_programs(plan, todo, kind, spread.lanes, checkpoints)
-            team = min(spread.processes, len(programs))
+            groups = make_batch_groups(plan, todo, kind, spread.lanes, checkpoints)
+            team = min(spread.processes, len(groups))
             expected = estimate(plan, todo, store, team)
             click.echo(
                 f"On {kind}, {count(team, 'process')}: about {duration(expected.seconds)} "
                 f"(from {expected.basis}). Safe to interrupt; run again to go on.",
                 err=True,
             )
-            tried |= _execute(host, programs, out, team, expected.seconds, checkpoint_seconds)
+            tried |= _execute(host, groups, out, team, expected.seconds, checkpoint_seconds)
         left = {run: store.read(run.folder).state for run in plan.runs}
         todo = {run for run, state in left.items() if state in TO_DO} - tried
         running = [run for run, state in left.items() if state is RunState.RUNNING]
@@ -149,7 +149,7 @@ def _wait_for_any(running: Sequence[Run], store: Store) -> None:
         time.sleep(1)
 
 
-def _announce(plan: Plan, states: dict[Run, Found], out: Path) -> set[Run]:
+def _announce(plan: Plan, states: dict[Run, StoredRun], out: Path) -> set[Run]:
     """Say what will run and why; return the runs to do."""
     from uqbench.results.store import TO_DO, RunState
 
@@ -181,7 +181,7 @@ def _steps(plan: Plan) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
-def _from_steps(runs: Sequence[Run], states: dict[Run, Found]) -> str:
+def _from_steps(runs: Sequence[Run], states: dict[Run, StoredRun]) -> str:
     """How many of some runs go on from a checkpoint, and from which steps."""
     records = (states[run].record for run in runs)
     steps = [r.checkpoint.step for r in records if r is not None and r.checkpoint is not None]
@@ -193,7 +193,7 @@ def _from_steps(runs: Sequence[Run], states: dict[Run, Found]) -> str:
 
 def _execute(
     host: Host,
-    programs: Sequence[Program],
+    groups: Sequence[BatchGroup],
     out: Path,
     workers: int,
     expected: float,
@@ -207,9 +207,9 @@ def _execute(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's word for Ctrl-C
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
-    batches = [batch for program in programs for batch in program]
+    batches = [batch for group in groups for batch in group]
     with Display(batches, expected) as display:
-        for event in run_locally(programs, out, workers, checkpoint_seconds):
+        for event in run_locally(groups, out, workers, checkpoint_seconds):
             display.show(event)
             complaints |= dict.fromkeys(_tell_plugins(host, event))
             if isinstance(event, events.Finished | events.Failed):

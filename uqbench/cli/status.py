@@ -13,7 +13,7 @@ import click
 from uqbench.cli.options import json_option, out_option
 
 if TYPE_CHECKING:
-    from uqbench.results.store import Found
+    from uqbench.results.store import StoredRun
 
 
 @click.command()
@@ -54,7 +54,7 @@ def command(out: Path, as_json: bool) -> None:
             click.echo(f"{entry['state']}: {entry['run']}: {entry['reason']}{on}")
 
 
-def _entry(folder: PurePosixPath, found: Found) -> dict[str, Any]:
+def _entry(folder: PurePosixPath, found: StoredRun) -> dict[str, Any]:
     record = found.record
     entry: dict[str, Any] = {
         "run": str(folder),

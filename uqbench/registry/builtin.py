@@ -17,14 +17,12 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench.trivial:UniformRandom",
             config="uqbench.trivial:UniformRandomConfig",
-            summary="uniformly random valid actions",
         ),
         AgentSpec(
             name="constant-action",
             version="1",
             factory="uqbench.trivial:ConstantAction",
             config="uqbench.trivial:ConstantActionConfig",
-            summary="always the same action",
         ),
     ]
 

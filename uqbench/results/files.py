@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from uqbench.errors import UqbenchError
+from uqbench.errors import StorageError
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+NOT_A_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG)
+"""What is there under a name is no file; any other error says nothing about what is there."""
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Let ``write`` fill a temporary file, flush it to disk, and give it its name.
 
     Raises:
-        UqbenchError: it cannot be written, as on a full disk; the old file, if any, is untouched.
+        StorageError: it cannot be written, as on a full disk; the old file, if any, is untouched.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")  # its own for every process
     try:
@@ -28,8 +34,10 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         finally:
             os.close(folder)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise UqbenchError(
+        with suppress(OSError):
+            temporary.unlink()
+        raise StorageError(
             f"{path} cannot be written: {error.strerror or error}. Finished runs are kept; mend "
-            f"it and run again."
+            f"it and run again.",
+            full=error.errno in NO_ROOM,
         ) from error

@@ -1,20 +1,17 @@
 """The result store: ``<root>/<suite>/<budget>/<task>/<method>/<seed>-<hash8>/``.
 
 Files are written whole, ``run.json`` last. A finished run is never written again. Only the process
-that has claimed a run writes to its folder. A claim is a lock of the operating system on a file in
-``<root>/.locks/``: it ends with the process, however that ends, and a run is running while it is
-claimed.
+that has locked a run (:mod:`uqbench.results.locks`) writes to its folder, and a run is running
+while it is locked.
 """
 
 from __future__ import annotations
 
 import enum
-import fcntl
 import json
 import os
 import re
 import socket
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,18 +24,17 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from uqbench.config import explain
-from uqbench.errors import UqbenchError
-from uqbench.identity import Run, digest_of
+from uqbench.errors import StorageError, UqbenchError
+from uqbench.identity import Run
 from uqbench.results.columns import Columns, columns_digest
-from uqbench.results.files import write_whole
+from uqbench.results.files import NOT_A_FILE, write_whole
+from uqbench.results.locks import RunLock, RunLocks
 from uqbench.results.records import SCHEMA_VERSION, Process, RunRecord
 
 RECORD = "run.json"
 METRICS = "metrics.parquet"
 EPISODES = "episodes.parquet"
 CHECKPOINT = "checkpoint"
-LOCKS = ".locks"
-CLAIM_ATTEMPTS = 5
 
 
 class RunState(enum.Enum):
@@ -68,25 +64,16 @@ TO_DO = (RunState.MISSING, RunState.ABANDONED, RunState.FAILED, RunState.DAMAGED
 
 
 @dataclass(frozen=True)
-class Found:
-    """A run's state, its record where one can be read, and the reason where there is one."""
+class StoredRun:
+    """A run's state, its record where one can be read, and the reason where there is one.
+
+    ``unreadable``: the disk failed; what is stored may be whole, and is neither moved nor written.
+    """
 
     state: RunState
     record: RunRecord | None = None
     reason: str | None = None
-
-
-@dataclass(frozen=True)
-class Claim:
-    """The right to work on a run."""
-
-    path: Path
-    descriptor: int
-
-    def release(self) -> None:
-        """Let others have the run."""
-        self.path.unlink(missing_ok=True)
-        os.close(self.descriptor)
+    unreadable: bool = False
 
 
 class Store:
@@ -94,6 +81,7 @@ class Store:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._locks = RunLocks(root)
 
     def folder(self, run: Run) -> Path:
         """Where a run is kept."""
@@ -128,7 +116,7 @@ class Store:
                 f"Choose a folder you may write to with --out."
             ) from None
 
-    def read(self, folder: str | PurePosixPath) -> Found:
+    def read(self, folder: str | PurePosixPath) -> StoredRun:
         """The state of a run by its folder below the root, from its record alone."""
         found = _read(self.root / folder)
         if found.record is not None and found.record.checkpoint is not None:
@@ -138,88 +126,73 @@ class Store:
             if not re.fullmatch(
                 rf"{re.escape(str(cell))}/[0-9]+-[0-9a-f]{{8}}/{CHECKPOINT}", named
             ):
-                return Found(
+                return StoredRun(
                     RunState.DAMAGED,
                     reason=f"{RECORD} names the checkpoint {named!r}; expected "
                     f"{cell}/<seed>-<8 hex digits>/{CHECKPOINT}",
                 )
         if found.record is not None and found.record.status == "running":
-            if self._is_claimed(folder):
-                return Found(RunState.RUNNING, found.record)
-            return Found(RunState.ABANDONED, found.record, "its process is gone")
+            if self._locks.is_held(folder):
+                return StoredRun(RunState.RUNNING, found.record)
+            return StoredRun(RunState.ABANDONED, found.record, "its process is gone")
         return found
 
-    def find(self, run: Run) -> Found:
+    def find(self, run: Run) -> StoredRun:
         """The state of a run, with the digests of all its files checked."""
         found = self.read(run.folder)
         if found.state is not RunState.FINISHED or found.record is None:
             return found
         if found.record.identity != run.identity:
-            return Found(RunState.DAMAGED, reason=f"{RECORD} has another identity")
+            return StoredRun(RunState.DAMAGED, reason=f"{RECORD} has another identity")
         for name in (METRICS, EPISODES):
             path = self.folder(run) / name
             if not path.exists():
-                return Found(RunState.DAMAGED, reason=f"{name} is missing")
-            if file_digest(path) != found.record.digests.get(name):
-                return Found(RunState.DAMAGED, reason=f"{name} does not match its digest")
+                return StoredRun(RunState.DAMAGED, reason=f"{name} is missing")
+            try:
+                whole = file_digest(path) == found.record.digests.get(name)
+            except OSError as error:
+                return _unreadable(name, error)
+            if not whole:
+                return StoredRun(RunState.DAMAGED, reason=f"{name} does not match its digest")
         return found
 
-    def claim(self, run: Run) -> Claim | None:
+    def lock(self, run: Run) -> RunLock | None:
         """Take a run for this process, or return None where another one has it.
 
         Raises:
-            UqbenchError: the lock cannot be made, as on a full disk.
+            StorageError: the lock cannot be made, as on a full disk.
         """
-        path = self._lock(run.folder)
-        for _ in range(CLAIM_ATTEMPTS):
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-            except OSError as error:
-                raise UqbenchError(f"{path} cannot be made: {error.strerror}") from error
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if path.stat().st_ino == os.fstat(descriptor).st_ino:
-                    return Claim(path, descriptor)
-            except (BlockingIOError, FileNotFoundError):
-                time.sleep(0.01)  # held, perhaps only to look at it; or its holder removed the file
-            os.close(descriptor)
-        return None
-
-    def _is_claimed(self, folder: str | PurePosixPath) -> bool:
-        try:
-            descriptor = os.open(self._lock(folder), os.O_RDONLY)
-        except FileNotFoundError:
-            return False
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(descriptor)
-        return False
-
-    def _lock(self, folder: str | PurePosixPath) -> Path:
-        return self.root / LOCKS / digest_of(str(folder))[:16]
+        return self._locks.acquire(run.folder)
 
     def write(self, run: Run, record: RunRecord) -> None:
         """Write a run's record, whole or not at all.
 
         Raises:
             UqbenchError: the run is finished; a finished run is immutable.
+            StorageError: it cannot be written, or not be seen whether it is finished.
         """
         folder = self.folder(run)
-        if _read(folder).state is RunState.FINISHED:
+        found = _read(folder)
+        if found.unreadable:
+            raise StorageError(f"{folder}: {found.reason}")
+        if found.state is RunState.FINISHED:
             raise UqbenchError(f"{run.folder} is finished; a finished run is never overwritten.")
         text = json.dumps(record.sealed().model_dump(mode="json"), indent=1, sort_keys=True)
         write_whole(folder / RECORD, lambda path: path.write_text(text + "\n", encoding="utf-8"))
 
     def finish(self, run: Run, record: RunRecord, metrics: Columns, episodes: Columns) -> None:
-        """Write a run's data, then its record with their digests."""
+        """Write a run's data, then its record with their digests.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
         folder = self.folder(run)
         for name, columns in ((METRICS, metrics), (EPISODES, episodes)):
             write_whole(folder / name, partial(pq.write_table, pa.table(dict(columns))))
-        digests = {name: file_digest(folder / name) for name in (METRICS, EPISODES)}
+        try:
+            digests = {name: file_digest(folder / name) for name in (METRICS, EPISODES)}
+        except OSError as error:
+            raise StorageError(f"{folder} cannot be read again: {error.strerror}") from error
         digests["results"] = columns_digest(metrics, episodes)
         self.write(run, record.model_copy(update={"digests": digests}))
 
@@ -246,7 +219,7 @@ class Store:
         )
         return metrics, episodes
 
-    def records(self, suite: str = "*") -> Iterator[tuple[PurePosixPath, Found]]:
+    def records(self, suite: str = "*") -> Iterator[tuple[PurePosixPath, StoredRun]]:
         """Every run's folder, relative to the root, and state, read from ``run.json`` alone."""
         for path in sorted(self.root.glob(f"{suite}/*/*/*/*/{RECORD}")):
             if ".damaged-" not in path.parent.name:
@@ -254,27 +227,32 @@ class Store:
                 yield folder, self.read(folder)
 
 
-def _read(folder: Path) -> Found:
+def _read(folder: Path) -> StoredRun:
     """A run's record and what it says, whole or not."""
     try:
         text = (folder / RECORD).read_text(encoding="utf-8")
     except FileNotFoundError:
-        return Found(RunState.MISSING)
+        return StoredRun(RunState.MISSING)
     except OSError as error:
-        return Found(RunState.DAMAGED, reason=f"{RECORD} cannot be read: {error.strerror}")
+        return _unreadable(RECORD, error)
     try:
         version = json.loads(text)["schema_version"]
         if version > SCHEMA_VERSION:
             reason = f"it has schema {version}, this uqbench reads up to {SCHEMA_VERSION}"
-            return Found(RunState.NEWER, reason=reason)
+            return StoredRun(RunState.NEWER, reason=reason)
         record = RunRecord.model_validate_json(text)
     except ValidationError as error:
-        return Found(RunState.DAMAGED, reason=f"{RECORD}: {explain(error)}")
+        return StoredRun(RunState.DAMAGED, reason=f"{RECORD}: {explain(error)}")
     except (ValueError, KeyError, TypeError) as error:
-        return Found(RunState.DAMAGED, reason=f"{RECORD} cannot be read: {error}")
+        return StoredRun(RunState.DAMAGED, reason=f"{RECORD} cannot be read: {error}")
     if record.digest != record.compute_digest():
-        return Found(RunState.DAMAGED, reason=f"{RECORD} does not match its digest")
-    return Found(RunState(record.status), record, record.reason)
+        return StoredRun(RunState.DAMAGED, reason=f"{RECORD} does not match its digest")
+    return StoredRun(RunState(record.status), record, record.reason)
+
+
+def _unreadable(name: str, error: OSError) -> StoredRun:
+    reason = f"{name} cannot be read: {error.strerror}"
+    return StoredRun(RunState.DAMAGED, reason=reason, unreadable=error.errno not in NOT_A_FILE)
 
 
 def this_process() -> Process:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class Stopwatch:
@@ -28,3 +30,12 @@ class Stopwatch:
 
     def __exit__(self, *_error: object) -> None:
         self._before, self._began = self.seconds, None
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Time that does not count, within a turn."""
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()

@@ -1,178 +1,47 @@
-"""Executing batches, in the process that it is called in."""
+"""The runs of a batch, from their first step or a checkpoint to the store."""
 
 from __future__ import annotations
 
-import gc
-import platform
 import time
-import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from uqbench.errors import UqbenchError
-from uqbench.identity import Run
+from uqbench.errors import StorageError, UqbenchError
 from uqbench.registry.plugins import Host
-from uqbench.registry.registry import Plugin
 from uqbench.results.columns import Columns
-from uqbench.results.provenance import provenance
-from uqbench.results.records import SCHEMA_VERSION, Resumed, RunRecord, Saved, Timing
-from uqbench.results.store import Claim, RunState, Store, now, this_process
-from uqbench.runner.batching.batches import Batch, Program
-from uqbench.runner.checkpoints.checkpointer import CHECKPOINT_SECONDS, Keeper, Stop
+from uqbench.results.records import Resumed, Saved, Timing
+from uqbench.results.store import RunState, Store, now, this_process
+from uqbench.runner.batching.batches import Batch
+from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read_state
-from uqbench.runner.checkpoints.resume import Origin, find_origin, named_folders, tidy
+from uqbench.runner.checkpoints.resume import ResumePoint, find_resume_point, named_folders, tidy
 from uqbench.runner.events import (
     Event,
-    Failed,
     Finished,
     Notice,
     Progress,
-    SetAside,
-    Split,
     Started,
-    Taken,
 )
+from uqbench.runner.final_metrics import final_metrics
+from uqbench.runner.patience import Patience
+from uqbench.runner.run_records import blank_record, device_name, plugins_of, write_record
+from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
-from uqbench.runner.train.agents import Tick, train_agent
+from uqbench.runner.train.agents import OnStep, train_agent
 from uqbench.runner.train.estimators import fit_estimator
-from uqbench.scoring.metrics import Truth, scalar
-from uqbench.suites.configs import task_config
-from uqbench.suites.tables import Task
 
 REPORT_SECONDS = 0.5
 HEARTBEAT_SECONDS = 10.0
 
 
-def execute(
-    program: Program,
-    store: Store,
-    host: Host,
-    report: Callable[[Event], None],
-    checkpoint_seconds: float = CHECKPOINT_SECONDS,
-    stop: Stop | None = None,
-) -> None:
-    """Train, evaluate and store the runs of some batches, whose steps take turns.
-
-    A batch that raises ends with ``Split``, or, where it is of one run, ``Failed``; the others go
-    on. Runs that another process has are left.
-
-    Args:
-        program: what to run.
-        store: where the runs are kept.
-        host: the plugins.
-        report: called with what happens.
-        checkpoint_seconds: between two checkpoints; 0 for none.
-        stop: by which the process is asked to stop.
-
-    Raises:
-        SystemExit: the process was asked to stop.
-    """
-    if any(batch.budget.numerics == "compiled" for batch in program):
-        torch.compiler.reset()  # what was compiled for agents before, and holds on to them
-        gc.collect()
-    stop = stop or Stop()
-    stopped = False
-    turns = []
-    for batch in program:
-        watch = Stopwatch()
-        steps = _steps(batch, store, host, report, checkpoint_seconds, stop, watch)
-        turns.append((batch, _stream(batch), watch, steps))
-    while turns:
-        going = []
-        for turn in turns:
-            batch, stream, watch, steps = turn
-            try:
-                with stream, watch:
-                    next(steps)
-                going.append(turn)
-            except StopIteration:
-                pass
-            except (SystemExit, Exception) as error:  # a plugin's is the reason of its failed runs
-                if isinstance(error, SystemExit) and stop.asked:
-                    stopped = True  # the others write their checkpoints too
-                    continue
-                reason = f"{type(error).__name__}: {error}"
-                if len(batch.runs) > 1:
-                    report(Split(batch, reason))
-                else:
-                    with suppress(UqbenchError):  # on a full disk it stays abandoned
-                        fail(batch, store, reason, traceback.format_exc())
-                    report(Failed(batch, reason))
-        turns = going
-    if stopped:
-        raise SystemExit(1)
-
-
-def _stream(batch: Batch) -> AbstractContextManager[Any]:
-    """A stream of its own on a GPU, so that batches overlap and their steps can be captured."""
-    if batch.device == "cuda":
-        return torch.cuda.stream(torch.cuda.Stream())
-    return nullcontext()
-
-
-def _steps(
-    batch: Batch,
-    store: Store,
-    host: Host,
-    report: Callable[[Event], None],
-    checkpoint_seconds: float,
-    stop: Stop,
-    watch: Stopwatch,
-) -> Iterator[None]:
-    """Work on a batch, yielding after every step."""
-    claims: list[Claim] = []
-    runs = []
-    try:
-        for run in batch.runs:
-            claim = store.claim(run)
-            if claim is None:
-                continue
-            claims.append(claim)
-            state = store.find(run).state
-            if state is RunState.DAMAGED:
-                report(SetAside(batch.of([run]), str(store.set_aside(run))))
-            if state is not RunState.FINISHED:
-                runs.append(run)
-        others = [run for run in batch.runs if run not in runs]
-        if others:
-            report(Taken(batch.of(others)))
-        if runs:
-            work = _Work(batch.of(runs), store, host, report, watch)
-            yield from work.steps(checkpoint_seconds, stop)
-    finally:
-        for claim in claims:
-            claim.release()
-
-
-def fail(batch: Batch, store: Store, reason: str, trace: str | None = None) -> None:
-    """Mark the runs of a batch that did not finish as failed, with the reason.
-
-    Raises:
-        UqbenchError: it cannot be written, as on a full disk.
-    """
-    for run in batch.runs:
-        claim = store.claim(run)
-        if claim is None:
-            continue  # another process has it
-        try:
-            found = store.find(run)
-            if found.state is RunState.FINISHED:
-                continue
-            record = found.record or _blank_record((), "unknown")
-            _write(store, run, record, {"status": "failed", "reason": reason, "traceback": trace})
-        finally:
-            claim.release()
-
-
-class _Work:
-    """The runs of a batch, claimed by this process, from their first step or a checkpoint on.
+class BatchWork:
+    """The runs of a batch, locked by this process, from their first step or a checkpoint on.
 
     ``lanes`` are those that execute: the runs, and those that a checkpoint holds beside them, which
     are not stored.
@@ -185,13 +54,14 @@ class _Work:
         host: Host,
         report: Callable[[Event], None],
         watch: Stopwatch,
+        patience: Patience,
     ) -> None:
         self.batch, self.store, self.host, self.report = batch, store, host, report
-        self.watch = watch
+        self.watch, self.patience = watch, patience
         self.device = torch.device(batch.device)
-        self.device_name = _device_name(self.device)
-        plugins = host.with_requirements(_origins(batch, host))
-        self.blank = self.record = _blank_record(plugins, self.device_name)
+        self.device_name = device_name(self.device)
+        plugins = host.with_requirements(plugins_of(batch, host))
+        self.blank = self.record = blank_record(plugins, self.device_name)
         self.lanes = batch.runs
 
     def steps(self, checkpoint_seconds: float, stop: Stop) -> Iterator[None]:
@@ -202,7 +72,7 @@ class _Work:
         runs = self.batch.runs
         wrong: str | None = None
         try:
-            origin = find_origin(runs, self.store, self.record.provenance)
+            origin = find_resume_point(runs, self.store, self.record.provenance)
             self._begin(origin)
             columns, seconds = yield from self._compute(origin, checkpoint_seconds, stop)
         except UnusableError as error:
@@ -213,11 +83,12 @@ class _Work:
             self._begin(None)
             for folder in wrong_folders:
                 assert folder is not None
-                tidy(folder, self.store)
+                with suppress(StorageError):  # whether another run names it; it may stay
+                    tidy(folder, self.store)
             columns, seconds = yield from self._compute(None, checkpoint_seconds, stop)
         self._finish(columns, seconds)
 
-    def _begin(self, origin: Origin | None) -> None:
+    def _begin(self, origin: ResumePoint | None) -> None:
         """Put down in the runs' records that they begin, or go on."""
         step, self.lanes, self.record = 0, self.batch.runs, self.blank
         if origin is not None:
@@ -232,11 +103,11 @@ class _Work:
                 "checkpoint": self._saved(origin.folder, step),
             }
             self.record = self.blank.model_copy(update=update)
-        self._write_running(step)
+        self.patience.when_there_is_room(partial(self._write_running, step))
         self.report(Started(self.batch, step))
 
     def _compute(
-        self, origin: Origin | None, checkpoint_seconds: float, stop: Stop
+        self, origin: ResumePoint | None, checkpoint_seconds: float, stop: Stop
     ) -> Generator[None, None, tuple[list[tuple[Columns, Columns]], float]]:
         """The metrics and episodes of each lane, and the wall time of their own turns."""
         batch, device = self.batch.of(self.lanes), self.device
@@ -259,34 +130,37 @@ class _Work:
 
         def written(step: int) -> None:
             self.record = self.record.model_copy(update={"checkpoint": self._saved(folder, step)})
-            self._write_running(step)
+            self.patience.when_there_is_room(partial(self._write_running, step))
             if origin is not None and origin.folder != folder:
                 tidy(origin.folder, self.store, self.lanes)
 
         def tell(text: str) -> None:
             self.report(Notice(self.batch, text))
 
-        keeper = Keeper(folder, about, self.watch, checkpoint_seconds, stop, written, tell)
+        checkpointer = Checkpointer(
+            folder, about, self.watch, checkpoint_seconds, stop, written, tell
+        )
         saved = None
         if origin is not None:
             saved = partial(read_state, origin.folder, origin.about, device)
         try:
             columns = yield from train_agent(
-                batch, self.host, device, self._ticker(), keeper, saved
+                batch, self.host, device, self._on_step(), checkpointer, saved
             )
-        except UnusableError:
-            raise
+        except (UnusableError, StorageError):
+            raise  # nothing is wrong with the checkpoint, or the caller sees to it
         except Exception:  # it would come to the same again: what led to it may be in the state
             self._drop_checkpoint()
             raise
-        return columns, keeper.seconds
+        return columns, checkpointer.seconds
 
-    def _ticker(self) -> Tick:
+    def _on_step(self) -> OnStep:
         """Reports progress and writes the records now and then."""
         began = reported = beaten = time.monotonic()
+        told = False
 
-        def tick(step: int, latest: Mapping[str, NDArray[np.float64]]) -> None:
-            nonlocal reported, beaten
+        def on_step(step: int, latest: Mapping[str, NDArray[np.float64]]) -> None:
+            nonlocal reported, beaten, told
             clock = time.monotonic()
             if clock - reported >= REPORT_SECONDS:
                 reported = clock
@@ -300,9 +174,14 @@ class _Work:
                 self.report(Progress(self.batch, step, clock - began, by_seed))
             if clock - beaten >= HEARTBEAT_SECONDS:
                 beaten = clock
-                self._write_running(step)
+                try:
+                    self._write_running(step)
+                except StorageError as error:  # for those who look: nothing depends on it
+                    if not told:
+                        told = True
+                        self.report(Notice(self.batch, f"it goes on, but {error}"))
 
-        return tick
+        return on_step
 
     def _finish(self, columns: Sequence[tuple[Columns, Columns]], seconds: float) -> None:
         """Store the runs; their checkpoint is not needed any more."""
@@ -312,10 +191,10 @@ class _Work:
             lanes=len(self.lanes),
             steps_per_s=steps * len(self.lanes) / seconds,
         )
-        scalars = {}
+        scalars, errors = {}, []
         for run in batch.runs:
             metrics, episodes = columns[self.lanes.index(run)]
-            scalars[run.seed] = _scalars(batch, self.host, metrics, episodes, timing)
+            scalars[run.seed] = final_metrics(batch, self.host, metrics, episodes, timing)
             update = {
                 "identity": dict(run.identity),
                 "status": "finished",
@@ -326,14 +205,30 @@ class _Work:
                 "scalars": scalars[run.seed],
                 "metrics": {metric.name: metric.definition() for metric in batch.metrics},
             }
-            self.store.finish(run, self.record.model_copy(update=update), metrics, episodes)
+            record = self.record.model_copy(update=update)
+            store = partial(self.store.finish, run, record, metrics, episodes)
+            try:
+                self.patience.when_there_is_room(store)
+            except StorageError as error:
+                if error.full:
+                    raise
+                errors.append(error)  # the others may be stored all the same
+        if errors:
+            raise errors[0]
         if self.record.checkpoint is not None:
-            tidy(self.store.root / self.record.checkpoint.folder, self.store, self.lanes)
+            with suppress(StorageError):  # the runs are stored; a checkpoint may be left over
+                tidy(self.store.root / self.record.checkpoint.folder, self.store, self.lanes)
         self.report(Finished(batch, seconds, scalars))
 
     def _write_running(self, step: int) -> None:
+        errors = []
         for run in self.batch.runs:
-            _write(self.store, run, self.record, {"step": step})
+            try:
+                write_record(self.store, run, self.record, {"step": step})
+            except StorageError as error:  # the others are written all the same
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
     def _saved(self, folder: Path, step: int) -> Saved:
         return Saved(folder=folder.relative_to(self.store.root).as_posix(), step=step)
@@ -344,78 +239,26 @@ class _Work:
             self.record = self.record.model_copy(update={"checkpoint": None})
             with suppress(UqbenchError):  # what is wrong is the error that led here
                 self._write_running(saved.step)
-            tidy(self.store.root / saved.folder, self.store, self.lanes)
+                tidy(self.store.root / saved.folder, self.store, self.lanes)
 
 
-def _scalars(
-    batch: Batch, host: Host, metrics: Columns, episodes: Columns, timing: Timing
-) -> dict[str, float | None]:
-    """A run's final value of every metric that its budget gives."""
-    values: dict[str, float | None] = {}
-    truth = _truth(batch.cell.task, host)
-    for metric in batch.metrics:
-        given = metric.kind != "evaluation" or batch.budget.evaluation
-        if not metric.suits(batch.cell.task) or not given:
-            continue
-        if metric.kind == "cost":
-            values[metric.name] = timing.steps_per_s
-            continue
-        risk = host.risk_names.measure(metric.risk)
-        values[metric.name] = scalar(metric, risk, episodes, metrics, batch.budget.steps, truth)
-    return values
+def fail(batch: Batch, store: Store, reason: str, trace: str | None = None) -> None:
+    """Mark the runs of a batch that did not finish as failed, with the reason.
 
-
-def _truth(task: Task, host: Host) -> Truth:
-    """What the task's environment states of the best policy."""
-    if task.environment is None:
-        return Truth()
-    spec = host.environments[task.environment]
-    options = task_config(task, host, where=f"tasks.{task.name}")
-    return Truth(
-        episode=None if spec.optimal_return is None else spec.optimal_return(options),
-        step=None if spec.optimal_reward is None else spec.optimal_reward(options),
-    )
-
-
-def _origins(batch: Batch, host: Host) -> list[Plugin]:
-    """The plugins that a batch's task, method and metrics come from."""
-    task, method = batch.cell.task, batch.cell.method
-    origins = [
-        host.risk_measures.origin(host.risk_names.name(metric.risk)) for metric in batch.metrics
-    ]
-    if task.environment is not None:
-        origins.append(host.environments.origin(task.environment))
-    if task.dataset is not None:
-        origins.append(host.datasets.origin(task.dataset))
-    if method.agent is not None:
-        origins.append(host.agents.origin(method.agent))
-    if method.estimator is not None:
-        origins.append(host.estimators.origin(method.estimator))
-    return origins
-
-
-def _write(store: Store, run: Run, record: RunRecord, update: dict[str, Any]) -> None:
-    common = {
-        "schema_version": SCHEMA_VERSION,
-        "identity": dict(run.identity),
-        "updated": now(),
-    }
-    store.write(run, record.model_copy(update=common | update))
-
-
-def _blank_record(plugins: Sequence[Plugin], device: str) -> RunRecord:
-    return RunRecord(
-        identity={},
-        status="running",
-        step=0,
-        began=now(),
-        updated=now(),
-        process=this_process(),
-        provenance=provenance(plugins, device),
-    )
-
-
-def _device_name(device: torch.device) -> str:
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"{platform.processor() or platform.machine()}, numpy {np.__version__}"
+    Raises:
+        StorageError: it cannot be written, as on a full disk.
+    """
+    for run in batch.runs:
+        lock = store.lock(run)
+        if lock is None:
+            continue  # another process has it
+        try:
+            found = store.find(run)
+            if found.state is RunState.FINISHED:
+                continue
+            record = found.record or blank_record((), "unknown")
+            write_record(
+                store, run, record, {"status": "failed", "reason": reason, "traceback": trace}
+            )
+        finally:
+            lock.release()

@@ -19,7 +19,7 @@ from uqbench.errors import UqbenchError
 from uqbench.identity import DeviceKind, Run
 from uqbench.results.columns import columns_digest
 from uqbench.results.records import Provenance, RunRecord
-from uqbench.results.store import Found, RunState, Store
+from uqbench.results.store import RunState, Store, StoredRun
 from uqbench.suites.plan import Plan
 from uqbench.suites.tables import Metric, Suite
 
@@ -189,7 +189,7 @@ def is_finite(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
 
 
-def _either_device(run: Run, store: Store) -> tuple[Run, Found]:
+def _either_device(run: Run, store: Store) -> tuple[Run, StoredRun]:
     """The run as it is planned, or as it was finished on another kind of device."""
     planned = store.find(run)
     if planned.state is not RunState.FINISHED:

@@ -58,8 +58,9 @@ class AgentTests(ABC):
         among = self.train([3, 5, 8, 2, 9], first=4)
         for t, (one, five) in enumerate(zip(alone.actions, among.actions, strict=True)):
             assert one[0] == five[1], f"action at step {t}"
-        for one, five in zip(alone.metrics, among.metrics, strict=True):
-            assert [name for name in one if not same(five[name][1], one[name][0])] == []
+        for t, (own, all_) in enumerate(zip(alone.metrics, among.metrics, strict=True)):
+            different = [name for name in own if not same(all_[name][1], own[name][0])]
+            assert different == [], f"metrics at step {t}"
         for name, value in self.predictions(alone, lane=0).items():
             assert same(self.predictions(among, lane=1)[name], value), name
 
@@ -145,8 +146,8 @@ class AgentTests(ABC):
 
     def predictions(self, trained: Trained, lane: int) -> dict[str, Tensor]:
         """What one lane's agent answers about the last observations."""
-        stated = trained.agent.uncertainty(trained.questions)
-        answers = {} if stated is None else vars(stated)
+        predicted = trained.agent.uncertainty(trained.questions)
+        answers = {} if predicted is None else vars(predicted)
         known = {name: value[lane] for name, value in answers.items() if value is not None}
         return known | {"policy": trained.agent.policy(trained.questions)[lane]}
 

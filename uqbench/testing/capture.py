@@ -72,9 +72,9 @@ class _Recording(TorchDispatchMode):
         args: Any = (),
         kwargs: Any = None,
     ) -> Any:
-        given = function(*args, **(kwargs or {}))
-        self._operations.append((function, args, kwargs or {}, _tensors(given)))
-        return given
+        result = function(*args, **(kwargs or {}))
+        self._operations.append((function, args, kwargs or {}, _tensors(result)))
+        return result
 
     def replay(self) -> None:
         with torch.no_grad():
@@ -84,5 +84,5 @@ class _Recording(TorchDispatchMode):
                         tensor.copy_(again)
 
 
-def _tensors(given: Any) -> list[Tensor]:
-    return [leaf for leaf in tree_leaves(given) if isinstance(leaf, Tensor)]
+def _tensors(result: Any) -> list[Tensor]:
+    return [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]

@@ -102,5 +102,5 @@ class RotatingPixels(LaneEnv):
 
     @classmethod
     def info(cls, discount: float = 0.9, total_steps: int = 10_000) -> EnvironmentInfo:
-        """What an agent is told about it."""
+        """What an agent knows about it."""
         return EnvironmentInfo(cls.observation_space, cls.n_actions, discount, total_steps)

@@ -22,6 +22,7 @@ from uqbench_dqn.dqn import DQN
 from uqbench_dqn.qr_dqn import QRDQN
 from uqbench_dqn.vdqn import VDQN
 
+from uqbench.risk import CVaR
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.agents import AgentTests
 from uqbench.testing.capture import run
@@ -49,7 +50,7 @@ FAMILY: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "bootstrapped-dqn": (BootstrappedDQN, BootstrappedDQNConfig, SMALL | {"heads": 4}),
     "c51": (C51, C51Config, SMALL | {"atoms": 11}),
     "vdqn": (VDQN, VDQNConfig, ODD),
-    "vdqn-cvar": (VDQN, VDQNConfig, ODD | {"risk": "cvar(0.25)"}),
+    "vdqn-cvar": (VDQN, VDQNConfig, ODD | {"risk": CVaR(0.25)}),
     "vdqn-epsilon": (VDQN, VDQNConfig, ODD | {"exploration": "epsilon-greedy"}),
 }
 

@@ -147,7 +147,7 @@ def test_several_convolutions_are_those_of_torch_and_bytes_are_fractions_of_255(
         torch.testing.assert_close(agent.online(obs)[lane, ..., 0], x, rtol=1e-4, atol=1e-5)
 
 
-def test_learning_every_fourth_step_from_clipped_rewards_with_centred_rmsprop() -> None:
+def test_learning_every_fourth_step_from_clipped_rewards_with_centered_rmsprop() -> None:
     """The settings of Mnih et al. 2015: gradient steps counted, rewards as stored, the rule."""
     info = EnvironmentInfo(spaces.Box(-1, 1, (3,)), 2, 0.9, 100)
     config = DQNConfig(

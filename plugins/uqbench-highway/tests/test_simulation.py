@@ -148,7 +148,7 @@ def test_drivers_judge_a_change_as_the_packages() -> None:
 
 
 def test_two_cars_collide_as_the_packages() -> None:
-    """Twenty metres apart or upon each other, at every angle."""
+    """Twenty meters apart or upon each other, at every angle."""
     road = Road(RoadNetwork.straight_road_network(2))
     rng = np.random.default_rng(0)
     outcomes: Counter[tuple[bool, bool]] = Counter()

@@ -1,4 +1,4 @@
-"""Facts about the decompositions, the corrected formulas and importance sampling."""
+"""The decompositions and the corrected formulas."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import math
 
 import pytest
 import torch
-from uqbench_quam.importance import asymptotic_variance, posterior_weights
 from uqbench_quam.uncertainty import (
     divergence,
     entropy,
     gaussian_divergence,
     gaussian_entropy,
-    given,
-    selected,
-    spread,
+    regression,
+    setting_a,
+    setting_b,
 )
 
 
@@ -37,40 +36,40 @@ def test_entropy_of_a_fair_coin_is_log_two_and_a_divergence_from_itself_zero():
 def test_in_setting_a_the_epistemic_part_is_the_mutual_information(weighted):
     members = random_probs(7, 4, 3)
     weights = random_weights(7, 4) if weighted else torch.full((7, 4), 1 / 7, dtype=torch.float64)
-    stated = selected(members.log(), weights if weighted else None)
+    predicted = setting_a(members.log(), weights if weighted else None)
     mean = (weights[..., None] * members).sum(0)
     total = -(mean * mean.log()).sum(-1)
     aleatoric = (weights * -(members * members.log()).sum(-1)).sum(0)
-    assert torch.allclose(stated.probs, mean)
-    assert torch.allclose(stated.total, total)
-    assert torch.allclose(stated.aleatoric, aleatoric)
-    assert torch.allclose(stated.epistemic, total - aleatoric)
-    assert torch.equal(stated.total, stated.aleatoric + stated.epistemic)
-    assert torch.equal(stated.highest, members.log().exp().amax(0))
+    assert torch.allclose(predicted.probs, mean)
+    assert torch.allclose(predicted.total, total)
+    assert torch.allclose(predicted.aleatoric, aleatoric)
+    assert torch.allclose(predicted.epistemic, total - aleatoric)
+    assert torch.equal(predicted.total, predicted.aleatoric + predicted.epistemic)
+    assert torch.equal(predicted.highest, members.log().exp().amax(0))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_in_setting_b_the_epistemic_part_is_the_mean_divergence_from_the_given_model(weighted):
+def test_in_setting_b_the_epistemic_part_is_the_mean_divergence_from_the_reference(weighted):
     members, reference = random_probs(7, 4, 3), random_probs(1, 4, 3)[0]
     weights = random_weights(7, 4) if weighted else torch.full((7, 4), 1 / 7, dtype=torch.float64)
-    stated = given(reference.log(), members.log(), weights if weighted else None)
+    predicted = setting_b(reference.log(), members.log(), weights if weighted else None)
     cross = (weights * -(reference * members.log()).sum(-1)).sum(0)
     aleatoric = -(reference * reference.log()).sum(-1)
-    assert torch.allclose(stated.total, cross)
-    assert torch.allclose(stated.aleatoric, aleatoric)
-    assert torch.allclose(stated.epistemic, cross - aleatoric)
-    assert torch.equal(stated.probs, reference.log().exp())
+    assert torch.allclose(predicted.total, cross)
+    assert torch.allclose(predicted.aleatoric, aleatoric)
+    assert torch.allclose(predicted.epistemic, cross - aleatoric)
+    assert torch.equal(predicted.probs, reference.log().exp())
 
 
 def test_a_weight_of_zero_is_a_model_that_is_not_there():
     members = random_probs(3, 4, 3).log()
     weights = torch.tensor([0.5, 0.5, 0.0], dtype=torch.float64)[:, None].expand(3, 4)
-    for stated, pair in (
-        (selected(members, weights), selected(members[:2])),
-        (given(members[0], members, weights), given(members[0], members[:2])),
+    for predicted, pair in (
+        (setting_a(members, weights), setting_a(members[:2])),
+        (setting_b(members[0], members, weights), setting_b(members[0], members[:2])),
     ):
-        assert torch.allclose(stated.epistemic, pair.epistemic, atol=1e-15)
-        assert torch.allclose(stated.probs, pair.probs)
+        assert torch.allclose(predicted.epistemic, pair.epistemic, atol=1e-15)
+        assert torch.allclose(predicted.probs, pair.probs)
 
 
 def test_epistemic_parts_are_not_negative_where_everybody_is_certain():
@@ -79,9 +78,9 @@ def test_epistemic_parts_are_not_negative_where_everybody_is_certain():
     )
     members = logits.double().log_softmax(-1)
     weights = random_weights(10, 500)
-    assert (selected(members).epistemic > -1e-15).all()
-    assert (selected(members, weights).epistemic > -1e-15).all()
-    assert (given(members[0], members[1:]).epistemic > -1e-15).all()
+    assert (setting_a(members).epistemic > -1e-15).all()
+    assert (setting_a(members, weights).epistemic > -1e-15).all()
+    assert (setting_b(members[0], members[1:]).epistemic > -1e-15).all()
 
 
 def test_gaussian_entropy_and_divergence_are_the_integrals():
@@ -106,44 +105,9 @@ def test_at_equal_variances_the_divergence_is_half_the_squared_distance():
 
 def test_a_regressions_total_variance_is_noise_plus_the_variance_of_the_means():
     means = torch.tensor([[[1.0, 5.0]], [[3.0, 5.0]]], dtype=torch.float64)
-    stated = spread(means, torch.tensor([[0.25]], dtype=torch.float64))
-    assert stated.mean.tolist() == [[2.0, 5.0]]
-    assert stated.epistemic.tolist() == [[1.0, 0.0]]
-    assert stated.total.tolist() == [[1.25, 0.25]]
-    assert stated.probs is None
-    assert stated.unit == "variance"
-
-
-def test_weights_are_the_likelihood_and_follow_the_temperature():
-    losses = torch.tensor([[1.0], [2.0], [3.0]])
-    n = 4  # exp(−n L) is the likelihood of n points
-    expected = torch.tensor([[math.exp(-4.0)], [math.exp(-8.0)], [math.exp(-12.0)]])
-    assert torch.allclose(
-        posterior_weights(losses, 1 / n), (expected / expected.sum()).double(), atol=1e-7
-    )
-    assert torch.allclose(
-        posterior_weights(losses, 1e9), torch.full((3, 1), 1 / 3, dtype=torch.float64)
-    )
-
-
-def test_figure_b1_s_asymptotic_variance_is_a_quarter_of_e_to_the_ninth_minus_one():
-    x = torch.linspace(-12, 18, 300_001, dtype=torch.float64)
-
-    def normal(mean):
-        return (-0.5 * (x - mean) ** 2).exp() / math.sqrt(2 * math.pi)
-
-    target = 0.5 * normal(0.0) + 0.5 * normal(3.0)
-    cell = (x[1] - x[0]).item()
-    variance = asymptotic_variance(target, normal(0.0), cell).item()
-    assert variance == pytest.approx((math.exp(9) - 1) / 4)
-
-
-def test_a_proposal_proportional_to_the_integrand_has_no_variance_and_theorem_1_holds():
-    posterior = torch.tensor([0.7, 0.2, 0.1], dtype=torch.float64)
-    divergences = torch.tensor([0.0, 0.3, 2.0], dtype=torch.float64)
-    integrand = posterior * divergences
-    best = integrand / integrand.sum()
-    assert asymptotic_variance(integrand[1:], best[1:], 1.0).item() == pytest.approx(0, abs=1e-12)
-    variance = asymptotic_variance(integrand, posterior, 1.0)
-    bound = 4 * (posterior * (integrand / posterior).square()).sum()  # equation 5, times N
-    assert 0 < variance < bound
+    predicted = regression(means, torch.tensor([[0.25]], dtype=torch.float64))
+    assert predicted.mean.tolist() == [[2.0, 5.0]]
+    assert predicted.epistemic.tolist() == [[1.0, 0.0]]
+    assert predicted.total.tolist() == [[1.25, 0.25]]
+    assert predicted.probs is None
+    assert predicted.unit == "variance"

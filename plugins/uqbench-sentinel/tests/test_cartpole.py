@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from uqbench_sentinel.cartpole import CartPoleLanes, CartPoleOptions
+from uqbench_sentinel.cartpole import CartPoleConfig, CartPoleLanes
 
 from uqbench.environment import TimeLimit
 from uqbench.errors import UqbenchError
@@ -34,7 +34,7 @@ def steadying(obs: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
 
 def test_every_lane_is_the_package_bit_for_bit() -> None:
     """Observations, rewards, endings and resets of 1,500 steps; falls and limits both occur."""
-    lanes = CartPoleLanes(CartPoleOptions(), SEEDS, TimeLimit(200, "truncation"))
+    lanes = CartPoleLanes(CartPoleConfig(), SEEDS, TimeLimit(200, "truncation"))
     envs = [package(seed) for seed in SEEDS]
     obs, _ = lanes.reset()
     first = [env.reset(seed=seed)[0] for env, seed in zip(envs, SEEDS, strict=True)]
@@ -61,7 +61,7 @@ def test_every_lane_is_the_package_bit_for_bit() -> None:
 
 
 def test_a_time_limit_may_be_terminal_and_is_no_fall() -> None:
-    lanes = CartPoleLanes(CartPoleOptions(), [0, 1], TimeLimit(5, "terminal"))
+    lanes = CartPoleLanes(CartPoleConfig(), [0, 1], TimeLimit(5, "terminal"))
     lanes.reset()
     outcomes = [lanes.step(torch.tensor([t % 2, t % 2])) for t in range(5)]
     assert outcomes[-1].terminated.all()
@@ -72,16 +72,16 @@ def test_a_time_limit_may_be_terminal_and_is_no_fall() -> None:
 
 def test_a_fall_on_the_last_step_is_a_fall() -> None:
     for limit in (9, 10, 11):
-        lanes = CartPoleLanes(CartPoleOptions(), [0], TimeLimit(limit, "truncation"))
+        lanes = CartPoleLanes(CartPoleConfig(), [0], TimeLimit(limit, "truncation"))
         lanes.reset()
         outcomes = [lanes.step(torch.tensor([1])) for _ in range(limit)]
         fell = [bool(o.events["falls"]) for o in outcomes]
         assert fell == [bool(o.terminated) for o in outcomes]
         assert sum(fell) + bool(outcomes[-1].truncated) <= 1
-    unlimited = CartPoleLanes(CartPoleOptions(), [0])
+    unlimited = CartPoleLanes(CartPoleConfig(), [0])
     unlimited.reset()
     length = next(n for n in range(1, 50) if unlimited.step(torch.tensor([1])).terminated.item())
-    lanes = CartPoleLanes(CartPoleOptions(), [0], TimeLimit(length, "truncation"))
+    lanes = CartPoleLanes(CartPoleConfig(), [0], TimeLimit(length, "truncation"))
     lanes.reset()
     last = [lanes.step(torch.tensor([1])) for _ in range(length)][-1]
     assert last.terminated.item()
@@ -90,11 +90,11 @@ def test_a_fall_on_the_last_step_is_a_fall() -> None:
 
 
 def test_the_observation_space_is_the_packages() -> None:
-    assert CartPoleLanes(CartPoleOptions(), [0]).observation_space == package(0).observation_space
+    assert CartPoleLanes(CartPoleConfig(), [0]).observation_space == package(0).observation_space
 
 
 def test_it_goes_on_from_what_was_saved() -> None:
-    env = CartPoleLanes(CartPoleOptions(), [3, 9], TimeLimit(200, "terminal"))
+    env = CartPoleLanes(CartPoleConfig(), [3, 9], TimeLimit(200, "terminal"))
     obs, _ = env.reset()
     generator = torch.Generator().manual_seed(1)
     for _ in range(77):
@@ -102,7 +102,7 @@ def test_it_goes_on_from_what_was_saved() -> None:
     file = io.BytesIO()
     torch.save(env.state_dict(), file)
     file.seek(0)
-    other = CartPoleLanes(CartPoleOptions(), [3, 9], TimeLimit(200, "terminal"))
+    other = CartPoleLanes(CartPoleConfig(), [3, 9], TimeLimit(200, "terminal"))
     other.load_state_dict(torch.load(file, weights_only=True))
     for _ in range(300):
         action = steadying(obs, torch.rand(2, generator=generator))
@@ -113,7 +113,7 @@ def test_it_goes_on_from_what_was_saved() -> None:
 
 
 def test_an_action_that_does_not_exist_is_refused() -> None:
-    env = CartPoleLanes(CartPoleOptions(), [3])
+    env = CartPoleLanes(CartPoleConfig(), [3])
     env.reset()
     with pytest.raises(UqbenchError, match="expected actions 0 or 1"):
         env.step(torch.tensor([2]))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from uqbench_sentinel.estimation.beliefs import (
-    BeliefOptions,
+    BeliefConfig,
     Beliefs,
     divergences,
     gaussian_mixture_cvar,
@@ -22,15 +22,17 @@ from uqbench_sentinel.estimation.composite import (
 from uqbench_sentinel.plugin import uqbench_datasets, uqbench_suites
 
 from uqbench.registry.plugins import Host
+from uqbench.risk import CVaR, Expectation, compose
+from uqbench.risk import additive as additive_risk
 from uqbench.suites.reading import read_suites
 
 CPU = torch.device("cpu")
 
 
-def scores(options: BeliefOptions, seeds: range, **config: object) -> dict[str, torch.Tensor]:
-    task = Beliefs(options)
+def scores(belief: BeliefConfig, seeds: range, **config: object) -> dict[str, torch.Tensor]:
+    task = Beliefs(belief)
     estimator = CompositeRiskEstimator(task, list(seeds), CompositeRiskConfig(**config), CPU)  # type: ignore[arg-type]
-    estimator.fit(task.data(seeds), task.reference(seeds), 1)
+    estimator.fit(task.data(seeds), task.reference_model(seeds), 1)
     return dict(task.score(seeds, estimator.predict))
 
 
@@ -78,23 +80,23 @@ def test_divergences_of_example_4() -> None:
 
 
 def test_example_4_in_the_printed_reading_and_in_the_texts() -> None:
-    options, seeds = BeliefOptions("three"), range(1)
-    assert scores(options, seeds, ftrl_lambda=1.0)["nearest_weight"].item() == pytest.approx(
+    belief, seeds = BeliefConfig("three"), range(1)
+    assert scores(belief, seeds, ftrl_lambda=1.0)["nearest_weight"].item() == pytest.approx(
         0.414, abs=5e-3
     )
-    literal = scores(options, seeds, ftrl_lambda=1.0, ftrl_sign=1)["nearest_weight"].item()
+    literal = scores(belief, seeds, ftrl_lambda=1.0, ftrl_sign=1)["nearest_weight"].item()
     assert literal == pytest.approx(0.26, abs=5e-3)
-    assert scores(options, seeds)["nearest_weight"].item() == pytest.approx(1 / 3)
-    assert scores(options, seeds, ftrl_lambda=1e6)["nearest_weight"].item() == 1
-    assert scores(options, seeds, ftrl_lambda=1e6, ftrl_sign=1)["nearest_weight"].item() == 0
+    assert scores(belief, seeds)["nearest_weight"].item() == pytest.approx(1 / 3)
+    assert scores(belief, seeds, ftrl_lambda=1e6)["nearest_weight"].item() == 1
+    assert scores(belief, seeds, ftrl_lambda=1e6, ftrl_sign=1)["nearest_weight"].item() == 0
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.25, 0.75])
 def test_on_example_1_composite_is_below_total_below_additive_in_every_run(alpha: float) -> None:
     """And the additive one is the nearer in most runs where α ≤ ½: the claim does not hold."""
-    options, seeds = BeliefOptions("mixture", alpha), range(25)
-    composite = scores(options, seeds, risk=f"cvar({alpha}) of cvar({alpha})")
-    additive = scores(options, seeds, risk=f"cvar({alpha})")
+    belief, seeds = BeliefConfig("mixture", alpha), range(25)
+    composite = scores(belief, seeds, risk=compose(CVaR(alpha), CVaR(alpha)))
+    additive = scores(belief, seeds, risk=additive_risk(CVaR(alpha)))
     assert (composite["error"] < 0).all()
     assert (additive["error"] > 0).all()
     if alpha <= 0.5:
@@ -104,27 +106,29 @@ def test_on_example_1_composite_is_below_total_below_additive_in_every_run(alpha
 def test_on_example_3_both_are_averse_and_agree_with_the_total_as_the_belief_concentrates() -> None:
     gaps = []
     for concentration in (1.0, 10.0, 100.0, 1_000.0):
-        options = BeliefOptions("beta", 0.25, concentration)
-        for risk in ("cvar(0.25) of cvar(0.25)", "cvar(0.25)"):
-            given = scores(options, range(1), risk=risk)
+        belief = BeliefConfig("beta", 0.25, concentration)
+        for risk in (compose(CVaR(0.25), CVaR(0.25)), additive_risk(CVaR(0.25))):
+            given = scores(belief, range(1), risk=risk)
             assert given["margin"].item() > 0  # a₁
             gaps.append(given["abs_error"].item())
     assert gaps[0::2] == sorted(gaps[0::2], reverse=True)
     assert gaps[1::2] == sorted(gaps[1::2], reverse=True)
     assert gaps[-2] < 0.05
     assert gaps[-1] < 0.01
-    neutral = scores(BeliefOptions("beta"), range(1), risk="expectation of expectation")
+    neutral = scores(BeliefConfig("beta"), range(1), risk=compose(Expectation(), Expectation()))
     assert neutral["stated"].item() == pytest.approx(0, abs=1e-9)
 
 
 def test_the_parts_add_up() -> None:
-    task = Beliefs(BeliefOptions("mixture"))
+    task = Beliefs(BeliefConfig("mixture"))
     estimator = CompositeRiskEstimator(task, [0], CompositeRiskConfig(), CPU)
     given = estimator.predict(task.data([0, 1]).inputs)
     assert given.total.shape == (2, 1)
     torch.testing.assert_close(given.aleatoric + given.epistemic, given.total)
     assert (given.epistemic < 0).all()
-    additive = CompositeRiskEstimator(task, [0], CompositeRiskConfig(risk="cvar(0.25)"), CPU)
+    additive = CompositeRiskEstimator(
+        task, [0], CompositeRiskConfig(risk=additive_risk(CVaR(0.25))), CPU
+    )
     stated = additive.predict(task.data([0, 1]).inputs)
     torch.testing.assert_close(given.aleatoric, stated.total)
 
@@ -135,10 +139,10 @@ def test_the_references_of_the_suite_are_the_error_of_the_mean() -> None:
     suite = suites["risk-estimation"]
     references = suite.normalization["abs_error"].constants
     for task in suite.tasks:
-        options = BeliefOptions(**task.options)
-        beliefs = Beliefs(options)._beliefs(range(1_000 if options.example == "mixture" else 1))
+        belief = BeliefConfig(**task.options)
+        beliefs = Beliefs(belief)._beliefs(range(1_000 if belief.example == "mixture" else 1))
         weights, means, stds = beliefs[:, 0].flatten(1, 2).unbind(-1)
-        total = gaussian_mixture_cvar(weights, means, stds, options.alpha)
+        total = gaussian_mixture_cvar(weights, means, stds, belief.alpha)
         error = ((weights * means).sum(-1) - total).abs().mean().item()
         assert references[task.name].zero == pytest.approx(error, abs=1e-3), task.name
     assert uqbench_datasets()

@@ -46,7 +46,7 @@ def test_the_weights_of_example_4_are_those_of_the_printed_sign() -> None:
     assert ftrl.weights(loss, 1e6, 1).tolist() == [0, 1, 0]
 
 
-def test_the_texts_sign_favours_the_member_nearest_to_the_mixture() -> None:
+def test_the_texts_sign_favors_the_member_nearest_to_the_mixture() -> None:
     loss = ftrl.losses(example_4(), "member-to-mix")
     expected = torch.tensor([0.414, 0.267, 0.319]).double()
     torch.testing.assert_close(ftrl.weights(loss, 1.0, -1), expected, atol=1e-3, rtol=0)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import torch
-from uqbench_sentinel.three_states import ThreeStates, ThreeStatesOptions, return_laws
+from uqbench_sentinel.three_states import ThreeStates, ThreeStatesConfig, return_distributions
 
-BIMODAL = ThreeStatesOptions(first_mean=0.95, second_mean=-0.95)
+BIMODAL = ThreeStatesConfig(first_mean=0.95, second_mean=-0.95)
 
 
 def rewards(seeds: list[int], action: int, steps: int) -> torch.Tensor:
@@ -44,7 +44,7 @@ def test_a_lane_does_the_same_alone_and_goes_on_from_what_was_saved() -> None:
 
 
 def test_what_is_known_of_it_has_the_moments_of_the_mixture() -> None:
-    truth = return_laws(BIMODAL, 0.99)
+    truth = return_distributions(BIMODAL, 0.99)
     assert truth.return_atoms is not None
     assert truth.return_probs is not None
     torch.testing.assert_close(truth.return_probs.sum(-1), torch.ones(1, 2).double())
@@ -54,6 +54,6 @@ def test_what_is_known_of_it_has_the_moments_of_the_mixture() -> None:
     variance = (truth.return_probs * truth.return_atoms.square()).sum(-1) - truth.values**2
     expected = torch.tensor([[0.95**2 + 0.01, 0.01]]).double()
     torch.testing.assert_close(variance, expected, rtol=1e-2, atol=0)
-    uneven = ThreeStatesOptions(first_mean=1.0, second_mean=-1.0, first_weight=0.2)
-    values = return_laws(uneven, 0.99).values
+    uneven = ThreeStatesConfig(first_mean=1.0, second_mean=-1.0, first_weight=0.2)
+    values = return_distributions(uneven, 0.99).values
     torch.testing.assert_close(values, torch.tensor([[-0.6, -1.0]]).double(), atol=1e-6, rtol=0)

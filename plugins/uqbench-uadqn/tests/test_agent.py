@@ -83,7 +83,7 @@ def test_epsilon_takes_the_place_of_some_actions_and_of_nothing_else():
     assert abs((chosen(0.5) != own).sum() - 750) < 135
 
 
-def test_the_biased_variant_penalises_the_spread_of_the_main_network():
+def test_the_biased_variant_penalizes_the_spread_of_the_main_network():
     obs = torch.randn(2, 1, 3, generator=torch.Generator().manual_seed(5))
     biased = small_agent(aleatoric="biased")
     expected = biased.online(obs).var(-1, correction=1)

@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 import torch
 from uqbench_uadqn.cliff.environment import WindyCliff
-from uqbench_uadqn.cliff.grid import ACTIONS, CELLS, DOWN, LEFT, RIGHT, UP, CliffOptions, grid
+from uqbench_uadqn.cliff.grid import ACTIONS, CELLS, DOWN, LEFT, RIGHT, UP, CliffConfig, grid
 from uqbench_uadqn.cliff.truth import (
     HORIZON,
     RISKY_PATH,
@@ -16,12 +16,12 @@ from uqbench_uadqn.cliff.truth import (
     fall_rate,
     optimal_return,
     optimal_values,
-    return_law,
+    return_distribution,
 )
 
 from uqbench.environment import TimeLimit
 
-PAPER = CliffOptions()
+PAPER = CliffConfig()
 LIMIT = TimeLimit(15, "terminal")
 UNIFORM = torch.full((CELLS, ACTIONS), 1 / ACTIONS, dtype=torch.float64)
 
@@ -36,7 +36,7 @@ def walk(env: WindyCliff, actions):
 
 
 def test_the_risky_path_has_the_published_law():
-    law = return_law(PAPER, RISKY_PATH)
+    law = return_distribution(PAPER, RISKY_PATH)
     still = 0.95
     assert dict(law.probabilities) == pytest.approx(
         {-1: 0.05, -2: still * 0.05, -3: still**2 * 0.05, 6: still**3}
@@ -47,13 +47,13 @@ def test_the_risky_path_has_the_published_law():
 
 
 def test_the_safe_path_is_deterministic():
-    law = return_law(PAPER, SAFE_PATH)
+    law = return_distribution(PAPER, SAFE_PATH)
     assert dict(law.probabilities) == {4.0: 1.0}
     assert (law.mean, law.variance, law.fall) == (4.0, 0.0, 0.0)
 
 
 def test_a_risk_averse_agent_prefers_the_safe_path_beyond_a_weight_of_0_308():
-    law = return_law(PAPER, RISKY_PATH)
+    law = return_distribution(PAPER, RISKY_PATH)
     std = law.variance**0.5
     assert (law.mean - 4.0) / std == pytest.approx(0.30824, abs=1e-5)
     assert law.mean - 0.5 * std == pytest.approx(3.46259, abs=1e-5)
@@ -61,14 +61,14 @@ def test_a_risk_averse_agent_prefers_the_safe_path_beyond_a_weight_of_0_308():
 
 def test_actions_that_miss_the_goal_have_no_law():
     with pytest.raises(ValueError, match="the goal; they end in 1"):
-        return_law(PAPER, [RIGHT])
+        return_distribution(PAPER, [RIGHT])
 
 
 def test_the_best_risk_neutral_policy_takes_the_ledge_while_the_wind_is_weak():
     assert optimal_return(PAPER) == pytest.approx(4.863875, abs=1e-12)
     best = optimal_values(PAPER).argmax(-1)
     assert best[0, :4].tolist() == [RIGHT] * 4
-    strong = CliffOptions(wind=0.2)
+    strong = CliffConfig(wind=0.2)
     assert optimal_return(strong) == pytest.approx(4.0, abs=1e-12)
     assert optimal_values(strong)[0, 0].argmax() == UP
 
@@ -106,7 +106,7 @@ def test_walls_stop_and_the_cliff_is_below_the_ledge():
 @pytest.mark.parametrize("wind", [-0.1, 1.1])
 def test_the_wind_is_a_probability(wind):
     with pytest.raises(ValueError, match="wind is a probability, got"):
-        CliffOptions(wind=wind)
+        CliffConfig(wind=wind)
 
 
 # -- the environment ------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def test_the_wind_blows_as_often_as_it_says_and_never_on_the_way_around():
 
 
 def test_an_episode_by_the_ledge_is_no_safe_one_and_the_next_episode_may_be():
-    env = WindyCliff(CliffOptions(wind=0.0), [1], LIMIT)
+    env = WindyCliff(CliffConfig(wind=0.0), [1], LIMIT)
     along = walk(env, RISKY_PATH)
     assert along[-1].reward.tolist() == [9]
     assert along[-1].events["safe_path"].tolist() == [0]
@@ -146,7 +146,7 @@ def test_an_episode_by_the_ledge_is_no_safe_one_and_the_next_episode_may_be():
 
 
 def test_a_step_down_from_the_ledge_falls_and_pays_minus_one():
-    outcomes = walk(WindyCliff(CliffOptions(wind=0.0), [1], LIMIT), [RIGHT, DOWN])
+    outcomes = walk(WindyCliff(CliffConfig(wind=0.0), [1], LIMIT), [RIGHT, DOWN])
     assert outcomes[1].events["falls"].tolist() == [1]
     assert outcomes[1].terminated.tolist() == [True]
     assert outcomes[1].reward.tolist() == [-1]
@@ -199,12 +199,12 @@ def test_a_lane_is_the_same_alone_and_among_others_and_goes_on_as_it_was():
 def test_the_suite_states_what_the_tables_give():
     path = files("uqbench_uadqn") / "suites" / "windy-cliff.toml"
     suite = tomllib.loads(path.read_text(encoding="utf-8"))
-    options = CliffOptions(**suite["tasks"][0]["options"])
-    references = {
+    config = CliffConfig(**suite["tasks"][0]["config"])
+    constants = {
         name: table["constants"]["cliff"] for name, table in suite["normalization"].items()
     }
-    assert references["falls_per_step"]["zero"] == pytest.approx(fall_rate(options, UNIFORM))
-    assert references["late_return"]["one"] == pytest.approx(optimal_return(options))
+    assert constants["falls_per_step"]["zero"] == pytest.approx(fall_rate(config, UNIFORM))
+    assert constants["late_return"]["one"] == pytest.approx(optimal_return(config))
     assert suite["tasks"][0]["time_limit"] == HORIZON
     configs = [method["config"] for method in suite["methods"]]
     own = (

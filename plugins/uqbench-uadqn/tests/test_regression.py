@@ -10,9 +10,9 @@ from uqbench_uadqn.regression.anchored import AnchoredOutputs, AnchoredQuantiles
 from uqbench_uadqn.regression.config import (
     AnchoredOutputsConfig,
     AnchoredQuantilesConfig,
-    NoisyCosineOptions,
+    NoisyCosineConfig,
     Prior,
-    PriorFunctionOptions,
+    PriorFunctionConfig,
 )
 from uqbench_uadqn.regression.infinite_width import kernel, posterior_var
 from uqbench_uadqn.regression.networks import Perceptrons, draw_from
@@ -25,8 +25,8 @@ from uqbench.estimator import PredictiveUncertainty
 from uqbench.lanes import lane_generators
 
 CPU = torch.device("cpu")
-COSINE = NoisyCosine(NoisyCosineOptions())
-FUNCTION = PriorFunction(PriorFunctionOptions())
+COSINE = NoisyCosine(NoisyCosineConfig())
+FUNCTION = PriorFunction(PriorFunctionConfig())
 
 
 def stated(epistemic, aleatoric=1.0) -> PredictiveUncertainty:
@@ -131,7 +131,7 @@ def test_the_posterior_is_the_prior_without_data_and_the_noise_at_data_seen_ofte
 def test_the_function_is_drawn_from_the_prior_with_noise():
     targets = FUNCTION.data(range(3_000)).targets.double()
     x = FUNCTION.data([0]).inputs[0, :, 0].double()
-    expected = kernel(FUNCTION.options, x, x) + 0.01
+    expected = kernel(FUNCTION.config, x, x) + 0.01
     found = targets.square().mean(0)
     # relative error of a variance of 3,000 normals: √(2/3000); twenty of them, correlated
     assert ((found / expected - 1).abs() < 5 * (2 / 3_000) ** 0.5).all()
@@ -257,8 +257,8 @@ def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(kind, task, confi
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: NoisyCosineOptions(points=3),
-        lambda: PriorFunctionOptions(noise=0.0),
+        lambda: NoisyCosineConfig(points=3),
+        lambda: PriorFunctionConfig(noise=0.0),
         lambda: Prior(bias_std=0.0),
         lambda: AnchoredQuantilesConfig(samples=1),
         lambda: AnchoredOutputsConfig(networks=1, outputs=1),

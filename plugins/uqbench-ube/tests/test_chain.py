@@ -13,8 +13,8 @@ from uqbench_ube.chain.agents import (
     UBEDecider,
     UBEDecisionConfig,
 )
+from uqbench_ube.chain.config import ChainConfig, best_return, mean_returns
 from uqbench_ube.chain.environment import ChainLanes
-from uqbench_ube.chain.options import ChainOptions, best_return, mean_returns
 from uqbench_ube.chain.process import bonus_per_visit, uncertainty_per_visit
 
 from uqbench.agent import EnvironmentInfo, Step
@@ -39,8 +39,8 @@ def test_at_the_papers_discount_the_factor_is_the_root_of_19():
 
 def test_returns_have_the_means_and_the_variance_of_the_process():
     """Against the chain itself, reward by reward. Tolerances are 4 standard errors or more."""
-    options = ChainOptions(mu_1=0.5, mu_2=0.1, sigma=2.0)
-    lanes = ChainLanes(options, range(20_000), None, CPU)
+    config = ChainConfig(mu_1=0.5, mu_2=0.1, sigma=2.0)
+    lanes = ChainLanes(config, range(20_000), None, CPU)
     returns = torch.stack([lanes.step(torch.full((20_000,), a)).reward for a in (0, 1)]).double()
     g = torch.Generator().manual_seed(0)
     scale = 2.0 * math.sqrt(1 - 0.9**2)
@@ -51,12 +51,12 @@ def test_returns_have_the_means_and_the_variance_of_the_process():
     assert returns[0].mean().item() == pytest.approx(0.5, abs=0.06)
     for drawn in (returns[0], returns[1], walked):
         assert drawn.std().item() == pytest.approx(2.0, rel=0.03)
-    assert mean_returns(options) == pytest.approx((0.5, 1.0))
-    assert best_return(options) == pytest.approx(1.0)
+    assert mean_returns(config) == pytest.approx((0.5, 1.0))
+    assert best_return(config) == pytest.approx(1.0)
 
 
 def test_every_step_ends_an_episode_and_tells_its_expected_regret():
-    lanes = ChainLanes(ChainOptions(), [0, 1, 2], None, CPU)
+    lanes = ChainLanes(ChainConfig(), [0, 1, 2], None, CPU)
     outcome = lanes.step(torch.tensor([0, 1, 1]))
     assert outcome.terminated.all()
     assert not outcome.truncated.any()
@@ -87,13 +87,13 @@ def bonus(seeds, **config) -> BonusDecider:
 
 def test_each_action_is_tried_once_first():
     for agent in (ube([0, 1]), bonus([0, 1])):
-        decide(agent, ChainLanes(ChainOptions(), [0, 1], None, CPU), 2)
+        decide(agent, ChainLanes(ChainConfig(), [0, 1], None, CPU), 2)
         assert agent.visits.tolist() == [[1, 1], [1, 1]]
 
 
 def test_thompson_scores_are_those_of_equation_3():
     agent = ube([4, 7])
-    decide(agent, ChainLanes(ChainOptions(), [0, 1], None, CPU), 10)
+    decide(agent, ChainLanes(ChainConfig(), [0, 1], None, CPU), 10)
     zeta = Normal([4, 7], "ube-chain/thompson", (2,)).at(10)
     expected = agent.mean + zeta / agent.visits.sqrt()
     torch.testing.assert_close(agent.score(), expected, check_dtype=False)
@@ -105,7 +105,7 @@ def test_thompson_scores_are_those_of_equation_3():
 def test_bonus_scores():
     for compounds, factor in (("deviations", math.sqrt(19)), ("variances", 1.0)):
         agent = bonus([3], beta=0.3, compounds=compounds)
-        decide(agent, ChainLanes(ChainOptions(), [0], None, CPU), 9)
+        decide(agent, ChainLanes(ChainConfig(), [0], None, CPU), 9)
         scale = 0.3 * math.log(10) / agent.visits.sqrt()
         expected = agent.mean + scale * torch.tensor([1.0, factor])
         torch.testing.assert_close(agent.score(), expected)
@@ -131,7 +131,7 @@ def test_ube_has_a_fraction_of_the_bonus_regret():
         "bonus": bonus([s + 10_000 for s in seeds], beta=0.2),
         "calibrated": bonus([s + 10_000 for s in seeds], beta=0.3, compounds="variances"),
     }.items():
-        totals[name] = decide(agent, ChainLanes(ChainOptions(), seeds, None, CPU), 400).sum(0)
+        totals[name] = decide(agent, ChainLanes(ChainConfig(), seeds, None, CPU), 400).sum(0)
     assert totals["ube"].mean() < 0.5 * totals["bonus"].mean()
     assert totals["calibrated"].mean() < 0.5 * totals["bonus"].mean()
 
@@ -139,17 +139,17 @@ def test_ube_has_a_fraction_of_the_bonus_regret():
 def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit():
     for make in (ube, bonus):
         together, alone = make([5, 6, 7]), make([6])
-        one = decide(together, ChainLanes(ChainOptions(), [1, 2, 3], None, CPU), 100)
-        other = decide(alone, ChainLanes(ChainOptions(), [2], None, CPU), 100)
+        one = decide(together, ChainLanes(ChainConfig(), [1, 2, 3], None, CPU), 100)
+        other = decide(alone, ChainLanes(ChainConfig(), [2], None, CPU), 100)
         assert torch.equal(one[:, 1], other[:, 0])
         assert torch.equal(together.mean[1], alone.mean[0])
 
 
 def test_a_resumed_agent_goes_on_bit_for_bit():
     for make in (ube, bonus):
-        agent, env = make([5, 6]), ChainLanes(ChainOptions(), [1, 2], None, CPU)
+        agent, env = make([5, 6]), ChainLanes(ChainConfig(), [1, 2], None, CPU)
         decide(agent, env, 30)
-        resumed, again = make([5, 6]), ChainLanes(ChainOptions(), [1, 2], None, CPU)
+        resumed, again = make([5, 6]), ChainLanes(ChainConfig(), [1, 2], None, CPU)
         resumed.load_state_dict(agent.state_dict())
         again.load_state_dict(env.state_dict())
         decide(agent, env, 30, first=30)
@@ -161,8 +161,8 @@ def test_a_resumed_agent_goes_on_bit_for_bit():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: ChainOptions(discount=1.0),
-        lambda: ChainOptions(sigma=0.0),
+        lambda: ChainConfig(discount=1.0),
+        lambda: ChainConfig(sigma=0.0),
         lambda: BonusDecisionConfig(beta=0.0),
         lambda: UBEDecisionConfig(sigma=0.0),
     ],

@@ -348,7 +348,7 @@ def test_compiled_steps_agree_with_eager_ones(monkeypatch):
         ready = torch.tensor([True, False])
         errors = [agent.learn_uncertainty(*example, ready) for agent in (eager, compiled)]
     torch.testing.assert_close(errors[1], errors[0], rtol=1e-4, atol=1e-5, equal_nan=True)
-    states = [agent.head_optimiser.state_dict()["squares"] for agent in (eager, compiled)]
+    states = [agent.head_optimizer.state_dict()["squares"] for agent in (eager, compiled)]
     torch.testing.assert_close(states[1], states[0], rtol=1e-3, atol=1e-9)
 
 

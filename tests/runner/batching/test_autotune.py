@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from uqbench.registry.plugins import Host
-from uqbench.runner import arranging
+from uqbench.runner.batching import autotune
 from uqbench.runner.batching.autotune import Arrangement, arrange, fastest
 from uqbench.runner.batching.batches import Batch, default_lanes
 from uqbench.runner.batching.throughput import LANES, Speed, measure_speeds
@@ -40,7 +40,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         asked.append(cores)
         return [Speed(2, 4, 900.0), Speed(5, 2, 800.0)]
 
-    monkeypatch.setattr(arranging, "measure_speeds", speeds)
+    monkeypatch.setattr(autotune, "measure_speeds", speeds)
     return asked
 
 

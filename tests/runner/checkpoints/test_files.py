@@ -1,5 +1,7 @@
 """Checkpoints on disk: what is read is what was written, or the file that is wrong is named."""
 
+import errno
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -8,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.errors import CannotSaveError, StorageError, UqbenchError
 from uqbench.results.records import Provenance
-from uqbench.runner.checkpoints.checkpointer import Keeper, Stop
+from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import (
     Checkpoint,
     UnusableError,
@@ -19,6 +21,7 @@ from uqbench.runner.checkpoints.files import (
     remove,
     write,
 )
+from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
 
 CPU = torch.device("cpu")
@@ -126,7 +129,7 @@ def test_only_the_files_of_a_checkpoint_are_removed_and_nothing_behind_a_link(tm
 
 
 class Kept:
-    """A keeper, and what it said."""
+    """A checkpointer, and what it said."""
 
     def __init__(self, folder: Path, every: float) -> None:
         self.written: list[int] = []
@@ -134,7 +137,9 @@ class Kept:
         self.stop = Stop()
         about = ABOUT.model_copy(update={"step": 0})
         tell, watch = self.told.append, Stopwatch()
-        self.keeper = Keeper(folder, about, watch, every, self.stop, self.written.append, tell)
+        self.checkpointer = Checkpointer(
+            folder, about, watch, every, self.stop, self.written.append, tell
+        )
 
 
 def test_checkpoints_are_rarer_where_they_take_long(tmp_path, monkeypatch):
@@ -148,7 +153,7 @@ def test_checkpoints_are_rarer_where_they_take_long(tmp_path, monkeypatch):
 
     for step in range(1, 500):
         clock[0] += 1.0
-        kept.keeper.after(step, slow)
+        kept.checkpointer.after(step, slow)
     # the first after 60 s; from then on 100 times the two seconds that one takes
     assert kept.written == [60, 260, 460]
 
@@ -161,7 +166,7 @@ def test_asked_to_stop_it_writes_where_it_is_and_ends(tmp_path):
             for step in range(1, 5):
                 if step == 2:
                     kept.stop.ask()
-                kept.keeper.after(step, state)
+                kept.checkpointer.after(step, state)
 
     with pytest.raises(SystemExit):
         work()
@@ -186,7 +191,7 @@ def test_what_cannot_be_saved_is_told_once_and_not_tried_again(tmp_path):
         return {"agent": threading.Lock()}
 
     for step in range(1, 5):
-        kept.keeper.after(step, locked)
+        kept.checkpointer.after(step, locked)
     assert len(tried) == len(kept.told) == 1
     assert "an interrupted run starts again: agent is a" in kept.told[0]
 
@@ -197,6 +202,59 @@ def test_a_full_disk_costs_a_checkpoint_and_not_the_run(tmp_path, monkeypatch):
 
     kept = Kept(tmp_path, every=1e-9)
     monkeypatch.setattr("uqbench.runner.checkpoints.checkpointer.write", full)
-    kept.keeper.after(1, state)
+    kept.checkpointer.after(1, state)
     assert kept.told == ["no checkpoint: no space"]
     assert kept.written == []
+
+
+@pytest.mark.parametrize("name", ["checkpoint.json", "step-7.pt"])
+def test_what_the_disk_does_not_give_is_not_taken_for_damaged(name, tmp_path, monkeypatch):
+    write(tmp_path, ABOUT, state())
+    original = os.open
+
+    def failing(path: Any, *arguments: Any, **keywords: Any) -> int:
+        if str(path).endswith(name):
+            raise OSError(errno.EIO, "Input/output error")
+        return original(path, *arguments, **keywords)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("uqbench.runner.checkpoints.files.os.open", failing)
+        with pytest.raises(StorageError, match=rf"{name} cannot be read: Input/output error"):
+            read(tmp_path)
+        if name == "step-7.pt":
+            with pytest.raises(StorageError):
+                read_state(tmp_path, ABOUT, CPU)
+    assert read(tmp_path).step == 7
+
+
+@pytest.mark.parametrize("name", ["checkpoint.json", "step-7.pt"])
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
+def test_what_is_no_file_is_damaged(name, kind, tmp_path):
+    write(tmp_path / "c", ABOUT, state())
+    path = tmp_path / "c" / name
+    path.rename(tmp_path / name)
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "link":
+        path.symlink_to(tmp_path / name)
+    else:
+        os.mkfifo(path)
+    with pytest.raises(UnusableError, match=name):
+        read(tmp_path / "c")
+
+
+def test_other_bytes_than_torchs_are_damaged(tmp_path):
+    write(tmp_path, ABOUT, state())
+    (tmp_path / "step-7.pt").write_bytes(b"PK\x03\x04 not really")
+    with pytest.raises(UnusableError, match="step-7"):
+        read_state(tmp_path, ABOUT, CPU)
+
+
+def test_a_full_device_is_told_from_other_trouble(tmp_path):
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    (tmp_path / f".step-7.pt.{os.getpid()}.tmp").symlink_to("/dev/full")
+    with pytest.raises(StorageError, match="No space left on device") as caught:
+        write(tmp_path, ABOUT, state())
+    assert caught.value.full
+    assert list(tmp_path.iterdir()) == []

@@ -13,11 +13,12 @@ import torch
 from uqbench.registry.plugins import Host
 from uqbench.results.records import Saved
 from uqbench.results.store import RunState, Store
-from uqbench.runner.batching.batches import Batch, make_programs
-from uqbench.runner.checkpoints.checkpointer import Keeper, Stop
+from uqbench.runner.batching.batches import Batch, make_batch_groups
+from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import read, read_state, write
 from uqbench.runner.events import Notice, SetAside, Started
-from uqbench.runner.worker import execute
+from uqbench.runner.stop import Stop
+from uqbench.runner.turns import execute
 from uqbench.suites.plan import Cell, make_plan
 from uqbench.suites.reading import read_suites
 
@@ -35,7 +36,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
 
 @pytest.fixture
 def batch(host: Host) -> Batch:
-    """Three seeds of a method, as lanes of one program."""
+    """Three seeds of a method, as lanes of one group."""
     suite = read_suites(host).suite("toy")
     plan = make_plan(suite, host, device="cpu", methods=["fast"], tasks=["long"])
     return Batch(plan.cells[0], plan.budget, suite.metrics, "cpu")
@@ -52,13 +53,13 @@ def run(
     """Run until it ends, or is asked to stop in step ``until``; the step that it began with."""
     told = [] if told is None else told
 
-    def after(keeper: Keeper, step: int, state: Any) -> None:
-        keeper.stop.asked = step == until
-        original(keeper, step, state)
+    def after(checkpointer: Checkpointer, step: int, state: Any) -> None:
+        checkpointer.stop.asked = step == until
+        original(checkpointer, step, state)
 
-    original = Keeper.after
+    original = Checkpointer.after
     with monkeypatch.context() as patched:
-        patched.setattr(Keeper, "after", after)
+        patched.setattr(Checkpointer, "after", after)
         try:
             execute((batch,), store, host, told.append, checkpoint_seconds=1000.0, stop=Stop())
         except SystemExit:
@@ -120,7 +121,7 @@ def test_runs_that_share_a_checkpoint_are_a_batch_again(batch, host):
     plan = make_plan(suite, host, device="cpu", methods=["fast"], tasks=["long"], seeds=range(6))
     shared = dict.fromkeys(plan.runs[1:4], "there")
     for lanes in (1, 2, 9):
-        batches = [batch for (batch,) in make_programs(plan, plan.runs, "cpu", lanes, shared)]
+        batches = [batch for (batch,) in make_batch_groups(plan, plan.runs, "cpu", lanes, shared)]
         assert batches[0].runs == plan.runs[1:4]
         rest = [one for batch in batches[1:] for one in batch.runs]
         assert rest == [run for run in plan.runs if run not in shared]

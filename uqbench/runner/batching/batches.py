@@ -1,4 +1,4 @@
-"""What executes together: runs as lanes of a batch, batches as a program."""
+"""What executes together: runs as lanes of a batch, batches as a group."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from uqbench.suites.tables import Budget, Metric
 CPU_LANES = 5
 """Most lanes of a batch on a CPU core, where nothing was measured: more take no less time each."""
 GPU_LANES = 64
-"""Most lanes of a program on a GPU: five games with ten seeds each, and their memory."""
+"""Most lanes of a group on a GPU: five games with ten seeds each, and their memory."""
 BATCHES_PER_WORKER = 4
 """With fewer batches than that, workers end at very different times."""
 
@@ -48,21 +48,21 @@ class Batch:
         return self.budget.steps * len(self.runs)
 
 
-Program = tuple[Batch, ...]
+BatchGroup = tuple[Batch, ...]
 """Batches of one process whose steps take turns: on a GPU, a method's tasks."""
 
 
-def make_programs(
+def make_batch_groups(
     plan: Plan,
     todo: Collection[Run],
     device: DeviceKind,
     lanes: int,
     checkpoints: Mapping[Run, str] | None = None,
-) -> list[Program]:
-    """Split the runs that are to do into programs, in the plan's order.
+) -> list[BatchGroup]:
+    """Split the runs that are to do into groups, in the plan's order.
 
-    On a CPU a program is a batch of at most ``lanes`` runs of a cell. On a GPU all runs of a cell
-    are a batch, and a method's tasks, whose observations differ in shape, a program. A method that
+    On a CPU a group is a batch of at most ``lanes`` runs of a cell. On a GPU all runs of a cell
+    are a batch, and a method's tasks, whose observations differ in shape, a group. A method that
     owns its loop has one run a batch. Runs that share a checkpoint, named in ``checkpoints``, are a
     batch again.
 
@@ -93,18 +93,18 @@ def make_programs(
     return _taking_turns(batches)
 
 
-def _taking_turns(batches: Sequence[Batch]) -> list[Program]:
+def _taking_turns(batches: Sequence[Batch]) -> list[BatchGroup]:
     """Batches of one method in a row, as many as a GPU takes; those that own their loop alone."""
-    programs: list[Program] = []
+    groups: list[BatchGroup] = []
     for method in dict.fromkeys(batch.cell.method.name for batch in batches):
         for batch in (batch for batch in batches if batch.cell.method.name == method):
-            last = programs[-1] if programs else ()
+            last = groups[-1] if groups else ()
             joins = last and last[0].cell.method.name == method and not batch.cell.owns_loop
             if joins and sum(len(b.runs) for b in (*last, batch)) <= GPU_LANES:
-                programs[-1] = (*last, batch)
+                groups[-1] = (*last, batch)
             else:
-                programs.append((batch,))
-    return programs
+                groups.append((batch,))
+    return groups
 
 
 def default_lanes(runs: int, workers: int) -> int:

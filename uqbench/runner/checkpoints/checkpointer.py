@@ -6,13 +6,14 @@ The clock decides when a checkpoint is written, never what a run computes.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.errors import CannotSaveError, StorageError, UqbenchError
 from uqbench.runner.checkpoints.files import Checkpoint, write
+from uqbench.runner.patience import Patience
+from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
 
 CHECKPOINT_SECONDS = 60.0
@@ -20,39 +21,7 @@ SHARE = 0.01
 """Of the time, at most, that writing checkpoints may take."""
 
 
-class Stop:
-    """A request that this process ends, at once or after the step that it is in."""
-
-    def __init__(self) -> None:
-        self.asked = False
-        self._deferrals = 0
-
-    def ask(self, *_signal: object) -> None:
-        """End the process, or, where that is deferred, ask for it; a signal handler.
-
-        Raises:
-            SystemExit: it is not deferred.
-        """
-        self.asked = True
-        if not self._deferrals:
-            raise SystemExit(1)
-
-    @contextmanager
-    def deferred(self) -> Iterator[None]:
-        """Within, only ``asked`` is set; who steps on looks at it after every step.
-
-        Several may be within at once, their steps taking turns.
-        """
-        self._deferrals += 1
-        try:
-            yield
-        finally:
-            self._deferrals -= 1
-        if self.asked:
-            raise SystemExit(1)
-
-
-class Keeper:
+class Checkpointer:
     """Writes the checkpoints of one batch.
 
     Args:
@@ -83,6 +52,7 @@ class Keeper:
         self._every = every
         self._written = written
         self._tell = tell
+        self._patience = Patience(watch, stop, tell)
         self._last = about.step  # there is one of this step, or nothing to save
         self._due = time.monotonic() + every
 
@@ -95,6 +65,7 @@ class Keeper:
         """Write a checkpoint if one is due; called after every step.
 
         Raises:
+            StorageError: the disk stayed full.
             SystemExit: the process was asked to stop.
         """
         due = self._every and (self.stop.asked or time.monotonic() >= self._due)
@@ -107,13 +78,16 @@ class Keeper:
         began = time.monotonic()
         about = self._about.model_copy(update={"step": step, "seconds": self.seconds})
         try:
-            write(self._folder, about, state())
+            saved = state()
+            self._patience.when_there_is_room(lambda: write(self._folder, about, saved))
             self._last = step
             self._written(step)
         except CannotSaveError as error:
             self._every = 0.0
             self._tell(f"no checkpoints, an interrupted run starts again: {error}")
-        except UqbenchError as error:
+        except UqbenchError as error:  # the one before is still there
+            if isinstance(error, StorageError) and error.full and not self.stop.asked:
+                raise
             self._tell(f"no checkpoint: {error}")
         ended = time.monotonic()
         self._due = ended + max(self._every, (ended - began) / SHARE)

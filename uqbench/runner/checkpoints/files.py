@@ -6,13 +6,15 @@ with its digest: whoever reads finds the old checkpoint or the new one, and a da
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from hashlib import file_digest, sha256
+from io import BufferedReader
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any, Literal
 
 import torch
@@ -20,9 +22,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
 from uqbench.config import explain
-from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.errors import CannotSaveError, StorageError, UqbenchError
 from uqbench.identity import digest_of
-from uqbench.results.files import write_whole
+from uqbench.results.files import NOT_A_FILE, write_whole
 from uqbench.results.records import Provenance, Resumed
 
 ABOUT = "checkpoint.json"
@@ -78,7 +80,7 @@ def write(folder: Path, about: Checkpoint, state: Mapping[str, Any]) -> None:
 
     Raises:
         CannotSaveError: the state holds something else.
-        UqbenchError: it cannot be written, as on a full disk.
+        StorageError: it cannot be written, as on a full disk.
     """
     saved = _plain(state, "")
     path = _state_path(folder, about)
@@ -97,21 +99,23 @@ def read(folder: Path) -> Checkpoint:
 
     Raises:
         UnusableError: there is none, or it is damaged.
+        StorageError: it cannot be read, and may be whole.
     """
     path = folder / ABOUT
     try:
-        about = Checkpoint.model_validate_json(path.read_bytes())
+        with _open(path) as file:
+            about = Checkpoint.model_validate_json(file.read())
     except ValidationError as error:
         raise UnusableError(f"{path}: {explain(error)}") from error
     except OSError as error:
-        raise UnusableError(f"{path} cannot be read: {error.strerror}") from error
+        raise _unreadable(path, error) from error
     if about.digest != about.compute_digest():
         raise UnusableError(f"{path} does not match its digest")
     path = _state_path(folder, about)
     try:
         whole = _digest(path) == about.state
     except OSError as error:
-        raise UnusableError(f"{path} cannot be read: {error.strerror}") from error
+        raise _unreadable(path, error) from error
     if not whole:
         raise UnusableError(f"{path} does not match its digest")
     return about
@@ -121,7 +125,8 @@ def read_state(folder: Path, about: Checkpoint, device: torch.device) -> dict[st
     """The state of a checkpoint; what was on the CPU is there again, the rest on ``device``.
 
     Raises:
-        UnusableError: it cannot be read.
+        UnusableError: it is damaged.
+        StorageError: it cannot be read, and may be whole.
     """
 
     def place(storage: Any, tag: str) -> Any:
@@ -129,8 +134,13 @@ def read_state(folder: Path, about: Checkpoint, device: torch.device) -> dict[st
 
     path = _state_path(folder, about)
     try:
-        state: dict[str, Any] = torch.load(path, map_location=place, weights_only=True)
-    except (OSError, UnpicklingError) as error:
+        with _open(path) as file:  # ours: torch's own makes any trouble a RuntimeError
+            state: dict[str, Any] = torch.load(file, map_location=place, weights_only=True)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except (UqbenchError, MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:  # whatever torch makes of other bytes than its own
         raise UnusableError(f"{path} cannot be read: {error}") from error
     return state
 
@@ -160,16 +170,29 @@ def _state_path(folder: Path, about: Checkpoint) -> Path:
     return folder / f"step-{about.step}.pt"
 
 
+def _open(path: Path) -> BufferedReader:
+    """Open a file, and nothing else: no link, no pipe."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    file = os.fdopen(os.open(path, flags), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise UnusableError(f"{path} is not a file")
+    return file
+
+
+def _unreadable(path: Path, error: OSError) -> UqbenchError:
+    kind = UnusableError if error.errno in NOT_A_FILE else StorageError
+    return kind(f"{path} cannot be read: {error.strerror or error}")
+
+
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+    with _open(path) as file:
         return file_digest(file, sha256).hexdigest()
 
 
 def _save(state: Any, path: Path) -> None:
-    try:
-        torch.save(state, path)
-    except RuntimeError as error:  # what torch makes of a full disk
-        raise OSError(str(error)) from error
+    with path.open("wb") as file:  # ours: torch's own makes a full disk a RuntimeError
+        torch.save(state, file)
 
 
 def _write_text(text: str, path: Path) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from uqbench.errors import StorageError
 from uqbench.identity import Run
 from uqbench.results.records import Provenance
 from uqbench.results.store import RECORD, Store
@@ -13,7 +14,7 @@ from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read, re
 
 
 @dataclass(frozen=True)
-class Origin:
+class ResumePoint:
     """A checkpoint to go on from.
 
     Attributes:
@@ -29,17 +30,33 @@ class Origin:
 
 
 def named_folders(runs: Iterable[Run], store: Store) -> set[Path | None]:
-    """The checkpoints that runs name; None where one names none."""
-    records = (store.read(run.folder).record for run in runs)
-    saved = (None if record is None else record.checkpoint for record in records)
-    return {None if one is None else store.root / one.folder for one in saved}
+    """The checkpoints that runs name; None where one names none.
+
+    Raises:
+        StorageError: what one names cannot be read.
+    """
+    return _named((run.folder for run in runs), store)
 
 
-def find_origin(runs: Sequence[Run], store: Store, provenance: Provenance) -> Origin | None:
+def _named(folders: Iterable[PurePosixPath], store: Store) -> set[Path | None]:
+    named: set[Path | None] = set()
+    for folder in folders:
+        found = store.read(folder)
+        if found.unreadable:
+            raise StorageError(f"{store.root / folder}: {found.reason}")
+        saved = None if found.record is None else found.record.checkpoint
+        named.add(None if saved is None else store.root / saved.folder)
+    return named
+
+
+def find_resume_point(
+    runs: Sequence[Run], store: Store, provenance: Provenance
+) -> ResumePoint | None:
     """What some runs of one cell go on from, or None where they have no checkpoint.
 
     Raises:
         UnusableError: there is one, and it is damaged or does not fit.
+        StorageError: it cannot be read, and may be whole.
     """
     folders = named_folders(runs, store)
     if folders == {None}:
@@ -62,7 +79,7 @@ def find_origin(runs: Sequence[Run], store: Store, provenance: Provenance) -> Or
         other = [name for name in sorted({*before, *here}) if before.get(name) != here.get(name)]
         if other:
             raise UnusableError(f"{folder} was made with other {kind} of {', '.join(other)}")
-    return Origin(folder, about, lanes)
+    return ResumePoint(folder, about, lanes)
 
 
 def tidy(folder: Path, store: Store, lanes: Iterable[Run] | None = None) -> None:
@@ -72,16 +89,18 @@ def tidy(folder: Path, store: Store, lanes: Iterable[Run] | None = None) -> None
         folder: of the checkpoint.
         store: where the runs are kept.
         lanes: the runs that it holds; None where that is not known: any of the cell's may name it.
+
+    Raises:
+        StorageError: what the runs name cannot be read.
     """
     named = _named_in_cell(folder, store) if lanes is None else named_folders(lanes, store)
     if folder not in named and not store.is_linked(folder):
         remove(folder)
 
 
-def _named_in_cell(folder: Path, store: Store) -> set[Path]:
+def _named_in_cell(folder: Path, store: Store) -> set[Path | None]:
     """The checkpoints that the runs beside a checkpoint's own run name."""
     cell = folder.parent.parent
     leaves = [path.parent for path in cell.glob(f"*/{RECORD}") if ".damaged-" not in path.parts[-2]]
-    records = (store.read(leaf.relative_to(store.root).as_posix()).record for leaf in leaves)
-    saved = (None if record is None else record.checkpoint for record in records)
-    return {store.root / one.folder for one in saved if one is not None}
+    below = (leaf.relative_to(store.root).as_posix() for leaf in leaves)
+    return _named(map(PurePosixPath, below), store)

@@ -1,6 +1,6 @@
 """The local executor: spawned processes, each with one torch thread.
 
-A worker is given one program after the other. An error costs the run that raised it: a batch of
+A worker is given one group after the other. An error costs the run that raised it: a batch of
 several is tried again run by run. A worker that dies costs the batches it had, and another takes
 its place.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # a spawned process imports this module before it limits its 
     from multiprocessing.process import BaseProcess
 
     from uqbench.identity import Run
-    from uqbench.runner.batching.batches import Batch, Program
+    from uqbench.runner.batching.batches import Batch, BatchGroup
     from uqbench.runner.events import Event, Failed, Finished, Split, Taken
 
 ENVIRONMENT = {
@@ -38,15 +38,15 @@ STOP_SECONDS = 5.0
 
 
 def run_locally(
-    programs: Sequence[Program], out: Path, workers: int, checkpoint_seconds: float
+    groups: Sequence[BatchGroup], out: Path, workers: int, checkpoint_seconds: float
 ) -> Iterator[Event]:
-    """Execute programs in ``workers`` processes and yield what happens.
+    """Execute groups in ``workers`` processes and yield what happens.
 
     Closing the iterator, or an interrupt, stops the workers, who may write a checkpoint first; what
     they had not finished counts as abandoned.
 
     Args:
-        programs: what to execute, in this order.
+        groups: what to execute, in this order.
         out: root of the result store.
         workers: processes.
         checkpoint_seconds: between two checkpoints of a batch; 0 for none.
@@ -56,7 +56,7 @@ def run_locally(
     from uqbench.runner.events import Failed, Finished, Split, Taken
     from uqbench.runner.worker import fail
 
-    waiting = list(programs)
+    waiting = list(groups)
     team: dict[Connection, _Worker] = {}
     try:
         while waiting or team:
@@ -71,7 +71,7 @@ def run_locally(
                     message = ready.recv()
                 except (EOFError, OSError):  # the second where it died in the middle of a word
                     del team[ready]
-                    reason = worker.obituary()
+                    reason = worker.exit_reason()
                     for batch in worker.under_way():
                         with suppress(UqbenchError):  # on a full disk it stays abandoned
                             fail(batch, Store(out), reason)
@@ -98,11 +98,11 @@ def run_locally(
 
 @dataclass
 class _Worker:
-    """A process and the program it has."""
+    """A process and the group it has."""
 
     process: BaseProcess
     connection: Connection
-    program: Program = ()
+    group: BatchGroup = ()
     settled: set[Run] = field(default_factory=set)
     failed_on_gpu: bool = False
 
@@ -116,15 +116,15 @@ class _Worker:
         theirs.close()
         return cls(process, ours)
 
-    def give(self, program: Program) -> None:
-        self.program, self.settled = program, set()
+    def give(self, group: BatchGroup) -> None:
+        self.group, self.settled = group, set()
         with suppress(BrokenPipeError):  # it died: reading from it will tell
-            self.connection.send(program)
+            self.connection.send(group)
 
     @property
     def spent(self) -> bool:
         """Whether the process may have state left behind: a method's own, or a broken GPU's."""
-        return self.failed_on_gpu or any(batch.cell.owns_loop for batch in self.program)
+        return self.failed_on_gpu or any(batch.cell.owns_loop for batch in self.group)
 
     def settle(self, event: Finished | Failed | Split | Taken) -> None:
         """Take down which runs are done with."""
@@ -136,12 +136,12 @@ class _Worker:
 
     def under_way(self) -> Iterator[Batch]:
         """What the process had and was not done with."""
-        for batch in self.program:
+        for batch in self.group:
             runs = [run for run in batch.runs if run not in self.settled]
             if runs:
                 yield batch.of(runs)
 
-    def obituary(self) -> str:
+    def exit_reason(self) -> str:
         self.process.join()
         code = self.process.exitcode or 0
         if code < 0:
@@ -176,14 +176,14 @@ def prepare_process() -> None:
 
 
 def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
-    """A worker's life: receive a program, execute it, say None; until the connection closes."""
+    """A worker's life: receive a group, execute it, say None; until the connection closes."""
     os.environ.update(ENVIRONMENT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
 
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
-    from uqbench.runner.checkpoints.checkpointer import Stop
-    from uqbench.runner.worker import execute
+    from uqbench.runner.stop import Stop
+    from uqbench.runner.turns import execute
 
     stop = Stop()
     signal.signal(signal.SIGTERM, stop.ask)
@@ -198,8 +198,8 @@ def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
 
     while True:
         try:
-            program = connection.recv()
+            group = connection.recv()
         except (EOFError, OSError):
             return
-        execute(program, store, host, send, checkpoint_seconds, stop)
+        execute(group, store, host, send, checkpoint_seconds, stop)
         send(None)

@@ -17,7 +17,7 @@ from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns
 from uqbench.runner.batching.batches import Batch
-from uqbench.runner.checkpoints.checkpointer import Keeper
+from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import UnusableError
 from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
 from uqbench.runner.train.evaluation import Policy, evaluate
@@ -27,7 +27,7 @@ from uqbench.runner.train.recorder import Recorder
 from uqbench.scoring.uncertainty import score_return_law, score_uncertainty
 from uqbench.suites.configs import task_config
 
-Tick = Callable[[int, Mapping[str, NDArray[np.float64]]], None]
+OnStep = Callable[[int, Mapping[str, NDArray[np.float64]]], None]
 """Called after every step with the steps taken and the latest recorded metrics ``[L]`` by name."""
 
 
@@ -35,8 +35,8 @@ def train_agent(
     batch: Batch,
     host: Host,
     device: torch.device,
-    tick: Tick,
-    keeper: Keeper,
+    on_step: OnStep,
+    checkpointer: Checkpointer,
     saved: Callable[[], Mapping[str, Any]] | None = None,
 ) -> Generator[None, None, list[tuple[Columns, Columns]]]:
     """Train and evaluate the runs of a batch, yielding after every step.
@@ -45,8 +45,8 @@ def train_agent(
         batch: the runs, one a lane.
         host: the plugins.
         device: where to compute.
-        tick: called after every step.
-        keeper: writes checkpoints.
+        on_step: called after every step.
+        checkpointer: writes checkpoints.
         saved: reads the one to go on from; None begins with the first step.
 
     Returns:
@@ -75,7 +75,7 @@ def train_agent(
             recorder.evaluation(
                 evaluate(policy, fresh, len(runs), plan.episodes, plan.max_steps, discount, events)
             )
-        tick(step, latest)
+        on_step(step, latest)
 
     if agent_spec.owns_loop:
         make_loop_agent = agent_spec.load_factory()
@@ -95,12 +95,12 @@ def train_agent(
                 capture = cuda_graphs()
         parts: Mapping[str, _Stateful] = {"agent": agent, "environment": env, "recorder": recorder}
         start = None if saved is None else _load(saved(), parts)
-        with keeper.stop.deferred():
+        with checkpointer.stop.deferred():
             for position in interact(agent, env, budget.steps, recorder, start, capture):
                 if position.step in recorder.due:
                     _check_values(agent, position.step, position.obs)
                 after(position.step, agent, metrics)
-                keeper.after(position.step, partial(_save, position, parts))
+                checkpointer.after(position.step, partial(_save, position, parts))
                 yield
     return recorder.finish()
 
@@ -145,7 +145,10 @@ def _load(state: Mapping[str, Any], parts: Mapping[str, _Stateful]) -> Position:
             part.load_state_dict(state[name])
         except Exception as error:  # likewise
             raise UnusableError(f"the {name} does not take its saved state: {error}") from error
-    return Position(**state["position"])
+    try:
+        return Position(**state["position"])
+    except (KeyError, TypeError) as error:
+        raise UnusableError(f"it does not say where it is: {error}") from error
 
 
 def make_lanes(batch: Batch, host: Host, seeds: Sequence[int], device: torch.device) -> LaneEnv:

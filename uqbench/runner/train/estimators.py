@@ -40,7 +40,7 @@ def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[tuple[
     estimator: Estimator = make(
         dataset, [run.agent_seed for run in runs], batch.cell.config, device
     )
-    estimator.fit(dataset.data(worlds), dataset.reference(worlds), steps)
+    estimator.fit(dataset.data(worlds), dataset.reference_model(worlds), steps)
     scores = dataset.score(worlds, estimator.predict)
     if set(scores) != set(spec.scores):
         raise UqbenchError(

@@ -14,7 +14,7 @@ def support(atoms: int, v_min: float, v_max: float) -> Tensor:
 def project(values: Tensor, probabilities: Tensor, support: Tensor) -> Tensor:
     """``(Φ T̂ Z)_i = Σ_j [1 − |[T̂ z_j]_{V_min}^{V_max} − z_i| / Δz]₀¹ p_j`` (equation 7).
 
-    The mass of each value, clipped to the support, is split between its two neighbours in
+    The mass of each value, clipped to the support, is split between its two neighbors in
     proportion to nearness: mass is kept, and so is the mean where nothing is clipped.
 
     Args:

@@ -21,7 +21,7 @@ class DeepQConfig:
 
     Attributes:
         learning_rate: α of the optimizer.
-        optimizer: Adam, or the centred RMSProp of Mnih et al. 2015.
+        optimizer: Adam, or the centered RMSProp of Mnih et al. 2015.
         adam_epsilon: Adam's ε.
         rmsprop_decay: RMSProp's ρ.
         rmsprop_epsilon: RMSProp's ε, inside the root.

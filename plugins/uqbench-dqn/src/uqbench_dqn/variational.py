@@ -1,8 +1,8 @@
 """Networks with an independent normal distribution over every weight, for all lanes at once.
 
-What a layer gives for one input, with weights drawn for that input, is normal with independent
-units: it is drawn itself instead of the weights (Kingma, Salimans & Welling 2015, the local
-reparameterisation), at the cost of one normal number a unit.
+A layer's output for one input, with weights drawn for that input, is normal with independent units:
+it is drawn itself instead of the weights (Kingma, Salimans & Welling 2015, the local
+reparameterization), at the cost of one normal number per unit.
 """
 
 from __future__ import annotations

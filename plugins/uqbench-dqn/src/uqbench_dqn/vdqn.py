@@ -13,13 +13,12 @@ from torch import Tensor
 
 from uqbench.agent import EnvironmentInfo, Uncertainty, observation_shape
 from uqbench.lanes import Normal, greedy, lane_generators
-from uqbench.risk import risk_measure
 from uqbench_dqn.config import VDQNConfig
 from uqbench_dqn.deep_q import DeepQ
 from uqbench_dqn.variational import VariationalNetwork
 
 BLOCK = 16
-"""Steps whose noise is drawn at once: a step takes tens of thousands of numbers a lane."""
+"""Steps whose noise is drawn at once: a step takes tens of thousands of numbers per lane."""
 
 
 class VDQN(DeepQ):
@@ -43,7 +42,7 @@ class VDQN(DeepQ):
             lane_generators(seeds),
         )
         super().__init__(info, seeds, config, 1, device, network=network)
-        self.risk = None if config.risk is None else risk_measure(config.risk)
+        self.risk = config.risk
         units, draws = network.units, 1 if self.risk is None else config.samples
         self._acting = Normal(seeds, "acting", (draws, units), device, BLOCK)
         self._learning = Normal(seeds, "learning", (2, config.batch_size, units), device, BLOCK)

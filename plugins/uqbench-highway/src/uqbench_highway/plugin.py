@@ -7,7 +7,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from uqbench import EnvironmentSpec, hookimpl
+from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 
 
 @hookimpl
@@ -20,10 +20,27 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             lanes=True,
             factory="uqbench_highway.environment:make",
             config="uqbench_highway.config:HighwayConfig",
-            summary="highway-v0 of highway-env; events: crashes",
-            source="Leurent 2018, highway-env 1.12.1",
             events=("crashes",),
         )
+    ]
+
+
+@hookimpl
+def uqbench_agents() -> Iterable[AgentSpec]:
+    """A script and a planner, which learn nothing."""
+    return [
+        AgentSpec(
+            name="highway-keep-right",
+            version="1",
+            factory="uqbench_highway.agents.keep_right:KeepRight",
+            config="uqbench_highway.agents.config:KeepRightConfig",
+        ),
+        AgentSpec(
+            name="highway-planner",
+            version="1",
+            factory="uqbench_highway.agents.planner:Planner",
+            config="uqbench_highway.agents.config:PlannerConfig",
+        ),
     ]
 
 

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from uqbench import EnvironmentSpec, hookimpl
+from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 
 
 @hookimpl
@@ -20,8 +20,19 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             lanes=True,
             factory="uqbench_minatar.environment:make",
             config="uqbench_minatar.config:GameConfig",
-            summary="MinAtar's five games, six actions each",
-            source="Young & Tian 2019",
+        )
+    ]
+
+
+@hookimpl
+def uqbench_agents() -> Iterable[AgentSpec]:
+    """Scripts, which learn nothing."""
+    return [
+        AgentSpec(
+            name="minatar-script",
+            version="1",
+            factory="uqbench_minatar.agents.script:Script",
+            config="uqbench_minatar.agents.config:ScriptConfig",
         )
     ]
 

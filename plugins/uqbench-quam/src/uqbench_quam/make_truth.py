@@ -1,7 +1,7 @@
 """``python -m uqbench_quam.make_truth two-moons|simplex|sine [FILE]``: ground truth, from scratch.
 
-Writes the array that :mod:`uqbench_quam.truth` reads and prints its digest, the chains' acceptance
-and how far chains of one data set differ: minutes on one core.
+Writes the arrays that :mod:`uqbench_quam.problems.ground_truth` reads; prints their digest, the
+chains' acceptance and how far chains on one data set differ. Takes minutes on one core.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.estimator import Dataset
-from uqbench_quam import simplex, sine, two_moons
-from uqbench_quam.config import HMCConfig
-from uqbench_quam.hmc import HMC
+from uqbench_quam.baselines.hmc import HMC, HMCConfig
+from uqbench_quam.problems import simplex, sine, two_moons
 from uqbench_quam.uncertainty import entropy
 
-SETTINGS = {
+CONFIGS = {
     "two-moons": HMCConfig(
         hidden=(100, 100), chains=4, burn_in=50, iterations=150, leapfrog=150, step_size=6e-3
     ),
@@ -47,18 +46,18 @@ def make(name: str) -> Arrays:
     """The arrays of a problem, for all its data sets at once."""
     problems: dict[str, tuple[Dataset, int, Tensor]] = {
         "two-moons": (
-            two_moons.TwoMoons(two_moons.TwoMoonsOptions(setting="selected")),
-            two_moons.WORLDS,
+            two_moons.TwoMoons(two_moons.TwoMoonsConfig(setting="selected")),
+            two_moons.DATASETS,
             two_moons.grid(),
         ),
-        "simplex": (simplex.Simplex(simplex.SimplexOptions()), simplex.WORLDS, simplex.query()),
-        "sine": (sine.Sine(sine.SineOptions()), sine.WORLDS, sine.grid()[:, None]),
+        "simplex": (simplex.Simplex(simplex.SimplexConfig()), simplex.DATASETS, simplex.query()),
+        "sine": (sine.Sine(sine.SineConfig()), sine.DATASETS, sine.grid()[:, None]),
     }
-    task, worlds, points = problems[name]
-    config = SETTINGS[name]
-    chains = HMC(task, range(worlds), config, torch.device("cpu"))
-    chains.fit(task.data(range(worlds)), None, steps=1)
-    outputs = chains.models.outputs(points.expand(worlds, *points.shape))  # [E, W, M, C]
+    task, datasets, points = problems[name]
+    config = CONFIGS[name]
+    chains = HMC(task, range(datasets), config, torch.device("cpu"))
+    chains.fit(task.data(range(datasets)), None, steps=1)
+    outputs = chains.sample.outputs(points.expand(datasets, *points.shape))  # [E, D, M, C]
     by_chain = outputs.unflatten(0, (config.chains, config.iterations))
     rows = f"acceptance {chains.acceptance.min():.2f} to {chains.acceptance.max():.2f}"
     if task.n_classes == 0:
@@ -79,9 +78,9 @@ def make(name: str) -> Arrays:
 def main(arguments: Sequence[str]) -> None:
     """Make a problem's ground truth and write it."""
     name = arguments[0] if arguments else ""
-    if name not in SETTINGS:
-        raise SystemExit(f"expected one of {', '.join(SETTINGS)}, got {name!r}")
-    default = Path(__file__).parent / "truths" / f"{name}.npz"
+    if name not in CONFIGS:
+        raise SystemExit(f"expected one of {', '.join(CONFIGS)}, got {name!r}")
+    default = Path(__file__).parent / "problems" / "truths" / f"{name}.npz"
     path = Path(arguments[1]) if len(arguments) > 1 else default
     torch.set_num_threads(1)
     began = time.monotonic()

@@ -8,7 +8,6 @@ from importlib.resources.abc import Traversable
 
 from uqbench import AgentSpec, DatasetSpec, Spec, hookimpl
 
-PAPER = "Schweighofer et al. 2023"
 DETECTION = ("auroc", "aupr", "fpr95", "retention_auc")
 
 
@@ -19,55 +18,43 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
         DatasetSpec(
             name="two-moons",
             version="2",
-            factory="uqbench_quam.two_moons:TwoMoons",
-            config="uqbench_quam.two_moons:TwoMoonsOptions",
-            summary="two interleaving half circles; epistemic uncertainty against HMC's",
-            source=f"{PAPER}, Figures 3 and C.3",
+            factory="uqbench_quam.problems.two_moons:TwoMoons",
+            config="uqbench_quam.problems.two_moons:TwoMoonsConfig",
             scores=("rank_correlation", "mae", "corner_mae", "accuracy", "nll"),
         ),
         DatasetSpec(
             name="simplex",
             version="1",
-            factory="uqbench_quam.simplex:Simplex",
-            config="uqbench_quam.simplex:SimplexOptions",
-            summary="three normal classes; which of them models can give a far point",
-            source=f"{PAPER}, Figures 2 and C.2",
+            factory="uqbench_quam.problems.simplex:Simplex",
+            config="uqbench_quam.problems.simplex:SimplexConfig",
             scores=("remote_highest", "remote", "epistemic_error", "total_variation"),
         ),
         DatasetSpec(
             name="sine",
             version="1",
-            factory="uqbench_quam.sine:Sine",
-            config="uqbench_quam.sine:SineOptions",
-            summary="regression of a sine; standard deviation between models against HMC's",
-            source=f"{PAPER}, Figure C.4",
+            factory="uqbench_quam.problems.sine:Sine",
+            config="uqbench_quam.problems.sine:SineConfig",
             scores=("std_mae", "outside_std_mae", "rank_correlation", "rmse"),
         ),
         DatasetSpec(
             name="ood-digits",
             version="1",
-            factory="uqbench_quam.digits:Digits",
-            config="uqbench_quam.digits:DigitsOptions",
-            summary="8 × 8 digits: foreign inputs, errors, selective prediction",
-            source=f"after {PAPER}, section 4.2",
+            factory="uqbench_quam.problems.digits:Digits",
+            config="uqbench_quam.problems.digits:DigitsConfig",
             scores=DETECTION,
         ),
         DatasetSpec(
             name="ood-mnist",
             version="1",
-            factory="uqbench_quam.mnist:MNIST",
-            config="uqbench_quam.mnist:MNISTOptions",
-            summary="MNIST against other data sets; reads files from the folder UQBENCH_DATA",
-            source=f"{PAPER}, Table 1",
+            factory="uqbench_quam.problems.mnist:MNIST",
+            config="uqbench_quam.problems.mnist:MNISTConfig",
             scores=DETECTION,
         ),
         DatasetSpec(
             name="ood-imagenet",
             version="1",
-            factory="uqbench_quam.imagenet:ImageNet",
-            config="uqbench_quam.imagenet:ImageNetOptions",
-            summary="ImageNet-1K by the last layer; reads the file of features UQBENCH_IMAGENET",
-            source=f"{PAPER}, Table 2",
+            factory="uqbench_quam.problems.imagenet:ImageNet",
+            config="uqbench_quam.problems.imagenet:ImageNetConfig",
             scores=DETECTION,
         ),
     ]
@@ -75,15 +62,13 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """QUAM as a way to explore."""
+    """QUAM as exploration."""
     return [
         AgentSpec(
             name="quam-dqn",
             version="1",
-            factory="uqbench_quam.quam_dqn:QuamDQN",
-            config="uqbench_quam.quam_dqn:QuamDQNConfig",
-            summary="explores by adversarial models of its Q-network (this project's extension)",
-            source=f"this project, after {PAPER}",
+            factory="uqbench_quam.agents.quam_dqn:QuamDQN",
+            config="uqbench_quam.agents.quam_dqn:QuamDQNConfig",
         )
     ]
 
@@ -95,72 +80,56 @@ def uqbench_estimators() -> Iterable[Spec]:
         Spec(
             name="quam",
             version="1",
-            factory="uqbench_quam.quam:Quam",
-            config="uqbench_quam.config:QuamConfig",
-            summary="adversarial models of every test point",
-            source=PAPER,
+            factory="uqbench_quam.methods.quam:Quam",
+            config="uqbench_quam.methods.config:QuamConfig",
         ),
         Spec(
             name="deep-ensemble",
             version="3",
-            factory="uqbench_quam.ensemble:DeepEnsemble",
-            config="uqbench_quam.config:DeepEnsembleConfig",
-            summary="independently trained networks",
-            source="Lakshminarayanan et al. 2017",
+            factory="uqbench_quam.baselines.deep_ensemble:DeepEnsemble",
+            config="uqbench_quam.baselines.deep_ensemble:DeepEnsembleConfig",
         ),
         Spec(
             name="mc-dropout",
             version="1",
-            factory="uqbench_quam.mc_dropout:MCDropout",
-            config="uqbench_quam.config:MCDropoutConfig",
-            summary="forward passes with units dropped",
-            source="Gal & Ghahramani 2016",
+            factory="uqbench_quam.baselines.mc_dropout:MCDropout",
+            config="uqbench_quam.baselines.mc_dropout:MCDropoutConfig",
         ),
         Spec(
             name="laplace",
             version="1",
-            factory="uqbench_quam.laplace:Laplace",
-            config="uqbench_quam.config:LaplaceConfig",
-            summary="a normal over the last layer's weights, Kronecker-factored",
-            source="Daxberger et al. 2021",
+            factory="uqbench_quam.baselines.laplace:Laplace",
+            config="uqbench_quam.baselines.laplace:LaplaceConfig",
         ),
         Spec(
             name="csg-hmc",
             version="1",
-            factory="uqbench_quam.cyclical:CyclicalSGHMC",
-            config="uqbench_quam.config:CyclicalConfig",
-            summary="cyclical stochastic gradient Hamiltonian Monte Carlo",
-            source="Zhang et al. 2020",
+            factory="uqbench_quam.baselines.csg_hmc:CyclicalSGHMC",
+            config="uqbench_quam.baselines.csg_hmc:CyclicalSGHMCConfig",
         ),
         Spec(
             name="hmc",
             version="1",
-            factory="uqbench_quam.hmc:HMC",
-            config="uqbench_quam.config:HMCConfig",
-            summary="Hamiltonian Monte Carlo with all data; ground truth of small problems",
-            source="Neal 1996",
+            factory="uqbench_quam.baselines.hmc:HMC",
+            config="uqbench_quam.baselines.hmc:HMCConfig",
         ),
         Spec(
             name="reference-entropy",
             version="1",
-            factory="uqbench_quam.entropy:ReferenceEntropy",
-            config="uqbench_quam.entropy:ReferenceConfig",
-            summary="the given model's entropy, as if it were epistemic",
-            source=f"{PAPER}, Tables 1 and 2, column Reference",
+            factory="uqbench_quam.baselines.reference_entropy:ReferenceEntropy",
+            config="uqbench_quam.baselines.reference_entropy:ReferenceEntropyConfig",
         ),
         Spec(
             name="further-networks",
             version="1",
-            factory="uqbench_quam.imagenet:FurtherNetworks",
-            config="uqbench_quam.imagenet:NetworksConfig",
-            summary="an ensemble of networks that were trained elsewhere, by their logits",
-            source=f"{PAPER}, Table 2, column DE (all)",
+            factory="uqbench_quam.baselines.further_networks:FurtherNetworks",
+            config="uqbench_quam.baselines.further_networks:FurtherNetworksConfig",
         ),
     ]
 
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """A suite a problem, and QUAM-DQN for the suite ``minatar``."""
+    """One suite per problem, and QUAM-DQN for the suite ``minatar``."""
     names = ("two-moons", "simplex", "sine", "ood-digits", "ood-mnist", "ood-imagenet", "minatar")
     return [files("uqbench_quam") / "suites" / f"{name}.toml" for name in names]

@@ -1,9 +1,9 @@
 """Predictive uncertainty in the two settings of Schweighofer et al. 2023, section 2 and B.1.
 
-Classifiers state log-probabilities ``[..., C]``, in nats; regressions means ``[...]``. The models
+Classifiers predict log-probabilities ``[..., C]``, in nats; regressions means ``[...]``. The models
 of a posterior sample lie along the first dimension, ``[S, ...]``, each with a weight ``[S, ...]``
-where they do not count alike. Epistemic parts are divergences, not differences of entropies: far
-from the boundary a difference would be rounding noise.
+where they do not count equally. Epistemic parts are computed as divergences, not as differences of
+entropies: far from the boundary a difference would be rounding noise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import log, pi
 import torch
 from torch import Tensor
 
-from uqbench.estimator import PredictiveUncertainty, Reference
+from uqbench.estimator import PredictiveUncertainty, ReferenceModel
 
 
 def entropy(log_probs: Tensor) -> Tensor:
@@ -36,12 +36,12 @@ def gaussian_divergence(mean_p: Tensor, var_p: Tensor, mean_q: Tensor, var_q: Te
     return 0.5 * ((var_q / var_p).log() + (var_p + (mean_p - mean_q).square()) / var_q - 1)
 
 
-def selected(members: Tensor, weights: Tensor | None = None) -> PredictiveUncertainty:
+def setting_a(members: Tensor, weights: Tensor | None = None) -> PredictiveUncertainty:
     """Setting (a), equation 1: total ``H[E p]``, aleatoric ``E H[p]``, epistemic ``E KL[p ‖ E p]``.
 
     Args:
         members: log-probabilities ``[S, ..., C]``.
-        weights: of the models, ``[S, ...]``, summing to one; None where all count alike.
+        weights: of the models, ``[S, ...]``, summing to one; None where all count equally.
     """
     log_weights = -log(len(members)) if weights is None else weights.log().unsqueeze(-1)
     log_mean = torch.logsumexp((members + log_weights).movedim(0, -1).contiguous(), -1)
@@ -57,15 +57,15 @@ def selected(members: Tensor, weights: Tensor | None = None) -> PredictiveUncert
     )
 
 
-def given(
+def setting_b(
     reference: Tensor, members: Tensor, weights: Tensor | None = None
 ) -> PredictiveUncertainty:
     """Setting (b), equation 2: total ``E CE[p, q]``, aleatoric ``H[p]``, epistemic ``E KL[p ‖ q]``.
 
     Args:
-        reference: log-probabilities p of the given model, ``[..., C]``.
+        reference: log-probabilities p of the reference model, ``[..., C]``.
         members: those of the models q, ``[S, ..., C]``.
-        weights: of the models, ``[S, ...]``, summing to one; None where all count alike.
+        weights: of the models, ``[S, ...]``, summing to one; None where all count equally.
     """
     aleatoric, epistemic = entropy(reference), mean(divergence(reference, members), weights)
     return PredictiveUncertainty(
@@ -78,32 +78,35 @@ def given(
     )
 
 
-def state(
-    reference: Reference | None, inputs: Tensor, members: Tensor, weights: Tensor | None = None
+def classification(
+    reference_model: ReferenceModel | None,
+    inputs: Tensor,
+    members: Tensor,
+    weights: Tensor | None = None,
 ) -> PredictiveUncertainty:
-    """What models state about ``inputs`` ``[L, M, *x]``: about themselves, or about a given one."""
-    if reference is None:
-        return selected(members, weights)
-    return given(reference.log_probs(inputs), members, weights)
+    """Setting (b) for ``inputs`` ``[L, M, *x]``, or (a) where there is no reference model."""
+    if reference_model is None:
+        return setting_a(members, weights)
+    return setting_b(reference_model.log_probs(inputs), members, weights)
 
 
-def spread(means: Tensor, noise_var: Tensor) -> PredictiveUncertainty:
+def regression(means: Tensor, noise_var: Tensor) -> PredictiveUncertainty:
     """A regression in setting (a): total ``Var y``, aleatoric ``σ̂²``, epistemic ``Var_w μ``.
 
     Args:
-        means: of models that count alike, ``[S, ...]``.
+        means: of models that count equally, ``[S, ...]``.
         noise_var: σ̂² of equation 28, of a shape that broadcasts to ``[...]``.
     """
-    centre = mean(means)
-    epistemic = mean((means - centre).square())
+    center = mean(means)
+    epistemic = mean((means - center).square())
     aleatoric = noise_var.expand_as(epistemic)
     return PredictiveUncertainty(
-        aleatoric + epistemic, aleatoric, epistemic, None, "variance", mean=centre
+        aleatoric + epistemic, aleatoric, epistemic, None, "variance", mean=center
     )
 
 
 def mean(members: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Mean over the first dimension, in an order that does not depend on the lanes beside."""
+    """Mean over the first dimension, in an order that does not depend on the other lanes."""
     if weights is None:
         return members.movedim(0, -1).contiguous().mean(-1)
     return (members * weights).movedim(0, -1).contiguous().sum(-1)

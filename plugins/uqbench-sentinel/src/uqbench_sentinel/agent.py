@@ -1,6 +1,7 @@
 """SENTINEL-K (Eriksson et al. 2022, Algorithm 1): an ensemble of return distributions.
 
-K categorical DQNs learn from data of their own; the composite risk of what they predict decides.
+K categorical DQNs learn from data of their own; the agent acts by the composite risk of their
+predictions.
 
 Shapes: ``K`` members, ``A`` actions, ``N`` atoms; ``G`` minibatches of an update: K or one.
 """
@@ -28,7 +29,6 @@ from uqbench.lanes import (
     target_copy,
 )
 from uqbench.lanes.schedules import update_index
-from uqbench.risk import composite_risk
 from uqbench_sentinel import ftrl
 from uqbench_sentinel.bootstrap import Bootstrap
 from uqbench_sentinel.config import SentinelConfig
@@ -52,7 +52,7 @@ class Sentinel(Capturable, Agent):
     ) -> None:
         self.config = config
         self.discount = info.discount
-        self.risk = composite_risk(config.risk)
+        self.risk = config.risk
         self.clock = Clock(device)
         self.support = support(config.atoms, config.v_min, config.v_max).to(device)
         lanes, shape = len(seeds), observation_shape(info)
@@ -163,7 +163,7 @@ class Sentinel(Capturable, Agent):
     def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:
         """``Φ(r + γ Z⁻_i(s', a*))`` with one a* for all members (lines 8 to 10): ``[L, K, B, N]``.
 
-        ``a* = argmax_a F^C(Z(s', a))`` over all K target networks, which count alike there.
+        ``a* = argmax_a F^C(Z(s', a))`` over all K target networks, equally weighted.
         """
         groups, size = batch["action"].shape[1:]
         logits = self.target(batch["next_obs"].flatten(1, 2)[:, None])

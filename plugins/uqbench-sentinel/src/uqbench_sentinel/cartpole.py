@@ -1,8 +1,8 @@
 """CartPole-v0 of Gymnasium for lanes: all poles of a batch step in a few array operations.
 
 The dynamics are those of ``gymnasium.envs.classic_control.CartPoleEnv`` in its order of operations
-(Barto, Sutton & Anderson 1983; Euler's method, 0.02 s), so that a lane gives the package's numbers
-bit for bit. Falls are its event, and checkpoints are small.
+(Barto, Sutton & Anderson 1983; Euler's method, 0.02 s), so a lane has the package's numbers bit for
+bit. Falls are its event, and checkpoints are small.
 """
 
 from __future__ import annotations
@@ -36,21 +36,24 @@ N_ACTIONS = 2
 
 
 @dataclass(frozen=True)
-class CartPoleOptions:
-    """CartPole has none."""
+class CartPoleConfig:
+    """CartPole has no settings."""
 
 
 class CartPoleLanes(LaneEnv):
-    """A cart and a pole in every lane; 1 a step, and the event ``falls`` where the pole falls.
+    """CartPole-v0 of Gymnasium for lanes; events: falls.
 
-    To fall is to end by the physics: 12° from upright or 2.4 units from the centre.
+    The reward is 1 per step. A fall is an end by the physics: 12° from upright or 2.4 units from
+    the center.
+
+    Source: Barto, Sutton & Anderson 1983; Gymnasium
     """
 
     n_actions = N_ACTIONS
 
     def __init__(
         self,
-        options: CartPoleOptions,
+        config: CartPoleConfig,
         seeds: Sequence[int],
         time_limit: TimeLimit | None = None,
         device: torch.device | None = None,
@@ -65,7 +68,7 @@ class CartPoleLanes(LaneEnv):
         self._length = np.zeros(len(self._seeds), np.int64)
 
     def reset(self) -> tuple[Tensor, None]:
-        """Begin, every lane with its own seed."""
+        """Start, every lane with its own seed."""
         self._streams = [gymnasium.utils.seeding.np_random(seed)[0] for seed in self._seeds]
         self._begin(range(len(self._seeds)))
         return self._observations(), None

@@ -20,23 +20,23 @@ WORST_QUARTERS = compose(CVaR(0.25), CVaR(0.25))
 
 @dataclass(frozen=True, kw_only=True)
 class SentinelConfig:
-    """SENTINEL-K's settings; Appendix E, and where it is silent or contradicts itself, switches.
+    """SENTINEL-K's settings: Appendix E, with switches where it is silent or contradicts itself.
 
     Attributes:
         members: K.
-        risk: ``Risk_E of Risk_A``: over the members, of one member's return. A measure alone is
+        risk: ``Risk_E of Risk_A``: over the members, of one member's return. A single measure is
             additive: neutral about the members.
-        ftrl_lambda: λ of equation 4; 0 weighs all members alike.
+        ftrl_lambda: λ of equation 4; 0 weights all members equally.
         ftrl_kl: the loss l_i of a member, ``KL(P_i ‖ P̂)`` (which gives the numbers of example 4) or
             ``KL(P̂ ‖ P_i)`` (which is printed).
-        ftrl_sign: of λ l_i in the exponent: −1 favours members near the marginal P̂, as the text
-            says, +1 is printed and favours those far away.
+        ftrl_sign: of λ l_i in the exponent: −1 favors members near the marginal P̂, as the text
+            says, +1 is printed and favors those far away.
         ftrl_use: the weights w_i as probabilities of the epistemic measure (``probability``), or,
             as line 20 of Algorithm 1 is written, as factors of the members' values
             (``scale``; ``scale-k`` with K w_i, which leaves equal weights without effect).
         mask_probability: p of the Bernoulli masks.
         minibatch: ``per_member``, one drawn from each member's own data (line 7), or ``shared``,
-            one for all, in which the masks weigh the losses.
+            one for all, with losses weighted by the masks.
         schedule: of updates: ``periodic`` at multiples of ``update_period``, or ``triangular`` at
             steps n (n + 1) / 2.
         update_period: steps between updates; periodic only.

@@ -11,15 +11,15 @@ from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
 
 if TYPE_CHECKING:
     from uqbench.environment import OptimalQ
-    from uqbench_sentinel.three_states import ThreeStatesOptions
-
-PAPER = "Eriksson et al. 2022"
+    from uqbench_sentinel.three_states import ThreeStatesConfig
 
 
-def _return_laws(options: ThreeStatesOptions, discount: float) -> OptimalQ:
-    from uqbench_sentinel.three_states import return_laws  # imports torch: only when a run needs it
+def _return_distributions(config: ThreeStatesConfig, discount: float) -> OptimalQ:
+    from uqbench_sentinel.three_states import (
+        return_distributions,
+    )  # imports torch: only when a run needs it
 
-    return return_laws(options, discount)
+    return return_distributions(config, discount)
 
 
 @hookimpl
@@ -31,8 +31,6 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench_sentinel.agent:Sentinel",
             config="uqbench_sentinel.config:SentinelConfig",
-            summary="composite risk of K categorical DQNs, weighed by FTRL",
-            source=f"{PAPER}, Algorithm 1",
         )
     ]
 
@@ -45,9 +43,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             name="cartpole",
             version="1",
             factory="uqbench_sentinel.cartpole:CartPoleLanes",
-            config="uqbench_sentinel.cartpole:CartPoleOptions",
-            summary="CartPole-v0 of Gymnasium for lanes; events: falls",
-            source="Barto, Sutton & Anderson 1983; Gymnasium",
+            config="uqbench_sentinel.cartpole:CartPoleConfig",
             events=("falls",),
             lanes=True,
         ),
@@ -55,11 +51,9 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             name="three-states",
             version="1",
             factory="uqbench_sentinel.three_states:ThreeStates",
-            config="uqbench_sentinel.three_states:ThreeStatesOptions",
-            summary="one step, two actions, returns of known law",
-            source=f"{PAPER}, Appendix C.2",
+            config="uqbench_sentinel.three_states:ThreeStatesConfig",
             lanes=True,
-            optimal_q=_return_laws,
+            optimal_q=_return_distributions,
         ),
     ]
 
@@ -72,9 +66,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             name="belief",
             version="1",
             factory="uqbench_sentinel.estimation.beliefs:Beliefs",
-            config="uqbench_sentinel.estimation.beliefs:BeliefOptions",
-            summary="beliefs over Gaussian laws of the return, with their exact CVaR",
-            source=f"{PAPER}, Examples 1 to 4",
+            config="uqbench_sentinel.estimation.beliefs:BeliefConfig",
             scores=("abs_error", "error", "margin", "nearest_weight", "stated", "total"),
         )
     ]
@@ -89,8 +81,6 @@ def uqbench_estimators() -> Iterable[Spec]:
             version="1",
             factory="uqbench_sentinel.estimation.composite:CompositeRiskEstimator",
             config="uqbench_sentinel.estimation.composite:CompositeRiskConfig",
-            summary="composite, additive or FTRL-weighted risk of a given belief",
-            source=f"{PAPER}, section 4",
         )
     ]
 

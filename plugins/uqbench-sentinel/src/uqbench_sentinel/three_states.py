@@ -1,4 +1,4 @@
-"""The three-state process of Appendix C.2: two actions, each with a return of known law.
+"""The three-state process of Appendix C.2: two actions with known return distributions.
 
 From s₀ either action ends the episode, in s₁ or s₂. Action 0 pays a mixture of two Gaussians,
 action 1 the second of them.
@@ -23,7 +23,7 @@ STATES = 3
 
 
 @dataclass(frozen=True)
-class ThreeStatesOptions:
+class ThreeStatesConfig:
     """The two Gaussians; the defaults are the paper's, whose mixture has one mode.
 
     Attributes:
@@ -40,19 +40,24 @@ class ThreeStatesOptions:
 
 
 class ThreeStates(LaneEnv):
-    """One step an episode; observations are the states, one-hot."""
+    """One step, two actions, returns of known distribution.
+
+    Observations are the states, one-hot.
+
+    Source: Eriksson et al. 2022, Appendix C.2
+    """
 
     n_actions = 2
 
     def __init__(
         self,
-        options: ThreeStatesOptions,
+        config: ThreeStatesConfig,
         seeds: Sequence[int],
         time_limit: TimeLimit | None = None,
         device: torch.device | None = None,
     ) -> None:
         self.observation_space = spaces.Box(0, 1, (STATES,), np.float32)
-        self._options = options
+        self._config = config
         self._device = device or torch.device("cpu")
         self._lanes = len(seeds)
         self._which = Uniform(seeds, "which", (), self._device)
@@ -60,16 +65,16 @@ class ThreeStates(LaneEnv):
         self._t = 0
 
     def reset(self) -> tuple[Tensor, None]:
-        """Begin in s₀."""
+        """Start in s₀."""
         self._t = 0
         return self._state(torch.zeros(self._lanes, dtype=torch.int64, device=self._device)), None
 
     def step(self, action: Tensor) -> Outcome:
-        """End the episode with a reward of the action's law."""
-        options = self._options
-        first = (action == 0) & (self._which.at(self._t) < options.first_weight)
-        mean = torch.where(first, options.first_mean, options.second_mean)
-        reward = mean + options.std * self._noise.at(self._t)
+        """End the episode with a reward drawn for the action."""
+        config = self._config
+        first = (action == 0) & (self._which.at(self._t) < config.first_weight)
+        mean = torch.where(first, config.first_mean, config.second_mean)
+        reward = mean + config.std * self._noise.at(self._t)
         self._t += 1
         ends = torch.ones_like(first)
         return Outcome(
@@ -92,12 +97,12 @@ class ThreeStates(LaneEnv):
         self._t = state["t"]
 
 
-def return_laws(options: ThreeStatesOptions, _discount: float) -> OptimalQ:
-    """Q* of s₀, and the laws of the return by 800 atoms; the discount has nothing to discount."""
+def return_distributions(config: ThreeStatesConfig, _discount: float) -> OptimalQ:
+    """Q* of s₀, and return distributions of 800 atoms; the discount plays no part."""
     atoms = standard_atoms()
-    gaussians = torch.tensor([options.first_mean, options.second_mean], dtype=torch.float64)
-    values = (gaussians[:, None] + options.std * atoms).flatten().expand(1, 2, -1)
-    weights = torch.tensor([[options.first_weight, 1 - options.first_weight], [0.0, 1.0]])
+    gaussians = torch.tensor([config.first_mean, config.second_mean], dtype=torch.float64)
+    values = (gaussians[:, None] + config.std * atoms).flatten().expand(1, 2, -1)
+    weights = torch.tensor([[config.first_weight, 1 - config.first_weight], [0.0, 1.0]])
     probs = (weights.double() / len(atoms)).repeat_interleave(len(atoms), -1)[None]
     start = torch.nn.functional.one_hot(torch.tensor([0]), STATES).float()
     return OptimalQ(start, (values * probs).sum(-1), values, probs)

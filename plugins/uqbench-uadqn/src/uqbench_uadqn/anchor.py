@@ -1,6 +1,6 @@
 """Approximate samples from the posterior over weights, by anchoring (Pearce et al. 2018).
 
-A network is trained to the maximum a posteriori of a normal prior that is centred on its own
+A network is trained to the maximum a posteriori of a normal prior that is centered on its own
 initial weights; networks with different initial weights are samples.
 """
 

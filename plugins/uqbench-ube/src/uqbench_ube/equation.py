@@ -4,7 +4,7 @@ Shapes: any batch ``*``, ``S`` states, ``A`` actions, ``S'`` successors. Argumen
 the batch. What a row of transitions lacks to one is the probability that the episode ends there,
 so a process with a finite horizon is one whose last states have rows of zeros.
 
-With γ = 1 the equation has a solution where no local uncertainty is collected for ever: where, from
+With γ = 1 the equation has a solution where no local uncertainty is collected forever: where, from
 every state that can be visited again and again, none can be reached. There it is the smallest one:
 zero in states from which no local uncertainty can be reached, such as absorbing ones.
 
@@ -48,13 +48,14 @@ def solve_uncertainty(
     """The fixed point of equation 2, ``[*, S, A]``, by one linear system over the states.
 
     ``w = (I − γ² P_π)⁻¹ ν_π`` with ``w_s = Σ_a π_sa u_sa``; then u is one backup of w. LAPACK may
-    round a problem differently beside others; where that matters, see :func:`iterate_uncertainty`.
+    round a problem differently by what else is in the batch; where that matters, see
+    :func:`iterate_uncertainty`.
 
     Args:
         local: ν, local uncertainties ``[*, S, A]``.
         policy: ``π(a | s)``, ``[*, S, A]``.
         transitions: ``E[P(s' | s, a)]``, ``[*, S, A, S']``.
-        discount: γ, not yet squared; 1 where no uncertainty is collected for ever.
+        discount: γ, not yet squared; 1 where no uncertainty is collected forever.
 
     Raises:
         ValueError: shapes do not fit, arguments are not what they are called, or γ = 1 and there is
@@ -95,7 +96,7 @@ def iterate_uncertainty(
         local: ν, local uncertainties ``[*, S, A]``.
         policy: ``π(a | s)``, ``[*, S, A]``.
         transitions: ``E[P(s' | s, a)]``, ``[*, S, A, S']``.
-        discount: γ, not yet squared; 1 where no uncertainty is collected for ever.
+        discount: γ, not yet squared; 1 where no uncertainty is collected forever.
         tolerance: relative error at which a problem stops.
         max_sweeps: backups after which it is an error.
 
@@ -146,9 +147,9 @@ def _reaching(goal: Tensor, linked: Tensor) -> Tensor:
 
 
 def _require_end(under: Tensor, counted: Tensor) -> None:
-    """See that uncertainty is collected a finite number of times where γ = 1.
+    """Check that uncertainty is collected a finite number of times where γ = 1.
 
-    From each state it must be possible to end, or to come where none can be collected any more.
+    From each state it must be possible to end, or to reach states where none can be collected.
 
     Args:
         under: ``[*, S, S']``, transitions under the policy.
@@ -160,7 +161,7 @@ def _require_end(under: Tensor, counted: Tensor) -> None:
         states = sorted({int(index[-1]) for index in endless.nonzero()})
         raise ValueError(
             f"with a discount of 1 the uncertainty is infinite: from states {states} the policy "
-            f"collects local uncertainty for ever; expected a discount below 1, or that every "
+            f"collects local uncertainty forever; expected a discount below 1, or that every "
             f"state leads to the end of an episode (a row of transitions that sums to less than "
             f"1) or to states without local uncertainty"
         )
@@ -169,7 +170,7 @@ def _require_end(under: Tensor, counted: Tensor) -> None:
 def _checked(
     local: Tensor, policy: Tensor, transitions: Tensor, discount: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The arguments, broadcast over the batch, after a look at what they hold."""
+    """The arguments, validated and broadcast over the batch."""
     if not 0 <= discount <= 1:
         raise ValueError(f"expected a discount between 0 and 1, got {discount}")
     if min(local.dim(), policy.dim()) < 2 or transitions.dim() < 3:

@@ -43,7 +43,7 @@ def ratio(posterior: Moments, q_max: float | Tensor, discount: float) -> Tensor:
     """Lemma 1 as its proof has it: ``ν = var μ̂ + γ² Q²_max Σ_s' var P̂_s' / E P̂_s'``.
 
     The variance of ``Σ_s' P̂_s' V_s'`` with ``|V| ≤ Q_max`` is at most that, by Cauchy-Schwarz.
-    Successors that the posterior excludes count as nothing. With Dirichlet posteriors of total
+    Successors that the posterior excludes count as zero. With Dirichlet posteriors of total
     count n the sum is ``(S' − 1) / (n + 1)``.
 
     Args:

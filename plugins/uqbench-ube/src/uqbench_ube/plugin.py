@@ -7,9 +7,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
-from uqbench_ube.chain.options import best_return
-
-PAPER = "O'Donoghue et al. 2018"
+from uqbench_ube.chain.config import best_return
 
 
 @hookimpl
@@ -20,9 +18,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             name="ube-chain",
             version="1",
             factory="uqbench_ube.chain.environment:ChainLanes",
-            config="uqbench_ube.chain.options:ChainOptions",
-            summary="one reward, or an endless chain of rewards; a step is an episode",
-            source=f"{PAPER}, Figure 1",
+            config="uqbench_ube.chain.config:ChainConfig",
             lanes=True,
             events=("regret",),
             optimal_return=best_return,
@@ -39,32 +35,24 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench_ube.chain.agents:UBEDecider",
             config="uqbench_ube.chain.agents:UBEDecisionConfig",
-            summary="Thompson sampling by the uncertainty Bellman equation, for ube-chain",
-            source=f"{PAPER}, section 3.2",
         ),
         AgentSpec(
             name="decision-bonus",
             version="1",
             factory="uqbench_ube.chain.agents:BonusDecider",
             config="uqbench_ube.chain.agents:BonusDecisionConfig",
-            summary="optimism by a bonus that shrinks with visits, for ube-chain",
-            source=f"{PAPER}, section 3.2",
         ),
         AgentSpec(
             name="ube-dqn",
             version="1",
             factory="uqbench_ube.deep.ube_dqn:UBEDQN",
             config="uqbench_ube.deep.config:UBEDQNConfig",
-            summary="DQN with Thompson sampling by learned uncertainties of its values",
-            source=f"{PAPER}, Algorithm 1",
         ),
         AgentSpec(
             name="dqn-intrinsic",
             version="1",
             factory="uqbench_ube.deep.intrinsic:IntrinsicDQN",
             config="uqbench_ube.deep.config:IntrinsicDQNConfig",
-            summary="DQN, ε-greedy, with an exploration bonus in its rewards",
-            source=f"{PAPER}, section 5.1",
         ),
     ]
 

@@ -2,10 +2,9 @@
 
     python -m uqbench_highway.tools.compare_agents --steps 120
 
-An agent that sees the same does the same. The table has the step at which an action first differed
-(a dash: never), the largest differences of a reward and of a number seen until then, and what both
-runs collected in all. Observations are float32: where two numbers differ in their last digit, so
-may what an agent learns from them, and in the end its choice.
+The table has the first step at which actions differ (a dash: never), the largest differences of
+rewards and observations until then, and both total rewards. Observations are float32: where they
+differ in the last digit, what an agent learns may differ, and in the end its actions.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from uqbench.config import resolve
 from uqbench.environment import TimeLimit
 from uqbench.registry.plugins import Host
 from uqbench.runner.executors.local import prepare_process
+from uqbench.suites.configs import method_config
 from uqbench.suites.reading import read_suites
 from uqbench.suites.tables import Method, Task
 from uqbench_highway.config import HighwayConfig
@@ -33,12 +33,12 @@ def drive(
     host: Host, task: Task, method: Method, backend: Literal["lanes", "oracle"], steps: int
 ) -> Iterator[tuple[int, float, torch.Tensor]]:
     """Action, reward and next observation of every step of one run with seed 0."""
-    road_config = task.options | {"backend": backend}
+    road_config = task.config | {"backend": backend}
     road = resolve(HighwayConfig, road_config, where=task.name)
     limit = None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
     env = make(road, [0], limit, CPU)
     spec = host.agents[str(method.agent)]
-    config = resolve(spec.load_config(), method.config, where=method.name, schedule=steps / 100_000)
+    config = method_config(method, task, host, where=method.name, schedule=steps / 100_000)
     about = EnvironmentInfo(env.observation_space, env.n_actions, float(task.discount or 0), steps)
     agent: Agent = spec.load_factory()(about, [0], config, CPU)
     obs = env.reset()[0].clone()
@@ -46,13 +46,13 @@ def drive(
         action = agent.act(obs)
         out = env.step(action)
         ends = out.terminated, out.truncated
-        agent.observe(Step(t, obs, action, out.reward, *ends, out.next_obs, events=out.events))
+        agent.observe(Step(t, obs, action, out.reward, *ends, out.next_obs))
         yield int(action), float(out.reward), out.next_obs[0].clone()
         obs = out.obs.clone()
 
 
 def main() -> None:
-    """Print a row a method."""
+    """Print one row per method."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=120)
     parser.add_argument("--methods", nargs="+")

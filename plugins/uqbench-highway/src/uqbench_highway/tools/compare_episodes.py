@@ -2,10 +2,10 @@
 
     python -m uqbench_highway.tools.compare_episodes --episodes 1000
 
-plays the same episodes in both, from the same seeds and by the same actions, and prints how far
-apart the two ever are. Where a decision falls the other way, because two numbers that differ in
-their last digits are on two sides of a threshold, the two are *apart* from there on: such episodes
-are stopped, counted, and printed with the step.
+plays the same episodes in both, with the same seeds and actions, and prints the largest
+differences. Where a decision flips, because numbers that differ in their last digits fall on two
+sides of a threshold, the two *diverge*: such episodes are stopped, counted, and printed with the
+step.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ Policy = Callable[[np.random.Generator], int]
 
 
 def random_policy(rng: np.random.Generator) -> int:
-    """Every meta-action alike."""
+    """Uniform over the meta-actions."""
     return int(rng.integers(N_ACTIONS))
 
 
 def changing_policy(rng: np.random.Generator) -> int:
-    """Changes lanes, seven times in ten."""
+    """Changes road lanes seven times in ten."""
     return int(rng.choice((LANE_LEFT, IDLE, LANE_RIGHT, FASTER), p=(0.35, 0.1, 0.35, 0.2)))
 
 
@@ -72,7 +72,7 @@ ROADS: dict[str, HighwayConfig] = {
 
 
 class Ours:
-    """One environment of ours, in double precision."""
+    """The plugin's simulation of one environment, in double precision."""
 
     def __init__(self, config: HighwayConfig) -> None:
         vehicles = 1 + config.vehicles_count
@@ -83,7 +83,7 @@ class Ours:
         self._obs = np.zeros(FEATURES * config.observed_vehicles, np.float32)
 
     def reset(self, seed: int | None) -> NDArray[np.float32]:
-        """Begin an episode; without a seed, with the random numbers that come next."""
+        """Begin an episode; without a seed, the random stream continues."""
         if seed is not None:
             self._stream = random.seeded(seed)
         s = self._parameters
@@ -100,7 +100,7 @@ class Ours:
         return self._observation()
 
     def step(self, action: int) -> tuple[NDArray[np.float32], float]:
-        """Take a meta-action: what is seen, and the reward."""
+        """Take a meta-action; returns observation and reward."""
         s = self._parameters
         simulate(self.motion, self.status, action, s.road_lanes, s.frames, s.dt)
         given = reward(
@@ -123,18 +123,18 @@ class Ours:
 
 @dataclass
 class Comparison:
-    """How far apart the two were, over episodes.
+    """The largest differences between the two, over episodes.
 
     Attributes:
-        episodes: that were played.
-        steps: in them.
+        episodes: number played.
+        steps: number taken.
         crashes: of the controlled car.
         others: other cars that crashed.
-        changes: of lanes, by the other cars.
-        state: the largest difference of a place, heading, speed, target speed or timer.
+        changes: lane changes of the other cars.
+        state: of a position, heading, speed, target speed or timer.
         reward: of a reward.
-        obs: of a number seen, which is float32.
-        apart: seed and step of episodes that came apart, which count until then.
+        obs: of an observed number, which is float32.
+        apart: seed and step of episodes that diverged, which count until then.
     """
 
     episodes: int = 0
@@ -149,7 +149,7 @@ class Comparison:
 
 
 def package_state(package: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Of the package's cars ``[6, V]``, and their lanes, targets and crashes ``[3, V]``."""
+    """The package's cars ``[6, V]``, and their road lanes, targets and crashes ``[3, V]``."""
     vehicles = package.unwrapped.road.vehicles
     motion = [
         (*v.position, v.heading, v.speed, v.target_speed, getattr(v, "timer", 0.0))
@@ -160,7 +160,7 @@ def package_state(package: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]
 
 
 def our_state(ours: Ours) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """The same of ours."""
+    """The same for the plugin's simulation."""
     rows = [cars.X, cars.Y, cars.HEADING, cars.SPEED, cars.TARGET_SPEED, cars.TIMER]
     motion = ours.motion[rows]
     motion[-1, cars.EGO] = 0  # the package's controlled car has no timer
@@ -168,7 +168,7 @@ def our_state(ours: Ours) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
 
 
 def distance(package: Any, ours: Ours) -> float:
-    """The largest difference of the states; infinite where a lane or a crash differs."""
+    """The largest difference of the states; infinite if a road lane or a crash differs."""
     (theirs, their_status), (own, own_status) = package_state(package), our_state(ours)
     if not np.array_equal(their_status, own_status):
         return np.inf
@@ -178,7 +178,7 @@ def distance(package: Any, ours: Ours) -> float:
 def play(
     found: Comparison, config: HighwayConfig, policy: Policy, seeds: Iterable[int], limit: int
 ) -> None:
-    """Play an episode a seed in both, of at most ``limit`` steps, and add to what was found."""
+    """Play one episode per seed in both, of at most ``limit`` steps, and add to the results."""
     package = gymnasium.make("highway-v0", config=config.package_config())
     ours = Ours(config)
     for seed in seeds:
@@ -197,19 +197,19 @@ def play(
             found.reward = max(found.reward, abs(wanted - given))
             if over or step == limit:
                 break
-            action, lanes = policy(rng), ours.status[cars.ROAD_LANE, 1:].copy()
+            action, road_lanes = policy(rng), ours.status[cars.ROAD_LANE, 1:].copy()
             expected, rewarded, over, _, _ = package.step(action)
             wanted = float(rewarded)
             obs, given = ours.step(action)
             step += 1
-            found.changes += int((ours.status[cars.ROAD_LANE, 1:] != lanes).sum())
+            found.changes += int((ours.status[cars.ROAD_LANE, 1:] != road_lanes).sum())
         found.steps += step
         found.crashes += int(ours.status[cars.CRASHED, cars.EGO])
         found.others += int(ours.status[cars.CRASHED, 1:].sum())
 
 
 def main() -> None:
-    """Print a row a road and policy."""
+    """Print one row per road and policy."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--episodes", type=int, default=100, help="of each road and policy")
     parser.add_argument("--roads", nargs="+", choices=ROADS, default=list(ROADS))

@@ -2,8 +2,8 @@
 
     python -m uqbench_highway.tools.random_policy --episodes 50000 --seed 0
 
-prints the mean discounted return of an episode, the mean of its worst quarter, the mean length and
-the share of episodes with a crash, each but the second with its standard error.
+prints the mean discounted return, its CVaR 0.25, the mean length and the share of episodes with a
+crash, each but the second with its standard error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LIMIT = TimeLimit(40, "terminal")
 
 
 def measure(episodes: int, seed: int) -> NDArray[np.float64]:
-    """Discounted return, length and crash ``[episodes, 3]``: one lane each, so short ones too."""
+    """Discounted return, length and crash ``[episodes, 3]``, one lane per episode."""
     env = HighwayLanes(HighwayConfig(), range(seed, seed + episodes), LIMIT)
     generator = torch.Generator().manual_seed(seed)
     found = torch.zeros(3, episodes, dtype=torch.float64)
@@ -48,7 +48,7 @@ def main() -> None:
     means, errors = found.mean(0), found.std(0, ddof=1) / len(found) ** 0.5
     worst = np.sort(found[:, 0])[: len(found) // 4].mean()
     print(f"discounted return  {means[0]:.4f} ({errors[0]:.4f})")
-    print(f"its worst quarter  {worst:.4f}")
+    print(f"its CVaR 0.25      {worst:.4f}")
     print(f"steps              {means[1]:.3f} ({errors[1]:.3f})")
     print(f"crashes            {means[2]:.4f} ({errors[2]:.4f})")
 

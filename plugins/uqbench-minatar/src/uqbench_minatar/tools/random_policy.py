@@ -3,7 +3,7 @@
     python -m uqbench_minatar.tools.random_policy --steps 2000000 --seed 0
 
 prints, per game, the mean return of an episode and the mean reward of a step, with their standard
-errors (of the step's reward by batch means, since rewards of neighbouring steps are correlated).
+errors (of the reward by batch means, since rewards of neighboring steps are correlated).
 """
 
 from __future__ import annotations

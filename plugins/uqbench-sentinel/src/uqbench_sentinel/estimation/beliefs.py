@@ -1,4 +1,4 @@
-"""Beliefs over laws of a return, of which the total risk is known exactly.
+"""Beliefs over return distributions, whose total risk is known exactly.
 
 A belief is ``[..., K, C, 3]``: of K models, each a mixture of C Gaussians, the joint probability of
 the model and its component, the component's mean and its standard deviation.
@@ -23,7 +23,7 @@ HALVINGS = 80
 
 
 @dataclass(frozen=True)
-class BeliefOptions:
+class BeliefConfig:
     """Which belief, and the level of the risk.
 
     Attributes:
@@ -46,36 +46,41 @@ class BeliefOptions:
 
 
 class Beliefs(Dataset):
-    """One belief a lane; an estimator states the risk of the return, ``total`` in its unit."""
+    """Beliefs over Gaussian return distributions, with their exact CVaR.
+
+    One belief per lane; an estimator predicts the risk of the return as ``total``.
+
+    Source: Eriksson et al. 2022, Examples 1 to 4
+    """
 
     n_classes = 0
 
-    def __init__(self, options: BeliefOptions) -> None:
-        self.options = options
+    def __init__(self, config: BeliefConfig) -> None:
+        self.config = config
         self.inputs = tuple(self._belief(0).shape)
 
     def data(self, seeds: Sequence[int]) -> Data:
-        """The belief itself: there is nothing more to learn from."""
+        """The belief itself: there is nothing else to learn from."""
         return Data(self._beliefs(seeds), torch.zeros(len(seeds), 1, dtype=torch.float64))
 
-    def reference(self, seeds: Sequence[int]) -> None:
+    def reference_model(self, seeds: Sequence[int]) -> None:
         """None: the model is not given."""
         return
 
     def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
-        """What is stated beside the truth, ``[L]`` each.
+        """The prediction against the truth, ``[L]`` each.
 
-        ``stated``; ``total``, the exact CVaR_α of the marginal law; ``error``, the first minus the
-        second, and ``abs_error``; ``margin``, by how much N(0, 1), of which there is no doubt, is
-        preferred (example 3: a₁ to a₂); ``nearest_weight``, the weight of the model with the least
-        divergence from the marginal law (example 4).
+        ``stated``, the predicted risk; ``total``, the exact CVaR_α of the marginal distribution;
+        ``error``, the first minus the second, and ``abs_error``; ``margin``, by how much N(0, 1),
+        which is certain, is preferred (example 3: a₁ to a₂); ``nearest_weight``, the weight of the
+        model with the least divergence from the marginal distribution (example 4).
         """
         beliefs = self._beliefs(seeds)
         given = predict(beliefs)
         if given.unit != "return" or given.probs is None:
             raise ValueError("expected a risk in units of return and the models' weights as probs")
         weights, means, stds = beliefs[:, 0].flatten(1, 2).unbind(-1)
-        total = gaussian_mixture_cvar(weights, means, stds, self.options.alpha)
+        total = gaussian_mixture_cvar(weights, means, stds, self.config.alpha)
         one, zero = torch.ones(1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
         nearest = divergences(beliefs[:, 0]).argmin(-1, keepdim=True)
         stated = given.total[:, 0]
@@ -84,7 +89,7 @@ class Beliefs(Dataset):
             "total": total,
             "error": stated - total,
             "abs_error": (stated - total).abs(),
-            "margin": gaussian_mixture_cvar(one, zero, one, self.options.alpha) - stated,
+            "margin": gaussian_mixture_cvar(one, zero, one, self.config.alpha) - stated,
             "nearest_weight": given.probs[:, 0].gather(-1, nearest).squeeze(-1),
         }
 
@@ -93,10 +98,10 @@ class Beliefs(Dataset):
         return torch.stack([self._belief(seed) for seed in seeds])[:, None]
 
     def _belief(self, seed: int) -> Tensor:
-        if self.options.example == "mixture":
+        if self.config.example == "mixture":
             return hundred_gaussians(seed)
-        if self.options.example == "beta":
-            return weight_of_two(self.options.concentration)
+        if self.config.example == "beta":
+            return weight_of_two(self.config.concentration)
         return three_gaussians()
 
 
@@ -113,7 +118,7 @@ def weight_of_two(concentration: float) -> Tensor:
     """``ω N(1, 1) + (1 − ω) N(−1, 1)``, ``ω ~ Beta(c, c)`` (example 3), ``[100, 2, 3]``."""
     omega = (torch.arange(GRID, dtype=torch.float64) + 0.5) / GRID
     belief = ((concentration - 1) * (omega.log() + (1 - omega).log())).softmax(-1)
-    belief = belief.clamp(min=1e-200)  # a model without any would have no law
+    belief = belief.clamp(min=1e-200)  # a model of probability zero would have no distribution
     weights = belief[:, None] * torch.stack([omega, 1 - omega], -1)
     means = torch.tensor([1.0, -1.0], dtype=torch.float64).expand_as(weights)
     return torch.stack([weights, means, torch.ones_like(weights)], -1)

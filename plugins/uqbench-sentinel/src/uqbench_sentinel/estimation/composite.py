@@ -19,13 +19,13 @@ BINS = 400
 
 @dataclass(frozen=True, kw_only=True)
 class CompositeRiskConfig:
-    """How the risk of a belief is stated.
+    """How the risk of a belief is predicted.
 
     Attributes:
         risk: ``Risk_E of Risk_A``; a measure alone is additive.
         ftrl_lambda: λ of equation 4; 0 leaves the belief's own weights.
-        ftrl_kl: the loss of a model, its divergence from the marginal law or the other way round.
-        ftrl_sign: of λ in the exponent: −1 favours models near the marginal law.
+        ftrl_kl: the loss of a model, its divergence from the marginal distribution, or the reverse.
+        ftrl_sign: of λ in the exponent: −1 favors models near the marginal distribution.
     """
 
     risk: CompositeRiskField = WORST_QUARTERS
@@ -35,7 +35,12 @@ class CompositeRiskConfig:
 
 
 class CompositeRiskEstimator(Estimator):
-    """``Risk_E(Risk_A(Z | θ) | β)`` of a belief β that is given: nothing is learned."""
+    """Composite, additive or FTRL-weighted risk of a given belief.
+
+    ``Risk_E(Risk_A(Z | θ) | β)`` of a belief β; nothing is learned.
+
+    Source: Eriksson et al. 2022, section 4
+    """
 
     def __init__(
         self,
@@ -47,7 +52,7 @@ class CompositeRiskEstimator(Estimator):
         self.config = config
         self.risk = config.risk
 
-    def fit(self, data: Data, reference: object, steps: int) -> None:
+    def fit(self, data: Data, reference_model: object, steps: int) -> None:
         """Nothing to learn."""
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
@@ -56,8 +61,8 @@ class CompositeRiskEstimator(Estimator):
         ``aleatoric`` is the additive risk, ``epistemic`` what the composite one adds to it, and
         ``probs`` ``[L, M, K]`` are the models' weights.
         """
-        stated = [self._of(beliefs) for beliefs in inputs]
-        total, additive, weights = (torch.stack(part) for part in zip(*stated, strict=True))
+        risks = [self._of(beliefs) for beliefs in inputs]
+        total, additive, weights = (torch.stack(part) for part in zip(*risks, strict=True))
         return PredictiveUncertainty(total, additive, total - additive, weights, "return")
 
     def _of(self, beliefs: Tensor) -> tuple[Tensor, Tensor, Tensor]:

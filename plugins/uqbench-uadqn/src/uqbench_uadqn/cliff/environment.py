@@ -21,25 +21,28 @@ from uqbench_uadqn.cliff.grid import (
     LEDGE,
     START,
     STEP_REWARD,
-    CliffOptions,
+    CliffConfig,
     grid,
 )
 
 
 class WindyCliff(LaneEnv):
-    """Clements et al. 2019, section 3.1: one walker a lane.
+    """A grid of 2 × 5: along a windy ledge to the goal, or around it.
 
-    Every step costs 1, the goal pays 10, and a fall ends the episode without more. Observations are
-    the cell, one-hot, and how many steps the episode has taken, unscaled: ``[L, CELLS + 1]``.
-    Events are ``falls`` and ``safe_path``, 1 on the step that reaches the goal of an episode that
-    never stood on the ledge. The wind is a function of the lane's seed and the step.
+    Every step costs 1, the goal pays 10, and a fall ends the episode without a further reward.
+    Observations are the cell, one-hot, and the number of steps in the episode, unscaled:
+    ``[L, CELLS + 1]``. Events are ``falls`` and ``safe_path``, 1 on the step that reaches the goal
+    of an episode that was never on the ledge. The wind is a function of the lane's seed and the
+    step.
+
+    Source: Clements et al. 2019, section 3.1
     """
 
     n_actions = ACTIONS
 
     def __init__(
         self,
-        options: CliffOptions,
+        config: CliffConfig,
         seeds: Sequence[int],
         time_limit: TimeLimit | None = None,
         device: torch.device | None = None,
@@ -48,7 +51,7 @@ class WindyCliff(LaneEnv):
         high = np.ones(CELLS + 1, np.float32)
         high[-1] = np.inf if time_limit is None else time_limit.steps
         self.observation_space = spaces.Box(np.zeros_like(high), high)
-        tables = grid(options)
+        tables = grid(config)
         self._leads_to = tables.leads_to.to(device)
         self._fall = tables.fall.to(device)
         self._time_limit = time_limit
@@ -59,7 +62,7 @@ class WindyCliff(LaneEnv):
         self._exposed = torch.zeros(len(seeds), dtype=torch.bool, device=device)
 
     def reset(self) -> tuple[Tensor, None]:
-        """Begin in the first cell, with the first gust of the seed."""
+        """Start in the first cell, with the first gust of the seed."""
         self._clock.load_state_dict({"t": 0})
         self._cell.fill_(START)
         self._length.zero_()
@@ -67,7 +70,7 @@ class WindyCliff(LaneEnv):
         return self._observed(), None
 
     def step(self, action: Tensor) -> Outcome:
-        """Move, and let the wind blow; lanes whose episode ended are back at the start.
+        """Move, and let the wind blow; lanes whose episode ended return to the start.
 
         Raises:
             IndexError: an action is not 0 to 3 (on a CPU).

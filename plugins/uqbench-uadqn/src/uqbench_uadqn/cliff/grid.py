@@ -26,11 +26,11 @@ GOAL_REWARD = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class CliffOptions:
-    """Options of the windy cliff.
+class CliffConfig:
+    """Config of the windy cliff.
 
     Attributes:
-        wind: probability that an agent is blown off when a step of it ends on the ledge.
+        wind: probability that an agent falls when a step of it ends on the ledge.
     """
 
     wind: float = 0.05
@@ -53,7 +53,7 @@ class Grid:
     fall: Tensor
 
 
-def grid(options: CliffOptions) -> Grid:
+def grid(config: CliffConfig) -> Grid:
     """Moves into a wall stay; a step down from the ledge always falls."""
     leads_to = torch.zeros(CELLS, ACTIONS, dtype=torch.int64)
     fall = torch.zeros(CELLS, ACTIONS, dtype=torch.float64)
@@ -68,5 +68,5 @@ def grid(options: CliffOptions) -> Grid:
             if cell in LEDGE and action == DOWN:
                 fall[cell, action] = 1.0
             elif there in LEDGE:
-                fall[cell, action] = options.wind
+                fall[cell, action] = config.wind
     return Grid(leads_to, fall)

@@ -1,4 +1,4 @@
-"""What is exactly known about the windy cliff, by dynamic programming over the grid's tables.
+"""What is known exactly about the windy cliff, by dynamic programming over the grid's tables.
 
 Returns are undiscounted, as in the paper: the goal is worth 10, every step costs 1.
 """
@@ -20,7 +20,7 @@ from uqbench_uadqn.cliff.grid import (
     START,
     STEP_REWARD,
     UP,
-    CliffOptions,
+    CliffConfig,
     grid,
 )
 
@@ -35,11 +35,11 @@ HORIZON = 15
 
 
 @dataclass(frozen=True)
-class ReturnLaw:
-    """The law of an episode's return.
+class ReturnDistribution:
+    """The distribution of an episode's return.
 
     Attributes:
-        probabilities: of each return that can happen; they add up to one.
+        probabilities: of each possible return; they sum to one.
         fall: probability that the episode ends in a fall.
     """
 
@@ -53,39 +53,40 @@ class ReturnLaw:
 
     @property
     def variance(self) -> float:
-        """Its variance: what an aleatoric uncertainty should state."""
+        """Its variance: what an aleatoric uncertainty should be."""
         mean = self.mean
         return sum((value - mean) ** 2 * p for value, p in self.probabilities.items())
 
 
-def return_law(options: CliffOptions, actions: Sequence[int]) -> ReturnLaw:
-    """The law of the return of walking ``actions`` from the start, which ends at the goal.
+def return_distribution(config: CliffConfig, actions: Sequence[int]) -> ReturnDistribution:
+    """The return distribution of walking ``actions`` from the start, which ends at the goal.
 
     Raises:
         ValueError: the actions do not lead to the goal.
     """
-    tables = grid(options)
-    law: dict[float, float] = {}
+    tables = grid(config)
+    probabilities: dict[float, float] = {}
     cell, collected, walking = START, 0.0, 1.0
     for action in actions:
         fall = float(tables.fall[cell, action])
         cell, collected = int(tables.leads_to[cell, action]), collected + STEP_REWARD
         if fall:
-            law[collected] = law.get(collected, 0.0) + walking * fall
+            probabilities[collected] = probabilities.get(collected, 0.0) + walking * fall
         walking *= 1 - fall
     if cell != GOAL:
         raise ValueError(f"expected actions that end in cell {GOAL}, the goal; they end in {cell}")
-    law[collected + GOAL_REWARD] = law.get(collected + GOAL_REWARD, 0.0) + walking
-    return ReturnLaw(law, 1 - walking)
+    arrived = collected + GOAL_REWARD
+    probabilities[arrived] = probabilities.get(arrived, 0.0) + walking
+    return ReturnDistribution(probabilities, 1 - walking)
 
 
-def optimal_values(options: CliffOptions, horizon: int = HORIZON) -> Tensor:
+def optimal_values(config: CliffConfig, horizon: int = HORIZON) -> Tensor:
     """Bellman's optimality equation backwards in time: ``Q*``, ``[horizon, CELLS, ACTIONS]``.
 
     ``Q*(t, s, a) = r + (1 − P(fall)) (10 if s' is the goal else max_a' Q*(t + 1, s', a'))``, and
-    nothing after ``horizon`` steps; float64. The goal is left by nothing: its values are zero.
+    nothing after ``horizon`` steps; float64. Nothing leaves the goal: its values are zero.
     """
-    tables = grid(options)
+    tables = grid(config)
     values = torch.zeros(horizon + 1, CELLS, dtype=torch.float64)
     q = torch.zeros(horizon, *tables.fall.shape, dtype=torch.float64)
     for t in reversed(range(horizon)):
@@ -97,17 +98,17 @@ def optimal_values(options: CliffOptions, horizon: int = HORIZON) -> Tensor:
     return q
 
 
-def optimal_return(options: CliffOptions) -> float:
+def optimal_return(config: CliffConfig) -> float:
     """Expected return of the best policy, which is indifferent to risk."""
-    return float(optimal_values(options)[0, START].max())
+    return float(optimal_values(config)[0, START].max())
 
 
-def fall_rate(options: CliffOptions, policy: Tensor, horizon: int = HORIZON) -> float:
+def fall_rate(config: CliffConfig, policy: Tensor, horizon: int = HORIZON) -> float:
     """Falls per step in the long run of a stationary policy ``[CELLS, ACTIONS]``.
 
-    ``P(fall) / E[length]`` of its episodes, which are one like the other.
+    ``P(fall) / E[length]`` of its episodes, which are all alike.
     """
-    tables = grid(options)
+    tables = grid(config)
     standing = torch.zeros(CELLS, dtype=torch.float64)
     standing[START] = 1.0
     falls, length = 0.0, 0.0

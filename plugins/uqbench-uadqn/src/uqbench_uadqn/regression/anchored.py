@@ -1,6 +1,6 @@
 """Anchored networks as estimators: approximate samples of the posterior (Pearce et al. 2018).
 
-Each network is trained to the maximum a posteriori of a prior that is centred on its own initial
+Each network is trained to the maximum a posteriori of a prior that is centered on its own initial
 weights.
 """
 
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from uqbench_dqn.quantiles import midpoint_levels, quantile_loss
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, Reference
+from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
 from uqbench.lanes import Adam, Uniform, initialize, lane_generators
 from uqbench_uadqn.regression.config import AnchoredOutputsConfig, AnchoredQuantilesConfig
 from uqbench_uadqn.regression.networks import Perceptrons, draw_from, prior_stds
@@ -26,7 +26,10 @@ ADAM_EPSILON = 1e-8
 
 
 class AnchoredQuantiles(Estimator):
-    """Networks that learn the quantiles of the targets' law: Clements et al. 2019, Figure 1."""
+    """Anchored quantile networks: both uncertainties from pairs of them.
+
+    Source: Clements et al. 2019, section 2.3; Pearce et al. 2018
+    """
 
     def __init__(
         self,
@@ -47,8 +50,8 @@ class AnchoredQuantiles(Estimator):
         shape = (config.samples, config.batch_size)
         self._batches = Uniform(seeds, "batches", shape, device)
 
-    def fit(self, data: Data, reference: Reference | None, steps: int) -> None:
-        """Minimise equation 1, with the anchors' penalty, on batches of each network's own."""
+    def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
+        """Minimize equation 1 and the anchors' penalty, each network on its own batches."""
         inputs, targets = data.inputs.to(self.device), data.targets.to(self.device)
         lane = torch.arange(len(inputs), device=self.device)[:, None, None]
         optimizer = Adam(self.networks.parameters(), self.config.learning_rate, ADAM_EPSILON)
@@ -74,7 +77,7 @@ class AnchoredQuantiles(Estimator):
 
     @torch.no_grad()
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
-        """Both variances, the aleatoric one not below zero."""
+        """Both variances, the aleatoric one clamped at zero."""
         samples = self.networks(inputs.to(self.device)[:, None]).transpose(1, 2).cpu()
         aleatoric = (
             pairs_aleatoric_var(samples).clamp(min=0)
@@ -89,11 +92,13 @@ class AnchoredQuantiles(Estimator):
 
 
 class AnchoredOutputs(Estimator):
-    """Predictions of the mean that differ by their anchors: Clements et al. 2019, Appendix C.
+    """The spread of anchored predictions, by one network or by an ensemble.
 
     One network with many outputs shares its features between them; networks with one output each
-    are an ensemble. The noise is told to the method, so that only the epistemic part is estimated:
-    the variance of the predictions.
+    are an ensemble. The noise is known, so only the epistemic part is estimated: the variance of
+    the predictions.
+
+    Source: Clements et al. 2019, Appendix C; Pearce et al. 2018
     """
 
     def __init__(
@@ -113,8 +118,8 @@ class AnchoredOutputs(Estimator):
         self.anchors = [parameter.detach().clone() for parameter in self.networks.parameters()]
         self.prior_stds = prior_stds(config, self.networks)
 
-    def fit(self, data: Data, reference: Reference | None, steps: int) -> None:
-        """Minimise the negative log-posterior on all points, by Adam."""
+    def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
+        """Minimize the negative log-posterior on all points, by Adam."""
         inputs, targets = data.inputs.to(self.device)[:, None], data.targets.to(self.device)
         optimizer = torch.optim.Adam(
             self.networks.parameters(), self.config.learning_rate, eps=ADAM_EPSILON, foreach=True

@@ -7,7 +7,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyCosineOptions:
+class NoisyCosineConfig:
     """Clements et al. 2019, Figure 1; the numbers are the released code's.
 
     Attributes:
@@ -27,7 +27,7 @@ class NoisyCosineOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Prior:
-    """A normal prior over the weights of fully connected networks, centred on zero.
+    """A normal prior over the weights of fully connected networks, centered on zero.
 
     Attributes:
         weight_std: σ_w; a layer's weights have standard deviation σ_w / √(its inputs).
@@ -44,7 +44,7 @@ class Prior:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PriorFunctionOptions(Prior):
+class PriorFunctionConfig(Prior):
     """A function drawn from the prior of infinitely wide networks, seen at a few noisy points.
 
     Attributes:
@@ -76,7 +76,7 @@ class AnchoredQuantilesConfig:
         gain: of the orthogonal initial weights.
         learning_rate: Adam's α.
         batch_size: points of a gradient step, drawn with replacement for each network.
-        anchor: of the penalty ``anchor · ‖θ − θ⁰‖²``, beside the mean of the quantile losses.
+        anchor: of the penalty ``anchor · ‖θ − θ⁰‖²``, added to the mean of the quantile losses.
     """
 
     samples: int = 2
@@ -106,7 +106,7 @@ class AnchoredOutputsConfig(Prior):
         networks: E; ``networks · outputs`` predictions in all.
         outputs: N, predictions of each network.
         hidden: widths of the hidden layers.
-        noise: σ_data, which the method is told.
+        noise: σ_data, which the method knows.
         learning_rate: Adam's α at the start; it falls to zero along a half cosine.
     """
 

@@ -1,7 +1,8 @@
-"""The Gaussian process that wide networks with a normal prior are (Neal 1996; Williams 1997).
+"""The limit of wide networks with a normal prior, a Gaussian process.
 
-In that limit the outputs of a network are uncorrelated, and the posterior given noisy points is
-exact: what Appendix C of Clements et al. 2019 compares finite networks with. Everything is float64.
+Neal 1996; Williams 1997. In that limit the outputs of a network are uncorrelated, and the posterior
+given noisy points is exact: what Appendix C of Clements et al. 2019 compares finite networks with.
+Everything is float64.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from uqbench.estimator import Data, Dataset, Predict
 from uqbench.seeding import derive_seed
-from uqbench_uadqn.regression.config import NoisyCosineOptions
+from uqbench_uadqn.regression.config import NoisyCosineConfig
 from uqbench_uadqn.regression.scores import epistemic_scores
 
 CLUSTERS = ((-1.0, 1 / 4), (0.5, 1 / 6))
@@ -28,40 +28,45 @@ def target(x: Tensor) -> Tensor:
 
 
 class NoisyCosine(Dataset):
-    """See :class:`NoisyCosineOptions`. Points on the data are a fresh sample of the inputs."""
+    """Two clusters of noisy points of a cosine; the noise is known.
+
+    Test points on the data are a fresh sample of the inputs.
+
+    Source: Clements et al. 2019, Figure 1
+    """
 
     inputs = (1,)
     n_classes = 0
 
-    def __init__(self, options: NoisyCosineOptions) -> None:
-        self.options = options
+    def __init__(self, config: NoisyCosineConfig) -> None:
+        self.config = config
 
     def data(self, seeds: Sequence[int]) -> Data:
-        """``n`` points a lane, float32."""
+        """``n`` points per lane, float32."""
         inputs, targets = [], []
         for seed in seeds:
             generator = np.random.default_rng(derive_seed("train", seed))
-            x = _inputs(generator, self.options.points)
-            noise = generator.normal(0, self.options.noise, len(x))
+            x = _inputs(generator, self.config.points)
+            noise = generator.normal(0, self.config.noise, len(x))
             inputs.append(torch.from_numpy(x))
             targets.append(target(inputs[-1]) + torch.from_numpy(noise))
         return Data(torch.stack(inputs).float()[..., None], torch.stack(targets).float())
 
-    def reference(self, seeds: Sequence[int]) -> None:
+    def reference_model(self, seeds: Sequence[int]) -> None:
         """Setting (a): there is no given model."""
 
     def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
-        """The epistemic scores, and how well the noise is told.
+        """The epistemic scores, and how well the noise is predicted.
 
-        ``aleatoric_error`` is the mean over points on the data of ``|stated std − true std|``,
-        ``aleatoric_on`` and ``aleatoric_off`` the root of the mean stated variance.
+        ``aleatoric_error`` is the mean over points on the data of ``|predicted std − true std|``,
+        ``aleatoric_on`` and ``aleatoric_off`` the root of the mean predicted variance.
         """
         samples = [
             _inputs(np.random.default_rng(derive_seed("test", seed)), TEST_POINTS) for seed in seeds
         ]
         on = predict(torch.from_numpy(np.stack(samples)).float()[..., None])
         off = predict(off_data().expand(len(seeds), -1)[..., None])
-        noise = self.options.noise
+        noise = self.config.noise
         return {
             **epistemic_scores(on, off),
             "aleatoric_error": (on.aleatoric.sqrt() - noise).abs().mean(-1),

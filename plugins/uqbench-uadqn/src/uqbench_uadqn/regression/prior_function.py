@@ -1,4 +1,4 @@
-"""A function of the networks' own prior: the epistemic uncertainty about it is exactly known.
+"""A function of the networks' own prior: the epistemic uncertainty about it is known exactly.
 
 Clements et al. 2019, Appendix C.1, asks whether many outputs of one network are worth an ensemble,
 and does not print its data. Here they are drawn from what networks become as they grow wide, so
@@ -15,7 +15,7 @@ from torch import Tensor
 from uqbench.estimator import Data, Dataset, Predict
 from uqbench.lanes import lane_generators
 from uqbench.seeding import derive_seed
-from uqbench_uadqn.regression.config import PriorFunctionOptions
+from uqbench_uadqn.regression.config import PriorFunctionConfig
 from uqbench_uadqn.regression.infinite_width import kernel, posterior_var
 from uqbench_uadqn.regression.scores import epistemic_scores
 
@@ -28,28 +28,31 @@ JITTER = 1e-9
 
 
 class PriorFunction(Dataset):
-    """See :class:`PriorFunctionOptions`."""
+    """A function of wide networks' prior; the epistemic uncertainty is known.
+
+    Source: Clements et al. 2019, Appendix C; Williams 1997
+    """
 
     inputs = (1,)
     n_classes = 0
 
-    def __init__(self, options: PriorFunctionOptions) -> None:
-        self.options = options
+    def __init__(self, config: PriorFunctionConfig) -> None:
+        self.config = config
 
     def data(self, seeds: Sequence[int]) -> Data:
-        """``n`` points a lane at the same inputs, with targets of the lane's own function."""
+        """``n`` points per lane at the same inputs, with targets of the lane's own function."""
         x = self._seen()
         factor = torch.linalg.cholesky(
-            kernel(self.options, x[:, None], x) + JITTER * torch.eye(len(x))
+            kernel(self.config, x[:, None], x) + JITTER * torch.eye(len(x))
         )
         targets = []
         for generator in lane_generators([derive_seed("function", seed) for seed in seeds]):
             z, noise = torch.randn(2, len(x), generator=generator, dtype=torch.float64)
-            targets.append(factor @ z + self.options.noise * noise)
+            targets.append(factor @ z + self.config.noise * noise)
         inputs = x.float().expand(len(seeds), -1)[..., None]
         return Data(inputs, torch.stack(targets).float())
 
-    def reference(self, seeds: Sequence[int]) -> None:
+    def reference_model(self, seeds: Sequence[int]) -> None:
         """Setting (a): there is no given model."""
 
     def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
@@ -57,7 +60,7 @@ class PriorFunction(Dataset):
 
         ``on_data_ratio`` and ``off_data_ratio`` are ``epistemic_on`` and ``epistemic_off`` over
         their exact values. ``off_data_log_error`` is the mean over points off the data of
-        ``|log(stated std / exact std)|``: log 2 where every one is wrong by a factor of two.
+        ``|log(predicted std / exact std)|``: log 2 if every one is wrong by a factor of two.
         """
         on, off = (predict(x.expand(len(seeds), -1)[..., None]) for x in (ON, OFF))
         scores = epistemic_scores(on, off)
@@ -71,8 +74,8 @@ class PriorFunction(Dataset):
 
     def exact_var(self, x: Tensor) -> Tensor:
         """The Gaussian process's posterior variance at ``x`` ``[M]``: ``[M]`` float64."""
-        return posterior_var(self.options, self.options.noise, self._seen(), x.double())
+        return posterior_var(self.config, self.config.noise, self._seen(), x.double())
 
     def _seen(self) -> Tensor:
-        half = self.options.points // 2
+        half = self.config.points // 2
         return torch.cat([torch.linspace(*ends, half, dtype=torch.float64) for ends in CLUSTERS])

@@ -1,4 +1,4 @@
-"""What both data sets ask of an estimator, in the units of the targets."""
+"""What both data sets score, in the units of the targets."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from uqbench.estimator import PredictiveUncertainty
 
 
 def epistemic_scores(on: PredictiveUncertainty, off: PredictiveUncertainty) -> Mapping[str, Tensor]:
-    """How much epistemic uncertainty is stated on the data and off it, ``[L]`` each.
+    """How much epistemic uncertainty is predicted on the data and off it, ``[L]`` each.
 
     ``epistemic_on`` and ``epistemic_off`` are standard deviations, the root of the mean variance;
-    ``off_data_auroc`` is the probability that a point off the data is stated to have more than a
-    point on it, ties counted half.
+    ``off_data_auroc`` is the probability that more is predicted for a point off the data than
+    for one on it, ties counted half.
     """
     difference = (off.epistemic[:, :, None] - on.epistemic[:, None, :]).flatten(1)
     higher = (difference > 0).double() + 0.5 * (difference == 0).double()

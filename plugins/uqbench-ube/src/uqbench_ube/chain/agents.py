@@ -1,4 +1,4 @@
-"""The two agents of Figure 2: they know the decision's structure and learn its returns.
+"""The two agents of Figure 2: they know the structure of the decision and learn its returns.
 
 With an improper Gaussian prior the posterior of an action's value after n returns is
 ``N(their mean, σ² / n)``. Each action is tried once first, since before that its variance is
@@ -62,7 +62,7 @@ class BonusDecisionConfig(DecisionConfig):
 
 
 class Decider(Agent):
-    """Means and visits of the two actions; its children say how to weigh them."""
+    """Means and visits of the two actions; children say how to score them."""
 
     def __init__(
         self,
@@ -83,11 +83,11 @@ class Decider(Agent):
         """What is maximised where both actions were tried, ``[L, 2]``."""
 
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """What was not tried yet, or the highest score."""
+        """What was not tried yet, else the highest score."""
         return greedy(torch.where(self.visits == 0, torch.inf, self.score()), valid)
 
     def observe(self, step: Step) -> None:
-        """Take in a return."""
+        """Update the mean of the action's return."""
         chosen = torch.nn.functional.one_hot(step.action, 2).to(self.visits)
         self.visits = self.visits + chosen
         error = step.reward.double()[:, None] - self.mean
@@ -104,7 +104,12 @@ class Decider(Agent):
 
 
 class UBEDecider(Decider):
-    """Thompson sampling from ``N(Q̂, u)``, u from the uncertainty Bellman equation."""
+    """Thompson sampling by the uncertainty Bellman equation, for ube-chain.
+
+    From ``N(Q̂, u)``, u being the equation's solution.
+
+    Source: O'Donoghue et al. 2018, section 3.2
+    """
 
     def __init__(
         self,
@@ -122,7 +127,7 @@ class UBEDecider(Decider):
         return self.mean + self._noise.at(self.t) * (self.per_visit / self.visits).sqrt()
 
     def uncertainty(self, obs: Tensor) -> Uncertainty:
-        """Posterior means and variances; an action that was not tried has an infinite one."""
+        """Posterior means and variances; infinite for an action that was not tried."""
         shape = (*obs.shape, 2)
         return Uncertainty(
             mean=self.mean[:, None].expand(shape),
@@ -131,7 +136,10 @@ class UBEDecider(Decider):
 
 
 class BonusDecider(Decider):
-    """Optimism: the mean return and a bonus that shrinks with the visits."""
+    """Optimism by a bonus that shrinks with visits, for ube-chain.
+
+    Source: O'Donoghue et al. 2018, section 3.2
+    """
 
     def __init__(
         self,
@@ -153,5 +161,5 @@ class BonusDecider(Decider):
         return self.mean + self.beta * math.log(self.t + 1) * self.per_visit / self.visits.sqrt()
 
     def metrics(self) -> Mapping[str, Tensor]:
-        """How often the chain was entered for each time that it was not."""
+        """Visits of the chain over visits of the single reward."""
         return {"visits_ratio": self.visits[:, 1] / self.visits[:, 0]}

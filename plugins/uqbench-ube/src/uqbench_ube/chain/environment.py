@@ -11,14 +11,16 @@ from torch import Tensor
 
 from uqbench.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.lanes import Normal
-from uqbench_ube.chain.options import ChainOptions, best_return, mean_returns
+from uqbench_ube.chain.config import ChainConfig, best_return, mean_returns
 
 
 class ChainLanes(LaneEnv):
-    """One decision a step, in all lanes.
+    """One reward, or an endless chain of rewards; a step is an episode.
 
     The return of the chain, ``Σ_k γ^k r_k``, is drawn at once: it is ``N(μ₂ / (1 − γ), σ²)``. The
-    event ``regret`` is what the chosen action lacks to the best one in expectation.
+    event ``regret`` is the chosen action's expected loss against the best one.
+
+    Source: O'Donoghue et al. 2018, Figure 1
     """
 
     n_actions = 2
@@ -26,15 +28,15 @@ class ChainLanes(LaneEnv):
 
     def __init__(
         self,
-        options: ChainOptions,
+        config: ChainConfig,
         seeds: Sequence[int],
         time_limit: TimeLimit | None,
         device: torch.device,
     ) -> None:
-        means = torch.tensor(mean_returns(options), dtype=torch.float64)
+        means = torch.tensor(mean_returns(config), dtype=torch.float64)
         self._means = means.to(device)
-        self._regrets = (best_return(options) - means).float().to(device)
-        self._sigma = options.sigma
+        self._regrets = (best_return(config) - means).float().to(device)
+        self._sigma = config.sigma
         self._noise = Normal(seeds, "ube-chain/returns", (), device)
         self._obs = torch.zeros(len(seeds), dtype=torch.int64, device=device)
         self._ended = torch.ones(len(seeds), dtype=torch.bool, device=device)

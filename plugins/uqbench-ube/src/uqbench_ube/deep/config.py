@@ -1,8 +1,8 @@
 """Settings of UBE-DQN and of the intrinsic-motivation baseline.
 
-What is the method's own is O'Donoghue et al. 2018, section 5.1; the Q-learning underneath has the
-defaults of ``uqbench_dqn.config``. The paper leaves μ, the RMSProp's decay and ε and the initial
-uncertainty open.
+The method's own settings are those of O'Donoghue et al. 2018, section 5.1; the Q-learning
+underneath has the defaults of ``uqbench_dqn.config``. The paper leaves μ, the RMSProp's decay and
+ε, and the initial uncertainty open.
 """
 
 from __future__ import annotations

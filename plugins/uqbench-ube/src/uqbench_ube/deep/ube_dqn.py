@@ -97,10 +97,10 @@ class UBEDQN(ScalarQ):
 
     @torch.no_grad()
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """Choose a', learn from the step before what it needs a' for, and take a'."""
+        """Choose a', finish learning from the previous step, which needs a', and take a'."""
         if self.clock.t == 0:  # never captured: the first steps of a phase run from Python
             self._set_initial_uncertainty(obs)
-        # where an episode ended, what would have followed is not what is acted on
+        # where an episode ended, the successor's state is not the one to act in
         both = torch.stack([obs, self._next_obs], 1)
         masks = None if valid is None else torch.stack([valid, self._next_valid], 1)
         sampled = self.thompson_sample(both, self.thompson.noise(), masks)
@@ -142,7 +142,7 @@ class UBEDQN(ScalarQ):
     ) -> Tensor:
         """A gradient step of the head with respect to ``(y − u_sa)²``.
 
-        ``trunk`` holds features that were computed when the agent acted: nothing flows into them.
+        ``trunk`` holds features from when the agent acted: no gradient flows into them.
 
         Returns:
             ``y − u_sa`` before the step, ``[L]``; NaN in lanes that had no example.

@@ -1,0 +1,94 @@
+"""A few lines per game, as functions of the observation ``[..., C, 10, 10]``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from uqbench.agent import EnvironmentInfo, observation_shape
+from uqbench.errors import UqbenchError
+from uqbench.trivial import FixedPolicy
+from uqbench_minatar.agents.config import ScriptConfig
+from uqbench_minatar.games import breakout, freeway, space_invaders
+from uqbench_minatar.games.board import FIRE, LAST, LEFT, RIGHT, UP, WIDTH
+
+NOTHING = 0
+CLOSE_BULLETS = slice(5, LAST)  # rows from which a bullet arrives within a few steps
+LOW_ALIENS = slice(LAST - 1, None)
+
+
+def toward(x: Tensor, goal: Tensor) -> Tensor:
+    """The action that moves a player in column ``x`` toward column ``goal``."""
+    return torch.where(goal < x, LEFT, torch.where(goal > x, RIGHT, NOTHING))
+
+
+def column(plane: Tensor) -> Tensor:
+    """The first column of ``[..., 10, 10]`` with a cell set."""
+    return plane.any(-2).to(torch.uint8).argmax(-1)
+
+
+def play_breakout(obs: Tensor) -> Tensor:
+    """Follow the ball."""
+    return toward(column(obs[..., breakout.PADDLE, :, :]), column(obs[..., breakout.BALL, :, :]))
+
+
+def play_freeway(obs: Tensor) -> Tensor:
+    """Always up."""
+    return torch.full(obs.shape[:-3], UP, device=obs.device)
+
+
+def play_space_invaders(obs: Tensor) -> Tensor:
+    """Dodge bullets that are close; else shoot below aliens; else go to the nearest ones."""
+    aliens = obs[..., space_invaders.ALIEN, :, :]
+    bullets = obs[..., space_invaders.ENEMY_BULLET, :, :]
+    danger = bullets[..., CLOSE_BULLETS, :].any(-2) | aliens[..., LOW_ALIENS, :].any(-2)
+    x = column(obs[..., space_invaders.CANNON, :, :])
+    left_free = ~_at(danger, x - 1) & (x > 0)
+    dodge = torch.where(left_free, LEFT, RIGHT)
+    occupied = aliens.any(-2)
+    distance = (torch.arange(WIDTH, device=obs.device) - x[..., None]).abs()
+    goal = torch.where(occupied, distance, WIDTH).argmin(-1)
+    move = toward(x, goal)
+    step = (goal - x).sign()
+    attack = torch.where(_at(occupied, x), FIRE, torch.where(_at(danger, x + step), NOTHING, move))
+    return torch.where(_at(danger, x), dodge, attack)
+
+
+def _at(columns: Tensor, x: Tensor) -> Tensor:
+    """The entry of ``[..., 10]`` in column ``x``, clipped to the board."""
+    return columns.gather(-1, x.clamp(0, LAST)[..., None]).squeeze(-1)
+
+
+SCRIPTS: dict[str, tuple[int, Callable[[Tensor], Tensor]]] = {
+    "breakout": (breakout.CHANNELS, play_breakout),
+    "freeway": (freeway.CHANNELS, play_freeway),
+    "space_invaders": (space_invaders.CHANNELS, play_space_invaders),
+}
+
+
+class Script(FixedPolicy):
+    """A simple script per game: follow the ball, always up, shoot and dodge.
+
+    Raises:
+        UqbenchError: observations are not those of the game.
+    """
+
+    def __init__(
+        self,
+        info: EnvironmentInfo,
+        seeds: Sequence[int],
+        config: ScriptConfig,
+        device: torch.device,
+    ) -> None:
+        self.config = config
+        channels, _ = SCRIPTS[config.game]
+        expected, shape = (channels, WIDTH, WIDTH), observation_shape(info)
+        if shape != expected:
+            raise UqbenchError(f"expected observations {expected} of {config.game}; got {shape}")
+
+    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """The script's actions ``[L, M]`` for ``obs`` ``[L, M, C, 10, 10]``."""
+        _, script = SCRIPTS[self.config.game]
+        return script(obs.bool())

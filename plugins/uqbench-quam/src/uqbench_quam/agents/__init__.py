@@ -1,0 +1,1 @@
+"""QUAM as exploration in reinforcement learning."""

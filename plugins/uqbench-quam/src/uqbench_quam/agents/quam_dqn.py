@@ -1,0 +1,214 @@
+"""QUAM-DQN: a DQN that explores by adversarial models of its Q-network.
+
+This project's own extension, in no paper: Algorithm 1 of Schweighofer et al. 2023, in its form for
+regression, applied to a state's Q-values. An adversarial model of an action is a Q-network that
+predicts a higher value for it at the same temporal-difference error on the replay buffer; the
+difference is the action's bonus. The search moves only the last layer, so its gradients are written
+out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from uqbench_dqn.config import DeepQConfig
+from uqbench_dqn.dqn import ScalarQ
+from uqbench_dqn.networks import QNetwork
+
+from uqbench.agent import EnvironmentInfo, Uncertainty
+from uqbench.config import Steps
+from uqbench.lanes import LaneLinear, Uniform, epsilon_greedy, greedy
+
+BETAS = (0.9, 0.999)
+ADAM_EPSILON = 1e-8
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuamDQNConfig(DeepQConfig):
+    """QUAM-DQN's settings in addition to those of the DQN family.
+
+    Attributes:
+        kappa: where the Huber loss of learning turns from quadratic to linear.
+        bonus_weight: β, the weight of the bonus in action selection.
+        search_steps: steps of a search.
+        search_rate: Adam's α in a search.
+        search_batch: transitions from the replay buffer on which the error must not rise.
+        penalty: c₀.
+        growth: η, the factor on c after every period.
+        period: u, search steps between two increases of c.
+        slack: γ, by which the mean squared temporal-difference error may grow.
+        epsilon: share of random actions after ``learning_starts``; before, all actions are random.
+    """
+
+    kappa: float = 1.0
+    bonus_weight: float = 1.0
+    search_steps: int = 10
+    search_rate: float = 1e-2
+    search_batch: int = 32
+    penalty: float = 1.0
+    growth: float = 4.0
+    period: int = 5
+    slack: float = 1e-3
+    epsilon: float = 0.01
+    learning_starts: Steps = 5_000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("search_steps", "search_batch", "period"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+class Evidence(NamedTuple):
+    """Transitions that an adversarial model must explain as well as the Q-network does.
+
+    Attributes:
+        features: with a one appended, ``[L, B, H + 1]``.
+        taken: one-hot actions, ``[L, B, A]``.
+        targets: Bellman targets, ``[L, B]``.
+    """
+
+    features: Tensor
+    taken: Tensor
+    targets: Tensor
+
+
+class QuamDQN(ScalarQ):
+    """Explores by adversarial models of its Q-network (this project's extension).
+
+    ``argmax_a Q(s, a) + β (Q̃_a(s, a) − Q(s, a))``, with ``Q̃_a`` the adversarial model of a.
+
+    Source: this project, after Schweighofer et al. 2023
+    """
+
+    config: QuamDQNConfig
+    online: QNetwork
+    compiled = ("learn", "choose")
+
+    def __init__(
+        self,
+        info: EnvironmentInfo,
+        seeds: Sequence[int],
+        config: QuamDQNConfig,
+        device: torch.device,
+    ) -> None:
+        super().__init__(info, seeds, config, device, config.kappa)
+        self._explore = Uniform(seeds, "explore", (2,), device)
+        self._evidence = Uniform(seeds, "evidence", (config.search_batch,), device)
+        self._bonus = torch.zeros(len(seeds), device=device)
+        self._non_greedy = torch.zeros(len(seeds), device=device)
+
+    @torch.no_grad()
+    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """Random until learning starts, then optimistic by the bonus, with a share ε random."""
+        u = self._explore.at(self.clock)
+        learns, _ = self.phase(self.clock.t)
+        if not learns:
+            return epsilon_greedy(u.new_zeros(len(u), self.n_actions), u, 1.0, valid)
+        return self.choose(obs, u, self._evidence.at(self.clock), valid)
+
+    def choose(self, obs: Tensor, u: Tensor, drawn: Tensor, valid: Tensor | None) -> Tensor:
+        """Actions ``[L]`` in ``obs`` ``[L, *obs]``.
+
+        Args:
+            obs: observations.
+            u: ``[L, 2]`` uniform in [0, 1), for random actions.
+            drawn: ``[L, search_batch]`` uniform in [0, 1), selects the evidence.
+            valid: ``[L, A]``, or None where all actions are valid.
+        """
+        values, bonus = self._searched(obs[:, None], drawn)
+        optimistic = values[:, 0] + self.config.bonus_weight * bonus[:, 0]
+        action = epsilon_greedy(optimistic, u, self.config.epsilon, valid)
+        self._bonus.copy_(bonus[:, 0].gather(-1, action[:, None])[:, 0])
+        self._non_greedy += action != greedy(values[:, 0], valid)
+        return action
+
+    @torch.no_grad()
+    def uncertainty(self, obs: Tensor) -> Uncertainty:
+        """Q-values; once there are transitions, the squared bonuses as epistemic variances."""
+        if self.clock.t == 0:
+            return Uncertainty(mean=self.q_values(self.online(obs)))
+        values, bonus = self._searched(obs, self._evidence.at(self.clock))
+        return Uncertainty(mean=values, epistemic_var=bonus.square())
+
+    def _searched(self, obs: Tensor, drawn: Tensor) -> tuple[Tensor, Tensor]:
+        """Q-values and bonuses of ``obs`` ``[L, M, *obs]``, ``[L, M, A]`` each."""
+        stored = self.clock.tensor.clamp(max=self.replay.capacity)
+        batch = self.replay.gather((drawn * stored).long())
+        evidence = Evidence(
+            self._features(batch["obs"]),
+            F.one_hot(batch["action"], self.n_actions).to(drawn.dtype),
+            self.bellman_target(batch).squeeze(-1),
+        )
+        last = cast(LaneLinear, self.online.layers[-1])
+        weights = torch.cat([last.weight, last.bias], dim=1)  # [L, H + 1, A]
+        features = self._features(obs)
+        return features @ weights, bonuses(weights, features, evidence, self.config)
+
+    def _features(self, obs: Tensor) -> Tensor:
+        features = self.online.features(self.online.trunk(obs))
+        return torch.cat([features, torch.ones_like(features[..., :1])], dim=-1)
+
+    def metrics(self) -> Mapping[str, Tensor]:
+        """The last loss, the last action's bonus, and the number of non-greedy actions so far."""
+        return {
+            **super().metrics(),
+            "bonus": self._bonus,
+            "non_greedy_actions": self._non_greedy,
+        }
+
+
+def bonuses(weights: Tensor, features: Tensor, evidence: Evidence, config: QuamDQNConfig) -> Tensor:
+    """How much higher each value could be: ``max Q̃_a − Q`` over accepted models, at least 0.
+
+    One search per action and state, all at once: that of action a moves the weights ``w̃_a`` of its
+    own output, minimizes ``−(Q̃_a − Q) + c (L(w̃) − L(w) − γ)`` with L the mean squared
+    temporal-difference error, and accepts where ``L(w̃) ≤ L(w) + γ`` (Algorithm 1).
+
+    Args:
+        weights: of the last layer, the bias as their last row, ``[L, H + 1, A]``.
+        features: of the states, with a one appended, ``[L, M, H + 1]``.
+        evidence: the transitions.
+        config: of the search.
+
+    Returns:
+        ``[L, M, A]``.
+    """
+    shape = (*features.shape[:2], *weights.shape[1:])  # [L, M, H + 1, A]
+    start = weights.unsqueeze(1).expand(shape)
+    moved = start.clone()
+    mean, square = torch.zeros_like(moved), torch.zeros_like(moved)
+    inputs = evidence.features.unsqueeze(1).expand(-1, shape[1], -1, -1)  # [L, M, B, H + 1]
+    taken = evidence.taken.unsqueeze(1)
+    targets = evidence.targets[:, None, :, None]
+    size = inputs.shape[2]
+
+    def errors(w: Tensor) -> tuple[Tensor, Tensor]:
+        """Temporal-difference errors of each action's transitions, and their mean square."""
+        residual = (inputs @ w - targets) * taken
+        squares = residual.square().movedim(-2, -1).contiguous()
+        return residual, squares.sum(-1) / size
+
+    def value(w: Tensor) -> Tensor:
+        return (features.unsqueeze(2) @ w).squeeze(2)
+
+    reference_loss = errors(start)[1]
+    reference = value(start)
+    best = torch.zeros_like(reference)
+    for step in range(config.search_steps):
+        residual, _ = errors(moved)
+        c = config.penalty * config.growth ** (step // config.period)
+        gradient = c * 2 / size * (inputs.mT @ residual) - features.unsqueeze(-1)
+        mean = BETAS[0] * mean + (1 - BETAS[0]) * gradient
+        square = BETAS[1] * square + (1 - BETAS[1]) * gradient.square()
+        rate = config.search_rate / (1 - BETAS[0] ** (step + 1))
+        root = (square / (1 - BETAS[1] ** (step + 1))).sqrt()
+        moved = moved - rate * mean / (root + ADAM_EPSILON)
+        accepted = errors(moved)[1] <= reference_loss + config.slack
+        best = torch.where(accepted, torch.maximum(best, value(moved) - reference), best)
+    return best

@@ -1,0 +1,1 @@
+"""The estimators that QUAM is compared with."""

@@ -1,0 +1,164 @@
+"""Laplace approximation of the last layer, Kronecker-factored (Daxberger et al. 2021).
+
+The posterior of the last layer's weights is a normal around the trained ones. Its precision is the
+generalized Gauss-Newton matrix in Kronecker factors, ``n A ⊗ G + δ 1``, with ``A`` the mean outer
+product of the features (a one appended for the bias) and ``G`` the mean Hessian of the loss in the
+logits; the prior precision δ maximizes the marginal likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log, pi
+
+import torch
+from torch import Tensor
+
+from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
+from uqbench_quam.networks.architectures import HEAD
+from uqbench_quam.networks.learning import losses, mean_loss
+from uqbench_quam.networks.training import Trainer, TrainingConfig
+from uqbench_quam.uncertainty import classification
+
+LOG10_PRECISIONS = torch.linspace(-4, 4, 161, dtype=torch.float64)
+"""The grid on which the prior precision is searched."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaplaceConfig(TrainingConfig):
+    """Laplace approximation of the last layer.
+
+    Attributes:
+        samples: of the logits at a point, for its probabilities.
+        noise_precision: of a regression's targets, ``1/σ²``.
+    """
+
+    samples: int = 1000
+    noise_precision: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.samples < 1:
+            raise ValueError(f"samples must be at least 1, got {self.samples}")
+
+
+class Laplace(Estimator):
+    """A normal over the last layer's weights, Kronecker-factored.
+
+    Centered at the reference model, or at a trained network.
+
+    Source: Daxberger et al. 2021
+    """
+
+    def __init__(
+        self, task: Dataset, seeds: Sequence[int], config: LaplaceConfig, device: torch.device
+    ) -> None:
+        self.trainer = Trainer(task, seeds, config, device)
+        self.config = config
+
+    @torch.no_grad()
+    def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
+        """Find the network, its curvature and the prior precision."""
+        trainer = self.trainer
+        data = trainer.to_device(data)
+        with torch.enable_grad():
+            self.network, self.weights = trainer.reference_or_trained(data, reference_model, steps)
+        self.reference_model = reference_model
+        self.noise_var = mean_loss(self.network, self.weights, data)
+        features = self._features(data.inputs)
+        outputs = self.network(self.weights, data.inputs).double()
+        rows = losses(outputs, data.targets.double() if trainer.regression else data.targets)
+        curvature = (
+            torch.full((len(outputs), 1, 1), self.config.noise_precision, dtype=torch.float64)
+            if trainer.regression
+            else class_curvature(outputs)
+        ).to(trainer.device)
+        n = data.targets.shape[1]
+        outer = features.mT @ features / n
+        self.feature_values, self.feature_vectors = torch.linalg.eigh(outer)
+        self.output_values, self.output_vectors = torch.linalg.eigh(curvature)
+        self.spectrum = n * (
+            self.feature_values.clamp(min=0)[:, :, None] * self.output_values.clamp(min=0)[:, None]
+        )  # [L, H + 1, C]
+        weights = torch.cat([self.weights[name].flatten(1) for name in HEAD], 1).double()
+        log_likelihood = (
+            -0.5 * self.config.noise_precision * rows.sum(-1)
+            + 0.5 * n * log(self.config.noise_precision / (2 * pi))
+            if trainer.regression
+            else -rows.sum(-1)
+        )
+        evidence = torch.stack(
+            [
+                log_evidence(log_likelihood, weights.square().sum(-1), self.spectrum, 10.0**power)
+                for power in LOG10_PRECISIONS.tolist()
+            ],
+            dim=-1,
+        )
+        self.precision = 10 ** LOG10_PRECISIONS.to(trainer.device)[evidence.argmax(-1)]  # δ, [L]
+
+    @torch.no_grad()
+    def predict(self, inputs: Tensor) -> PredictiveUncertainty:
+        """``E softmax(f)``, ``f ~ N(f_MAP, J Σ Jᵀ)``; for a regression the variance."""
+        x = inputs.to(self.trainer.device)
+        mean = self.network(self.weights, x).double()  # [L, M, C]
+        variances = self._output_variances(self._features(x))
+        if self.trainer.regression:
+            epistemic = variances.squeeze(-1).cpu()
+            aleatoric = self.noise_var.cpu()[:, None].expand_as(epistemic)
+            return PredictiveUncertainty(
+                aleatoric + epistemic,
+                aleatoric,
+                epistemic,
+                None,
+                "variance",
+                mean=mean.squeeze(-1).cpu(),
+            )
+        noise = self._noise(mean.shape[1])
+        scaled = noise * variances.sqrt()
+        logits = mean + (scaled.unsqueeze(-2) @ self.output_vectors.mT.unsqueeze(1)).squeeze(-2)
+        return classification(self.reference_model, inputs, logits.cpu().log_softmax(-1))
+
+    def _features(self, inputs: Tensor) -> Tensor:
+        """Features with a one appended, ``[L, B, H + 1]`` float64."""
+        features = self.network.features(self.weights, inputs).double()
+        return torch.cat([features, torch.ones_like(features[..., :1])], dim=-1)
+
+    def _output_variances(self, features: Tensor) -> Tensor:
+        """Variances of the logits along the curvature's eigenvectors, ``[L, M, C]``."""
+        along = (features @ self.feature_vectors).square()  # [L, M, H + 1]
+        variances: Tensor = along @ (1 / (self.spectrum + self.precision[:, None, None]))
+        return variances
+
+    def _noise(self, points: int) -> Tensor:
+        """Standard normal, ``[samples, L, M, C]``; a function of the seed alone."""
+        generators = self.trainer.generators("logits")
+        shape = (self.config.samples, points, self.trainer.task.n_classes)
+        lanes = [torch.randn(shape, generator=g, dtype=torch.float64) for g in generators]
+        return torch.stack(lanes, dim=1).to(self.trainer.device)
+
+
+def class_curvature(logits: Tensor) -> Tensor:
+    """``G = E diag(p) − p pᵀ``, the cross-entropy's mean Hessian: ``[L, n, C] -> [L, C, C]``."""
+    probs = logits.softmax(-1)
+    return torch.diag_embed(probs.mean(1)) - probs.mT @ probs / probs.shape[1]
+
+
+def log_evidence(
+    log_likelihood: Tensor, squared_norm: Tensor, spectrum: Tensor, precision: float
+) -> Tensor:
+    """``log p(D|w) − ½ δ ‖w‖² + ½ P log δ − ½ Σ log(λ + δ)``: the marginal likelihood, ``[L]``.
+
+    Args:
+        log_likelihood: of the trained weights, ``[L]``.
+        squared_norm: of the last layer's weights, ``[L]``.
+        spectrum: eigenvalues λ of the Gauss-Newton matrix, ``[L, H + 1, C]``.
+        precision: δ.
+    """
+    flat = spectrum.flatten(1)
+    determinant = (flat + precision).log().sum(-1)
+    return (
+        log_likelihood
+        - 0.5 * precision * squared_norm
+        + 0.5 * flat.shape[1] * log(precision)
+        - 0.5 * determinant
+    )

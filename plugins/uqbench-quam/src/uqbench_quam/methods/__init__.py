@@ -1,0 +1,1 @@
+"""QUAM: the adversarial model search, mixture importance sampling and the estimator."""

@@ -1,0 +1,1 @@
+"""Stacks of networks: architectures, losses, training and the reference model."""

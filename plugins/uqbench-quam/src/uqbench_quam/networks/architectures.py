@@ -1,0 +1,163 @@
+"""Networks as pure functions of their weights, in stacks: ``S`` networks in one batched product.
+
+An adversarial search, an ensemble and a Markov chain all need many networks of one architecture
+with different weights. Here a network is the names and shapes of its weights, and a function of
+weights ``[S, ...]`` and inputs ``[S, B, *x]``. Convolutions are written as patches times weights,
+because batched products are bit-identical whatever the size of the stack.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import torch
+from torch import Tensor
+
+Weights = Mapping[str, Tensor]
+"""Weights by name, the networks of a stack along the first dimension."""
+
+Drop = Callable[[Tensor], Tensor]
+"""Applied to activations ``[S, B, H]`` where the network has dropout."""
+
+HEAD = ("head.weight", "head.bias")
+"""Names of the last layer's weights, ``[S, H, C]`` and ``[S, 1, C]``, of every network."""
+
+
+class Network(ABC):
+    """An architecture; called with the weights of a stack."""
+
+    @property
+    @abstractmethod
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the weights of one network, by name; the last layer's come last."""
+
+    @abstractmethod
+    def features(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
+        """Inputs of the last layer, ``[S, B, H]``."""
+
+    def __call__(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
+        """Logits, or a regression's value with C = 1: ``[S, B, *x] -> [S, B, C]``."""
+        return affine(weights, "head", self.features(weights, inputs, drop))
+
+    @property
+    def last_layer(self) -> Mlp:
+        """The last layer as a network of its own, on features."""
+        width, outputs = self.shapes[HEAD[0]]
+        return Mlp(width, (), outputs)
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters of one network."""
+        return sum(map(prod, self.shapes.values()))
+
+
+@dataclass(frozen=True)
+class Mlp(Network):
+    """Fully connected layers with ReLU and dropout between them; inputs are flattened.
+
+    Attributes:
+        inputs: size of one input.
+        hidden: widths of the hidden layers; without any, the network is its last layer.
+        outputs: C.
+    """
+
+    inputs: int
+    hidden: tuple[int, ...]
+    outputs: int
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the weights of one network, by name; the last layer's come last."""
+        shapes: dict[str, tuple[int, ...]] = {}
+        width = self.inputs
+        for index, narrow in enumerate(self.hidden):
+            shapes |= {f"{index}.weight": (width, narrow), f"{index}.bias": (1, narrow)}
+            width = narrow
+        return shapes | {HEAD[0]: (width, self.outputs), HEAD[1]: (1, self.outputs)}
+
+    def features(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
+        """Inputs of the last layer, ``[S, B, H]``."""
+        x = inputs.flatten(2)
+        for index in range(len(self.hidden)):
+            x = affine(weights, str(index), x).relu()
+            x = x if drop is None else drop(x)
+        return x
+
+
+@dataclass(frozen=True)
+class LeNet(Network):
+    """LeNet (LeCun et al. 1998) on ``[28, 28]`` images: two convolutions, three affine layers.
+
+    5 × 5 filters, 6 and 16 of them, each followed by 2 × 2 max pooling and ReLU; 120 and 84 units;
+    dropout before the last layer only. 44,426 parameters with ten classes.
+    """
+
+    outputs: int
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the weights of one network, by name; the last layer's come last."""
+        sizes = {"0": (25, 6), "1": (150, 16), "2": (256, 120), "3": (120, 84), "head": (84, -1)}
+        shapes: dict[str, tuple[int, ...]] = {}
+        for name, (wide, narrow) in sizes.items():
+            narrow = self.outputs if narrow == -1 else narrow
+            shapes |= {f"{name}.weight": (wide, narrow), f"{name}.bias": (1, narrow)}
+        return shapes
+
+    def features(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
+        """Inputs of the last layer, ``[S, B, 84]``."""
+        x = inputs.unsqueeze(-1)  # [S, B, 28, 28, 1], channels last
+        for name in ("0", "1"):
+            side = x.shape[2] - 4
+            product = affine(weights, name, _patches(x, 5))
+            halves = product.view(*x.shape[:2], side // 2, 2, side // 2, 2, -1)
+            x = halves.amax((3, 5)).relu()
+        x = x.flatten(2)
+        for name in ("2", "3"):
+            x = affine(weights, name, x).relu()
+        return x if drop is None else drop(x)
+
+
+def affine(weights: Weights, name: str, x: Tensor) -> Tensor:
+    """``x W + b`` of every network in the stack: ``[S, B, in] -> [S, B, out]``."""
+    return torch.baddbmm(weights[f"{name}.bias"], x, weights[f"{name}.weight"])
+
+
+def _patches(x: Tensor, kernel: int) -> Tensor:
+    """``[S, B, H, W, C] -> [S, B * rows * columns, kernel * kernel * C]``."""
+    windows = x.unfold(2, kernel, 1).unfold(3, kernel, 1)  # [S, B, rows, columns, C, k, k]
+    patches = windows.movedim(4, -1)
+    return patches.reshape(len(x), -1, kernel * kernel * x.shape[-1])
+
+
+def initial_weights(
+    network: Network, generators: Sequence[torch.Generator], members: int = 1
+) -> dict[str, Tensor]:
+    """Weights and biases uniform in ``±1/√in``: torch's default initialization.
+
+    Args:
+        network: the architecture.
+        generators: one per lane.
+        members: E, networks per lane.
+
+    Returns:
+        Weights ``[L · E, ...]``, the members of a lane in a row.
+    """
+    stack: dict[str, list[Tensor]] = {name: [] for name in network.shapes}
+    bound = 0.0
+    for generator in generators:
+        for _ in range(members):
+            for name, shape in network.shapes.items():
+                if name.endswith("weight"):
+                    bound = shape[0] ** -0.5
+                uniform = torch.rand(shape, generator=generator)
+                stack[name].append((2 * uniform - 1) * bound)
+    return {name: torch.stack(tensors) for name, tensors in stack.items()}
+
+
+def rows(weights: Weights, index: Tensor) -> dict[str, Tensor]:
+    """A copy of the networks ``index`` ``[S]`` of a stack."""
+    return {name: tensor[index] for name, tensor in weights.items()}

@@ -1,0 +1,1 @@
+"""The data sets, their scores, and ground truth by Hamiltonian Monte Carlo."""

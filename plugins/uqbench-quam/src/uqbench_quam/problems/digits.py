@@ -1,0 +1,142 @@
+"""Detection on scikit-learn's 8 × 8 digits: real images, no download.
+
+The problems of section 4.2 on a small scale, in setting (b): out-of-distribution detection,
+misclassification detection and selective prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+from torch import Tensor
+
+from uqbench.estimator import Data, Dataset, Predict
+from uqbench.seeding import derive_seed
+from uqbench_quam.networks.reference import ReferenceNetwork
+from uqbench_quam.networks.training import Trainer, TrainingConfig
+from uqbench_quam.problems.scores import detection, retention_auc
+
+CLASSES = 8
+"""Digits 0 to 7 are learned; 8 and 9 are held out."""
+TRAINED = 100
+TESTED = 100
+"""Images on either side of a detection problem; for errors, twice as many test images."""
+REFERENCE_STEPS = 300
+REFERENCE = TrainingConfig(hidden=(50, 50), learning_rate=5e-3, weight_decay=1e-3)
+REFERENCE_DROPOUT = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigitsConfig:
+    """Which inputs are to be detected by their uncertainty.
+
+    Attributes:
+        against: ``held-out`` digits 8 and 9; test images ``rotated`` by a quarter turn or
+            ``inverted``; uniform ``noise``; or ``errors``, the test images that the reference
+            model misclassifies.
+    """
+
+    against: Literal["held-out", "rotated", "inverted", "noise", "errors"] = "held-out"
+
+
+class Digits(Dataset):
+    """8 × 8 digits: out-of-distribution inputs, errors, selective prediction.
+
+    Training, test and out-of-distribution images are a function of the seed.
+
+    Source: after Schweighofer et al. 2023, section 4.2
+    """
+
+    inputs = (64,)
+    n_classes = CLASSES
+
+    def __init__(self, config: DigitsConfig) -> None:
+        self.config = config
+
+    def data(self, seeds: Sequence[int]) -> Data:
+        """100 images per lane, gray values in [0, 1]."""
+        images, labels = in_distribution()
+        index = np.stack([split(seed)[:TRAINED] for seed in seeds])
+        return Data(torch.from_numpy(images[index]), torch.from_numpy(labels[index]))
+
+    def reference_model(self, seeds: Sequence[int]) -> ReferenceNetwork:
+        """A network trained with dropout on the lane's images."""
+        own = [derive_seed("digits", "reference", seed) for seed in seeds]
+        trainer = Trainer(self, own, REFERENCE, torch.device("cpu"))
+        weights = trainer.train(self.data(seeds), REFERENCE_STEPS, drop=REFERENCE_DROPOUT)
+        return ReferenceNetwork(trainer.network, weights)
+
+    def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
+        """``auroc``, ``aupr`` and ``fpr95`` of the detection, ``retention_auc`` of test images.
+
+        The last is the area under the reference model's accuracy on the most certain test images
+        (selective prediction).
+
+        Raises:
+            ValueError: ``errors``, and the reference model misclassifies no test image of a lane.
+        """
+        errors = self.config.against == "errors"
+        images, labels = in_distribution()
+        count = 2 * TESTED if errors else TESTED
+        index = np.stack([split(seed)[TRAINED : TRAINED + count] for seed in seeds])
+        tested, truth = torch.from_numpy(images[index]), torch.from_numpy(labels[index])
+        correct = self.reference_model(seeds).log_probs(tested).argmax(-1) == truth
+        known = predict(tested).epistemic
+        if not errors:
+            return detection(predict(self.out_of_distribution(seeds)).epistemic, known) | {
+                "retention_auc": retention_auc(known, correct)
+            }
+        if correct.all(-1).any():
+            raise ValueError(
+                f"the reference model classifies all {count} test images correctly, so that there "
+                "are no errors to detect; use other seeds"
+            )
+        lanes = [detection(s[None, ~c], s[None, c]) for s, c in zip(known, correct, strict=True)]
+        return {name: torch.cat([lane[name] for lane in lanes]) for name in lanes[0]} | {
+            "retention_auc": retention_auc(known, correct)
+        }
+
+    def out_of_distribution(self, seeds: Sequence[int]) -> Tensor:
+        """The out-of-distribution inputs, ``[L, 100, 64]``."""
+        return torch.stack([torch.from_numpy(self._lane_inputs(seed)) for seed in seeds])
+
+    def _lane_inputs(self, seed: int) -> NDArray[np.float32]:
+        generator = np.random.default_rng(derive_seed("digits", "foreign", seed))
+        if self.config.against == "noise":
+            return generator.random((TESTED, 64), dtype=np.float32)
+        if self.config.against == "held-out":
+            images, labels = digits()
+            others = images[labels >= CLASSES]
+            return others[generator.permutation(len(others))[:TESTED]]
+        images, _ = in_distribution()
+        tested = images[split(seed)[TRAINED : TRAINED + TESTED]]
+        if self.config.against == "inverted":
+            return 1 - tested
+        rotated = np.rot90(tested.reshape(-1, 8, 8), axes=(1, 2))
+        return np.ascontiguousarray(rotated).reshape(-1, 64)
+
+
+@cache
+def digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """All 1,797 images, ``[N, 64]`` in [0, 1], and their digits."""
+    loaded = load_digits()
+    return (loaded.data / 16).astype(np.float32), loaded.target.astype(np.int64)
+
+
+def in_distribution() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """The images of the classes in the training data."""
+    images, labels = digits()
+    return images[labels < CLASSES], labels[labels < CLASSES]
+
+
+def split(seed: int) -> NDArray[np.int64]:
+    """The order of a lane's images: training images first."""
+    generator = np.random.default_rng(derive_seed("digits", "split", seed))
+    return generator.permutation(len(in_distribution()[1]))

@@ -1,0 +1,82 @@
+"""Ground truth by Hamiltonian Monte Carlo: small arrays shipped with the package.
+
+They are made by ``python -m uqbench_quam.make_truth NAME``, which takes minutes, so that runs never
+wait for it. Their digests are checked on every read.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from uqbench_quam.uncertainty import entropy
+
+DIGESTS = {
+    "two-moons": "f870061f906297209493fa4191d0c58165c078d6bd075068b06e095344871280",
+    "simplex": "3ca576c2e9d7ae2293ba3f9d5f714ebb0c9b90fcaf30e19bb8b44f4470045638",
+    "sine": "eb2d8f41d52fe189136ba8fc930eefbf50730480050f66123e2ea1de66e5d872",
+}
+"""SHA-256 of the files."""
+
+
+def read(name: str) -> Mapping[str, NDArray[np.float32]]:
+    """The arrays of a problem, its data sets along the first dimension.
+
+    Raises:
+        FileNotFoundError: the file is not installed.
+        ValueError: the file is not the one that the scores were computed with.
+    """
+    path = files("uqbench_quam.problems") / "truths" / f"{name}.npz"
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"the ground truth of {name} is not installed: expected {path}; reinstall "
+            f"uqbench-quam, or make it: python -m uqbench_quam.make_truth {name} (minutes)"
+        )
+    content = path.read_bytes()
+    digest = sha256(content).hexdigest()
+    if digest != DIGESTS[name]:
+        raise ValueError(
+            f"the ground truth of {name} has the digest {digest[:12]}…, expected "
+            f"{DIGESTS[name][:12]}…; reinstall uqbench-quam"
+        )
+    with np.load(io.BytesIO(content)) as arrays:
+        return dict(arrays)
+
+
+@dataclass(frozen=True)
+class ClassTruth:
+    """Expectations over the posterior, from which both settings follow for any reference model.
+
+    Attributes:
+        arrays: ``probs``, ``E p`` ``[D, M, C]``; ``entropy``, ``E H[p]`` ``[D, M]``; ``log_probs``,
+            ``E log p`` ``[D, M, C]``; D data sets.
+    """
+
+    arrays: Mapping[str, NDArray[np.float32]]
+
+    def of(self, datasets: Sequence[int]) -> ClassTruth:
+        """The truth of each lane, by the index of its data set."""
+        return ClassTruth({name: array[list(datasets)] for name, array in self.arrays.items()})
+
+    @property
+    def probs(self) -> Tensor:
+        """``E p``, float64."""
+        return torch.from_numpy(self.arrays["probs"]).double()
+
+    def setting_a(self) -> Tensor:
+        """Setting (a), the mutual information ``H[E p] − E H[p]``, ``[W, M]``."""
+        mixed = entropy(self.probs.clamp(min=1e-30).log())
+        return (mixed - torch.from_numpy(self.arrays["entropy"]).double()).clamp(min=0)
+
+    def setting_b(self, reference: Tensor) -> Tensor:
+        """Setting (b), ``Σ_c p_c (log p_c − E log q_c)`` for the reference's log-probabilities."""
+        expected = torch.from_numpy(self.arrays["log_probs"]).double()
+        return (reference.exp() * (reference - expected)).sum(-1)

@@ -1,0 +1,124 @@
+"""The simplex example (section C.2): three normal classes and one point far from one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from uqbench.estimator import Data, Dataset, Predict
+from uqbench.seeding import derive_seed
+from uqbench_quam.networks.reference import ReferenceNetwork
+from uqbench_quam.networks.training import Trainer, TrainingConfig
+from uqbench_quam.problems.ground_truth import ClassTruth, read
+
+DATASETS = 6
+"""Data sets with ground truth; a lane has the one of its seed modulo this."""
+POINTS = 21
+"""Per class."""
+CENTERS = ((-4.0, -2.0), (4.0, -2.0), (0.0, 2 * 2**0.5))
+DEVIATION = 1.5
+"""Of each coordinate, as in the released code. The text says that 1.5 is the variance."""
+QUERY = (-6.0, 2.0)
+"""The test point, between the first and the third class, far from the second."""
+REMOTE = 1
+"""The class to which likely models can assign the query, but gradient descent does not."""
+REFERENCE_STEPS = 500
+REFERENCE = TrainingConfig(hidden=(10, 10), learning_rate=1e-2, weight_decay=1e-2, smoothing=1e-3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimplexConfig:
+    """Which setting.
+
+    Attributes:
+        setting: ``selected``, Schweighofer et al. 2023's (a), or ``given``, their (b), with a
+            reference model.
+    """
+
+    setting: Literal["selected", "given"] = "selected"
+
+
+class Simplex(Dataset):
+    """Three normal classes; which of them models can assign to a far point.
+
+    The network has two hidden layers of 10 units, 173 weights.
+
+    Source: Schweighofer et al. 2023, Figures 2 and C.2
+    """
+
+    inputs = (2,)
+    n_classes = 3
+
+    def __init__(self, config: SimplexConfig) -> None:
+        self.config = config
+
+    def data(self, seeds: Sequence[int]) -> Data:
+        """63 points per lane, 21 of each class."""
+        inputs = []
+        for seed in seeds:
+            noise = np.random.default_rng(derive_seed("simplex", dataset_index(seed))).normal(
+                0, DEVIATION, (3 * POINTS, 2)
+            )
+            centers = np.repeat(np.array(CENTERS), POINTS, axis=0)
+            inputs.append(torch.from_numpy(centers + noise).float())
+        targets = torch.arange(3).repeat_interleave(POINTS).expand(len(seeds), -1)
+        return Data(torch.stack(inputs), targets.contiguous())
+
+    def reference_model(self, seeds: Sequence[int]) -> ReferenceNetwork | None:
+        """A network trained on the lane's data, a function of the data set alone."""
+        if self.config.setting == "selected":
+            return None
+        own = [derive_seed("simplex", "reference", dataset_index(seed)) for seed in seeds]
+        trainer = Trainer(self, own, REFERENCE, torch.device("cpu"))
+        return ReferenceNetwork(trainer.network, trainer.train(self.data(seeds), REFERENCE_STEPS))
+
+    def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
+        """The prediction at the query, against the ground truth.
+
+        ``remote_highest``, the largest probability that any model gives to the remote class;
+        ``remote``, the predicted one; ``epistemic_error`` (nats), in the setting of the config; and
+        ``total_variation`` of the predicted probabilities from the ground truth's. In setting (b)
+        those are the reference model's.
+
+        Raises:
+            ValueError: the estimator does not report what single models reach.
+        """
+        truth = ground_truth().of([dataset_index(seed) for seed in seeds])
+        predicted = predict(query().expand(len(seeds), -1, -1))
+        if predicted.probs is None or predicted.highest is None:
+            raise ValueError(
+                "expected class probabilities, and the highest of any model, from an estimator of "
+                "the simplex example (PredictiveUncertainty.highest)"
+            )
+        reference = self.reference_model(seeds)
+        epistemic = (
+            truth.setting_a()
+            if reference is None
+            else truth.setting_b(reference.log_probs(query().expand(len(seeds), -1, -1)))
+        )
+        return {
+            "remote_highest": predicted.highest[:, 0, REMOTE],
+            "remote": predicted.probs[:, 0, REMOTE],
+            "epistemic_error": (predicted.epistemic - epistemic).abs().squeeze(-1),
+            "total_variation": 0.5 * (predicted.probs - truth.probs).abs().sum(-1).squeeze(-1),
+        }
+
+
+def dataset_index(seed: int) -> int:
+    """Which data set a lane has."""
+    return seed % DATASETS
+
+
+def query() -> Tensor:
+    """The test point, ``[1, 2]``."""
+    return torch.tensor([QUERY])
+
+
+def ground_truth() -> ClassTruth:
+    """Hamiltonian Monte Carlo's prediction at the query, for each data set."""
+    return ClassTruth(read("simplex"))

@@ -1,0 +1,143 @@
+"""Two moons: epistemic uncertainty against Hamiltonian Monte Carlo's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from uqbench.estimator import Data, Dataset, Predict
+from uqbench.seeding import derive_seed
+from uqbench_quam.networks.reference import ReferenceNetwork
+from uqbench_quam.networks.training import Trainer, TrainingConfig
+from uqbench_quam.problems.ground_truth import ClassTruth, read
+from uqbench_quam.problems.scores import rank_correlation
+
+DATASETS = 6
+"""Data sets with ground truth; a lane has the one of its seed modulo this."""
+POINTS = 100
+NOISE = 0.1
+"""Standard deviation of the normal noise on each coordinate."""
+TEST_EVERY = 5
+"""Of 100 fresh points, predictions are tested on twenty: every point costs a search."""
+REFERENCE_STEPS = 500
+REFERENCE = TrainingConfig(hidden=(100, 100), learning_rate=1e-2, weight_decay=1e-3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoMoonsConfig:
+    """Which setting.
+
+    Attributes:
+        setting: ``selected``, Schweighofer et al. 2023's (a), where the model is to be selected; or
+            ``given``, their (b), with a reference model, the same for every estimator.
+    """
+
+    setting: Literal["selected", "given"] = "given"
+
+
+class TwoMoons(Dataset):
+    """Two interleaving half circles; epistemic uncertainty against HMC's.
+
+    Of radius 1, one per class, 50 noisy points each. The paper's network has two hidden layers of
+    100 units.
+
+    Source: Schweighofer et al. 2023, Figures 3 and C.3
+    """
+
+    inputs = (2,)
+    n_classes = 2
+
+    def __init__(self, config: TwoMoonsConfig) -> None:
+        self.config = config
+
+    def data(self, seeds: Sequence[int]) -> Data:
+        """100 points per lane, half of them of each class."""
+        return sample([derive_seed("two-moons", dataset_index(seed)) for seed in seeds])
+
+    def reference_model(self, seeds: Sequence[int]) -> ReferenceNetwork | None:
+        """A network trained on the lane's data, a function of the data set alone."""
+        if self.config.setting == "selected":
+            return None
+        own = [derive_seed("two-moons", "reference", dataset_index(seed)) for seed in seeds]
+        trainer = Trainer(self, own, REFERENCE, torch.device("cpu"))
+        return ReferenceNetwork(trainer.network, trainer.train(self.data(seeds), REFERENCE_STEPS))
+
+    def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
+        """Distance of the epistemic uncertainty from the ground truth's, and test predictions.
+
+        ``rank_correlation`` and ``mae`` (nats) over the grid, ``corner_mae`` over its far corners
+        only; ``accuracy`` and ``nll`` on twenty fresh points.
+
+        Raises:
+            ValueError: the estimator predicts no class probabilities.
+        """
+        truth = ground_truth().of([dataset_index(seed) for seed in seeds])
+        points = grid().expand(len(seeds), -1, -1)
+        predicted = predict(points).epistemic
+        reference = self.reference_model(seeds)
+        epistemic = (
+            truth.setting_a() if reference is None else truth.setting_b(reference.log_probs(points))
+        )
+        error = (predicted - epistemic).abs()
+        test = sample([derive_seed("two-moons", "test", dataset_index(seed)) for seed in seeds])
+        targets = test.targets[:, ::TEST_EVERY]
+        probs = predict(test.inputs[:, ::TEST_EVERY]).probs
+        if probs is None:
+            raise ValueError(
+                "expected class probabilities from an estimator of two-moons, got None"
+            )
+        likelihood = probs.gather(-1, targets[..., None]).squeeze(-1)
+        return {
+            "rank_correlation": rank_correlation(predicted, epistemic),
+            "mae": error.mean(-1),
+            "corner_mae": error[:, far_corners()].mean(-1),
+            "accuracy": (probs.argmax(-1) == targets).double().mean(-1),
+            "nll": -likelihood.clamp(min=1e-12).log().mean(-1),
+        }
+
+
+def dataset_index(seed: int) -> int:
+    """Which data set a lane has."""
+    return seed % DATASETS
+
+
+def sample(seeds: Sequence[int]) -> Data:
+    """Noisy points, the upper moon's first, ``[L, 100, 2]``."""
+    half = POINTS // 2
+    inputs = []
+    for seed in seeds:
+        noise = np.random.default_rng(seed).normal(0, NOISE, (POINTS, 2))
+        inputs.append(torch.from_numpy(moons(half) + noise).float())
+    targets = torch.arange(2).repeat_interleave(half).expand(len(seeds), -1)
+    return Data(torch.stack(inputs), targets.contiguous())
+
+
+def moons(half: int) -> NDArray[np.float64]:
+    """The noiseless points ``[2 * half, 2]``: the upper moon, then the lower one."""
+    angle = np.linspace(0, np.pi, half)
+    upper = np.stack([np.cos(angle), np.sin(angle)], 1)
+    lower = np.stack([1 - np.cos(angle), 0.5 - np.sin(angle)], 1)
+    return np.concatenate([upper, lower])
+
+
+def grid() -> Tensor:
+    """A 15 × 15 grid over [-3, 4] × [-3, 3.5], ``[225, 2]``."""
+    x, y = np.meshgrid(np.linspace(-3, 4, 15), np.linspace(-3, 3.5, 15))
+    return torch.from_numpy(np.stack([x.ravel(), y.ravel()], 1)).float()
+
+
+def far_corners() -> Tensor:
+    """Which points of the grid lie far from the boundary, top left or bottom right, ``[225]``."""
+    x, y = grid().unbind(-1)
+    return ((x <= -1) & (y >= 1.5)) | ((x >= 2) & (y <= -1))
+
+
+def ground_truth() -> ClassTruth:
+    """Hamiltonian Monte Carlo's prediction on the grid, for each data set."""
+    return ClassTruth(read("two-moons"))

@@ -1,0 +1,61 @@
+"""A full disk: wait until there is room, and then go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from uqbench.errors import StorageError
+from uqbench.results.store import now
+
+if TYPE_CHECKING:
+    from uqbench.runner.stop import Stop
+    from uqbench.runner.stopwatch import Stopwatch
+
+ROOM_SECONDS = 600.0
+"""How long to wait for room before the runs end as failed, with everything kept."""
+POLL_SECONDS = 3.0
+GLANCE_SECONDS = 0.2
+"""Between two looks at whether the process was asked to stop."""
+
+_Result = TypeVar("_Result")
+
+
+class Patience:
+    """Does what needs room on the disk.
+
+    Args:
+        watch: of the batch's own time, in which waiting does not count.
+        stop: by which the process is asked to stop; it does not wait then.
+        tell: called with what the user should know.
+    """
+
+    def __init__(self, watch: Stopwatch, stop: Stop, tell: Callable[[str], None]) -> None:
+        self._watch, self._stop, self._tell = watch, stop, tell
+
+    def when_there_is_room(self, write: Callable[[], _Result]) -> _Result:
+        """Write, as often as the disk is full.
+
+        Raises:
+            StorageError: it cannot be written for another reason; or there was no room for
+                ``ROOM_SECONDS``, or the process was asked to stop.
+        """
+        began, told = time.monotonic(), False
+        while True:
+            try:
+                return write()
+            except StorageError as error:
+                late = time.monotonic() - began >= ROOM_SECONDS
+                if not error.full or self._stop.asked or late:
+                    raise
+                if not told:
+                    told = True
+                    self._tell(
+                        f"paused at {now()}, the disk is full: {error} It goes on when there is "
+                        f"room; after {ROOM_SECONDS / 60:.0f} minutes it fails, keeping everything."
+                    )
+            with self._watch.paused():
+                again = time.monotonic() + POLL_SECONDS
+                while time.monotonic() < again and not self._stop.asked:
+                    time.sleep(min(GLANCE_SECONDS, POLL_SECONDS))

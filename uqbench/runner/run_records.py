@@ -1,0 +1,65 @@
+"""The record that a batch's runs begin with: process, plugins, device."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from uqbench.identity import Run
+from uqbench.registry.plugins import Host
+from uqbench.registry.registry import Plugin
+from uqbench.results.provenance import provenance
+from uqbench.results.records import SCHEMA_VERSION, RunRecord
+from uqbench.results.store import Store, now, this_process
+from uqbench.runner.batching.batches import Batch
+
+
+def plugins_of(batch: Batch, host: Host) -> list[Plugin]:
+    """The plugins that a batch's task, method and metrics come from."""
+    task, method = batch.cell.task, batch.cell.method
+    origins = [
+        host.risk_measures.origin(host.risk_names.name(metric.risk)) for metric in batch.metrics
+    ]
+    if task.environment is not None:
+        origins.append(host.environments.origin(task.environment))
+    if task.dataset is not None:
+        origins.append(host.datasets.origin(task.dataset))
+    if method.agent is not None:
+        origins.append(host.agents.origin(method.agent))
+    if method.estimator is not None:
+        origins.append(host.estimators.origin(method.estimator))
+    return origins
+
+
+def write_record(store: Store, run: Run, record: RunRecord, update: dict[str, Any]) -> None:
+    """Store a run's record with ``update``; the time and the run's identity are filled in."""
+    common = {
+        "schema_version": SCHEMA_VERSION,
+        "identity": dict(run.identity),
+        "updated": now(),
+    }
+    store.write(run, record.model_copy(update=common | update))
+
+
+def blank_record(plugins: Sequence[Plugin], device: str) -> RunRecord:
+    """A record that begins now, in this process."""
+    return RunRecord(
+        identity={},
+        status="running",
+        step=0,
+        began=now(),
+        updated=now(),
+        process=this_process(),
+        provenance=provenance(plugins, device),
+    )
+
+
+def device_name(device: torch.device) -> str:
+    """What the computation runs on, in words."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{platform.processor() or platform.machine()}, numpy {np.__version__}"
