@@ -9,15 +9,10 @@ from rich.console import Console
 from rich.table import Table
 
 from uqbench.scoring.coverage import coverage_note
-from uqbench.scoring.estimate import Estimate
 from uqbench.scoring.leaderboard import Board
 from uqbench.scoring.standings import Standing, shown_statistics
+from uqbench.scoring.tables import interval, label
 
-LABELS = {
-    "iqm": "IQM",
-    "optimality_gap": "optimality gap",
-    "worst_quarter": "worst quarter",
-}
 PIPE_WIDTH = 160
 """Of a file or a pipe, which has no width to keep to."""
 _PADDING = 2
@@ -50,7 +45,7 @@ def show_board(board: Board, console: Console) -> None:
     places = board.places
     lines = sorted(
         board.lines,
-        key=lambda line: (places[line.method].rank if line.method in places else len(board.lines)),
+        key=lambda line: places[line.method].rank if line.method in places else len(board.lines),
     )
     shown, left_out = _fitting(_columns(board, lines), console.width)
     console.print(f"{plan.suite.name} · {plan.name}", style="italic", highlight=False)
@@ -79,7 +74,7 @@ def notes(board: Board) -> list[str]:
     ]
     if board.places:
         lines[-1] += (
-            " Ranks that the runs leave open are sets such as 1–3; all sets together hold with 95 %."
+            " Ranks that the runs leave open are sets such as 1–3; together they hold with 95 %."
         )
     else:
         lines.append(f"The budget {plan.budget_name!r} is too short to rank methods: no order.")
@@ -101,20 +96,6 @@ def notes(board: Board) -> list[str]:
     if mixed:
         lines.append(f"Mixes runs of different contents of {', '.join(mixed)}.")
     return lines
-
-
-def label(statistic: str) -> str:
-    """A statistic's name for people."""
-    return LABELS.get(statistic, statistic)
-
-
-def interval(estimate: Estimate | None) -> str:
-    """An estimate with its interval, or a dash."""
-    if estimate is None:
-        return "–"
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
 def _columns(board: Board, lines: list[Standing]) -> list[_Column]:

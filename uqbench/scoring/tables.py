@@ -1,4 +1,4 @@
-"""Rows of a board's CSV files."""
+"""Rows of a board's files, and numbers as people read them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from uqbench.scoring.estimate import Estimate
 from uqbench.scoring.ranks import Pair
 
 Row = dict[str, str]
+
+LABELS = {
+    "iqm": "IQM",
+    "optimality_gap": "optimality gap",
+    "worst_quarter": "worst quarter",
+}
 
 PAIR_COLUMNS = (
     "first", "second", "improvement", "improvement_low", "improvement_high", "difference",
@@ -51,3 +57,17 @@ def csv_text(rows: Sequence[Row], columns: Sequence[str] = ()) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+def label(statistic: str) -> str:
+    """A statistic's name for people."""
+    return LABELS.get(statistic, statistic)
+
+
+def interval(estimate: Estimate | None) -> str:
+    """An estimate with its interval, or a dash."""
+    if estimate is None:
+        return "–"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.3f}"
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"

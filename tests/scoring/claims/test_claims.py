@@ -147,7 +147,9 @@ ORDER = 'kind = "order"\nmetric = "score"\nmethods = ["c", ["a", "b"]]'
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = { near = 2.2, far = 9.0 }\n'
          "tolerance = 0.5\nat_least = 1", "holds", 2),
         ('kind = "trend"\nmetric = "score"\nmethods = ["b", "a", "c"]\nvalues = [2, 1, 3]\n'
-         'direction = "increasing"', "holds", 3),
+         'direction = "increasing"', "holds", 2),
+        ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b", "c"]\nvalues = [1, 3, 2]\n'
+         'direction = "increasing"', "does not hold", 2),
         ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b"]\nsetting = "forward"\n'
          'direction = "increasing"', "holds", 1),
         ('kind = "trend"\nmetric = "score"\nmethods = ["a"]\nsetting = "length"\n'
@@ -158,8 +160,6 @@ ORDER = 'kind = "order"\nmetric = "score"\nmethods = ["c", ["a", "b"]]'
          "does not hold", 1),
         ('kind = "share"\nmetric = "falls"\nmethod = "c"\nbetter_than = "a"\nat_most = 0.4',
          "holds", 1),
-        ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 2\nat_least = 0.5\nof = "tasks"',
-         "undecided", 1),
     ],
 )  # fmt: skip
 def test_kinds_and_their_verdicts(host, settings, verdict, comparisons):
@@ -178,7 +178,9 @@ def test_an_undecided_claim_says_how_many_more_seeds_would_decide(host):
     )
     assert judgement.verdict is Verdict.UNDECIDED
     assert judgement.more_seeds > 0
-    assert f"about {judgement.more_seeds} more seeds would decide" in judgement.reason
+    assert f"about {judgement.more_seeds} more seeds would decide with 80 %" in judgement.reason
+    assert judgement.more_seeds_low < judgement.more_seeds
+    assert f"({judgement.more_seeds_low} to " in judgement.reason
 
 
 @pytest.mark.parametrize(("seeds", "more"), [(1, 2), (2, 1)])
@@ -365,6 +367,10 @@ def test_a_plugin_adds_a_kind(host):
         ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b"]\nvalues = [1]\n'
          'direction = "increasing"', "one for each of the methods"),
         ("metric = 3", "claims.0.kind: Field required"),
+        ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 2\nat_least = 0.5\nof = "tasks"',
+         "2 trials can never decide it"),
+        (f'{ORDER}\nper_task = true\npaired = true\nby = "mean"', "5 seeds can never decide it"),
+        (f'{ORDER}\npaired = true\nby = "iqm"', "paired = true goes with by"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_claim_is_told_with_file_key_and_nearest_name(host, settings, message):
@@ -417,7 +423,8 @@ def test_the_examples_of_the_documentation_are_read(host):
                        "distance"):  # fmt: skip
             block = block.replace(f'metric = "{metric}"', 'metric = "score"')
         block = block.replace("deepsea-4", "near").replace("deepsea-6", "far")
-        kinds += [c.kind for c in parse_suite(SUITE + block, host, "claims.md").claims]
+        suite = SUITE.replace("seeds = 5", "seeds = 10")
+        kinds += [c.kind for c in parse_suite(suite + block, host, "claims.md").claims]
     assert kinds == ["order", "order", "band", "band", "trend", "share"]
 
 

@@ -528,7 +528,7 @@ def test_five_seeds_are_too_few_for_a_paired_verdict():
 
 def test_with_the_seeds_that_are_needed_four_of_five_repetitions_are_decided():
     """At the estimates that were seen; 1,000 simulations, standard error 1.3 points."""
-    values = 0.6 + np.random.default_rng(17).normal(size=(8, 1))
+    values = 1.0 + np.random.default_rng(17).normal(size=(8, 1))
     kind = Band(metric="m", method="a", low=0.0)
     evidence = kind.compare(observe({"a": values}))
     findings = find(evidence, intervals=True)
@@ -553,7 +553,11 @@ def test_an_estimate_on_the_boundary_is_decided_by_no_number_of_seeds():
         (Order(metric="m", methods=("a", "b"), per_task=True), 3, 57),
         (Order(metric="m", methods=("a", "b"), paired=True), 5, 1),
         (Order(metric="m", methods=("a", "b"), paired=True, by="mean"), 5, 9),
-        (Trend(metric="m", methods=("a", "b", "c"), values=(1, 2, 3), direction="increasing"), 4, 1),
+        (
+            Trend(metric="m", methods=("a", "b", "c"), values=(1, 2, 3), direction="increasing"),
+            4,
+            1,
+        ),
         (Share(metric="m", method="a", better_than="b", at_least=0.5), 5, 1),
         (Band(metric="m", method="a", low=0.0), 2, 1),
     ],

@@ -15,8 +15,9 @@ Percentile bootstrap intervals are too narrow with few runs. The interval here h
 - ŝ², the variance estimated from the runs' own shares of concordant pairs (DeLong et al. 1988;
   Brunner & Munzel 2000 for two groups): larger than v(θ) where the groups' spreads differ;
 - c, the larger of the normal quantile and that of |θ̂ − ½| / √max(v₀, ŝ²) over the permutations of
-  the runs within each task, where a group has fewer than a hundred. So ½ lies outside only where the permutation test rejects that the
-  groups do not differ, whose error rate is exact at any number of runs, with ties too.
+  the runs within each task, where a group has fewer than a hundred. So ½ lies outside only where
+  the permutation test rejects that the groups do not differ, whose error rate is exact at any
+  number of runs, with ties too.
 """
 
 from __future__ import annotations

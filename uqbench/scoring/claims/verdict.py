@@ -149,6 +149,8 @@ def _expected(finding: Finding, seeds: int, slack: float, shifted: float) -> boo
         bounds = [bound for bound in (region.low, region.high) if math.isfinite(bound)]
         nearest = min(bounds, key=lambda bound: abs(measured.estimate - bound))
         half = (present[1] - present[0]) / 2
+        if shifted < 0 and half >= abs(measured.estimate - nearest):
+            return None  # on the boundary no number of seeds decides
         away = math.copysign(half, measured.estimate - nearest) * shifted
     low = interval[0] - (measured.estimate - unlucky[0]) + away
     high = interval[1] + (unlucky[1] - measured.estimate) + away
