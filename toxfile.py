@@ -12,6 +12,7 @@ from tox.config.sets import ConfigSet
 from tox.config.types import Command
 from tox.plugin import impl
 from tox.session.state import State
+from tox.tox_env.python.pip.req_file import PythonDeps
 
 ROOT = Path(__file__).parent
 PREFIX = "leaderboard-"
@@ -43,6 +44,8 @@ def tox_add_core_config(core_conf: ConfigSet, state: State) -> None:
             MemoryLoader(
                 description=f"run {suite} under the budget {budget} and write its leaderboard",
                 skip_install=True,
+                deps=PythonDeps("", ROOT),
+                dependency_groups=set(),
                 allowlist_externals=[uqbench],
                 set_env={"OMP_NUM_THREADS": "1", "MKL_CBWR": "AVX2"},
                 commands_pre=[Command(install)],

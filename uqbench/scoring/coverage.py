@@ -28,8 +28,10 @@ def coverage_note(board: Board) -> str:
     low = {law: share for law, share in covered(statistic, seeds, tasks) if share < TARGET}
     if not low:
         return ""
-    parts = ", ".join(f"{100 * share:.0f} % for {law} runs" for law, share in low.items())
-    return f"With so few runs the intervals cover {parts} (docs/coverage.md)."
+    parts = ", ".join(f"{100 * share:.0f} % where runs are {law}" for law, share in low.items())
+    return f"With so few runs the intervals cover {parts} (docs/coverage.md).".replace(
+        "runs are one in five fails", "one run in five fails"
+    )
 
 
 def covered(statistic: str, seeds: int, tasks: int) -> Sequence[tuple[str, float]]:

@@ -136,7 +136,8 @@ def index_page(root: Path) -> str:
         suite, name = folder.parent.name, folder.name
         entry = json.loads(manifest.read_text(encoding="utf-8"))
         claims = folder / "claims.csv"
-        rows = list(csv.DictReader(claims.open(encoding="utf-8"))) if claims.exists() else []
+        text = claims.read_text(encoding="utf-8") if claims.exists() else ""
+        rows = list(csv.DictReader(io.StringIO(text)))
         judged = {row["claim"]: row for row in rows}
         for row in judged.values():
             paper = row["source"].split(",")[0]

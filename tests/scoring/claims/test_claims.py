@@ -5,6 +5,7 @@ import importlib
 import io
 import json
 import math
+import re
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -487,6 +488,7 @@ def stored(host, tmp_path, monkeypatch):
     folder = tmp_path / "toy" / "paper"
     write(Board.of(plan, scores).files(), folder)
     monkeypatch.setattr(Host, "load", classmethod(lambda cls: host))
+    assert "README.md changed" in check(folder, 0, rewrite=True)
     return folder
 
 
@@ -511,6 +513,29 @@ def test_claims_are_judged_from_a_stored_board_and_from_runs(stored, tmp_path):
     assert text.startswith("fast-first: not run: fast 0 of 6 runs; slow 0 of 6 runs\n")
 
 
+def test_without_a_suite_there_is_a_line_for_each(stored, tmp_path):
+    text = uqbench("claims", "--from", tmp_path)
+    assert re.fullmatch(r"toy +paper: 1 (undecided|holds|does not hold) \(.+\)\n", text)
+    (entry,) = json.loads(uqbench("claims", "--from", tmp_path, "--json"))
+    assert sum(entry["verdicts"].values()) == entry["claims"] == 1
+    nothing = uqbench("claims", "--out", tmp_path / "nothing")
+    assert re.fullmatch(r"toy +no runs \(1 claims; .+\)\n", nothing)
+
+
+def test_the_board_and_the_index_have_pages(stored, tmp_path):
+    page = (stored / "README.md").read_text(encoding="utf-8")
+    assert "| `fast` |" in page
+    assert "**undecided**" in page or "**holds**" in page
+    assert "Processor and versions were not kept" in page
+    index = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "| [toy · paper](toy/paper/README.md) | 2 | 12 |" in index
+    assert "| paper | holds | does not hold | undecided | not run |" in index
+
+
+def test_a_board_of_older_code_says_so(stored):
+    assert "of older code than is installed here: uqbench aaaa (here" in check(stored, 0)
+
+
 def check(stored, code, *, rewrite=False):
     option = "--rewrite" if rewrite else "--check"
     where = ("--to", stored.parents[1], "--out", stored / "nothing")
@@ -530,7 +555,7 @@ def test_a_board_from_before_there_were_claims_is_written_anew_from_its_scores(s
     (stored / "claims.csv").unlink()
     scores = (stored / "scores.csv").read_bytes()
     assert "claims.csv: differs" in check(stored, 1)
-    assert "claims.csv changed" in check(stored, 0, rewrite=True)
+    assert "claims.csv, README.md changed" in check(stored, 0, rewrite=True)
     assert (stored / "scores.csv").read_bytes() == scores
     check(stored, 0)
 
