@@ -120,8 +120,8 @@ def page(rows: list[dict[str, str | int | float]], simulations: int) -> str:
         "Why some cells stay below: three to ten runs of which none failed say nothing of the one",
         "in five that does, and no interval that looks at spread alone can. A metric whose runs",
         "may fail states so (`fails_beyond`) with its range (`lowest`, `highest`); its mean then",
-        "has the interval of the row “range known”, which covers whatever the distribution. Runs as",
-        "skewed as these log-normal ones have means that a few runs do not show.",
+        "has the interval of the row “range known”, which covers whatever the distribution. Runs",
+        "as skewed as these log-normal ones have means that a few runs do not show.",
         "",
     ]
     return "\n".join(lines)
