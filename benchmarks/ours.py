@@ -123,5 +123,5 @@ def measure_ours(method: str, lanes: int, steps: int, seed: int, numerics: str) 
     clock = Clock(steps)
     recorder = Recorder(lanes, clock.last, (), device)
     for taken, *_ in interact(agent, env, clock.last, recorder):
-        clock.tick(taken)
+        clock.on_step(taken)
     return lanes * clock.steps_per_second

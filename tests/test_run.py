@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
@@ -205,24 +206,56 @@ def test_a_newer_schema_is_refused(tmp_path):
     assert "it has schema 99, this uqbench reads up to 2: update uqbench" in done.stderr
 
 
-def test_a_full_disk_loses_nothing_that_is_finished(tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=120k", "tmpfs", str(disk)]
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk with room for some of the runs."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=120k", "tmpfs", str(path)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("this user may not mount a tmpfs")
     try:
-        done = uqbench("run", "--suite", "toy", "--out", disk, "--workers", "1", code=2)
-        assert "No space left on device" in done.stderr
-        assert "Traceback" not in done.stderr
-        before = list(states(disk).values()).count("finished")
-        assert 0 < before < N_RUNS
-        subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
-        again = run_toy(disk)
-        assert f"{before} finished: not run again" in again.stderr
-        assert list(states(disk).values()) == ["finished"] * N_RUNS
+        yield path
     finally:
-        subprocess.run(["umount", str(disk)], check=True)
+        subprocess.run(["umount", str(path)], check=True)
+
+
+def make_room(disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
+
+
+def test_a_disk_that_stays_full_loses_nothing_that_is_finished(disk):
+    few = {"TOY_ROOM_SECONDS": "0.5"}
+    done = run_toy(disk, "--workers", "1", code=1, variables=few)
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("FAILED") == 1  # the others do not wait as long again, one by one
+    assert "the disk stayed full; what is left was not tried" in done.stderr
+    before = list(states(disk).values()).count("finished")
+    assert 0 < before < N_RUNS
+    make_room(disk)
+    again = run_toy(disk)
+    assert f"{before} finished: not run again" in again.stderr
+    assert list(states(disk).values()) == ["finished"] * N_RUNS
+
+
+def test_a_full_disk_pauses_runs_until_there_is_room(disk):
+    command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(disk)]
+    with subprocess.Popen(
+        [*command, "--workers", "1"],
+        env=environment(TOY_ROOM_SECONDS="60"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        while "paused at" not in (line := process.stderr.readline()):
+            assert line
+        assert "the disk is full" in line
+        make_room(disk)
+        assert "FAILED" not in process.stderr.read()
+    assert process.returncode == 0
+    assert list(states(disk).values()) == ["finished"] * N_RUNS
 
 
 def test_a_process_takes_over_what_another_one_left_when_it_was_killed(tmp_path):
@@ -330,10 +363,16 @@ def test_a_truncated_file_is_named_kept_and_run_again(name, tmp_path):
     assert list(states(tmp_path).values()) == ["finished"]
 
 
-def test_a_dry_run_says_what_would_run_and_writes_nothing(tmp_path):
+def test_a_dry_run_says_what_would_run_by_method_and_writes_nothing(tmp_path):
     done = run_toy(tmp_path / "nothing", "--dry-run", "--seed", "7")
-    assert done.stdout.count("run   toy/paper/") == 4
-    assert "/7-" in done.stdout
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert [line[:3] for line in lines if line[0] in ("slow", "fast")] == [
+        ["slow", "2", "0"],
+        ["fast", "2", "0"],
+    ]
+    assert done.stdout.splitlines()[-1].startswith(
+        "in all, on one core: 24 s (from a nominal 10 ms"
+    )
     assert not (tmp_path / "nothing").exists()
 
 

@@ -43,7 +43,7 @@ class Step:
 
     Attributes:
         t: host integer; lanes run in lock-step, so schedules cost no device synchronization.
-        obs: ``[L, *obs]``.
+        obs: ``[L, *obs]``, observed before the action.
         action: ``[L]`` int64.
         reward: ``[L]`` float32.
         terminated: ``[L]`` bool, the episode ended in a terminal state.
@@ -116,7 +116,7 @@ class Agent(ABC):
         """
 
     def uncertainty(self, obs: Tensor) -> Uncertainty | None:
-        """Predictions about ``obs`` ``[L, M, *obs]``, or None where the agent makes none."""
+        """Predictions for ``obs`` ``[L, M, *obs]``, or None where the agent makes none."""
         return None
 
     def metrics(self) -> Mapping[str, Tensor]:
@@ -151,7 +151,7 @@ class Agent(ABC):
         return saved
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore from ``state_dict()``, attributes in the order in which they were set."""
+        """Restore from ``state_dict()``, attributes in the order in which they were assigned."""
         for name, value in state.items():
             own = getattr(self, name)
             if hasattr(own, "load_state_dict"):
@@ -179,8 +179,8 @@ class LoopAgent(ABC):
     def train(self, env: gymnasium.Env[Any, Any], total_steps: int, seed: int) -> None:
         """Learn from ``total_steps`` steps of ``env``, seeding everything with ``seed``.
 
-        ``env`` records, and stops the run: a step beyond ``total_steps`` raises an exception that
-        ends the training. It is already seeded and is reset only where an episode ended.
+        ``env`` records the run and ends it: a step beyond ``total_steps`` raises an exception that
+        ends the training. It is already seeded; reset it only between episodes.
         """
 
     @abstractmethod
@@ -203,7 +203,7 @@ def observation_shape(info: EnvironmentInfo) -> tuple[int, ...]:
 
 
 def observation_dtype(info: EnvironmentInfo) -> torch.dtype:
-    """The dtype in which observations arrive: that of the space."""
+    """Dtype of an observation, that of its space."""
     name = str(info.observation_space.dtype)
     dtype = getattr(torch, name, None)
     if not isinstance(dtype, torch.dtype):

@@ -1,8 +1,8 @@
-"""Kinds of claim: what a plugin implements so that suites can state claims of that kind.
+"""Kinds of claim: what a plugin implements so that suites can make claims of that kind.
 
-A kind is a frozen dataclass whose fields are the keys of a ``[[claims]]`` table. It says which
-runs it is about and makes comparisons of them. It never gives the verdict: the harness does, by one
-rule for all kinds (:mod:`uqbench.scoring.claims.judge`).
+A kind is a frozen dataclass whose fields are the keys of a ``[[claims]]`` table. It names the runs
+it needs and compares them. It never reaches the verdict: the harness does, by one rule for all
+kinds (:mod:`uqbench.scoring.claims.judge`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Interval = tuple[float, float]
 
 
 class CannotCompareError(UqbenchError):
-    """The runs are there, but the claim's comparison cannot be made of them; says why."""
+    """The runs exist, but cannot be compared as the claim asks; the message says why."""
 
 
 class Measurement(Protocol):
-    """A number that was estimated from runs, and how far it may be off."""
+    """A number estimated from runs, with its uncertainty."""
 
     @property
     def estimate(self) -> float:
@@ -34,19 +34,19 @@ class Measurement(Protocol):
 
     @property
     def runs(self) -> int:
-        """How many runs it rests on."""
+        """Number of runs behind the estimate."""
 
     def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
-        """The two-sided interval of level ``1 − alpha``; None where the runs give none.
+        """The two-sided interval of level ``1 − alpha``; None where the runs allow none.
 
-        Called with three seeds or more. With ``seeds``, the interval to be expected from that many
+        Called with three seeds or more. With ``seeds``, the interval expected from that many seeds
         at the present estimate and spread.
         """
 
 
 @dataclass(frozen=True)
 class Region:
-    """An open interval of numbers, where what a claim states is true."""
+    """The open interval of numbers for which a claim is true."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -67,7 +67,7 @@ class Comparison:
     Attributes:
         about: what is compared, e.g. ``"ua-dqn over qr-dqn"``.
         statistic: what the number is, e.g. ``"probability of improvement"``.
-        group: comparisons of one group are true together, e.g. those on one task.
+        group: comparisons of one group must all be true, e.g. those on one task.
     """
 
     about: str
@@ -79,7 +79,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a claim rests on: ``at_least`` of the groups must be true; None for all of them."""
+    """The evidence for a claim: ``at_least`` of the groups must be true; None for all of them."""
 
     comparisons: tuple[Comparison, ...]
     at_least: int | None = None
@@ -87,16 +87,16 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Finished runs of a suite, as one claim sees them: all are there and all are finite.
+    """The finished runs that one claim is about: complete, and every value finite.
 
     Attributes:
-        direction: whether more of the metric is better.
+        direction: whether a higher metric is better.
         tasks: the claim's tasks, in the suite's order.
         raw: the metric's values by (method, task), ``[runs]`` in the order of seeds.
         configs: the methods' configs by (method, task).
         task_configs: the tasks' configs.
-        normalize: from a raw value to a score, by task; without those where the metric is not
-            normalized.
+        normalize: from a raw value to a score, by task; tasks on which the metric is not
+            normalized are absent.
         can_fail: whether single runs of the metric may fail in another way than the rest.
         bounds: the metric's range; None where it is not stated.
         paired: whether methods met the same worlds or data sets of a seed, and these matter.
@@ -117,7 +117,7 @@ class Observations:
         return np.stack([self.raw[method, task] for task in tasks or self.tasks], axis=1)
 
     def scores(self, method: str, tasks: Sequence[str] | None = None) -> NDArray[np.float64]:
-        """Normalized values, more is better, ``[runs, tasks]``."""
+        """Normalized values, higher is better, ``[runs, tasks]``."""
         columns = [
             [self.normalize[task](value) for value in self.raw[method, task].tolist()]
             for task in tasks or self.tasks
@@ -125,20 +125,20 @@ class Observations:
         return np.array(columns, dtype=np.float64).T
 
     def goodness(self, method: str, tasks: Sequence[str] | None = None) -> NDArray[np.float64]:
-        """Raw values with the sign that makes more better, ``[runs, tasks]``."""
+        """Raw values, signed so that higher is better, ``[runs, tasks]``."""
         values = self.values(method, tasks)
         return values if self.direction == "max" else -values
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimKind(ABC):
-    """A claim's own keys, checked, and how runs speak about it.
+    """A claim's own keys, validated, and the comparisons that test it.
 
     Raise ``ValueError`` in ``__post_init__`` for values that contradict each other.
 
     Attributes:
         metric: name of the suite's metric that the claim is about.
-        tasks: names of its tasks; None for all of the budget that have the metric.
+        tasks: names of its tasks; None for all tasks of the budget that have the metric.
     """
 
     metric: str
@@ -153,7 +153,7 @@ class ClaimKind(ABC):
         """Raise ``ValueError`` where a suite lacks what the claim needs.
 
         Args:
-            tasks: that the claim is about under one of its budgets.
+            tasks: the claim's tasks under one of its budgets.
             normalized: tasks on which its metric is normalized.
         """
         return
@@ -170,8 +170,8 @@ class ClaimKind(ABC):
 
     @abstractmethod
     def compare(self, observations: Observations) -> Evidence:
-        """Make the comparisons.
+        """Compare the runs.
 
         Raises:
-            CannotCompareError: these runs cannot be compared that way.
+            CannotCompareError: these runs cannot be compared as the claim asks.
         """

@@ -25,7 +25,7 @@ method that was tuned for five million steps learns within ten thousand.
 
 
 class RiskNames(Protocol):
-    """What turns the text of a risk measure in a suite into the measure, and back."""
+    """Converts risk measures between their text in a suite and the measures themselves."""
 
     def measure(self, text: str) -> Any:
         """The :class:`uqbench.risk.RiskMeasure` that ``text`` names, such as ``"cvar(0.25)"``."""
@@ -46,18 +46,19 @@ def resolve(
     overrides: Mapping[str, Any] | None = None,
     risk_names: RiskNames | None = None,
 ) -> Any:
-    """Make a typed config from a table of a suite.
+    """Build a typed config from a table of a suite.
 
     Args:
         config: a dataclass; its defaults are the method's published values.
         table: keys and values from the suite, which are scaled like the defaults.
-        where: what error messages call the place, e.g. ``minatar.toml: methods.dqn.config``.
+        where: the place, for error messages, e.g. ``minatar.toml: methods.dqn.config``.
         schedule: factor on the fields that are :data:`Steps`.
-        overrides: the user's ``--set`` values, taken as they are, after the scaling.
+        overrides: the user's ``--set`` values, applied unscaled after everything else.
         risk_names: reads the fields of :mod:`uqbench.risk_config`, if the config has any.
 
     Raises:
-        UqbenchError: an unknown key or a value of the wrong type; names key and expectation.
+        UqbenchError: an unknown key or a value of the wrong type; names the key and what was
+            expected.
     """
     if not dataclasses.is_dataclass(config):
         raise UqbenchError(f"{where}: the config type {config.__name__} is not a dataclass.")
@@ -76,15 +77,15 @@ def as_table(config: Any, risk_names: RiskNames | None = None) -> dict[str, Any]
 
 
 def _read(
-    config: type[Any], given: Mapping[str, Any], where: str, risk_names: RiskNames | None
+    config: type[Any], table: Mapping[str, Any], where: str, risk_names: RiskNames | None
 ) -> Any:
     fields = {field.name for field in dataclasses.fields(config)}
-    for key in given:
+    for key in table:
         if key not in fields:
             raise UqbenchError(f"{where}: unknown key {key!r}. {did_you_mean(key, fields)}")
     try:
         # JSON mode: TOML's arrays become tuples, and strict keeps "32" from passing as 32.
-        text = json.dumps(dict(given), allow_nan=False)
+        text = json.dumps(dict(table), allow_nan=False)
         context = {"risk_names": risk_names}
         return TypeAdapter(config).validate_json(text, strict=True, context=context)
     except ValidationError as error:
@@ -94,7 +95,7 @@ def _read(
 
 
 def scaled(config: Any, schedule: float) -> Any:
-    """The config with every :data:`Steps` field multiplied, to one step at least."""
+    """The config with every :data:`Steps` field multiplied by ``schedule``, at least one step."""
     hints = get_type_hints(type(config), include_extras=True)
     changes = {
         name: max(1, round(getattr(config, name) * schedule))
@@ -112,7 +113,7 @@ def _is_scheduled(hint: object) -> bool:
 
 
 def explain(error: ValidationError) -> str:
-    """Return pydantic's findings as one sentence each: the key, what is wrong, what was given."""
+    """Return pydantic's errors as one line: for each the key, the problem and the value."""
     return "; ".join(
         f"{'.'.join(str(part) for part in found['loc']) or 'value'}: "
         f"{found['msg']} (given: {found['input']!r})"

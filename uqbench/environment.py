@@ -1,7 +1,7 @@
 """The LaneEnv contract, and the adapter that batches Gymnasium environments.
 
 Autoreset happens in the same step: an :class:`Outcome` holds the last observation of an episode
-(``next_obs``) and the first one of the next episode (``obs``).
+(``next_obs``) and the first of the next (``obs``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from uqbench.errors import CannotSaveError, UqbenchError
 
 @dataclass(frozen=True)
 class TimeLimit:
-    """After how many steps an episode ends, and whether its last state counts as terminal."""
+    """The number of steps that ends an episode, and whether its last state counts as terminal."""
 
     steps: int
     kind: Literal["terminal", "truncation"]
@@ -30,14 +30,14 @@ class TimeLimit:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one step of all lanes gave.
+    """The result of one step of all lanes.
 
     Attributes:
         reward: ``[L]`` float32.
         terminated: ``[L]`` bool.
         truncated: ``[L]`` bool.
         next_obs: ``[L, *obs]``, the final observation where an episode ended.
-        obs: ``[L, *obs]`` to act on next: that of a fresh episode where one ended.
+        obs: ``[L, *obs]`` to act on next: the first of a new episode where one ended.
         next_valid: ``[L, A]`` bool, valid actions in ``next_obs``; None where all are.
         valid: ``[L, A]`` bool, valid actions in ``obs``; None where all are.
         events: ``[L]`` float32 by name, how often each event happened in this step.
@@ -58,11 +58,11 @@ class OptimalQ:
     """Exact action values, where an environment knows them.
 
     Attributes:
-        obs: ``[M, *obs]``, the observations that they are for: every state, or a choice of states.
+        obs: ``[M, *obs]``, the observations they belong to: every state, or a selection.
         values: ``[M, A]`` float64, Q* under the task's discount; NaN where an action is not
             available.
-        return_atoms: ``[M, A, N]`` float64, the law of the optimal policy's return, where that is
-            known too; None where it is not.
+        return_atoms: ``[M, A, N]`` float64, the optimal policy's return distribution; None where
+            that is not known.
         return_probs: ``[M, A, N]`` float64, its probabilities.
     """
 
@@ -78,8 +78,8 @@ class LaneEnv(ABC):
     Attributes:
         observation_space: of one lane.
         n_actions: A; actions are 0 to A − 1.
-        capturable: whether ``step`` can be captured in a CUDA graph: it works on its device alone,
-            never waits for it, and writes every outcome into the same tensors.
+        capturable: whether ``step`` can be captured in a CUDA graph: it runs on its device alone,
+            never synchronizes, and writes every outcome into the same tensors.
     """
 
     observation_space: gymnasium.Space[Any]
@@ -95,18 +95,18 @@ class LaneEnv(ABC):
         """Take one action ``[L]`` in every lane."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that another copy needs to step on exactly as this one would.
+        """Everything that another copy needs to continue exactly as this one would.
 
         Called between two steps. Episodes under way, random streams, lengths: tensors, numbers,
         strings, bytes and None, in dictionaries and lists.
 
         Raises:
-            CannotSaveError: it cannot be saved, as by default; runs then have no checkpoints.
+            CannotSaveError: it cannot be saved, which is the default; runs have no checkpoints.
         """
         raise CannotSaveError(f"{type(self).__name__} has no state_dict")
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` of a copy with the same seeds returned.
+        """Restore from ``state_dict()`` of a copy with the same seeds.
 
         Called instead of ``reset``.
         """
@@ -114,16 +114,16 @@ class LaneEnv(ABC):
 
 
 class GymnasiumLanes(LaneEnv):
-    """One Gymnasium environment a lane, batched.
+    """One Gymnasium environment per lane, batched.
 
     Reads ``info["events"]`` (a mapping of name to count) for the declared ``events`` and
-    ``info["action_mask"]`` (``[A]``, true where an action is valid) where the environment gives
+    ``info["action_mask"]`` (``[A]``, true where an action is valid) where the environment provides
     one.
 
     An environment is saved by its own ``state_dict()`` and ``load_state_dict(state)``, of plain
-    values, for itself and what it wraps. Where it has none, the actions since ``reset`` are kept, a
-    byte a step and lane, and a copy takes them once more; a digest of all observations, rewards,
-    ends and valid actions tells whether it came to the same.
+    values, for itself and what it wraps. Without these the actions since ``reset`` are kept, one
+    byte per step and lane, and replayed on a copy; a digest of all observations, rewards, episode
+    ends and valid actions verifies that the replay was exact.
 
     Raises:
         UqbenchError: the action space is not ``Discrete`` starting at 0.
@@ -158,7 +158,7 @@ class GymnasiumLanes(LaneEnv):
         self._gives_state = hasattr(kind, "state_dict") and hasattr(kind, "load_state_dict")
         self._action_type = np.uint8 if self.n_actions <= 256 else np.int32
         self._actions = bytearray()  # since reset, [T, L]
-        self._seen = b""  # digest of all that the environments gave since reset
+        self._seen = b""  # digest of everything the environments returned since reset
 
     def reset(self) -> tuple[Tensor, Tensor | None]:
         """Reset every lane with its own seed."""
@@ -176,7 +176,7 @@ class GymnasiumLanes(LaneEnv):
         return self._tensor(first_obs), self._tensor(self._valid)
 
     def step(self, action: Tensor) -> Outcome:
-        """Step every lane; lanes whose episode ended are reset at once."""
+        """Step every lane; a lane whose episode ended is reset at once."""
         lanes, chosen = len(self._envs), action.tolist()
         reward = np.zeros(lanes, np.float32)
         terminated, truncated = np.zeros(lanes, bool), np.zeros(lanes, bool)
@@ -220,10 +220,10 @@ class GymnasiumLanes(LaneEnv):
         )
 
     def state_dict(self) -> dict[str, Any]:
-        """The environments' own states, or what they did, from which they come to the same again.
+        """The environments' own states, or the actions that lead to them.
 
         Raises:
-            Exception: whatever an environment raises that cannot be saved.
+            Exception: whatever an environment that cannot be saved raises.
         """
         if not self._gives_state:
             actions = np.frombuffer(bytearray(self._actions), self._action_type)
@@ -236,10 +236,10 @@ class GymnasiumLanes(LaneEnv):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned.
+        """Restore from ``state_dict()``.
 
         Raises:
-            UqbenchError: the environments do not come to the same again by the same actions.
+            UqbenchError: replaying the actions does not reproduce what the environments returned.
         """
         if not self._gives_state:
             self._replay(state["actions"], state["digest"])
@@ -260,12 +260,12 @@ class GymnasiumLanes(LaneEnv):
         if self._seen.hex() != digest:
             raise UqbenchError(
                 f"{name} does not replay: with the same seeds and actions its observations, "
-                f"rewards or ends were others than before. Let it draw from self.np_random alone, "
+                f"rewards or episode ends differ. Let it draw from self.np_random alone, "
                 f"or give it state_dict() and load_state_dict(state)"
             )
 
     def _keep(self, *seen: np.ndarray[Any, Any] | None) -> None:
-        """Take what the environments gave into the digest, where they are to be replayed."""
+        """Add what the environments returned to the digest, unless they save their own state."""
         if not self._gives_state:
             digest = sha256(self._seen)
             for array in seen:
@@ -279,7 +279,7 @@ class GymnasiumLanes(LaneEnv):
         return stacked
 
     def _masks(self, infos: list[dict[str, Any]]) -> np.ndarray[Any, Any] | None:
-        """Valid actions of each lane; a lane that gives no mask has all."""
+        """Valid actions of each lane; without a mask all are valid."""
         if all("action_mask" not in info for info in infos):
             return None
         masks = np.ones((len(infos), self.n_actions), bool)

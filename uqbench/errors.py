@@ -1,4 +1,4 @@
-"""Errors that a user can act on: what was given, what was expected, what to do."""
+"""Errors that a user can act on: what was passed, what was expected, what to do."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from difflib import get_close_matches
 
 
 class UqbenchError(Exception):
-    """The command cannot be carried out as given; the message says what to do instead."""
+    """The command cannot be carried out; the message says what to do instead."""
 
 
 class UnknownNameError(UqbenchError, KeyError):
-    """There is nothing of that name; a ``KeyError`` as well, as a mapping's lookup raises."""
+    """There is nothing of that name; also a ``KeyError``, as lookups in a mapping raise."""
 
     def __str__(self) -> str:
         """The message as it is; ``KeyError`` would quote it."""
@@ -19,14 +19,14 @@ class UnknownNameError(UqbenchError, KeyError):
 
 
 class CannotSaveError(UqbenchError):
-    """A thing has no state that can be saved; a run that has it cannot go on from a checkpoint."""
+    """An object's state cannot be saved; runs that use it cannot resume from a checkpoint."""
 
 
 class StorageError(UqbenchError):
-    """A file cannot be written or read, which proves nothing about what it holds.
+    """A file cannot be written or read, which says nothing about its contents.
 
     Attributes:
-        full: there is no room on the disk, or none is left to this user.
+        full: the disk is full, or the user's quota is used up.
     """
 
     def __init__(self, message: str, full: bool = False) -> None:
@@ -35,7 +35,7 @@ class StorageError(UqbenchError):
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """Return a sentence that names the nearest known name, or all of them when none is near."""
+    """Return a sentence with the nearest known names, or with all of them where none is near."""
     names = sorted(set(known))
     near = get_close_matches(given, names, n=3, cutoff=0.5)
     if near:

@@ -1,9 +1,8 @@
 """The Estimator contract: predictive uncertainty for supervised problems, written for lanes.
 
 The problem computes the scores; an estimator cannot. Two settings (Schweighofer et al. 2023,
-section 2): (a) the model is still to be selected, and uncertainty is about which one; (b) a
-reference model makes the predictions, and uncertainty is about how far other likely models differ
-from it.
+section 2): (a) a model is yet to be selected, and uncertainty is about which one; (b) a reference
+model makes the predictions, and uncertainty is about how far other likely models differ from it.
 
 Shapes: ``L`` lanes, ``n`` training points, ``M`` query points, ``C`` classes, ``*x`` one input,
 ``S`` networks in a stack.
@@ -37,14 +36,14 @@ class PredictiveUncertainty:
 
     Attributes:
         total: ``[L, M]``, the sum of the next two.
-        aleatoric: ``[L, M]``, what no amount of data removes.
-        epistemic: ``[L, M]``, what more data removes.
+        aleatoric: ``[L, M]``, the part that no amount of data removes.
+        epistemic: ``[L, M]``, the part that more data removes.
         probs: ``[L, M, C]`` predicted class probabilities, or None for a regression.
         unit: of the first three.
         mean: ``[L, M]`` predicted value of a regression, where it is known.
         highest: ``[L, M, C]`` the largest probability that any single model behind the prediction
-            gives to a class, where there are such models. What no model reaches cannot count in
-            any expectation over them.
+            assigns to a class, where there are such models. A probability that no model reaches
+            cannot enter an expectation over them.
     """
 
     total: Tensor
@@ -110,7 +109,7 @@ class Dataset(ABC):
 
 
 class Estimator(ABC):
-    """A method that predicts with an uncertainty.
+    """A method that predicts, and quantifies its predictions' uncertainty.
 
     Constructed as ``factory(task, seeds, config, device)`` with a :class:`Dataset` as ``task``.
     """

@@ -1,9 +1,9 @@
 """The whole plugin contract on one screen.
 
 A plugin is an installed package with an entry point in the group ``uqbench`` that names a module
-(or any object) with functions marked ``@uqbench.hookimpl``. uqbench's own pieces register the
-same way (``uqbench/registry/builtin.py``). Hooks may gain arguments; they never lose one within a
-contract.
+(or any object) with functions marked ``@uqbench.hookimpl``. uqbench's own components register the
+same way (``uqbench/registry/builtin.py``). Within a contract, hooks may gain arguments but never
+lose one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def uqbench_risk_measures() -> Iterable[Spec]:  # type: ignore[empty-body]
 
 @hookspec
 def uqbench_suites() -> Iterable[Traversable]:  # type: ignore[empty-body]
-    """TOML files: suites, or ``[extend.NAME]`` tables that join methods and claims to a suite."""
+    """TOML files: suites, or ``[extend.NAME]`` tables that add methods and claims to a suite."""
 
 
 @hookspec
@@ -61,12 +61,12 @@ def uqbench_claim_kinds() -> Iterable[Spec]:  # type: ignore[empty-body]
 
 @hookspec
 def uqbench_run_started(run: Run) -> None:
-    """A run began, or goes on (called in the process that the user started, like those below)."""
+    """A run started or resumed; like the hooks below, called in the process the user started."""
 
 
 @hookspec
 def uqbench_run_progress(run: Run, step: int, metrics: Mapping[str, Any]) -> None:
-    """A run has taken ``step`` steps; ``metrics`` are the latest recorded ones."""
+    """A run has taken ``step`` steps; ``metrics`` are those recorded last."""
 
 
 @hookspec
@@ -76,4 +76,4 @@ def uqbench_run_finished(run: Run, scalars: Mapping[str, float | None]) -> None:
 
 @hookspec
 def uqbench_run_failed(run: Run, reason: str) -> None:
-    """A run failed; the next ``uqbench run`` tries it again."""
+    """A run failed; the next ``uqbench run`` retries it."""

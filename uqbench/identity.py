@@ -17,12 +17,12 @@ DeviceKind = Literal["cpu", "cuda"]
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One (suite, budget, task, method, seed): the unit of work, of resume and of the store.
+    """One (suite, budget, task, method, seed): the unit of work, of resuming and of storage.
 
     Two runs are equal when their identities are.
 
     Attributes:
-        identity: all that makes the run this run, as JSON values.
+        identity: everything that defines the run, as JSON values.
     """
 
     suite: str
@@ -45,18 +45,18 @@ class Run:
 
     @property
     def folder(self) -> PurePosixPath:
-        """Where the run is kept, below the store's root."""
+        """The run's folder, relative to the store's root."""
         leaf = f"{self.seed}-{self.digest[:8]}"
         return PurePosixPath(self.suite, self.budget, self.task, self.method, leaf)
 
     @property
     def name(self) -> str:
-        """What people call the run."""
+        """Short name for messages, ``task/method/seed``."""
         return f"{self.task}/{self.method}/{self.seed}"
 
     @property
     def environment_seed(self) -> int:
-        """From (task, seed): methods meet the same worlds."""
+        """From (task, seed): all methods face the same environments."""
         return derive_seed("environment", self.suite, self.task, self.seed)
 
     @property
@@ -65,7 +65,7 @@ class Run:
         return derive_seed("agent", self.suite, self.task, self.method, self.seed)
 
     def evaluation_seed(self, episode: int) -> int:
-        """From (task, seed, episode), apart from the training worlds."""
+        """From (task, seed, episode), distinct from the training seeds."""
         return derive_seed("evaluation", self.suite, self.task, self.seed, episode)
 
     def on_device(self, device: DeviceKind) -> Run:

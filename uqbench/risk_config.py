@@ -1,7 +1,7 @@
 """Config fields that hold a risk measure, written in suites as ``"cvar(0.25) of wang(0.1)"``.
 
-The harness resolves the names, among the measures of all installed plugins, when it reads a config;
-an agent gets the measure itself.
+When the harness reads a config it resolves the names among all installed plugins' measures; an
+agent gets the measure itself.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def _names(context: Mapping[str, Any] | None) -> RiskNames:
     names: RiskNames | None = (context or {}).get("risk_names")
     if names is None:
         raise UqbenchError(
-            "a config with a risk measure is read with uqbench.config.resolve(…, risk_names=…); "
-            "a Host has them as its risk_names"
+            "a config with a risk measure needs uqbench.config.resolve(…, risk_names=…); "
+            "pass a Host's risk_names"
         )
     return names
 
@@ -56,5 +56,5 @@ RiskField = Annotated[RiskMeasure, PlainValidator(_measure), PlainSerializer(_te
 CompositeRiskField = Annotated[CompositeRisk, PlainValidator(_composite), PlainSerializer(_text)]
 """A field that holds a :class:`uqbench.risk.CompositeRisk`: ``"cvar(0.25) of wang(0.1)"``.
 
-A measure alone is the additive composition, neutral about the model.
+A single measure means the additive composition, which is neutral about the model.
 """

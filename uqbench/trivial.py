@@ -1,7 +1,7 @@
 """Agents that learn nothing: the floor that every method has to beat.
 
-:class:`FixedPolicy` is also the base of scripts and planners that plugins register for their
-environments.
+:class:`FixedPolicy` is also the base class of the scripted and planning agents that plugins
+register for their environments.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from uqbench.lanes.random import Uniform
 
 
 class FixedPolicy(Agent):
-    """An agent whose training actions are those of its ``policy``, and which never learns."""
+    """An agent that never learns and trains with the actions of its ``policy``."""
 
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """The policy's actions."""
@@ -40,7 +40,7 @@ class ConstantActionConfig:
 class ConstantAction(FixedPolicy):
     """Always the same action.
 
-    Where an environment masks that action, the run fails: choose one that is always valid.
+    The run fails if the environment masks that action: choose one that is always valid.
 
     Raises:
         UqbenchError: the environment has no such action.
@@ -72,10 +72,10 @@ class UniformRandomConfig:
 class UniformRandom(Agent):
     """Uniformly random valid actions.
 
-    Training draws one Philox number per lane and step. Evaluation has to be a pure function of
-    observations, so its number is a hash of seed, training step, episode and observation: it is
-    uniform and independent between episodes, but an observation that recurs within an episode gets
-    the same action again.
+    Training draws one Philox number per lane and step. Evaluation must be a pure function of the
+    observations, so it hashes seed, training step, episode and observation: uniform, and
+    independent across episodes, but an observation that recurs within an episode gets the same
+    action again.
     """
 
     def __init__(

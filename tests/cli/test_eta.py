@@ -9,6 +9,7 @@ import pytest
 
 from uqbench.cli.eta import estimate
 from uqbench.registry.plugins import Host
+from uqbench.runner.batching.speeds import MethodSpeed
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
@@ -91,3 +92,29 @@ def test_runs_of_something_else_tell_nothing(plan, found):
 def test_saved_steps_are_not_taken_again(plan):
     folder = plan.runs[0].folder.relative_to("toy")
     assert seconds(plan, {str(folder): saved(400)}) == pytest.approx(3_600 * 0.5e-3)
+
+
+def test_a_measured_speed_comes_before_other_budgets_and_after_the_budgets_own(plan):
+    speed = MethodSpeed(task="long", lanes=2, step_ms=3.0, start_s=10.0, megabytes=1.0)
+
+    def with_measured(found):
+        store: Any = Stored(found)
+        return estimate(plan, plan.runs, store, 1, {"fast": speed}).seconds
+
+    assert with_measured({}) == pytest.approx(4 * (1_000 * 3e-3 + 10 / 2))
+    assert with_measured({"smoke/long/fast/0-a": timed(1.0)}) == with_measured({})
+    assert with_measured({"paper/long/fast/7-a": timed(100.0)}) == pytest.approx(4 * 1_000 / 100)
+
+
+def test_the_total_is_a_sum_over_methods_the_slowest_first(plan):
+    host = Host.load()
+    both = make_plan(plan.suite, host, "paper", device="cpu", tasks=["long"], seeds=range(4))
+    speeds = {
+        name: MethodSpeed(task="long", lanes=1, step_ms=ms, start_s=0.0, megabytes=1.0)
+        for name, ms in (("slow", 0.5), ("fast", 5.0))
+    }
+    store: Any = Stored({})
+    found = estimate(both, both.runs, store, 2, speeds)
+    assert list(found.by_method()) == ["fast", "slow"]
+    assert found.by_method() == pytest.approx({"fast": 20.0, "slow": 2.0})
+    assert found.seconds == pytest.approx(11.0)

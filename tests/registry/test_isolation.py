@@ -99,7 +99,7 @@ def test_where_a_plugin_is_broken_all_else_works(site, tmp_path):
 def test_a_plugin_for_another_contract_is_skipped_without_importing_it(site):
     site.install("zz-old", "raise RuntimeError('imported')", requires="uqbench<0.1")
     assert (
-        "made for the contract <0.1 of uqbench, this one is 0.1"
+        "made for uqbench's contract <0.1, but this is contract 0.1"
         in site.plugins()["zz-old"]["failure"]
     )
 
@@ -116,7 +116,7 @@ def test_a_suite_that_is_taken_is_a_problem_of_the_second_plugin(site):
     site.install("zz-suite", SUITE)
     toy = (TOY / "toy_uqbench" / "toy.toml").read_text()
     (site.folder / "zz_suite" / "suite.toml").write_text(toy)
-    assert "already given by toy-uqbench" in site.plugins()["zz-suite"]["problems"][0]
+    assert "already defined by toy-uqbench" in site.plugins()["zz-suite"]["problems"][0]
     assert "toy" in site.uqbench("list", "suites")[0]
 
 
@@ -142,7 +142,7 @@ def test_a_suite_without_its_baseline_refuses_to_start(site, tmp_path):
     )
     (site.folder / "zz_suite" / "suite.toml").write_text(lone)
     _, stderr = site.uqbench("run", "--suite", "lone", "--out", str(tmp_path), code=2)
-    assert "compares with the method 'x', which no plugin that is loaded gives" in stderr
+    assert "is the method 'x', which no loaded plugin provides" in stderr
 
 
 def test_a_plugin_that_takes_long_to_import_is_loaded_and_complained_about(site, tmp_path):

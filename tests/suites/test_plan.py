@@ -55,7 +55,7 @@ def test_the_budget_scales_schedules_and_what_is_set_is_taken_as_it_is(host, sui
         return plan.cells[0].config
 
     paper, quick = config("paper"), config("quick")
-    for given, expected in ((paper, (5000, 1000, 100_000)), (quick, (250, 50, 5000))):
+    for given, expected in ((paper, (5000, 1000, 100_000)), (quick, (125, 25, 2500))):
         steps = given.learning_starts, given.target_sync_period, given.epsilon_decay_steps
         assert steps == expected
     assert paper.replay_capacity == quick.replay_capacity == 100_000
@@ -106,7 +106,7 @@ def test_a_budget_may_give_tasks_steps_of_their_own(host, suite):
     ("device", "lanes", "largest"), [("cpu", 4, 4), ("cpu", 2, 2), ("cpu", 1, 1), ("cuda", 1, 5)]
 )
 def test_batches_hold_every_run_to_do_once_and_never_mix_cells(host, suite, device, lanes, largest):
-    plan = make_plan(suite, host, device="cpu", methods=["dqn", "qr-dqn"])
+    plan = make_plan(suite, host, "cpu", device="cpu", methods=["dqn", "qr-dqn"])
     todo = set(plan.runs[1:])
     batches = [batch for group in make_batch_groups(plan, todo, device, lanes) for batch in group]
     runs = [run for batch in batches for run in batch.runs]

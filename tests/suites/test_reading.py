@@ -7,6 +7,7 @@ import pytest
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.suites.configs import method_config
+from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import join, parse_suite, read_suites
 from uqbench.suites.tables import Suite
 
@@ -71,9 +72,29 @@ def test_a_suite_is_read(host):
             'name = "fast"\nbudgets = ["papr"]',
             "methods.fast.budgets: there is no budget 'papr'. Did you mean 'paper'",
         ),
+        (
+            "[budgets.smoke]",
+            "[budgets.smoke]\nconfig = { foward = 0.1 }",
+            "budgets.smoke.config: there is no method with a field 'foward'. Did you mean",
+        ),
+        (
+            "[budgets.smoke]",
+            '[budgets.smoke]\nconfig = { forward = "a" }',
+            "methods.slow under budget 'smoke'.config: forward: Input should be a valid number",
+        ),
+        (
+            'name = "fast"',
+            'name = "fast"\nbudget_config.smok = { forward = 0.1 }',
+            "methods.fast.budget_config: there is no budget 'smok'. Did you mean 'smoke'",
+        ),
+        (
+            'name = "fast"',
+            'name = "fast"\nbudget_config.smoke = { foward = 0.1 }',
+            "unknown key 'foward'. Did you mean 'forward'",
+        ),
         ('primary = "online_return"', 'primary = "x"', "primary: there is no metric 'x'"),
         ('default_budget = "paper"', 'default_budget = "p"', "there is no budget 'p'"),
-        ("[budgets.smoke]", "[budgets.other]", "every suite has smoke and paper"),
+        ("[budgets.smoke]", "[budgets.other]", "every suite needs smoke and paper"),
         ("cvar(0.25)", "cvra(0.25)", "no risk measure 'cvra'. Did you mean 'cvar'"),
         ("cvar(0.25)", "cvar(alhpa = 0.25)", "unknown key 'alhpa'"),
         ("cvar(0.25)", "cvar(2.0)", "alpha must be in (0, 1]"),
@@ -138,7 +159,7 @@ def test_a_base_may_be_another_plugins(host, tmp_path):
     ("old", "new", "message"),
     [
         ('base = "fast"', 'base = "fsat"', "no method 'fsat'. Did you mean 'fast'"),
-        ('base = "fast"', 'base = "fastest"', "faster → fastest → faster is a circle"),
+        ('base = "fast"', 'base = "fastest"', "faster → fastest → faster is a cycle"),
         ('base = "fast"', 'base = "fast"\nagent = "walker"', "exactly one of 'agent'"),
     ],
 )
@@ -165,6 +186,60 @@ def test_tasks_share_defaults_and_a_config_may_follow_the_tasks(host):
     wrong = methods.replace('task = "length"', 'task = "lenght"')
     with pytest.raises(UqbenchError, match="no 'lenght' in its config"):
         parse_suite("\n".join([head, shared, tasks, wrong]), host, "toy.toml")
+
+
+def test_a_budget_sets_what_methods_have_and_each_value_replaces_the_one_before(host):
+    """Method, task, scaled by the schedule; then, unscaled, budget, method in budget, ``--set``."""
+    budget = "schedule = 0.5\nconfig = { forward = 0.2 }\n"
+    suite = parse(host, "[budgets.smoke]\n", "[budgets.smoke]\n" + budget)
+    own = 'name = "fast"\nbudget_config.smoke = { forward = 0.3 }'
+    special = parse_suite(
+        text()
+        .replace("[budgets.smoke]\n", "[budgets.smoke]\n" + budget)
+        .replace('name = "fast"', own),
+        host,
+        "toy.toml",
+    )
+
+    def forward(suite, budget, task="short", **given):
+        plan = make_plan(
+            suite,
+            host,
+            budget,
+            device="cpu",
+            methods=["fast"],
+            tasks=[task],
+            settings={"fast": given} if given else None,
+        )
+        (run, *_) = plan.runs
+        assert run.identity["method"]["config"]["forward"] == plan.cells[0].config.forward
+        return plan.cells[0].config.forward
+
+    tasks_own = forward(suite, "paper", "long")
+    assert len({forward(suite, "paper"), tasks_own, 0.2}) == 3
+    assert forward(suite, "smoke") == forward(suite, "smoke", "long") == 0.2
+    assert forward(special, "smoke", "long") == 0.3
+    assert forward(special, "paper", "long") == tasks_own
+    assert forward(special, "smoke", "long", forward=0.4) == 0.4
+
+
+def test_a_name_in_a_budgets_config_is_checked_once_all_methods_are_there(host, tmp_path):
+    """A field may be of a method that another plugin joins; a wrong name takes the suite out."""
+    plugin = host.plugins[0]
+    first, last = text().index("[[methods]]"), text().index("[budgets.smoke]")
+    methods = text()[first:last].replace("[[methods]]", "[[extend.toy2.methods]]")
+    suite = (text()[:first] + text()[last:]).replace('name = "toy"', 'name = "toy2"', 1)
+    for name, expected in (("foward", "Did you mean 'forward'?"), ("forward", None)):
+        own, joined = tmp_path / f"{name}.toml", tmp_path / f"{name}-methods.toml"
+        own.write_text(
+            suite.replace("[budgets.smoke]", f"[budgets.smoke]\nconfig = {{ {name} = 0.5 }}")
+        )
+        joined.write_text(methods)
+        host.suite_files[:] = [(own, plugin), (joined, plugin)]
+        catalog = read_suites(host)
+        assert ("toy2" in catalog.suites) == (expected is None)
+        assert len(catalog.problems) == (expected is not None)
+        assert all(expected in problem.reason for problem in catalog.problems)
 
 
 def test_a_joined_method_may_not_take_a_name(host):

@@ -8,7 +8,7 @@ import sys
 import click
 
 from uqbench import __version__
-from uqbench.errors import UqbenchError, did_you_mean
+from uqbench.errors import StorageError, UqbenchError, did_you_mean
 
 COMMANDS = {
     "list": "list_",
@@ -55,12 +55,12 @@ def group() -> None:
 
 
 def main() -> None:
-    """The command line. Exit 0: done, 1: some runs failed, 2: not understood, 130: interrupted."""
+    """Exit codes: 0 done, 1 some runs or the disk failed, 2 not understood, 130 interrupted."""
     try:
         code = group(prog_name="uqbench", standalone_mode=False)
     except UqbenchError as error:
         click.echo(f"uqbench: {error}", err=True)
-        code = 2
+        code = 1 if isinstance(error, StorageError) else 2
     except click.ClickException as error:
         error.show()
         code = error.exit_code

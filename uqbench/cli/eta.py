@@ -1,47 +1,89 @@
-"""How long a plan will take: from earlier runs where there are some, else the suite's figure."""
+"""How long a plan will take: a sum over its methods of what a step of each takes here."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from statistics import median
 
 from uqbench.identity import Run
 from uqbench.results.store import Store
+from uqbench.runner.batching.speeds import MethodSpeed
 from uqbench.suites.plan import Plan
 from uqbench.suites.tables import Suite
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Wall time in seconds, and what it rests on."""
+    """Wall time in seconds, and what it rests on.
+
+    Attributes:
+        seconds: until all is done, with all processes at work.
+        basis: in words.
+        core_seconds: of each run that is to do, from where it goes on.
+    """
 
     seconds: float
     basis: str
+    core_seconds: Mapping[Run, float] = field(default_factory=dict)
+
+    def by_method(self) -> dict[str, float]:
+        """Core seconds by method, the slowest first."""
+        total: dict[str, float] = {}
+        for run, seconds in self.core_seconds.items():
+            total[run.method] = total.get(run.method, 0.0) + seconds
+        return dict(sorted(total.items(), key=lambda item: -item[1]))
 
 
-def estimate(plan: Plan, todo: Collection[Run], store: Store, workers: int) -> Estimate:
+def estimate(
+    plan: Plan,
+    todo: Collection[Run],
+    store: Store,
+    workers: int,
+    measured: Mapping[str, MethodSpeed] | None = None,
+) -> Estimate:
     """Estimate the wall time of some of a plan's runs on ``workers`` processes.
 
-    A step takes what it took in earlier runs of the method on the task under the budget. Of other
-    budgets' runs, whose gradient steps may be denser, it is how much longer than their nominal time
-    they took.
+    A step takes what it took in earlier runs of the method on the task under the budget; where
+    there are none, what was measured on this machine; else what other budgets' runs say, whose
+    gradient steps may be denser: how much longer than their nominal time they took; else the
+    budget's nominal time.
+
+    Args:
+        plan: what was planned.
+        todo: the runs to do.
+        store: holds earlier runs.
+        workers: processes.
+        measured: by method.
     """
     slowness, saved = _earlier(plan.suite, store)
-    core_seconds, timed = 0.0, 0
+    core_seconds: dict[Run, float] = {}
+    bases = {"earlier runs": 0, "a measurement": 0, "runs of other budgets": 0, "nominal": 0}
     for run in todo:
         by_budget = slowness.get((run.task, run.method, str(run.identity["device"])), {})
         others = [ratio for ratios in by_budget.values() for ratio in ratios]
-        known = by_budget.get(plan.budget_name, others)
-        timed += bool(known)
-        step = plan.budget.step_ms / 1000 * (median(known) if known else 1.0)
+        nominal = plan.budget.step_ms / 1000
+        start = 0.0
+        if own := by_budget.get(plan.budget_name):
+            bases["earlier runs"] += 1
+            step = nominal * median(own)
+        elif speed := (measured or {}).get(run.method):
+            bases["a measurement"] += 1
+            step, start = speed.step_ms / 1000, speed.start_s / speed.lanes
+        elif others:
+            bases["runs of other budgets"] += 1
+            step = nominal * median(others)
+        else:
+            bases["nominal"] += 1
+            step = nominal
         steps = plan.budget.task_steps.get(run.task, plan.budget.steps)
-        core_seconds += (steps - saved.get(run.folder, 0)) * step
-    nominal = f"a nominal {plan.budget.step_ms:g} ms a step"
-    bases = {0: nominal, len(todo): "the speed of earlier runs"}
-    basis = bases.get(timed, f"the speed of earlier runs and {nominal}")
-    return Estimate(core_seconds / max(1, min(workers, len(todo))), basis)
+        core_seconds[run] = start + (steps - saved.get(run.folder, 0)) * step
+    words = {"nominal": f"a nominal {plan.budget.step_ms:g} ms a step"}
+    basis = " and ".join(words.get(name, f"the speed of {name}") for name, n in bases.items() if n)
+    basis = basis.replace("the speed of a measurement", "what a step of each method takes here")
+    processes = max(1, min(workers, len(todo)))
+    return Estimate(sum(core_seconds.values()) / processes, basis, core_seconds)
 
 
 Slowness = Mapping[tuple[str, str, str], Mapping[str, Sequence[float]]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from uqbench.cli.eta import duration
+from uqbench.cli.time_left import TimeLeft
+from uqbench.identity import Run
 from uqbench.runner import events
 from uqbench.runner.batching.batches import Batch
 
@@ -23,18 +25,22 @@ class Display:
     Steps are those of all runs; ``steps/s`` of a batch is the sum over its lanes.
     """
 
-    def __init__(self, batches: Sequence[Batch], seconds: float) -> None:
+    def __init__(
+        self,
+        groups: Sequence[Sequence[Batch]],
+        core_seconds: Mapping[Run, float],
+        processes: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
+        self._time = TimeLeft(groups, core_seconds, processes, clock)
         self._console = Console(stderr=True)
         self._live = self._console.is_terminal
-        self._total = sum(batch.steps for batch in batches)
-        self._expected = seconds
-        self._done = 0
-        self._running: dict[str, int] = {}
         self._before: dict[str, int] = {}  # steps that earlier processes took
         self._told: set[str] = set()
         self._rows: dict[str, TaskID] = {}
         self._spoken: dict[str, float] = {}
-        self._began = time.monotonic()
+        self._began = clock()
         self._bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
@@ -42,7 +48,7 @@ class Display:
             console=self._console,
             disable=not self._live,
         )
-        self._whole = self._bars.add_task("all runs", total=self._total, speed="", eta="")
+        self._whole = self._bars.add_task("all runs", total=1.0, speed="", eta="")
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -59,45 +65,45 @@ class Display:
     def show(self, event: events.Event) -> None:
         """Take in one event."""
         name = event.batch.name
+        self._time.show(event)
         match event:
             case events.Started():
                 self._forget(name)  # where it begins once more
-                self._running[name] = self._before[name] = event.step * len(event.batch.runs)
+                self._before[name] = event.step * len(event.batch.runs)
                 self._rows[name] = self._bars.add_task(
                     name, total=event.batch.budget.steps, speed="", eta=""
                 )
-                self._spoken[name] = time.monotonic()
+                self._spoken[name] = self._clock()
                 how = f"goes on from step {event.step:,}" if event.step else "started"
                 self._line(f"{name}: {how}")
             case events.Progress():
                 lanes = len(event.batch.runs)
-                self._running[name] = event.step * lanes
                 speed = max(1, event.step * lanes - self._before[name]) / event.seconds
                 left = (event.batch.steps - event.step * lanes) / speed
                 texts = (f"{speed:,.0f} steps/s", f"{duration(left)} left")
                 self._bars.update(
                     self._rows[name], completed=event.step, speed=texts[0], eta=texts[1]
                 )
-                if time.monotonic() - self._spoken[name] >= LINE_SECONDS:
+                if self._clock() - self._spoken[name] >= LINE_SECONDS:
                     share = event.step / event.batch.budget.steps
                     self._line(f"{name}: {share:.0%}, {texts[0]}, {texts[1]}; {self._eta()}")
-                    self._spoken[name] = time.monotonic()
+                    self._spoken[name] = self._clock()
             case events.Finished():
                 speed = event.batch.steps / event.seconds
-                self._end(event.batch)
+                self._forget(name)
                 self._say(
                     f"{name}: done in {duration(event.seconds)}, {speed:,.0f} steps/s; "
                     f"{self._eta()}"
                 )
             case events.Failed():
-                self._end(event.batch)
+                self._forget(name)
                 self._say(f"{name}: FAILED: {event.reason}")
             case events.Split():
                 self._forget(name)
                 self._before.pop(name, None)
                 self._say(f"{name}: {event.reason}; once more, each run alone")
             case events.Taken():
-                self._end(event.batch)
+                self._forget(name)
                 self._say(f"{name}: another process has it")
             case events.SetAside():
                 self._say(f"{name}: the damaged run is kept as {event.kept_as}")
@@ -105,29 +111,21 @@ class Display:
                 if event.text not in self._told:
                     self._told.add(event.text)
                     self._say(f"{name}: {event.text}")
-        taken = self._done + sum(self._running.values())
-        self._bars.update(self._whole, completed=taken, eta=self._eta())
-
-    def _end(self, batch: Batch) -> None:
-        self._forget(batch.name)
-        self._done += batch.steps
+        share, left = self._all()
+        self._bars.update(self._whole, completed=share, eta=f"{duration(left)} left")
 
     def _forget(self, name: str) -> None:
-        self._running.pop(name, None)
         if name in self._rows:
             self._bars.remove_task(self._rows.pop(name))
 
+    def _all(self) -> tuple[float, float]:
+        """The share of the time that has passed, and the seconds that are left."""
+        left, spent = self._time.left(), self._clock() - self._began
+        return (spent / (spent + left) if spent + left else 0.0), left
+
     def _eta(self) -> str:
-        taken = self._done + sum(self._running.values())
-        spent = time.monotonic() - self._began
-        # until a tenth is done the first estimate is better than what was seen
-        share = taken / self._total
-        if share >= 1:
-            return "all runs: 100%"
-        before = sum(self._before.values())
-        own = (taken - before) / max(1, self._total - before)
-        left = spent * (1 / own - 1) if own > 0.1 else max(0.0, self._expected - spent)
-        return f"all runs: {share:.0%}, about {duration(left)} left"
+        share, left = self._all()
+        return f"all runs: {share:.0%}, about {duration(left)} left" if left else "all runs: 100%"
 
     def _line(self, text: str) -> None:
         if not self._live:

@@ -6,7 +6,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from uqbench.results.store import Store, StoredRun
     from uqbench.runner.batching.autotune import Arrangement
     from uqbench.runner.batching.batches import BatchGroup
+    from uqbench.runner.batching.speeds import Speeds
     from uqbench.runner.events import Event
     from uqbench.suites.plan import Plan
 
@@ -72,6 +74,7 @@ def command(
     from uqbench.cli.eta import duration, estimate
     from uqbench.results.store import TO_DO, RunState, Store
     from uqbench.runner.batching.batches import make_batch_groups
+    from uqbench.runner.batching.speeds import Speeds
 
     host = load_host()
     kind = _device(device)
@@ -87,9 +90,9 @@ def command(
             f"--out."
         )
     todo = _announce(plan, states, out)
+    speeds = Speeds(out)
     if dry_run:
-        for run in plan.runs:
-            click.echo(f"{'run ' if run in todo else 'have'}  {run.folder}")
+        click.echo(_by_method(plan, todo, estimate(plan, todo, store, 1, speeds.of(plan)), speeds))
         return 0
     tried: set[Run] = set()
     while True:
@@ -101,16 +104,18 @@ def command(
                 for run, record in records.items()
                 if record is not None and record.checkpoint is not None
             }
-            spread = _arrange(plan, todo, kind, workers, estimate(plan, todo, store, 1))
+            _measure_methods(plan, todo, kind, workers or _cores(), store, speeds)
+            alone = estimate(plan, todo, store, 1, speeds.of(plan))
+            spread = _arrange(plan, todo, kind, workers, alone)
             groups = make_batch_groups(plan, todo, kind, spread.lanes, checkpoints)
             team = min(spread.processes, len(groups))
-            expected = estimate(plan, todo, store, team)
+            expected = estimate(plan, todo, store, team, speeds.of(plan))
             click.echo(
                 f"On {kind}, {count(team, 'process')}: about {duration(expected.seconds)} "
                 f"(from {expected.basis}). Safe to interrupt; run again to go on.",
                 err=True,
             )
-            tried |= _execute(host, groups, out, team, expected.seconds, checkpoint_seconds)
+            tried |= _execute(host, groups, out, team, expected.core_seconds, checkpoint_seconds)
         left = {run: store.read(run.folder).state for run in plan.runs}
         todo = {run for run, state in left.items() if state in TO_DO} - tried
         running = [run for run, state in left.items() if state is RunState.RUNNING]
@@ -123,13 +128,53 @@ def command(
     return 0 if set(left.values()) == {RunState.FINISHED} else 1
 
 
+def _by_method(plan: Plan, todo: Collection[Run], alone: Estimate, speeds: Speeds) -> str:
+    """What each method has to do, the slowest first: runs, time of a core, memory of a run."""
+    from uqbench.cli.eta import duration
+
+    known = speeds.of(plan)
+    seconds = dict.fromkeys((cell.method.name for cell in plan.cells), 0.0) | alone.by_method()
+    lines = ["method                 to do  have  one core  memory of a run"]
+    for name in sorted(seconds, key=lambda name: -seconds[name]):
+        runs = [run for run in plan.runs if run.method == name]
+        left = sum(run in todo for run in runs)
+        memory = f"{known[name].megabytes:,.0f} MB" if name in known else "not measured yet"
+        lines.append(
+            f"{name:22} {left:5,} {len(runs) - left:5,}  {duration(seconds[name]):>8}  {memory}"
+        )
+    lines.append(f"in all, on one core: {duration(alone.seconds)} (from {alone.basis})")
+    return "\n".join(lines)
+
+
+def _measure_methods(
+    plan: Plan,
+    todo: Collection[Run],
+    device: DeviceKind,
+    processes: int,
+    store: Store,
+    speeds: Speeds,
+) -> None:
+    """Have each method's speed measured, where it is not known and the plan is long."""
+    from uqbench.cli.eta import estimate
+    from uqbench.runner.batching.autotune import method_speeds
+
+    known = speeds.of(plan)
+    alone = estimate(plan, todo, store, 1, known)
+    found = method_speeds(plan, todo, known, device, processes, alone.seconds)
+    if not found:
+        return
+    speeds.add(plan, found)
+    table = ", ".join(f"{cell.method.name} {speed.step_ms:.2g}" for cell, speed in found)
+    click.echo(f"Milliseconds a step, measured here: {table}.", err=True)
+
+
 def _arrange(
     plan: Plan, todo: Collection[Run], device: DeviceKind, workers: int | None, alone: Estimate
 ) -> Arrangement:
     """How the runs are spread, told where it was measured."""
     from uqbench.runner.batching.autotune import arrange
 
-    chosen = arrange(plan, todo, device, workers, _cores(), alone.seconds)
+    chosen = arrange(plan, todo, device, workers, _cores(), alone.by_method())
     if chosen.measured_with is not None:
         cell, speeds = chosen.measured_with, chosen.speeds
         table = ", ".join(f"{s.lanes} × {s.processes}: {s.steps_per_s:,.0f}" for s in speeds)
@@ -196,7 +241,7 @@ def _execute(
     groups: Sequence[BatchGroup],
     out: Path,
     workers: int,
-    expected: float,
+    core_seconds: Mapping[Run, float],
     checkpoint_seconds: float,
 ) -> set[Run]:
     """Execute; return the runs that were tried, whether they finished or failed."""
@@ -207,13 +252,19 @@ def _execute(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's word for Ctrl-C
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
-    batches = [batch for group in groups for batch in group]
-    with Display(batches, expected) as display:
-        for event in run_locally(groups, out, workers, checkpoint_seconds):
+    with (
+        Display(groups, core_seconds, workers) as display,
+        closing(run_locally(groups, out, workers, checkpoint_seconds)) as executed,
+    ):
+        for event in executed:
             display.show(event)
             complaints |= dict.fromkeys(_tell_plugins(host, event))
             if isinstance(event, events.Finished | events.Failed):
                 tried |= set(event.batch.runs)
+            if isinstance(event, events.Failed) and event.full:
+                complaints["the disk stayed full; what is left was not tried"] = None
+                tried |= {run for group in groups for batch in group for run in batch.runs}
+                break
     for complaint in complaints:
         click.echo(f"uqbench: {complaint}", err=True)
     return tried

@@ -7,17 +7,17 @@ over all lanes to :class:`uqbench.kernels.cpu.CpuKernels` and
 ``uqbench-minatar`` and ``uqbench-highway``.
 
 This package needs numba (and numba-cuda on a GPU), which uqbench does not install: a plugin that
-imports it has to require them.
+imports it must require them.
 """
 
 from numba import njit
 
 compiled = njit(nogil=True, boundscheck=False, error_model="numpy")
-"""For the functions that a step is made of: compiled for the CPU, and again by any CUDA kernel that
+"""For the functions that make up a step: compiled for the CPU, and again by any CUDA kernel that
 calls them. With ``NUMBA_DISABLE_JIT=1`` they stay Python."""
 
 inlined = njit(nogil=True, boundscheck=False, error_model="numpy", forceinline=True)
-"""For functions that take all lanes: a call would count the references of each of their arrays,
-which takes as long as a small step."""
+"""For functions that take all lanes: a call would count references to each of their arrays, which
+takes as long as a small step."""
 
 __all__ = ["compiled", "inlined"]

@@ -1,4 +1,4 @@
-"""LaneArrays on the CPU: compiled loops over them."""
+"""CPU kernels: compiled loops over the lanes' arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from uqbench.errors import UqbenchError
 
 
 def compiled_once(package: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile a function that calls others of ``package``, and cache it on disk.
+    """Compile a function that calls others in ``package``, and cache it on disk.
 
     Numba looks it up by name and checks only the function's own file for changes. A digest of all
     sources in the name keeps the cache from going stale.
@@ -57,13 +57,13 @@ class LaneArrays(Protocol):
 
 
 class CpuKernels:
-    """Loops over the lanes, on the memory of the tensors in ``lanes``.
+    """Loops over the lanes, in the memory of the tensors in ``lanes``.
 
     Args:
         begin: function of (parameters, arrays) that begins an episode in every lane.
         step: function of (parameters, arrays) that steps all lanes and returns −1; if an action is
-            invalid, it steps none and returns that lane. Both take plain tuples, which Numba
-            unpacks faster than named ones.
+            invalid, it steps none and returns that lane's index. Both take plain tuples, which
+            Numba unpacks faster than named ones.
         parameters: numbers that all lanes share.
         lanes: tensors.
         n_actions: valid actions are 0 to ``n_actions − 1``.

@@ -17,10 +17,10 @@ THREADS = 32  # per block; few, because lanes are few and a GPU has many process
 
 
 class CudaKernels:
-    """Kernels over the lanes, on the memory of the tensors in ``lanes``.
+    """Kernels over the lanes, in the memory of the tensors in ``lanes``.
 
-    They are launched on PyTorch's current stream and read everything from the device, so that a
-    launch can be captured in a CUDA graph once another has gone before.
+    They are launched on PyTorch's current stream and read everything from the device, so that
+    after a first launch, further ones can be captured in a CUDA graph.
 
     Args:
         begin: kernel of (parameters, arrays) that begins an episode in its thread's lane.
@@ -61,5 +61,5 @@ class CudaKernels:
 
 
 def _shared(tensor: torch.Tensor) -> Any:
-    """A tensor's memory; the simulator, which has no GPU, takes CPU memory."""
+    """A tensor's memory; the simulator, which has no GPU, uses CPU memory."""
     return cuda.as_cuda_array(tensor) if tensor.is_cuda else tensor.numpy()

@@ -1,4 +1,4 @@
-"""An environment whose lanes are stepped by kernels."""
+"""Environments whose lanes are stepped by kernels."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class KernelLanes(LaneEnv):
 
     Results of ``step`` and ``reset`` are views of buffers that the next call overwrites. On a GPU a
     step copies the actions and launches one kernel on PyTorch's current stream, without
-    synchronization, so that it can be part of a CUDA graph; an invalid action does nothing there.
-    On a CPU it is an error.
+    synchronization, so that it can be part of a CUDA graph. An invalid action is an error on a CPU
+    and does nothing on a GPU.
 
     Attributes:
         state: fields of ``arrays`` that the next step depends on.
         arrays: a named tuple of tensors, first axis the lanes, ``action`` among them.
-        outcome: views of them.
-        kernels: what steps them.
+        outcome: views of ``arrays``.
+        kernels: step the lanes.
     """
 
     capturable = True
@@ -42,13 +42,13 @@ class KernelLanes(LaneEnv):
     kernels: Kernels
 
     def step(self, action: Tensor) -> Outcome:
-        """Take one action in every lane; the outcome holds until the next call."""
+        """Take one action in every lane; the outcome is valid until the next call."""
         self.arrays.action.copy_(action)
         self.kernels.step()
         return self.outcome
 
     def state_dict(self) -> dict[str, Any]:
-        """Copies of all that the next steps depend on, and of the current observations."""
+        """Copies of everything the next steps depend on, and of the current observations."""
         return {name: getattr(self.arrays, name).clone() for name in self.state}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """A torch toolkit for batches of independent runs: one lane per run, the leading dimension.
 
-Nothing here mixes lanes, so a lane's numbers do not depend on which others run in its batch. What
-that asks of sums, products and exponentials is in :mod:`uqbench.lanes.numerics`.
+Nothing here mixes lanes, so a lane's numbers do not depend on the other lanes of its batch. What
+that requires of sums, products and exponentials is in :mod:`uqbench.lanes.numerics`.
 """
 
 from uqbench.lanes.capturable import Capturable

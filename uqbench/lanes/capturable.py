@@ -1,4 +1,4 @@
-"""What an agent declares so that its steps can be compiled, and captured in CUDA graphs."""
+"""What an agent declares so that its steps can be compiled and captured in CUDA graphs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from uqbench.lanes.clock import Clock
 
 
 class Capturable:
-    """Mixin of an :class:`uqbench.agent.Agent` whose steps differ in nothing but tensors.
+    """Mixin for an :class:`uqbench.agent.Agent` whose steps differ only in the tensors' values.
 
     Where a budget's numerics are ``compiled``, the methods in ``compiled`` are compiled, and on a
-    GPU whole steps, with the environment's, are captured once per phase and replayed.
+    GPU whole steps, including the environment's, are captured once per phase and replayed.
 
     Attributes:
-        compiled: names of methods from tensors to tensors, each called with tensors of one shape.
-        clock: the step, which the agent reads from the clock's tensor and advances at the end of
+        compiled: names of methods from tensors to tensors, each always called with the same shapes.
+        clock: the step; the agent reads it from the clock's tensor and advances it at the end of
             ``observe``.
     """
 
@@ -26,4 +26,4 @@ class Capturable:
 
     @abstractmethod
     def phase(self, t: int) -> Hashable:
-        """What the host decides about step ``t``: steps of one phase are one graph."""
+        """The host's decisions at step ``t``; steps of one phase share a graph."""

@@ -1,8 +1,8 @@
-"""The step that all lanes are at, on the host and on the device.
+"""The current step of all lanes, on the host and on the device.
 
-A captured CUDA graph executes again what was recorded once: a host number in it stays what it was.
-Whatever differs between two steps is therefore read from the clock's ``tensor``, and every mode
-does so, so that a GPU runs what a CPU runs.
+A captured CUDA graph replays what was recorded: a host number in it stays constant. Whatever
+differs between two steps is therefore read from the clock's ``tensor``, in every mode, so that a
+GPU runs what a CPU runs.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import torch
 
 
 class Prepared(Protocol):
-    """Something that the host prepares for a step, such as random numbers."""
+    """Something the host prepares for a step, such as random numbers."""
 
     def prepare(self, t: int) -> None:
-        """Make ready for step ``t``, in place."""
+        """Prepare for step ``t``, in place."""
 
 
 class Clock:
     """Counts steps.
 
     Attributes:
-        t: the step, for what the host decides: a step's phase.
-        tensor: the same number, int64 ``[]`` on the device, for what is computed.
+        t: the step, for the host's decisions: a step's phase.
+        tensor: the same number, int64 ``[]`` on the device, for computations.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -43,7 +43,7 @@ class Clock:
 
     @contextmanager
     def capturing(self) -> Iterator[None]:
-        """While a step is captured: ``advance`` leaves the host to ``follow``."""
+        """While a step is captured, ``advance`` does not advance the host: ``follow`` does."""
         self._capturing = True
         try:
             yield
@@ -51,13 +51,13 @@ class Clock:
             self._capturing = False
 
     def follow(self) -> None:
-        """Catch up on the host after a graph has advanced the tensor."""
+        """Advance the host, after a graph has advanced the tensor."""
         self.t += 1
         for prepared in self._prepared:
             prepared.prepare(self.t)
 
     def prepares(self, thing: Prepared) -> None:
-        """Let the host prepare ``thing`` for every step from this one on."""
+        """Have the host prepare ``thing`` for every step from this one on."""
         self._prepared.append(thing)
         thing.prepare(self.t)
 

@@ -1,7 +1,7 @@
-"""Exploration: how training actions differ from greedy ones. An agent holds one of these objects.
+"""Exploration: ε-greedy with ε decay, Thompson sampling, or none. An agent holds one such object.
 
-Random numbers are drawn by ``noise`` and used by ``explore`` or ``choose``, since what is compiled
-takes tensors: draw outside of it, use inside.
+Random numbers are drawn by ``noise`` and used by ``explore`` or ``choose``: compiled methods take
+tensors, so draw outside of them and use the draws inside.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def epsilon_greedy(
 
     Args:
         values: ``[L, A]``.
-        u: ``[L, 2]`` uniform in [0, 1): whether to explore, and where to.
+        u: ``[L, 2]`` uniform in [0, 1): whether to explore, and which action.
         epsilon: probability of a random action.
         valid: ``[L, A]`` bool; None where all are.
     """
@@ -59,15 +59,15 @@ def epsilon_random(
 
 
 class Exploration(FunctionOfStep, ABC):
-    """Random actions in the place of some of those that an agent has chosen."""
+    """Replaces some of the actions that an agent has chosen with random ones."""
 
     @abstractmethod
     def noise(self) -> Tensor:
-        """Random numbers of the coming step, for ``explore``."""
+        """Random numbers for the coming step, to pass to ``explore``."""
 
     @abstractmethod
     def explore(self, action: Tensor, noise: Tensor, valid: Tensor | None = None) -> Tensor:
-        """Training actions ``[L]`` instead of ``action`` ``[L]``, among ``valid`` ``[L, A]``."""
+        """Training actions ``[L]`` from the chosen ``action`` ``[L]``; ``valid`` is ``[L, A]``."""
 
     def metrics(self) -> Mapping[str, Tensor]:
         """Diagnostics ``[L]`` by name."""
@@ -75,14 +75,14 @@ class Exploration(FunctionOfStep, ABC):
 
 
 class NoExploration(Exploration):
-    """The agent's actions as they are: greedy, or exploring in a way of their own."""
+    """The agent's actions unchanged: greedy, or exploratory by themselves."""
 
     def noise(self) -> Tensor:
         """No numbers, ``[0]``."""
         return torch.empty(0)
 
     def explore(self, action: Tensor, noise: Tensor, valid: Tensor | None = None) -> Tensor:
-        """The action itself."""
+        """The action, unchanged."""
         return action
 
 
@@ -94,7 +94,7 @@ class EpsilonGreedy(Exploration):
         n_actions: A.
         clock: the step.
         initial: ε until step ``start``.
-        final: ε at the end of its decay.
+        final: ε after the decay.
         start: step at which the decay begins.
         decay_steps: length of the decay.
     """
@@ -118,11 +118,11 @@ class EpsilonGreedy(Exploration):
 
     @property
     def epsilon(self) -> Tensor:
-        """ε of the coming step, ``[]``."""
+        """ε at the coming step, ``[]``."""
         return linear_schedule(self._clock.tensor, *self._decay)
 
     def noise(self) -> Tensor:
-        """``[L, 2]`` uniform in [0, 1): whether to explore, and where to."""
+        """``[L, 2]`` uniform in [0, 1): whether to explore, and which action."""
         return self._u.at(self._clock)
 
     def explore(self, action: Tensor, noise: Tensor, valid: Tensor | None = None) -> Tensor:
@@ -135,7 +135,7 @@ class EpsilonGreedy(Exploration):
 
 
 class ThompsonSampling(FunctionOfStep):
-    """Greedy in a sample of a normal posterior of Q, each action's noise drawn anew every step.
+    """Greedy with respect to a sample from a normal posterior of Q, a fresh one every step.
 
     Args:
         seeds: one per lane.
@@ -152,7 +152,7 @@ class ThompsonSampling(FunctionOfStep):
         self._zeta = Normal(seeds, "thompson", (n_actions,), clock.tensor.device)
 
     def noise(self) -> Tensor:
-        """ζ of the coming step, ``[L, A]`` standard normal."""
+        """ζ for the coming step, ``[L, A]`` standard normal."""
         return self._zeta.at(self._clock)
 
     def choose(

@@ -28,7 +28,7 @@ class LaneLinear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(*stack, 1, outputs))
 
     def forward(self, x: Tensor) -> Tensor:
-        """``[S, B, in] -> [S, B, out]``, S = L, or L · E with the members of a lane in a row."""
+        """``[S, B, in] -> [S, B, out]``, S = L, or L · E with a lane's members adjacent."""
         return torch.bmm(x, self.weight.flatten(0, -3)) + self.bias.flatten(0, -3)
 
 
@@ -69,7 +69,7 @@ class LaneConv2d(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """``[S, B, C, H, W] -> [S, B, rows * columns * channels]``, channels last.
 
-        S = L, or L · E with the members of a lane in a row.
+        S = L, or L · E with a lane's members adjacent.
         """
         product: Tensor = self.product(self._patches(x))
         return product.view(*x.shape[:2], -1)
@@ -87,7 +87,7 @@ class LaneConv2d(nn.Module):
 
     @property
     def features(self) -> int:
-        """How many numbers the layer outputs for one observation."""
+        """Number of output features per observation."""
         return self.rows * self.columns * self.channels
 
 
@@ -99,7 +99,7 @@ def lane_generators(seeds: Sequence[int]) -> list[torch.Generator]:
 def initialize(module: nn.Module, generators: Sequence[torch.Generator], gain: float) -> None:
     """Orthogonal weights times ``gain`` and zero biases, lane by lane from its own generator.
 
-    Saxe et al. 2014. Layers are drawn in the order of ``module.modules()``, members in order.
+    Saxe et al. 2014. Layers are drawn in the order of ``module.modules()``, their members in order.
     """
     for layer in module.modules():
         if isinstance(layer, LaneLinear):

@@ -1,19 +1,19 @@
-"""Operations whose results have the same bits in a lane whatever the other lanes are.
+"""Operations whose results in a lane are bit-identical whatever the other lanes are.
 
 On a CPU, with one torch thread per process, elementwise operations and batched products are
-bit-identical per lane, given ``MKL_CBWR`` (workers set it; without it MKL chooses kernels by
-address, and sizes that are no multiple of four floats differ). What is not, and what to use:
+bit-identical per lane if ``MKL_CBWR`` is set (workers set it; without it MKL chooses kernels by
+address, and sizes that are not a multiple of four floats differ). What is not, and what to use:
 
 ============================================  ====================================================
-torch rounds differently by the lanes beside   here
+rounding in torch depends on the other lanes   use instead
 ============================================  ====================================================
 sums over a leading dimension                  :func:`sum_of`, :func:`mean_of`: over the last one
 products of a matrix and a single vector       :func:`matvec`, :func:`dot`: elementwise, then a sum
-``softplus``, fused Adam: the tail of a        :func:`softplus`; :func:`whole_vectors`
-tensor, what is left over of SIMD vectors
+``softplus``, fused Adam: the remainder of a   :func:`softplus`; :func:`whole_vectors`
+tensor that fills no whole SIMD vector
 the weight gradients of grouped convolutions   :class:`uqbench.lanes.LaneConv2d`
 ``torch.linalg.solve``                         an iteration, such as backups
-compiled sums of few numbers per lane, such    nothing: take them outside of what is compiled
+compiled sums of few numbers per lane, such    nothing: compute them outside compiled functions
 as the mean over a batch
 ============================================  ====================================================
 """
@@ -55,10 +55,10 @@ def softplus(x: Tensor) -> Tensor:
 
 
 def whole_vectors(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors ``[L, ...]``; those whose lanes fill no whole SIMD vectors lane by lane.
+    """The tensors ``[L, ...]``, split by lane where a lane does not fill whole SIMD vectors.
 
-    For fused kernels: given to them so, a lane's numbers do not depend on where in a tensor it
-    lies. Such tensors are small, like the last layer's biases.
+    For fused kernels: a lane's numbers then do not depend on its position in the tensor. The
+    tensors that are split are small, such as the last layer's biases.
     """
     parts: list[Tensor] = []
     for tensor in tensors:

@@ -1,4 +1,4 @@
-"""Optimizers over stacked parameters: elementwise, so that lanes do not meet."""
+"""Optimizers over stacked parameters: elementwise, so that lanes do not mix."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Adam:
     formula, which the compiler fuses with the gradients.
 
     Args:
-        parameters: what it learns; changed in place.
+        parameters: updated in place.
         learning_rate: α.
         epsilon: ε.
         betas: β₁ and β₂.
@@ -40,7 +40,7 @@ class Adam:
         self._squares = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
         parts = whole_vectors(self._means)
         self._steps = torch.zeros(len(parts), device=parts[0].device)
-        # computed before a step: in it, they would be computed anew for every element
+        # computed before the step: inside it, they would be recomputed for every element
         self._step_size = torch.empty((), device=parts[0].device)
         self._root_scale = torch.empty((), device=parts[0].device)
         self._prepare()
@@ -86,7 +86,7 @@ class Adam:
         )
 
     def _prepare(self) -> None:
-        """``α / (1 − β₁ᵗ)`` and ``1 / √(1 − β₂ᵗ)`` of the coming step t."""
+        """``α / (1 − β₁ᵗ)`` and ``1 / √(1 − β₂ᵗ)`` for the coming step t."""
         coming = self._steps[0] + 1
         self._step_size.copy_(self._learning_rate / (1 - self._betas[0] ** coming))
         self._root_scale.copy_((1 - self._betas[1] ** coming).rsqrt())
@@ -108,9 +108,8 @@ class Adam:
         for own, saved in zip(self._squares, state["squares"], strict=True):
             own.copy_(saved)
         self._steps.fill_(state["step"])
-        self._step_size.copy_(
-            state["step_size"]
-        )  # not computed: a compiled step rounds its own way
+        # not recomputed: a compiled step rounds differently
+        self._step_size.copy_(state["step_size"])
         self._root_scale.copy_(state["root_scale"])
 
 
@@ -118,15 +117,15 @@ class RMSProp:
     """RMSProp (Tieleman & Hinton 2012), or Graves's centered variant, over parameters ``[L, ...]``.
 
     ``s ← ρ s + (1−ρ) g²``, ``θ ← θ − α g / √(s + ε)``; centered, with ``m ← ρ m + (1−ρ) g`` and
-    ``s − m²`` in the place of ``s`` (Graves 2013, equations 38 to 40, as Mnih et al. 2015 have it).
-    Every operation rounds once, so that a lane's numbers do not depend on where it lies.
+    ``s − m²`` in place of ``s`` (Graves 2013, equations 38 to 40, as in Mnih et al. 2015). Every
+    operation rounds once, so that a lane's numbers do not depend on its position.
 
     Args:
-        parameters: what it learns; changed in place.
+        parameters: updated in place.
         learning_rate: α.
         decay: ρ.
         epsilon: ε, inside the root.
-        centered: whether the gradients' mean is taken off their square.
+        centered: whether the square of the gradients' mean is subtracted.
     """
 
     def __init__(
@@ -151,7 +150,7 @@ class RMSProp:
 
         Args:
             gradients: ``[L, ...]`` each.
-            active: the lanes that take it, ``[L]`` bool; None for all. Others stay as they are.
+            active: the lanes to update, ``[L]`` bool; None for all.
         """
         for number, (parameter, gradient) in enumerate(
             zip(self.parameters, gradients, strict=True)
@@ -161,7 +160,7 @@ class RMSProp:
                 taken = active.to(gradient).view(-1, *[1] * (gradient.dim() - 1))
             rate = taken * (1 - self._decay)
             square = self._squares[number]
-            # in place as far as it goes: fresh memory costs as much as what is computed into it
+            # in place where possible: allocating memory costs as much as computing
             scratch = gradient * gradient
             square.add_(scratch.sub_(square).mul_(rate))
             if self._means:

@@ -1,7 +1,7 @@
 """Counter-based random numbers for lanes: a function of (seed, stream, t), nothing to checkpoint.
 
-NumPy's Philox is keyed by a lane's seed and a named stream and its counter by the block that step
-``t`` falls in. Drawn in blocks, so that a step costs one index operation.
+NumPy's Philox is keyed by a lane's seed and a named stream; its counter is the block that step
+``t`` falls in. Numbers are drawn in blocks, so that a step costs one index operation.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from uqbench.lanes.clock import Clock
 
 
 def generators(seeds: Sequence[int], stream: str, index: int) -> list[np.random.Generator]:
-    """NumPy generators, one per lane, for draws from what data decide, such as a posterior.
+    """NumPy generators, one per lane, for draws that depend on data, such as from a posterior.
 
     Args:
-        seeds: of the lanes.
+        seeds: one per lane.
         stream: name of the purpose.
-        index: step, or block of steps; generators of two indices do not overlap.
+        index: step, or block of steps; generators of different indices do not overlap.
     """
     word = int.from_bytes(sha256(stream.encode()).digest()[:8], "little")
     return [
@@ -40,7 +40,7 @@ def generators(seeds: Sequence[int], stream: str, index: int) -> list[np.random.
 
 
 class FunctionOfStep:
-    """What has nothing to save, since all of it is a function of the step."""
+    """Has nothing to save, since everything is a function of the step."""
 
     def state_dict(self) -> dict[str, Any]:
         """Empty."""
@@ -51,10 +51,10 @@ class FunctionOfStep:
 
 
 class Draws(FunctionOfStep, ABC):
-    """Draws of every lane: a function of the step; the block asked for last is kept.
+    """Draws of every lane as a function of the step; the latest block is cached.
 
-    ``at(t)`` looks a step up by its number, ``at(clock)`` by the clock's tensor, as a step that is
-    to be captured must.
+    ``at(t)`` looks up a step by its number, ``at(clock)`` by the clock's tensor, as captured steps
+    must.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Draws(FunctionOfStep, ABC):
         """Draws ``[block, …]`` of one lane for the steps ``first``, ``first + 1``, …."""
 
     def prepare(self, t: int) -> None:
-        """Draw the block of step ``t``, in the place of the one that is kept."""
+        """Draw the block of step ``t``, replacing the cached one."""
         index = t // self._size
         if index == self._index:
             return
@@ -101,7 +101,7 @@ class Draws(FunctionOfStep, ABC):
 class Uniform(Draws):
     """Uniform numbers in [0, 1) of a fixed shape per lane and step.
 
-    ``block`` steps are drawn at once, and kept; which numbers they are depends on it.
+    ``block`` steps are drawn at once and cached; the numbers depend on it.
     """
 
     def __init__(
@@ -131,10 +131,10 @@ class Normal(Uniform):
 
 
 class DistinctIntegers(Draws):
-    """``count`` distinct integers out of the first ``size(t)``: a replay batch, no repeats.
+    """``count`` distinct integers below the pool's size: a replay batch without repeats.
 
-    The pool at step ``t`` holds ``min(t + 1, capacity)`` items: one is added every step and the
-    oldest makes room.
+    The pool at step ``t`` holds ``min(t + 1, capacity)`` items: one is added every step, and the
+    oldest is dropped.
 
     Raises:
         ValueError: at a step when the pool is smaller than ``count``.
@@ -158,14 +158,14 @@ class DistinctIntegers(Draws):
         pool = min(step + 1, self._capacity)
         if pool < self._count:
             raise ValueError(
-                f"expected at least {self._count} stored items to draw from, there are {pool} at "
+                f"expected at least {self._count} stored items to draw from, got {pool} at "
                 f"step {step}; start learning later or draw fewer"
             )
         return self._values(t)
 
     def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:
         pool = np.minimum(np.arange(first, first + self._size) + 1, self._capacity)
-        pool = np.maximum(pool, self._count)  # rows that ``at`` refuses
+        pool = np.maximum(pool, self._count)  # rows that ``at`` rejects
         return distinct(generator.random((self._size, self._count)), pool)
 
 

@@ -1,4 +1,4 @@
-"""The replay buffer: the last transitions of every lane, with any named fields."""
+"""The replay buffer: the latest transitions of every lane, with any named fields."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from uqbench.lanes.clock import Clock
 
 
 class ReplayBuffer:
-    """A ring of transitions per lane, all lanes in lock-step: one is added every step.
+    """A ring of transitions per lane; all lanes in lock-step, one transition added every step.
 
     Args:
         lanes: L.
         capacity: transitions kept per lane.
         fields: shape and dtype of each field by name; whatever a method needs.
-        clock: the step, which says where the next transition goes.
+        clock: the step, which determines the slot of the next transition.
     """
 
     def __init__(
@@ -40,19 +40,19 @@ class ReplayBuffer:
         self._lane = torch.arange(lanes, device=device)[:, None]
 
     def __len__(self) -> int:
-        """Transitions of a lane, between two steps."""
+        """Number of transitions stored per lane, between two steps."""
         return min(self._clock.t, self.capacity)
 
     @property
     def stored(self) -> Tensor:
-        """Transitions of a lane once this step's is added, ``[]`` int64."""
+        """Number of transitions stored per lane once this step's is added, ``[]`` int64."""
         return (self._clock.tensor + 1).clamp(max=self.capacity)
 
     def add(self, **transition: Tensor) -> None:
         """Store one transition of every lane, ``[L, *shape]`` by field.
 
         Raises:
-            ValueError: the fields are not those of the buffer.
+            ValueError: the fields differ from the buffer's.
         """
         if transition.keys() != self._ring.keys():
             raise ValueError(f"expected the fields {sorted(self._ring)}, got {sorted(transition)}")
@@ -69,7 +69,7 @@ class ReplayBuffer:
         }
 
     def state_dict(self) -> dict[str, Any]:
-        """What was added so far; slots never written are left out, booleans packed into bits."""
+        """The stored transitions; unused slots are left out, booleans packed into bits."""
         ring = {name: ring[: len(self)] for name, ring in self._ring.items()}
         return {
             name: _packed(values) if values.dtype == torch.bool else values.clone()
@@ -84,7 +84,7 @@ class ReplayBuffer:
 
 
 class TransitionBuffer(ReplayBuffer):
-    """A replay buffer of what Q-learning needs.
+    """A replay buffer with the fields that Q-learning needs.
 
     Fields: ``obs``, ``action``, ``reward``, ``terminated``, ``next_obs``, ``next_valid``.
 
@@ -114,7 +114,7 @@ class TransitionBuffer(ReplayBuffer):
         self._all_valid = torch.ones(lanes, info.n_actions, dtype=torch.bool, device=device)
 
     def store(self, step: Step, reward: Tensor) -> None:
-        """Store a step of every lane, with ``reward`` ``[L]`` to learn from."""
+        """Store a step of every lane, with the ``reward`` ``[L]`` to learn from."""
         self.add(
             obs=step.obs,
             action=step.action,
@@ -131,6 +131,6 @@ def _packed(values: Tensor) -> Tensor:
 
 
 def _unpacked(packed: Tensor, shape: torch.Size) -> Tensor:
-    """The booleans ``[*]`` that ``_packed`` was given."""
+    """Inverse of ``_packed``: booleans ``[*]``."""
     bits = np.unpackbits(packed.cpu().numpy(), count=shape.numel())
     return torch.from_numpy(bits).view(torch.bool).view(shape)

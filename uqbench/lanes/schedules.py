@@ -1,4 +1,4 @@
-"""Schedules: values and updates as functions of the step."""
+"""Schedules: values (such as ε, which decays) and updates as functions of the step."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def linear_schedule(t: Tensor, initial: float, final: float, start: int, steps: 
 
 
 def update_index(step: int, schedule: Literal["periodic", "triangular"], period: int) -> int | None:
-    """The index of the update after ``step`` steps, from 1 on; None where there is none.
+    """The index of the update due after ``step`` steps, counted from 1; None where none is due.
 
     Args:
         step: transitions so far, from 1 on.
         schedule: ``periodic``: at period, 2 period, …; ``triangular``: at 1, 3, 6, 10, ….
-        period: of the periodic one, in steps.
+        period: of the periodic schedule, in steps.
     """
     if schedule == "periodic":
         return None if step % period else step // period

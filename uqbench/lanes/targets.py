@@ -12,7 +12,7 @@ M = TypeVar("M", bound=nn.Module)
 
 
 def target_copy(online: M) -> M:
-    """A copy of a network that takes no gradients."""
+    """A copy of a network that requires no gradients."""
     return copy.deepcopy(online).requires_grad_(False)
 
 

@@ -1,1 +1,1 @@
-"""What plugins add: discovery, and registries of agents, environments, measures and so on."""
+"""Plugin discovery, and registries of the agents, environments, measures, … that plugins add."""

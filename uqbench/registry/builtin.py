@@ -1,4 +1,4 @@
-"""uqbench's own pieces, registered through the same hooks as anybody else's."""
+"""uqbench's own components, registered through the same hooks as any plugin's."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Summary and source of what a plugin registers, from its class's docstring.
 
-The docstring is read from the file, without importing the module: listing agents need not wait for
-torch.
+The docstring is read from the file without importing the module, so that listing agents does not
+wait for torch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from uqbench.specs import Spec
 
 SOURCE = "Source: "
-"""How the line of a docstring begins that names the paper, with equation or figure."""
+"""Prefix of the docstring line that cites the paper, with equation or figure."""
 
 
 def summary(spec: Spec) -> str:
@@ -66,7 +66,7 @@ def _docstrings(module: str) -> dict[str, str]:
 
 
 def _path(module: str) -> Path | None:
-    """A module's file, found without importing the packages above it."""
+    """A module's file, found without importing its parent packages."""
     package, *below = module.split(".")
     found = importlib.util.find_spec(package)
     for folder in (found.submodule_search_locations or ()) if found else ():

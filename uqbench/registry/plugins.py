@@ -1,7 +1,8 @@
-"""Discovery of plugins.
+"""Plugin discovery.
 
-The loader is ours, over ``importlib.metadata``: pluggy's own stops at the first plugin that does
-not import. Here a plugin that fails is named with its reason, and everything else goes on.
+Entry points are loaded here, through ``importlib.metadata``, because pluggy's own loader stops at
+the first plugin that fails to import. Here a failing plugin is reported with its reason, and the
+others still load.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from uqbench.registry.risk_names import MeasuresByName
 from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
 
 SELECTION = "UQBENCH_PLUGINS"
-"""Environment variable with the only plugins to load: entry points' names, comma-separated."""
+"""Environment variable that limits the plugins to load: entry points' names, comma-separated."""
 
 
 class Host:
-    """Every installed plugin, loaded, and the registries that they filled."""
+    """All installed plugins, loaded, and the registries they filled."""
 
     def __init__(self) -> None:
         self.manager = pluggy.PluginManager("uqbench")
@@ -54,7 +55,7 @@ class Host:
 
     @classmethod
     def load(cls) -> Host:
-        """Load all plugins that are installed, or those that ``UQBENCH_PLUGINS`` names.
+        """Load all installed plugins, or those that ``UQBENCH_PLUGINS`` names.
 
         Raises:
             UqbenchError: ``UQBENCH_PLUGINS`` names one that is not installed.
@@ -81,9 +82,10 @@ class Host:
         package: str = "",
         requires: Iterable[str] = (),
     ) -> Plugin:
-        """Load one plugin and take in what it adds, all or nothing.
+        """Load one plugin and register everything it adds, or nothing.
 
-        A failure becomes ``Plugin.failure``; every command reports it and goes on without it.
+        A failure is stored in ``Plugin.failure``; every command reports it and continues without
+        the plugin.
 
         Args:
             name: of the entry point.
@@ -91,7 +93,8 @@ class Host:
             version: of the distribution.
             load: imports and returns the plugin.
             package: top-level import name.
-            requires: the distribution's requirements; one on uqbench says which contract it is for.
+            requires: the distribution's requirements; the one on uqbench says which contract the
+                plugin is for.
         """
         requirements = [Requirement(text) for text in requires]
         names = tuple(canonicalize_name(r.name) for r in requirements if _applies(r))
@@ -103,7 +106,7 @@ class Host:
             _check_contract(requirements)
             self.manager.register(load(), name=key)
             self.manager.check_pending()
-            self._take_in(plugin, key)
+            self._collect(plugin, key)
         except (Exception, SystemExit) as error:  # it may fail in any way; the reason is shown
             if self.manager.has_plugin(key):
                 self.manager.unregister(name=key)
@@ -119,8 +122,8 @@ class Host:
                     f"{other.version}; rename it, or uninstall one of the two"
                 )
 
-    def _take_in(self, plugin: Plugin, key: str) -> None:
-        """Call the collecting hooks of one plugin; register only when all of them succeeded."""
+    def _collect(self, plugin: Plugin, key: str) -> None:
+        """Call one plugin's registration hooks; register only if all of them succeed."""
         others = [p for name, p in self.manager.list_name_plugin() if name != key]
         hooks = self.manager.subset_hook_caller
         specs = [
@@ -145,7 +148,7 @@ class Host:
         return specs + [f"suite file {path.name}" for path, by in self.suite_files if by == plugin]
 
     def with_requirements(self, plugins: Iterable[Plugin]) -> list[Plugin]:
-        """These plugins, uqbench's own, and all plugins that they are built on."""
+        """These plugins, uqbench's own, and all plugins they depend on."""
         found: dict[str, Plugin] = {}
         waiting = [p for p in self.plugins if p.distribution == "uqbench"] + list(plugins)
         while waiting:
@@ -158,22 +161,22 @@ class Host:
         return [found[name] for name in sorted(found)]
 
     def tell(self, hook: str, **arguments: Any) -> list[str]:
-        """Call a life-cycle hook of every plugin; return a complaint for each that raises."""
-        complaints = []
+        """Call a life-cycle hook of every plugin; return a message for each that raises."""
+        messages = []
         for implementation in getattr(self.manager.hook, hook).get_hookimpls():
-            given = {name: arguments[name] for name in implementation.argnames}
+            accepted = {name: arguments[name] for name in implementation.argnames}
             try:
-                implementation.function(**given)
-            except Exception as error:  # a logger that fails must not stop the runs it logs
-                complaints.append(
+                implementation.function(**accepted)
+            except Exception as error:  # a failing logger must not stop the runs it logs
+                messages.append(
                     f"the plugin {implementation.plugin_name} failed in {hook}: "
                     f"{type(error).__name__}: {error}"
                 )
-        return complaints
+        return messages
 
     @property
     def failures(self) -> list[Plugin]:
-        """The plugins that could not be loaded."""
+        """Plugins that could not be loaded."""
         return [plugin for plugin in self.plugins if plugin.failure]
 
 
@@ -182,14 +185,14 @@ def _applies(requirement: Requirement) -> bool:
 
 
 def _check_contract(requirements: Iterable[Requirement]) -> None:
-    """Refuse a plugin whose requirement on uqbench leaves this contract out."""
+    """Reject a plugin whose requirement on uqbench excludes this contract."""
     for requirement in requirements:
         if canonicalize_name(requirement.name) == "uqbench" and not requirement.specifier.contains(
             hookspecs.CONTRACT, prereleases=True
         ):
             raise ValueError(
-                f"made for the contract {requirement.specifier} of uqbench, this one is "
-                f"{hookspecs.CONTRACT}; update the plugin, or install a uqbench that it is for"
+                f"made for uqbench's contract {requirement.specifier}, but this is contract "
+                f"{hookspecs.CONTRACT}; update the plugin, or install a uqbench that it supports"
             )
 
 
@@ -208,7 +211,7 @@ def _chosen(found: list[EntryPoint]) -> list[EntryPoint]:
 
 
 def _entry_points() -> Iterator[EntryPoint]:
-    """Entry points of the group, in an order that does not depend on ``sys.path``."""
+    """The group's entry points, in an order that does not depend on ``sys.path``."""
     found = {
         (distribution.name, entry_point.name): (distribution, entry_point)
         for distribution in metadata.distributions()

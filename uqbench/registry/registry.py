@@ -1,4 +1,4 @@
-"""Registries: specs of one kind by name, each with the plugin that it came from."""
+"""Registries: specs of one kind by name, each with the plugin it came from."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ SLOW_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Plugin:
-    """An entry point of the group ``uqbench`` and whether it was loaded.
+    """An entry point of the group ``uqbench``, and whether it loaded.
 
     Attributes:
-        package: top-level import name, where its installed files are.
-        requires: names of the distributions that it depends on.
-        failure: why it was left out; None where it was loaded.
-        seconds: how long loading took.
+        package: top-level import name, where its files are installed.
+        requires: names of the distributions it depends on.
+        failure: why it was left out; None if it loaded.
+        seconds: time it took to load.
     """
 
     name: str
@@ -35,17 +35,17 @@ class Plugin:
 
     @property
     def slow(self) -> str | None:
-        """A complaint about a plugin that takes long to import."""
+        """A warning if the plugin is slow to import, else None."""
         if self.seconds < SLOW_SECONDS:
             return None
         return (
-            f"took {self.seconds:.1f} s to import, in every command; give factories as strings "
-            f"('package.module:Name'), so that libraries are imported when a run needs them"
+            f"took {self.seconds:.1f} s to import, on every command; pass factories as strings "
+            f"('package.module:Name'), so that libraries are imported only when a run needs them"
         )
 
 
 class Registry(Mapping[str, S], Generic[S]):
-    """Specs of one kind by name, each with the plugin that it came from."""
+    """Specs of one kind by name, each with the plugin it came from."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -53,7 +53,7 @@ class Registry(Mapping[str, S], Generic[S]):
         self._origins: dict[str, Plugin] = {}
 
     def check(self, specs: Iterable[S], origin: Plugin) -> None:
-        """Refuse a name that is taken, naming both plugins."""
+        """Reject a name that is taken, naming both plugins."""
         names = [spec.name for spec in specs]
         for name in names:
             if name in self._specs or names.count(name) > 1:
@@ -65,7 +65,7 @@ class Registry(Mapping[str, S], Generic[S]):
                 )
 
     def add(self, specs: Iterable[S], origin: Plugin) -> None:
-        """Add specs whose names were checked."""
+        """Add specs that passed :meth:`check`."""
         for spec in specs:
             self._specs[spec.name] = spec
             self._origins[spec.name] = origin

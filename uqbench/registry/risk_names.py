@@ -4,7 +4,7 @@
 
     composition = measure " of " measure         epistemic, then aleatoric
     measure     = name [ "(" value { "," value } ")" ]
-    value       = [ key "=" ] number             without a key: in the order of the measure's fields
+    value       = [ key "=" ] number             without keys: in the order of the measure's fields
 
 Names are those of the installed plugins' measures (``uqbench list risks``).
 """
@@ -20,7 +20,7 @@ from uqbench.config import resolve
 from uqbench.errors import UqbenchError
 from uqbench.specs import Spec
 
-if TYPE_CHECKING:  # imports torch, which reading suites need not wait for
+if TYPE_CHECKING:  # imports torch, which would slow down reading suites
     from uqbench.risk.composite import CompositeRisk
     from uqbench.risk.measure import RiskMeasure
 
@@ -28,10 +28,10 @@ _MEASURE = re.compile(r"(?P<name>[a-z0-9_-]+)\s*(?:\((?P<values>[^()]*)\))?", re
 
 
 class MeasuresByName:
-    """Reads and writes the names of risk measures.
+    """Parses and formats the names of risk measures.
 
     Args:
-        specs: the measures by name, those of a ``Host``.
+        specs: a ``Host``'s measures by name.
     """
 
     def __init__(self, specs: Mapping[str, Spec]) -> None:
@@ -41,7 +41,7 @@ class MeasuresByName:
         """The measure that ``text`` names, such as ``"cvar"`` or ``"cvar(alpha=0.25)"``.
 
         Raises:
-            UqbenchError: it is not written like that, or there is no such measure or value.
+            UqbenchError: the text does not parse, or there is no such measure or value.
         """
         name, values = self._parsed(text)
         kind = self._specs[name].load_config()
@@ -50,10 +50,10 @@ class MeasuresByName:
         return made
 
     def composite(self, text: str) -> CompositeRisk:
-        """The composition that ``text`` names: ``"E of A"``; a measure alone is additive.
+        """The composition that ``text`` names: ``"E of A"``; a single measure is additive.
 
         Raises:
-            UqbenchError: it is not written like that, or there is no such measure or value.
+            UqbenchError: the text does not parse, or there is no such measure or value.
         """
         from uqbench.risk.composite import additive, compose
 
@@ -74,7 +74,7 @@ class MeasuresByName:
         """The text that names a measure, or a composition, with all its values.
 
         Raises:
-            UqbenchError: its class is no plugin's.
+            UqbenchError: no plugin registered its class.
         """
         from uqbench.risk.composite import CompositeRisk
 
@@ -105,7 +105,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _table(text: str | None, fields: list[str], where: str) -> dict[str, Any]:
-    given: dict[str, Any] = {}
+    table: dict[str, Any] = {}
     for position, value in enumerate((text or "").split(",") if (text or "").strip() else []):
         key, equals, number = (part.strip() for part in value.rpartition("="))
         if not equals:
@@ -115,12 +115,12 @@ def _table(text: str | None, fields: list[str], where: str) -> dict[str, Any]:
                     f"{len(fields)}: {', '.join(fields) or 'none'}."
                 )
             key = fields[position]
-        if key in given:
+        if key in table:
             raise UqbenchError(f"{where!r} gives {key!r} twice.")
         try:
-            given[key] = float(number)
+            table[key] = float(number)
         except ValueError:
             raise UqbenchError(
                 f"{where!r}: expected a number for {key!r}, got {number!r}."
             ) from None
-    return given
+    return table

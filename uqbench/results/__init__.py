@@ -1,1 +1,1 @@
-"""Runs on disk: one folder a run, plain files, readable after any crash."""
+"""Runs on disk: one folder per run, plain files, readable after any crash."""

@@ -1,4 +1,4 @@
-"""Tables as columns: what a run's data files hold."""
+"""Tables as columns, the contents of a run's data files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Columns = Mapping[str, NDArray[Any]]
 
 
 def columns_digest(*tables: Columns) -> str:
-    """The sha256 of the numbers in tables, whatever the file format's version."""
+    """The sha256 of the tables' values, independent of the file format's version."""
     digest = sha256()
     for table in tables:
         for name in sorted(table):

@@ -1,4 +1,4 @@
-"""Writing files whole: whoever reads sees the old file or the new one."""
+"""Atomic file writes: readers see the old file or the new one."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from uqbench.errors import StorageError
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 NOT_A_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG)
-"""What is there under a name is no file; any other error says nothing about what is there."""
+"""There is no file of that name; any other error says nothing about what is stored."""
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a temporary file, flush it to disk, and give it its name.
+    """Have ``write`` fill a temporary file, flush it to disk and rename it to ``path``.
 
     Raises:
-        StorageError: it cannot be written, as on a full disk; the old file, if any, is untouched.
+        StorageError: it cannot be written, as on a full disk; an old file is left untouched.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")  # its own for every process
     try:
@@ -37,7 +37,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         with suppress(OSError):
             temporary.unlink()
         raise StorageError(
-            f"{path} cannot be written: {error.strerror or error}. Finished runs are kept; mend "
-            f"it and run again.",
+            f"{path} cannot be written: {error.strerror or error}. Finished runs are kept; fix "
+            f"this and run again.",
             full=error.errno in NO_ROOM,
         ) from error

@@ -19,15 +19,15 @@ def provenance(plugins: Iterable[Plugin], device: str) -> Provenance:
     """Describe this process.
 
     Args:
-        plugins: those that take part, with those that they are built on.
-        device: what the computation runs on, in words.
+        plugins: those involved, with those they depend on.
+        device: description of the device that computes.
     """
     plugins = list(plugins)
     versions = {"python": platform.python_version()}
     for plugin in plugins:
         versions[plugin.distribution] = plugin.version
         for name in plugin.requires:
-            with suppress(metadata.PackageNotFoundError):  # an optional one
+            with suppress(metadata.PackageNotFoundError):  # an optional dependency
                 versions.setdefault(name, metadata.version(name))
     return Provenance(
         platform=f"{platform.system()} {platform.machine()}",
@@ -40,7 +40,7 @@ def provenance(plugins: Iterable[Plugin], device: str) -> Provenance:
 
 @cache
 def content_hash(package: str) -> str:
-    """The sha256 of a package's installed files: a version string does not tell an edited copy.
+    """The sha256 of a package's installed files: a version string does not reveal an edited copy.
 
     Raises:
         ModuleNotFoundError: there is no such package.

@@ -1,4 +1,4 @@
-"""``run.json``: what is known about a run, in a versioned schema."""
+"""``run.json``: the record of a run, in a versioned schema."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from uqbench.identity import digest_of
 SCHEMA_VERSION: Literal[2] = 2
 
 _SINCE_2 = frozenset({"checkpoint", "resumed"})
-"""Fields that a record of schema 1 does not have."""
+"""Fields that a schema 1 record lacks."""
 
 
 class Process(BaseModel):
-    """Who works, or worked, on the run."""
+    """The process that works, or worked, on the run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -27,9 +27,9 @@ class Provenance(BaseModel):
     """What the run was made with; not part of its identity.
 
     Attributes:
-        versions: Python, and every distribution that took part.
-        content: sha256 of the installed files of uqbench and the plugins that took part.
-        git_revision: of uqbench's checkout, where it is one; with ``+changes`` where edited.
+        versions: of Python and every distribution involved.
+        content: sha256 of the installed files of uqbench and the plugins involved.
+        git_revision: of uqbench's checkout, if it is one; with ``+changes`` if edited.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,7 +42,7 @@ class Provenance(BaseModel):
 
 
 class Saved(BaseModel):
-    """Where an unfinished run goes on from.
+    """The checkpoint that an unfinished run resumes from.
 
     Attributes:
         folder: of the checkpoint, below the store's root: that of a run of the same suite, budget,
@@ -57,13 +57,13 @@ class Saved(BaseModel):
 
 
 class Resumed(BaseModel):
-    """A run went on from a checkpoint.
+    """The run resumed from a checkpoint.
 
     Attributes:
         step: steps taken before.
         when: UTC time.
-        host: the machine that went on.
-        device: what it computes on, in words.
+        host: the machine that resumed it.
+        device: description of the device that computes.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -80,7 +80,7 @@ class Timing(BaseModel):
     Attributes:
         seconds: wall time of the training steps and evaluations of all lanes of the batch,
             before and after it was resumed, without the turns of other batches.
-        lanes: how many runs shared the batch.
+        lanes: number of runs that shared the batch.
         steps_per_s: environment steps of this run per second of a core, ``steps·lanes/seconds``.
     """
 
@@ -95,18 +95,18 @@ class RunRecord(BaseModel):
     """The contents of ``run.json``.
 
     Attributes:
-        identity: what makes the run this run; its sha256 names the folder.
+        identity: what defines the run; its sha256 names the folder.
         status: ``running`` until the last file is written.
-        reason: why it failed, in one line; ``traceback`` where Python gave one.
+        reason: why it failed, in one line; ``traceback`` where Python raised one.
         step: steps taken when the record was written.
         began: UTC time at which work on it began.
         updated: UTC time of writing.
-        process: who works on it, or did so last.
+        process: the process that works on it, or did so last.
         provenance: of the process that began it.
-        checkpoint: where it goes on from, while it is unfinished; None: from the first step.
-        resumed: where it went on from, and on what.
-        scalars: final value of each metric; None where the run gives none.
-        metrics: definitions of the metrics that the scalars were computed by.
+        checkpoint: what it resumes from while it is unfinished; None: it starts over.
+        resumed: each resumption: after which step, when, and where.
+        scalars: final value of each metric; None where the run has none.
+        metrics: definitions of the metrics behind the scalars.
         digests: sha256 of each data file, and of the numbers in them under ``results``.
         digest: sha256 of this record without this field.
     """

@@ -38,16 +38,16 @@ CHECKPOINT = "checkpoint"
 
 
 class RunState(enum.Enum):
-    """What ``uqbench run`` does with a run that it plans.
+    """A run's state, and what ``uqbench run`` does with it.
 
     MISSING: nothing stored; run it.
     RUNNING: another live process works on it; leave it.
-    ABANDONED: a process began it and is gone; go on from its checkpoint, or from the start.
-    FAILED: it ended with an error, or its worker died; go on from its checkpoint, if there is one
-        (an error removes it, the death of a worker does not), or from the start.
-    FINISHED: whole and stored; never run again.
+    ABANDONED: the process that worked on it is gone; resume from its checkpoint, or start over.
+    FAILED: it ended with an error, or its worker died; resume from its checkpoint if there is one
+        (an error removes it, the death of a worker does not), or start over.
+    FINISHED: stored and complete; never run again.
     DAMAGED: stored, but a file is missing or its digest differs; set aside and run again.
-    NEWER: stored by a newer uqbench; left alone, and the command refused.
+    NEWER: stored by a newer uqbench; left alone, and the command is refused.
     """
 
     MISSING = "missing"
@@ -67,7 +67,8 @@ TO_DO = (RunState.MISSING, RunState.ABANDONED, RunState.FAILED, RunState.DAMAGED
 class StoredRun:
     """A run's state, its record where one can be read, and the reason where there is one.
 
-    ``unreadable``: the disk failed; what is stored may be whole, and is neither moved nor written.
+    ``unreadable``: the disk failed; what is stored may be intact and is neither moved nor
+    overwritten.
     """
 
     state: RunState
@@ -84,15 +85,15 @@ class Store:
         self._locks = RunLocks(root)
 
     def folder(self, run: Run) -> Path:
-        """Where a run is kept."""
+        """A run's folder."""
         return self.root / run.folder
 
     def checkpoint_folder(self, run: Run) -> Path:
-        """Where the checkpoint of a run, and of those that execute with it, is kept."""
+        """The folder of the checkpoint of a run and of those that execute with it."""
         return self.folder(run) / CHECKPOINT
 
     def is_linked(self, path: Path) -> bool:
-        """Whether a path leaves the root, or there is a symbolic link on the way down to it."""
+        """Whether a path is outside the root, or reached through a symbolic link below it."""
         if not path.is_relative_to(self.root):
             return True
         names = path.relative_to(self.root).parts
@@ -103,7 +104,7 @@ class Store:
         """Create the root and write to it once.
 
         Raises:
-            UqbenchError: it cannot be written; told before the first step.
+            UqbenchError: it cannot be written; raised before the first step.
         """
         probe = self.root / f".probe-{os.getpid()}"
         try:
@@ -122,7 +123,7 @@ class Store:
         if found.record is not None and found.record.checkpoint is not None:
             named = found.record.checkpoint.folder
             cell = PurePosixPath(folder).parent
-            # exactly what uqbench writes: a record from elsewhere may name any folder
+            # only what uqbench itself writes: a record from elsewhere may name any folder
             if not re.fullmatch(
                 rf"{re.escape(str(cell))}/[0-9]+-[0-9a-f]{{8}}/{CHECKPOINT}", named
             ):
@@ -160,16 +161,16 @@ class Store:
         """Take a run for this process, or return None where another one has it.
 
         Raises:
-            StorageError: the lock cannot be made, as on a full disk.
+            StorageError: the lock cannot be created, as on a full disk.
         """
         return self._locks.acquire(run.folder)
 
     def write(self, run: Run, record: RunRecord) -> None:
-        """Write a run's record, whole or not at all.
+        """Write a run's record atomically.
 
         Raises:
             UqbenchError: the run is finished; a finished run is immutable.
-            StorageError: it cannot be written, or not be seen whether it is finished.
+            StorageError: it cannot be written, or cannot be read to see whether it is finished.
         """
         folder = self.folder(run)
         found = _read(folder)
@@ -192,12 +193,12 @@ class Store:
         try:
             digests = {name: file_digest(folder / name) for name in (METRICS, EPISODES)}
         except OSError as error:
-            raise StorageError(f"{folder} cannot be read again: {error.strerror}") from error
+            raise StorageError(f"{folder} cannot be read back: {error.strerror}") from error
         digests["results"] = columns_digest(metrics, episodes)
         self.write(run, record.model_copy(update={"digests": digests}))
 
     def set_aside(self, run: Run) -> Path:
-        """Move a damaged run, which this process has claimed, out of the way, keeping it."""
+        """Move a damaged run, whose lock this process holds, out of the way, and keep it."""
         folder = self.folder(run)
         for number in range(1, 1000):
             aside = folder.with_name(f"{folder.name}.damaged-{number}")
@@ -256,7 +257,7 @@ def _unreadable(name: str, error: OSError) -> StoredRun:
 
 
 def this_process() -> Process:
-    """The process that is running."""
+    """This process."""
     return Process(host=socket.gethostname(), pid=os.getpid())
 
 

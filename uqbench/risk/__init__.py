@@ -1,4 +1,4 @@
-"""Risk measures: from a distribution of returns to one number.
+"""Risk measures: from a return distribution to one number.
 
 Returns, not costs: low is bad, and risk measures look at the lower tail.
 """

@@ -47,5 +47,5 @@ def compose(epistemic: RiskMeasure, aleatoric: RiskMeasure) -> CompositeRisk:
 
 
 def additive(aleatoric: RiskMeasure) -> CompositeRisk:
-    """``F^A = E_θ[Risk_A(Z | θ)]``, the composite risk that is neutral about θ (theorem 3 i)."""
+    """``F^A = E_θ[Risk_A(Z | θ)]``, the composite risk that is neutral toward θ (theorem 3 i)."""
     return CompositeRisk(Expectation(), aleatoric)

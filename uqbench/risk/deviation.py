@@ -1,4 +1,4 @@
-"""Mean minus standard deviation: the "sd" of Eriksson et al., in the sign for returns."""
+"""Mean minus standard deviation: the "sd" of Eriksson et al., with the sign for returns."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from uqbench.risk.measure import RiskMeasure
 
 @dataclass(frozen=True)
 class MeanStd(RiskMeasure):
-    """``E[Z] − c √Var[Z]``, ``weight`` being c ≥ 0.
+    """``E[Z] − c √Var[Z]``, where ``weight`` is c ≥ 0.
 
-    The paper calls it coherent. It is not: it is not monotone, a rare high return lowers it.
+    The paper calls it coherent. It is not: it is not monotone, since a rare high return lowers it.
     """
 
     weight: float = 1.0
@@ -28,7 +28,7 @@ class MeanStd(RiskMeasure):
 
     @property
     def coherent(self) -> bool:
-        """Only as the mean."""
+        """Only where it is the mean."""
         return self.weight == 0
 
     def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:
@@ -36,6 +36,6 @@ class MeanStd(RiskMeasure):
         mass = probabilities / probabilities.sum(dim, keepdim=True)
         mean = (mass * values).sum(dim, keepdim=True)
         variance = (mass * (values - mean).square()).sum(dim)
-        # a certain return has no gradient of √: where it is zero, none flows
+        # √ has no gradient at zero: none flows where the variance is zero
         spread = torch.where(variance > 0, torch.where(variance > 0, variance, 1.0).sqrt(), 0.0)
         return mean.squeeze(dim) - self.weight * spread

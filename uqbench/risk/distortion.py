@@ -2,8 +2,8 @@
 
 ``ρ_g(Z) = Σ_i z_(i) [g(F_i) − g(F_{i−1})]`` with the values sorted upwards, ``F`` the CDF and ``g``
 a distortion of [0, 1]. For returns, a concave ``g`` puts more weight on the lower tail: risk-averse
-and coherent. (Literature on costs applies ``g`` to the survival function ``1 − F``.) An atom that
-the distortion bends within is split exactly, since ``g`` is read at both of its ends.
+and coherent. (Literature on costs applies ``g`` to the survival function ``1 − F``.) Where ``g``
+bends within an atom, the atom is split exactly, since ``g`` is evaluated at both of its ends.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from uqbench.risk.measure import RiskMeasure
 
 
 class Distortion(RiskMeasure):
-    """A risk measure that is given by a distortion ``g`` of the CDF."""
+    """A risk measure defined by a distortion ``g`` of the CDF."""
 
     @abstractmethod
     def distort(self, cdf: Tensor) -> Tensor:
@@ -87,8 +87,8 @@ class CVaR(Distortion):
 class VaR(Distortion):
     """The lower ``alpha`` quantile, ``inf {z : F(z) ≥ α}``: ``g`` jumps from 0 to 1 at α.
 
-    Sums of probabilities are compared with α up to their rounding, so that ten tenths of a tenth
-    reach it.
+    Sums of probabilities are compared with α up to rounding, so that ten tenths of a tenth reach
+    it.
     """
 
     alpha: float = 0.25
@@ -126,7 +126,7 @@ class Wang(Distortion):
 
     def distort(self, cdf: Tensor) -> Tensor:
         """``g(p) = Φ(Φ⁻¹(p) − Φ⁻¹(α))``."""
-        # Φ⁻¹ has no slope at 0 and 1, which stay what they are: gradients must not meet it there
+        # Φ⁻¹ has no slope at 0 and 1, which map to themselves: keep gradients away from it there
         inside = (cdf > 0) & (cdf < 1)
         shift = NormalDist().inv_cdf(self.alpha)
         z = torch.special.ndtri(torch.where(inside, cdf, 0.5))

@@ -1,4 +1,4 @@
-"""Entropic value at risk (Ahmadi-Javid 2012): coherent, and no distortion of the CDF."""
+"""Entropic value at risk (Ahmadi-Javid 2012): coherent, but not a distortion of the CDF."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ LOWEST, HIGHEST = -40.0, 20.0
 
 @dataclass(frozen=True)
 class EVaR(RiskMeasure):
-    """``sup_{t>0} −t ln(E[exp(−Z/t)] / α)``: the best lower bound of CVaR_α by Chernoff's.
+    """``sup_{t>0} −t ln(E[exp(−Z/t)] / α)``: the tightest Chernoff lower bound of CVaR_α.
 
-    In its dual form (Eriksson et al., Remark 12) the lowest mean among laws Q with
-    ``KL(Q ‖ P) ≤ −ln α``. The lowest is at ``Q_t ∝ P exp(−z/t)``, whose divergence falls in t: t is
-    found by bisection, a fixed number of halvings. The paper's equation 6 is for costs, with 1 − α.
+    In its dual form (Eriksson et al., Remark 12) the lowest mean among distributions Q with
+    ``KL(Q ‖ P) ≤ −ln α``. It is attained at ``Q_t ∝ P exp(−z/t)``, whose divergence decreases in t:
+    t is found by bisection, with a fixed number of halvings. The paper's equation 6 is for costs,
+    with 1 − α.
     """
 
     alpha: float = 0.25
@@ -39,7 +40,7 @@ class EVaR(RiskMeasure):
         return True
 
     def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:
-        """The bound at the best t, which takes no part in gradients: the bound is flat there."""
+        """The bound at the best t, through which no gradient flows: the bound is flat there."""
         values, probabilities = torch.broadcast_tensors(values, probabilities)
         z, p = values.movedim(dim, -1).double(), probabilities.movedim(dim, -1).double()
         p = p / p.sum(-1, keepdim=True)
@@ -53,7 +54,7 @@ class EVaR(RiskMeasure):
         return (lowest + width * bound).squeeze(-1).to(values.dtype)
 
     def _temperature(self, scaled: Tensor, log_p: Tensor) -> Tensor:
-        """The t with ``KL(Q_t ‖ P) = −ln α``, ``[..., 1]``; the lowest where there is none."""
+        """The t with ``KL(Q_t ‖ P) = −ln α``, ``[..., 1]``; the lowest t where there is none."""
         low, high = (
             torch.full_like(scaled[..., :1], LOWEST),
             torch.full_like(log_p[..., :1], HIGHEST),
@@ -66,7 +67,7 @@ class EVaR(RiskMeasure):
 
 
 def _range(z: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
-    """The lowest value that has mass, and the width of those that have; ``[..., 1]`` each."""
+    """The lowest value with mass, and the range of the values with mass; ``[..., 1]`` each."""
     lowest = z.masked_fill(p == 0, torch.inf).amin(-1, keepdim=True)
     width = z.masked_fill(p == 0, -torch.inf).amax(-1, keepdim=True) - lowest
     return lowest, torch.where(width > 0, width, 1.0)

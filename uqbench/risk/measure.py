@@ -1,4 +1,4 @@
-"""What a risk measure is: from a distribution of returns to one number."""
+"""The RiskMeasure contract: from a return distribution to one number."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class RiskMeasure(ABC):
     Returns, not costs: low is bad, larger is better, and a risk-averse measure lies below the mean.
 
     Attributes:
-        neutral: the settings at which the measure is the mean; None where there are none.
+        neutral: the parameters for which the measure is the mean; None where there are none.
     """
 
     neutral: ClassVar[Mapping[str, float] | None] = None
 
     @property
     def coherent(self) -> bool:
-        """Whether, with these settings, the axioms of coherence hold in the sign for returns.
+        """Whether, with these parameters, the measure is coherent, with the signs for returns.
 
         Monotone, translation-equivariant, positively homogeneous and superadditive (Artzner et al.
-        1999, whose axioms are for costs: −ρ(−X)). False where the measure does not say.
+        1999, whose axioms are for costs: −ρ(−X)). False unless the measure overrides it.
         """
         return False
 
@@ -36,14 +36,14 @@ class RiskMeasure(ABC):
 
         Args:
             values: returns, in any order.
-            probabilities: of the values, or weights in proportion to them; broadcast.
-            dim: along which the law lies.
+            probabilities: of the values, or weights proportional to them; broadcast.
+            dim: the dimension of the distribution.
         """
 
     def of_sorted(self, values: Tensor, probabilities: Tensor) -> Tensor:
-        """The same for values ``[..., N]`` that ascend, such as the support of a categorical law.
+        """The same for ascending values ``[..., N]``, such as a categorical distribution's support.
 
-        Measures that look at the order need not sort then.
+        Measures that depend on the order then need not sort.
         """
         return self(values, probabilities)
 

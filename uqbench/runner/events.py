@@ -43,10 +43,14 @@ class Finished:
 
 @dataclass(frozen=True)
 class Failed:
-    """A batch failed; its runs are marked with the reason and tried again by the next run."""
+    """A batch failed; its runs are marked with the reason and tried again by the next run.
+
+    ``full``: for want of room on the disk, which others need too.
+    """
 
     batch: Batch
     reason: str
+    full: bool = False
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from uqbench.results.provenance import provenance
 from uqbench.results.records import SCHEMA_VERSION, RunRecord
 from uqbench.results.store import Store, now, this_process
 from uqbench.runner.batching.batches import Batch
+from uqbench.runner.executors import mkl
 
 
 def plugins_of(batch: Batch, host: Host) -> list[Plugin]:
@@ -62,4 +63,5 @@ def device_name(device: torch.device) -> str:
     """What the computation runs on, in words."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return f"{platform.processor() or platform.machine()}, numpy {np.__version__}"
+    processor = platform.processor() or platform.machine()
+    return f"{processor}, numpy {np.__version__}, {mkl.in_words()}"

@@ -85,7 +85,8 @@ def execute(
                 else:
                     with suppress(UqbenchError):  # on a full disk it stays abandoned
                         fail(batch, store, reason, traceback.format_exc())
-                    report(Failed(batch, reason))
+                    full = isinstance(error, StorageError) and error.full
+                    report(Failed(batch, reason, full))
         turns = going
     if stopped:
         raise SystemExit(1)

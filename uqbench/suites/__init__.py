@@ -1,1 +1,1 @@
-"""Suites: their tables, how they are read and checked, and what they plan to run."""
+"""Suites: their tables, reading and checking them, and planning their runs."""

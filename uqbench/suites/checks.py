@@ -1,6 +1,6 @@
 """Checks of a suite's names and config values against what the plugins define.
 
-Each names the file, the key, what was given and the nearest known name.
+Every error names the file, the key, the value and the nearest known name.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.registry.plugins import Host
 from uqbench.specs import EnvironmentSpec
-from uqbench.suites.configs import method_config, task_config
+from uqbench.suites.configs import field_names, method_config, task_config
 from uqbench.suites.tables import (
     EPISODE_STATISTICS,
     EVENT_STATISTICS,
@@ -27,7 +27,7 @@ from uqbench.suites.tables import (
 
 
 def check_suite(suite: Suite, host: Host, where: str) -> None:
-    """Check every name and setting of a suite against what is defined.
+    """Check every name and config value of a suite against what the plugins define.
 
     Raises:
         UqbenchError: names the file, the key, what was expected and the nearest known name.
@@ -40,7 +40,8 @@ def check_suite(suite: Suite, host: Host, where: str) -> None:
     _known(suite.primary, metrics, f"{where}: primary", "metric")
     _known(suite.default_budget, suite.budgets, f"{where}: default_budget", "budget")
     for required in ("smoke", "paper"):
-        _known(required, suite.budgets, f"{where}: budgets: every suite has smoke and paper", "one")
+        key = f"{where}: budgets: every suite needs smoke and paper"
+        _known(required, suite.budgets, key, "budget")
     for task in suite.tasks:
         _check_task(task, host, f"{where}: tasks.{task.name}")
     for metric in suite.metrics:
@@ -84,7 +85,8 @@ def _check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
         and host.risk_names.name(metric.risk) != "expectation"
     ):
         raise UqbenchError(
-            f"{key}.risk: a risk measure needs one of {EPISODE_STATISTICS} as statistic."
+            f"{key}.risk: a risk measure needs a statistic of episodes, one of "
+            f"{', '.join(EPISODE_STATISTICS)}."
         )
 
 
@@ -98,7 +100,9 @@ def _check_statistic(metric: Metric, task: Task, spec: EnvironmentSpec, key: str
     _known(metric.statistic, STATISTICS, where, "statistic")
     if metric.statistic == "cumulative_regret":
         if metric.kind == "evaluation":
-            raise UqbenchError(f"{where}: 'cumulative_regret' is of training: kind = 'online'.")
+            raise UqbenchError(
+                f"{where}: 'cumulative_regret' is a statistic of training; use kind = 'online'."
+            )
         truths = {"optimal_return": spec.optimal_return, "optimal_reward": spec.optimal_reward}
     elif metric.statistic == "regret":
         truths = {"optimal_return": spec.optimal_return}
@@ -137,20 +141,22 @@ def _check_budget(suite: Suite, budget: Budget, key: str) -> None:
     metric = suite.primary_metric(budget)
     if metric.kind == "evaluation" and budget.evaluation is None:
         raise UqbenchError(
-            f"{key}: its primary metric {metric.name!r} needs a table 'evaluation' here."
+            f"{key}: its primary metric {metric.name!r} needs an 'evaluation' table here."
         )
     for task in suite.tasks_of(budget):
         if not metric.suits(task):
-            raise UqbenchError(f"{key}: the primary {metric.name!r} is not for task {task.name!r}.")
+            raise UqbenchError(
+                f"{key}: the primary metric {metric.name!r} does not apply to task {task.name!r}."
+            )
         if task.name not in suite.normalization_constants(metric):
             raise UqbenchError(
                 f"{key}: expected normalization.{metric.name}.constants.{task.name} = "
-                f"{{ zero = …, one = … }}; a score cannot be aggregated without."
+                f"{{ zero = …, one = … }}; scores cannot be aggregated without it."
             )
 
 
 def check_method(method: Method, suite: Suite, host: Host, where: str) -> None:
-    """Check a method's names, and its config on every task that it is for."""
+    """Check a method's names, and its config on every task it applies to."""
     key = f"{where}: methods.{method.name}"
     if method.agent is not None:
         _known(method.agent, host.agents, f"{key}.agent", "agent")
@@ -160,19 +166,41 @@ def check_method(method: Method, suite: Suite, host: Host, where: str) -> None:
         _known(name, [task.name for task in suite.tasks], f"{key}.tasks", "task")
     for name in method.budgets or ():
         _known(name, suite.budgets, f"{key}.budgets", "budget")
+    for name in method.budget_config:
+        _known(name, suite.budgets, f"{key}.budget_config", "budget")
     for task in suite.tasks:
         if method.suits(task):
             method_config(method, task, host, where=key)
+            for name, budget in suite.budgets.items():
+                if budget.config or name in method.budget_config:
+                    place = f"{key} under budget {name!r}"
+                    method_config(method, task, host, where=place, budget=(name, budget))
+
+
+def check_budget_configs(suite: Suite, host: Host, where: str) -> None:
+    """Check that some method has a field for each value that a budget sets.
+
+    Methods come from many plugins; this can be told once the suite's baseline is there.
+    """
+    methods = {method.name: method for method in suite.methods}
+    if suite.baseline not in methods:
+        return
+    fields: set[str] = set()
+    if any(budget.config for budget in suite.budgets.values()):
+        fields.update(*(field_names(method, host) for method in suite.methods))
+    for name, budget in suite.budgets.items():
+        for key in budget.config:
+            _known(key, fields, f"{where}: budgets.{name}.config", "method with a field")
 
 
 def check_claim(claim: Claim, suite: Suite, host: Host, where: str) -> None:
-    """Check a claim, but for its methods: they come from many plugins and may be absent."""
+    """Check a claim, except for its methods: their plugins need not be installed."""
     key = f"{where}: claims.{claim.id}"
     for name in claim.budgets:
         _known(name, suite.budgets, f"{key}.budgets", "budget")
         if not suite.budget(name).ranks:
             raise UqbenchError(
-                f"{key}.budgets: the budget {name!r} cannot rank methods; no claim can need it."
+                f"{key}.budgets: the budget {name!r} cannot rank methods; a claim cannot use it."
             )
     kind = claim.load(host, key)
     _known(kind.metric, [metric.name for metric in suite.metrics], f"{key}.metric", "metric")
@@ -191,13 +219,13 @@ def check_claim(claim: Claim, suite: Suite, host: Host, where: str) -> None:
 
 
 def check_unique(names: list[str], where: str) -> None:
-    """Refuse a name that is given twice."""
+    """Reject duplicate names."""
     for name in names:
         if names.count(name) > 1:
             raise UqbenchError(f"{where}: the name {name!r} is taken; choose another.")
 
 
-def _known(given: str, names: Iterable[str], where: str, kind: str) -> None:
+def _known(name: str, names: Iterable[str], where: str, kind: str) -> None:
     names = list(names)
-    if given not in names:
-        raise UqbenchError(f"{where}: there is no {kind} {given!r}. {did_you_mean(given, names)}")
+    if name not in names:
+        raise UqbenchError(f"{where}: there is no {kind} {name!r}. {did_you_mean(name, names)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,14 +10,14 @@ from uqbench.config import resolve
 from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.registry.plugins import Host
 from uqbench.specs import Spec
-from uqbench.suites.tables import Method, Task
+from uqbench.suites.tables import Budget, Method, Task
 
 _FOLLOWING = {"task", "plus", "times"}
 """Keys of a value that follows the task's config."""
 
 
 def task_spec(task: Task, host: Host) -> Spec:
-    """The environment, or the dataset, of a task."""
+    """The spec of a task's environment or dataset."""
     if task.environment is not None:
         return host.environments[task.environment]
     return host.datasets[str(task.dataset)]
@@ -34,23 +35,48 @@ def method_config(
     host: Host,
     *,
     where: str,
-    schedule: float = 1.0,
+    budget: tuple[str, Budget] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> Any:
-    """The typed config of a method on a task, with the budget's schedule and ``--set`` applied."""
+    """The typed config of a method on a task.
+
+    Each of these replaces what comes before it: the method's config, its values on the task, scaled
+    by the budget's schedule; the budget's config; the method's values in the budget; ``--set``.
+
+    Args:
+        method: whose config.
+        task: for which task.
+        host: the plugins.
+        where: what error messages call the method.
+        budget: under which budget, with its name; None for the method by itself.
+        overrides: the user's values.
+    """
+    spec = method.spec(host).load_config()
     table = method.config | method.tasks.get(task.name, {})
+    fixed: dict[str, Any] = {}
+    if budget is not None:
+        name, table_of = budget
+        fields = field_names(method, host)
+        fixed = {key: value for key, value in table_of.config.items() if key in fields}
+        fixed |= method.budget_config.get(name, {})
     return resolve(
-        method.spec(host).load_config(),
+        spec,
         {key: _followed(value, task, f"{where}.config.{key}") for key, value in table.items()},
         where=f"{where}.config",
-        schedule=schedule,
-        overrides=overrides,
+        schedule=1.0 if budget is None else budget[1].schedule,
+        overrides=fixed | dict(overrides or {}),
         risk_names=host.risk_names,
     )
 
 
+def field_names(method: Method, host: Host) -> set[str]:
+    """Names of the fields of a method's config."""
+    config = method.spec(host).load_config()
+    return {field.name for field in dataclasses.fields(config)}
+
+
 def _followed(value: Any, task: Task, where: str) -> Any:
-    """A config value, computed from the task's own config where it says so."""
+    """A config value; ``{ task = "KEY", … }`` is computed from the task's own config."""
     if not isinstance(value, dict) or "task" not in value:
         return value
     for key in value:

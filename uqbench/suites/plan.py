@@ -1,4 +1,4 @@
-"""What will run: the runs of a suite under a budget, each with its identity."""
+"""Plans: the runs of a suite under a budget, each with its identity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from uqbench.suites.tables import Budget, Claim, Method, Suite, Task
 
 @dataclass(frozen=True)
 class Cell:
-    """The runs of one method on one task, which differ in their seed alone.
+    """The runs of one method on one task, which differ only in their seed.
 
     Attributes:
         config: the method's typed config, resolved for this task and budget.
@@ -36,11 +36,11 @@ class Plan:
     """The runs that a command is about.
 
     Attributes:
-        standard: whether this is the suite's budget as written: all tasks, methods and seeds,
-            nothing set by hand.
-        as_written: whether these are runs of the budget as written, if not all of them: steps and
-            settings are the suite's.
-        claims: the suite's claims, each with its settings as its kind reads them.
+        standard: whether this is the suite's budget as written: all tasks, methods and seeds, and
+            nothing set by the user.
+        as_written: whether these are runs of the budget as written, though perhaps not all of
+            them: steps and configs are the suite's.
+        claims: the suite's claims, each with its parsed kind.
     """
 
     suite: Suite
@@ -58,7 +58,7 @@ class Plan:
 
     @property
     def name(self) -> str:
-        """Name of the plan's leaderboard folder: the budget, or a selection of it."""
+        """Name of the leaderboard's folder: the budget, or a selection of its runs."""
         if self.standard:
             return self.budget_name
         digest = digest_of(sorted(run.on_device("cpu").digest for run in self.runs))
@@ -84,9 +84,9 @@ def make_plan(
         host: the plugins.
         budget: name of the budget; None for the suite's default.
         device: kind of device that the runs are for; part of their identity.
-        methods: only these; None for those of the budget. Likewise ``tasks`` and ``seeds``.
-        tasks: see ``methods``.
-        seeds: see ``methods``.
+        methods: only these; None for those of the budget.
+        tasks: the same for tasks.
+        seeds: the same for seeds.
         steps: instead of the budget's.
         settings: config values by method that replace the suite's.
 
@@ -95,8 +95,8 @@ def make_plan(
     """
     if suite.baseline not in {method.name for method in suite.methods}:
         raise UqbenchError(
-            f"The suite {suite.name!r} compares with the method {suite.baseline!r}, which no "
-            f"plugin that is loaded gives: install or repair it (uqbench list plugins)."
+            f"The baseline of the suite {suite.name!r} is the method {suite.baseline!r}, which no "
+            f"loaded plugin provides: install or repair one that does (uqbench list plugins)."
         )
     budget_name = budget or suite.default_budget
     planned = suite.budget(budget_name)
@@ -122,7 +122,7 @@ def make_plan(
                 task,
                 host,
                 where=f"{suite.name}: methods.{method.name}",
-                schedule=planned.schedule,
+                budget=(budget_name, planned),
                 overrides=settings.get(method.name),
             )
             identity = {

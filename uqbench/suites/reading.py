@@ -1,9 +1,9 @@
 """Reading suites from TOML.
 
-A file holds one suite, or ``[extend.NAME]`` tables that join methods, and claims about them, to a
-suite of another plugin. A suite's ``task_defaults`` hold what its tasks share; a method may have
-another one as its ``base``, also one of another plugin. Whatever is wrong in a file is reported
-with the plugin, the file, the key, what was expected and the nearest name.
+A file holds one suite, or ``[extend.NAME]`` tables that add methods, and claims about them, to
+another plugin's suite. A suite's ``task_defaults`` hold what its tasks share; a method may have
+another as its ``base``, even one from another plugin. Errors name the plugin, the file, the key,
+what was expected and the nearest known name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from uqbench.config import explain
 from uqbench.errors import UqbenchError, did_you_mean, unknown
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin
-from uqbench.suites.checks import check_claim, check_method, check_suite, check_unique
+from uqbench.suites.checks import (
+    check_budget_configs,
+    check_claim,
+    check_method,
+    check_suite,
+    check_unique,
+)
 from uqbench.suites.tables import (
     Budget,
     Claim,
@@ -37,7 +43,7 @@ from uqbench.suites.tables import (
 
 @dataclass(frozen=True)
 class Problem:
-    """A suite file, or a part of one, that cannot be used."""
+    """A suite file, or part of one, that cannot be used."""
 
     plugin: Plugin
     reason: str
@@ -57,7 +63,7 @@ class Catalog:
         """The suite of that name.
 
         Raises:
-            UqbenchError: there is none; nearest names and the problems found are given.
+            UqbenchError: there is none; lists the nearest names and the problems found.
         """
         if name in self.suites:
             return self.suites[name]
@@ -66,21 +72,21 @@ class Catalog:
 
 
 class Extension(Table):
-    """What an ``[extend.NAME]`` table joins to a suite."""
+    """What an ``[extend.NAME]`` table adds to a suite."""
 
     methods: tuple[Method, ...] = ()
     claims: tuple[Claim, ...] = ()
 
 
 def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
-    """Read every suite of the installed plugins and join what extends them.
+    """Read every suite of the installed plugins, with its extensions.
 
-    A file that is wrong becomes a problem that names it; the others are read all the same.
+    A faulty file becomes a :class:`Problem`; the others are still read.
 
     Args:
         host: the plugins.
-        check: names of suites to check against what is defined; None for all. To check a suite is
-            to import what it names, torch among it. Of the others only the form is looked at.
+        check: names of the suites to check against what the plugins define; None for all. Checking
+            a suite imports what it names, including torch; the others are only parsed.
     """
     suites: dict[str, tuple[Suite, Plugin]] = {}
     extensions: list[tuple[str, dict[str, Any], str, Plugin]] = []
@@ -94,7 +100,7 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
                 suite = _suite(table, where)
                 if suite.name in suites:
                     raise UqbenchError(
-                        f"{where}: the suite {suite.name!r} is already given by "
+                        f"{where}: the suite {suite.name!r} is already defined by "
                         f"{suites[suite.name][1].distribution}; rename one of them."
                     )
                 if check is None or suite.name in check:
@@ -105,7 +111,7 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
     bases = _bases(extensions)
     for name, table, where, plugin in extensions:
         if name not in suites:
-            continue  # the plugin that gives this suite is not installed
+            continue  # the plugin that defines this suite is not installed
         suite, origin = suites[name]
         place = f"{where}: extend.{name}"
         try:
@@ -113,15 +119,24 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
             if check is None or name in check:
                 _check_added(added, suite, host, place)
             suites[name] = joined, origin
-        except Exception as error:  # likewise
+        except Exception as error:  # a config's module may fail in any way
             problems.append(Problem(plugin, _reason(error, place)))
+    for name, (suite, origin) in list(suites.items()):
+        where = f"{origin.distribution}: {name}"
+        try:
+            if check is None or name in check:
+                check_budget_configs(suite, host, where)
+        except Exception as error:  # likewise
+            problems.append(Problem(origin, _reason(error, where)))
+            del suites[name]
     return Catalog({name: suites[name][0] for name in sorted(suites)}, tuple(problems))
 
 
 def parse_suite(text: str, host: Host, where: str) -> Suite:
-    """Read and check one suite from TOML text; ``where`` is what errors call it."""
+    """Read and check one suite from TOML text; errors call it ``where``."""
     suite = _suite(_parse(text, where), where)
     check_suite(suite, host, where)
+    check_budget_configs(suite, host, where)
     return suite
 
 
@@ -133,13 +148,13 @@ def join(suite: Suite, table: Any, host: Host, where: str) -> Suite:
 
 
 def _suite(table: dict[str, Any], where: str) -> Suite:
-    """A suite without ``task_defaults`` and bases: tasks and methods have what those give."""
+    """A suite with its ``task_defaults`` and its methods' bases resolved."""
     defaults = table.pop("task_defaults", {})
     if defaults:
         _validate(_TaskDefaults, defaults, f"{where}: task_defaults")
         table["tasks"] = [_with_defaults(task, defaults) for task in table.get("tasks", [])]
     suite: Suite = _validate(Suite, table, where)
-    methods = _without_bases(suite.methods, {m.name: m for m in suite.methods}, where)
+    methods = _resolve_bases(suite.methods, {m.name: m for m in suite.methods}, where)
     return suite.model_copy(update={"methods": methods})
 
 
@@ -154,7 +169,7 @@ class _TaskDefaults(Table):
 
 def _with_defaults(task: Any, defaults: Mapping[str, Any]) -> Any:
     if not isinstance(task, dict):
-        return task  # validation says what is wrong
+        return task  # validation reports what is wrong
     config = defaults.get("config", {}) | task.get("config", {})
     return {**defaults, **task, **({"config": config} if config else {})}
 
@@ -162,7 +177,7 @@ def _with_defaults(task: Any, defaults: Mapping[str, Any]) -> Any:
 def _bases(
     extensions: list[tuple[str, dict[str, Any], str, Plugin]],
 ) -> dict[str, dict[str, Method]]:
-    """Methods that extensions give, by suite and name: they may be bases of others'."""
+    """Methods of extensions by suite and name; other extensions may use them as bases."""
     bases: dict[str, dict[str, Method]] = {}
     for name, table, where, _ in extensions:
         for method in table.get("methods", ()) if isinstance(table, dict) else ():
@@ -174,23 +189,23 @@ def _bases(
     return bases
 
 
-def _without_bases(
+def _resolve_bases(
     methods: tuple[Method, ...], known: Mapping[str, Method], where: str
 ) -> tuple[Method, ...]:
-    """The methods, each with what its base, and that one's base, gives."""
+    """The methods with everything they inherit from their base, and its base in turn."""
 
-    def whole(method: Method, variants: tuple[str, ...]) -> Method:
+    def resolved(method: Method, variants: tuple[str, ...]) -> Method:
         if method.base is None:
             return method
         key = f"{where}: methods.{method.name}.base"
         if method.base in variants:
-            raise UqbenchError(f"{key}: {' → '.join((*variants, method.base))} is a circle.")
+            raise UqbenchError(f"{key}: {' → '.join((*variants, method.base))} is a cycle.")
         if method.base not in known:
             near = did_you_mean(method.base, known)
             raise UqbenchError(f"{key}: there is no method {method.base!r}. {near}")
-        return method.on(whole(known[method.base], (*variants, method.base)))
+        return method.on(resolved(known[method.base], (*variants, method.base)))
 
-    return tuple(whole(method, (method.name,)) for method in methods)
+    return tuple(resolved(method, (method.name,)) for method in methods)
 
 
 def _joined(
@@ -198,7 +213,7 @@ def _joined(
 ) -> tuple[Suite, Extension]:
     read: Extension = _validate(Extension, table, where)
     known = {m.name: m for m in (*bases.values(), *suite.methods, *read.methods)}
-    extension = read.model_copy(update={"methods": _without_bases(read.methods, known, where)})
+    extension = read.model_copy(update={"methods": _resolve_bases(read.methods, known, where)})
     joined = suite.model_copy(
         update={
             "methods": suite.methods + extension.methods,
@@ -238,7 +253,7 @@ def _validate(model: type[Any], table: Any, where: str) -> Any:
 
 
 def _located(error: ValidationError, model: type[BaseModel]) -> str:
-    """Explain; an unknown key gets the nearest key of the table that it stands in."""
+    """Explain the error; for an unknown key, with the nearest key of its table."""
     sentences = []
     for found in error.errors():
         if found["type"] == "extra_forbidden":

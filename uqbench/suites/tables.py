@@ -1,6 +1,6 @@
 """The tables of a suite file as typed models: tasks, budgets, methods, metrics, claims.
 
-Nothing here reads a file (:mod:`uqbench.suites.reading`) or looks a name up
+Nothing here reads a file (:mod:`uqbench.suites.reading`) or looks up a name
 (:mod:`uqbench.suites.checks`).
 """
 
@@ -22,16 +22,16 @@ Count = Annotated[int, Field(gt=0)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
 EPISODE_STATISTICS = ("return", "discounted_return", "length", "regret")
-"""One number an episode, of which a metric's risk measure makes one."""
+"""One number per episode; a metric's risk measure reduces them to one."""
 EVENT_STATISTICS = ("events", "events_per_step", "events_per_episode", "episodes_with")
-"""Of a counter of the environment, as in ``events/falls``."""
+"""Statistics of an event that the environment counts, as in ``events/falls``."""
 STATISTICS = (*EPISODE_STATISTICS, "reward_per_step", "cumulative_regret")
 RECORDS = 100
-"""Records of a run's metrics, evenly spaced: a metric's window is a whole number of them."""
+"""Evenly spaced records of a run's metrics; a metric's window is a whole number of them."""
 
 
 class Table(BaseModel):
-    """A table of a suite file: unknown keys are errors, and it cannot be changed."""
+    """A table of a suite file: immutable, and unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -45,10 +45,10 @@ N = TypeVar("N", bound=_Named)
 
 
 class Task(Table):
-    """One environment, or one dataset, with its config.
+    """An environment or a dataset, with its config.
 
-    ``time_limit`` is in steps; ``time_limit_is`` says whether the state it ends in counts as
-    terminal (value zero) or as cut off (its value goes on). An environment needs a ``discount``.
+    ``time_limit`` is in steps; ``time_limit_is`` says whether the state at the limit counts as
+    terminal (value zero) or as truncated (bootstrapped). An environment needs a ``discount``.
     """
 
     name: Name
@@ -69,9 +69,9 @@ class Task(Table):
 
 
 class Evaluation(Table):
-    """Episodes of the agent's ``policy``, in fresh environments: at the end, and ``every`` steps.
+    """Episodes of the agent's ``policy`` in fresh environments, at the end and ``every`` steps.
 
-    An episode that has not ended after ``max_steps`` counts with what it collected so far.
+    An episode that has not ended after ``max_steps`` counts with its return so far.
     """
 
     episodes: Count
@@ -80,23 +80,25 @@ class Evaluation(Table):
 
 
 class Budget(Table):
-    """How long, how many seeds, when evaluated, in which numerics mode.
+    """Length of runs, number of seeds, evaluation and numerics mode.
 
     Attributes:
-        steps: environment steps of a run; optimisation steps of an estimator.
-        task_steps: steps by task, of tasks that take another number: see :meth:`on`.
+        steps: environment steps of a run; optimization steps of an estimator.
+        task_steps: steps by task, where they differ from ``steps``; see :meth:`on`.
         seeds: runs 0, 1, … of each task and method.
         schedule: factor on every ``Steps`` field of a method's config.
+        config: values for the fields of these names, of every method whose config has them; taken
+            as they are, whatever the schedule is.
         ranks: whether results may be put in an order; where not, tables show none.
         numerics: how the update is executed: ``eager``, or ``compiled``, which takes 15 to 30 s to
-            warm up and pays where a run takes many minutes. Part of a run's identity: it may change
-            last bits.
-        primary: the metric that is scored, where it is not the suite's.
-        tasks: the tasks that take part; None for all.
-        step_ms: milliseconds a step of one run takes on one core, nominal: the first estimate,
-            before any run has been timed.
-        lanes: runs that a process executes together on a CPU, where a step of hundreds costs little
-            more than one's, as of tabular agents; None leaves it to a measurement.
+            warm up and pays off for runs of many minutes. Part of a run's identity, since the last
+            bits may differ.
+        primary: the metric to score, where it is not the suite's.
+        tasks: the tasks included; None for all.
+        step_ms: nominal milliseconds per step of one run on one core, for the time estimate before
+            any run has been timed.
+        lanes: runs that a process executes together on a CPU, for agents whose hundreds of lanes
+            cost little more than one, such as tabular ones; None leaves the choice to autotuning.
     """
 
     summary: str
@@ -106,6 +108,7 @@ class Budget(Table):
     step_ms: Annotated[float, Field(gt=0)]
     lanes: Count | None = None
     schedule: Annotated[float, Field(gt=0)] = 1.0
+    config: dict[str, Any] = {}
     numerics: Literal["eager", "compiled"] = "eager"
     primary: str | None = None
     tasks: tuple[str, ...] | None = None
@@ -113,20 +116,22 @@ class Budget(Table):
     evaluation: Evaluation | None = None
 
     def on(self, task: Task) -> Budget:
-        """The budget as it is on one task: ``steps`` are those of the task's runs."""
+        """The budget on one task: ``steps`` are those of the task's runs."""
         steps = self.task_steps.get(task.name, self.steps)
         return self.model_copy(update={"steps": steps, "task_steps": {}})
 
 
 class Method(Table):
-    """An agent, or an estimator, with a config, under the name that leaderboards show.
+    """An agent or an estimator, with a config, under the name that leaderboards show.
 
     ``base`` names a method that this one is a variant of: what is not given here is taken from
-    there, ``config`` and ``tasks`` key by key.
+    there, ``config``, ``tasks`` and ``budget_config`` key by key.
 
     ``tasks`` holds values that replace those of ``config`` on single tasks. A value
     ``{ task = "KEY", plus = N, times = X }`` follows the task's own config: ``X · task.KEY + N``.
     ``budgets`` are those that it takes part in unless it is asked for by name; None for all.
+    ``budget_config`` holds values by budget, which replace also those of the budget's own
+    ``config``, and are not scaled by its schedule either.
     """
 
     name: Name
@@ -136,6 +141,7 @@ class Method(Table):
     config: dict[str, Any] = {}
     tasks: dict[str, dict[str, Any]] = {}
     budgets: tuple[str, ...] | None = None
+    budget_config: dict[str, dict[str, Any]] = {}
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -146,46 +152,45 @@ class Method(Table):
 
     def on(self, base: Method) -> Method:
         """This variant with what its ``base`` gives."""
-        names = [*base.tasks, *(name for name in self.tasks if name not in base.tasks)]
-        tasks = {n: base.tasks.get(n, {}) | self.tasks.get(n, {}) for n in names}
         return Method(
             name=self.name,
             agent=base.agent,
             estimator=base.estimator,
             config=base.config | self.config,
-            tasks=tasks,
+            tasks=_merged(base.tasks, self.tasks),
             budgets=self.budgets,
+            budget_config=_merged(base.budget_config, self.budget_config),
         )
 
     def suits(self, task: Task) -> bool:
-        """Whether the method is for such a task: agents for environments, estimators for data."""
+        """Whether the method applies: agents to environments, estimators to datasets."""
         return (self.agent is None) == (task.environment is None)
 
     def spec(self, host: Host) -> Spec:
-        """What the method is made of."""
+        """The spec of its agent or estimator."""
         if self.agent is not None:
             return host.agents[self.agent]
         return host.estimators[str(self.estimator)]
 
 
 class Metric(Table):
-    """A number that every run gets.
+    """One number per run.
 
     Attributes:
         kind: ``online`` (training), ``evaluation`` (the last evaluation), ``agent`` (what the agent
-            reports of itself, or is scored on, at the records of training), ``dataset`` (a score
-            that a dataset gives), or ``cost`` (measured: it differs from machine to machine).
+            reports, or is scored on, at the records of training), ``dataset`` (a score that a
+            dataset computes), or ``cost`` (measured, so it varies between machines).
         statistic: online: of the episodes that end in the window, ``return``,
             ``discounted_return``, ``length`` or ``regret``, the optimal return minus the return; of
             its steps, ``reward_per_step``, or ``cumulative_regret``, what the optimal policy would
-            have collected minus what was; of an event of the environment, ``events/NAME``, its
-            total, ``events_per_step/NAME``, ``events_per_episode/NAME`` or ``episodes_with/NAME``,
-            the share of episodes in which it occurs. Evaluation: those of episodes, and
+            have collected minus what was collected; of an event, ``events/NAME``, its total,
+            ``events_per_step/NAME``, ``events_per_episode/NAME`` or ``episodes_with/NAME``, the
+            share of episodes in which it occurs. Evaluation: those of episodes, and
             ``reward_per_step``. Agent: the name of its metric, averaged over the window's records.
             Dataset: the name of its score. Cost: ``steps_per_s``, of one core or device.
         window: online and agent: the last fraction of training that counts.
-        risk: the risk measure that makes one number of the episodes', such as ``"cvar(0.25)"``.
-        direction: whether more is better.
+        risk: the risk measure that reduces the episodes to one number, such as ``"cvar(0.25)"``.
+        direction: whether higher (``max``) or lower (``min``) is better.
         normalized_as: the metric whose normalization constants this one uses; None for its own.
         lowest, highest: the least and the greatest value that a run can have, where there are such.
         fails_beyond: stated where single runs may fail in another way than the rest: a run whose
@@ -226,17 +231,17 @@ class Metric(Table):
         return value < self.fails_beyond if self.direction == "max" else value > self.fails_beyond
 
     def suits(self, task: Task) -> bool:
-        """Whether the metric is about such a task."""
+        """Whether the metric applies to such a task."""
         return self.kind == "cost" or (self.kind == "dataset") == (task.dataset is not None)
 
     @property
     def event(self) -> tuple[str, str] | None:
-        """Statistic and name of an event, where the metric is about one."""
+        """The event's statistic and name; None where the metric is not about an event."""
         statistic, slash, name = self.statistic.partition("/")
         return (statistic, name) if slash and self.kind in ("online", "evaluation") else None
 
     def definition(self) -> dict[str, Any]:
-        """What the metric's values depend on; kept with every run that was scored by it."""
+        """Everything the metric's values depend on; stored with every run scored by it."""
         return self.model_dump(mode="json", exclude=_INTERPRETATION)
 
 
@@ -247,7 +252,7 @@ _INTERPRETATION = {
 
 
 class NormalizationConstants(Table):
-    """Raw values of one task that stand for normalized 0 and 1; ``zero_se`` is a standard error."""
+    """The raw values of one task that normalize to 0 and 1; ``zero_se`` is a standard error."""
 
     zero: float
     one: float
@@ -259,7 +264,7 @@ class NormalizationConstants(Table):
 
 
 class Normalization(Table):
-    """Normalization constants of one metric by task; ``zero`` and ``one`` say what they are."""
+    """Normalization constants of one metric by task; ``zero`` and ``one`` describe them."""
 
     version: str
     zero: str
@@ -268,14 +273,14 @@ class Normalization(Table):
 
 
 class Claim(Table):
-    """A statement of a paper that the suite's runs are checked against.
+    """A statement in a paper that the suite's runs can confirm or refute.
 
     Attributes:
         id: unique in the suite.
         sentence: what is claimed, in our own words.
         source: the paper, with its figure or table.
-        budgets: under any other one the claim is never decided.
-        kind: name of the claim kind; all keys that are not named here are its settings.
+        budgets: under any other budget the claim is never decided.
+        kind: name of the claim kind; all other keys of the table are the kind's.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -288,14 +293,14 @@ class Claim(Table):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings of the claim's kind."""
+        """The keys of the claim's kind, with their values."""
         return dict(self.model_extra or {})
 
     def load(self, host: Host, where: str) -> ClaimKind:
-        """The claim as its kind reads it.
+        """The claim, parsed by its kind.
 
         Raises:
-            UqbenchError: there is no such kind, or a setting is wrong.
+            UqbenchError: there is no such kind, or a key or value is wrong.
         """
         if self.kind not in host.claim_kinds:
             raise UqbenchError(
@@ -304,12 +309,12 @@ class Claim(Table):
         config = host.claim_kinds[self.kind].load_config()
         kind: ClaimKind = resolve(config, self.settings, where=where)
         if not isinstance(kind, ClaimKind):
-            raise UqbenchError(f"{where}.kind: {self.kind!r} is no uqbench.claim.ClaimKind.")
+            raise UqbenchError(f"{where}.kind: {self.kind!r} is not a uqbench.claim.ClaimKind.")
         return kind
 
 
 class Suite(Table):
-    """Everything that a leaderboard rests on. See the module's docstring.
+    """Everything a leaderboard is computed from, apart from the runs.
 
     Attributes:
         ranks_by: the statistic of the normalized scores that orders the methods: ``iqm``, ``mean``
@@ -356,7 +361,7 @@ class Suite(Table):
         return self.budgets[name]
 
     def primary_metric(self, budget: Budget) -> Metric:
-        """The metric that a budget is scored by."""
+        """The metric that scores a budget's runs."""
         return self.metric(budget.primary or self.primary)
 
     def ranking_statistic(self, budget: Budget) -> str:
@@ -364,7 +369,7 @@ class Suite(Table):
         return self.ranks_by or ("iqm" if len(self.tasks_of(budget)) > 1 else "mean")
 
     def methods_of(self, budget: str) -> tuple[Method, ...]:
-        """The methods that take part in a budget."""
+        """The methods included in a budget."""
         return tuple(m for m in self.methods if m.budgets is None or budget in m.budgets)
 
     def normalization_constants(self, metric: Metric) -> dict[str, NormalizationConstants]:
@@ -373,8 +378,15 @@ class Suite(Table):
         return normalization.constants if normalization else {}
 
     def tasks_of(self, budget: Budget) -> tuple[Task, ...]:
-        """The tasks that take part in a budget."""
+        """The tasks included in a budget."""
         return tuple(t for t in self.tasks if budget.tasks is None or t.name in budget.tasks)
+
+
+def _merged(
+    base: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    names = dict.fromkeys((*base, *own))
+    return {name: base.get(name, {}) | own.get(name, {}) for name in names}
 
 
 def _find(kind: str, name: str, things: Iterable[N]) -> N:

@@ -1,5 +1,5 @@
-"""For the tests of plugins, also those outside this repository; needs pytest.
+"""Support for plugins' tests, in this repository or outside it; needs pytest.
 
-``agents`` has tests to inherit, ``fixtures`` what a ``conftest.py`` imports, ``worlds``
-deterministic data, ``capture`` CUDA graphs without a GPU.
+``agents`` has tests to inherit, ``fixtures`` the fixtures to import in a ``conftest.py``,
+``worlds`` deterministic data, ``capture`` CUDA graphs without a GPU.
 """

@@ -1,4 +1,4 @@
-"""What every agent written for lanes must do, as tests to inherit."""
+"""Tests that every agent written for lanes must pass, to inherit."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from uqbench.testing.capture import run
 from uqbench.testing.worlds import RotatingPixels, as_step
 
 QUESTIONS = 4
-"""Observations that predictions are compared on."""
+"""Number of observations on which predictions are compared."""
 
 
 class AgentTests(ABC):
-    """Tests to inherit; a child says how an agent is made.
+    """Tests to inherit; the subclass makes the agent.
 
     ::
 
@@ -33,12 +33,12 @@ class AgentTests(ABC):
                 return Mine(RotatingPixels.info(), seeds, MineConfig(...), torch.device("cpu"))
 
     Bit-identity needs one torch thread: import ``uqbench.testing.fixtures.one_torch_thread`` in
-    ``conftest.py``. Choose settings with which ``steps`` steps go through everything: learning,
-    a synced target network, a replay buffer that is overwritten.
+    ``conftest.py``. Choose a config with which ``steps`` steps exercise everything: learning, a
+    target network that is synced, a replay buffer that overflows.
 
     Attributes:
         steps: length of the runs.
-        stops: steps after which a run is resumed from its saved state.
+        stops: steps after which a run resumes from its saved state.
     """
 
     steps = 160
@@ -49,7 +49,7 @@ class AgentTests(ABC):
         """A fresh agent for ``world``, one lane per seed."""
 
     def world(self, lanes: int, first: int) -> LaneEnv:
-        """The environment: ``lanes`` deterministic worlds, those numbered from ``first`` on."""
+        """The environment: ``lanes`` deterministic worlds, numbered from ``first`` on."""
         return RotatingPixels(lanes, first)
 
     def test_a_lane_does_the_same_alone_and_among_others_bit_for_bit(self) -> None:
@@ -109,7 +109,7 @@ class AgentTests(ABC):
         assert torch.equal(agent.act(obs), twin.act(obs))
 
     def test_actions_are_valid(self) -> None:
-        """Masks are respected, by random actions too."""
+        """Masks are respected, also by random actions."""
         trained = self.train([3, 5], first=0)
         obs, n_actions = trained.questions, self.world(1, 0).n_actions
         for only in range(n_actions):
@@ -120,7 +120,7 @@ class AgentTests(ABC):
                 assert (agent.act(obs[:, 0], valid[:, 0]) == only).all()
 
     def test_captured_steps_are_those_from_python_bit_for_bit(self) -> None:
-        """Steps of one phase differ in nothing but tensors."""
+        """Steps of one phase differ only in the tensors' values."""
         plain, captured = self.make([3, 5]), self.make([3, 5])
         if not isinstance(plain, Capturable):
             pytest.skip("its steps are not captured")
@@ -130,7 +130,7 @@ class AgentTests(ABC):
         assert same(captured.state_dict(), plain.state_dict())
 
     def train(self, seeds: Sequence[int], first: int) -> Trained:
-        """Let a fresh agent act and learn in the worlds from ``first`` on."""
+        """Run a fresh agent in the worlds from ``first`` on."""
         agent, env = self.make(seeds), self.world(len(seeds), first)
         actions, metrics, seen = [], [], []
         obs, valid = env.reset()
@@ -145,7 +145,7 @@ class AgentTests(ABC):
         return Trained(agent, actions, metrics, torch.stack(seen[-QUESTIONS:], 1))
 
     def predictions(self, trained: Trained, lane: int) -> dict[str, Tensor]:
-        """What one lane's agent answers about the last observations."""
+        """One lane's predictions and policy at the last observations."""
         predicted = trained.agent.uncertainty(trained.questions)
         answers = {} if predicted is None else vars(predicted)
         known = {name: value[lane] for name, value in answers.items() if value is not None}
@@ -156,7 +156,7 @@ class Trained(NamedTuple):
     """A run of an agent.
 
     Attributes:
-        agent: after it.
+        agent: in its final state.
         actions: of each step, ``[L]``.
         metrics: after each step.
         questions: the last observations, ``[L, QUESTIONS, *obs]``.
@@ -169,7 +169,7 @@ class Trained(NamedTuple):
 
 
 def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
-    """A state as it comes back from a checkpoint's file."""
+    """A state after a round trip through a checkpoint's file."""
     file = io.BytesIO()
     torch.save(state, file)
     file.seek(0)

@@ -1,8 +1,8 @@
-"""Capture without a GPU, to test that steps of one phase differ in nothing but tensors.
+"""Capture without a GPU, to test that steps of one phase differ only in the tensors' values.
 
-The operations of one step are recorded with the tensors that they read and wrote; the graph
-executes them again on the same memory, as a CUDA graph does. A number of the host that found its
-way into a step stays what it was, and the captured run differs from the one from Python.
+The operations of one step are recorded with the tensors they read and wrote; the graph executes
+them again on the same memory, as a CUDA graph does. A host number that found its way into a step
+stays constant, so the captured run differs from the one executed from Python.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from uqbench.testing.worlds import RotatingPixels
 
 
 def run(agent: Agent, lanes: int, steps: int, *, captured: bool, first: int = 0) -> LaneEnv:
-    """Let an agent act and learn in :class:`RotatingPixels`, captured or run from Python.
+    """Run an agent in :class:`RotatingPixels`, captured or executed from Python.
 
-    Two agents made alike are in the same state afterwards if their steps may be captured.
+    If its steps can be captured, two identically made agents end in the same state either way.
 
     Args:
         agent: a fresh one for ``RotatingPixels(lanes)``.
         lanes: L.
         steps: environment steps of each lane.
         captured: whether steps are recorded once per phase and replayed.
-        first: number of the first lane's world; the others follow.
+        first: number of the first lane's world; the others count up from it.
     """
     env = RotatingPixels(lanes, first)
     recorder = Recorder(lanes, steps, (), torch.device("cpu"))
@@ -43,7 +43,7 @@ def run(agent: Agent, lanes: int, steps: int, *, captured: bool, first: int = 0)
 
 
 def simulated(step: Callable[[], None]) -> Graph:
-    """Record a step, executing it; the first replay therefore does nothing."""
+    """Record a step while executing it; the first replay therefore does nothing."""
     recording = _Recording()
     with recording:
         step()
@@ -59,7 +59,7 @@ def simulated(step: Callable[[], None]) -> Graph:
 
 
 class _Recording(TorchDispatchMode):
-    """The operations of a step, each with its arguments and the tensors that it gave."""
+    """The operations of a step, each with its arguments and the tensors it returned."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Fixtures of pytest: import them in a ``conftest.py``."""
+"""pytest fixtures: import them in a ``conftest.py``."""
 
 from __future__ import annotations
 

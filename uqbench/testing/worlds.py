@@ -1,4 +1,4 @@
-"""Deterministic data for tests of agents: an environment of tensors, and made-up transitions."""
+"""Deterministic data for agents' tests: a tensor environment, and synthetic transitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from uqbench.environment import LaneEnv, Outcome
 
 
 def as_step(t: int, obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
-    """What an agent observes of an environment's step ``t``."""
+    """Step ``t`` of an environment, as an agent observes it."""
     return Step(
         t=t,
         obs=obs,
@@ -30,9 +30,9 @@ def as_step(t: int, obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
 def transitions(
     seeds: Sequence[int], shape: Sequence[int], n_actions: int, steps: int
 ) -> Iterator[Step]:
-    """Steps with random numbers in them, each lane's a function of its seed.
+    """Random steps, each lane's a function of its seed.
 
-    Observations are normal ``[L, *shape]``, rewards uniform in [0, 1), a fifth of the steps ends an
+    Observations are normal ``[L, *shape]``, rewards uniform in [0, 1); a fifth of the steps end an
     episode, half of those by truncation; all actions are valid.
     """
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
@@ -52,11 +52,11 @@ def transitions(
 class RotatingPixels(LaneEnv):
     """An environment of tensor operations, with images, rewards and short episodes.
 
-    A lane rotates three angles, by its action and by the number of its world; each lights a pixel.
+    A lane rotates three angles, by its action and its world's number; each angle lights a pixel.
 
     Args:
         lanes: L.
-        first: number of the first lane's world; the others follow.
+        first: number of the first lane's world; the others count up from it.
     """
 
     SHAPE = (3, 10, 10)

@@ -9,9 +9,11 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 from uqbench_dqn.bootstrapped import BootstrappedDQN
+from uqbench_dqn.bootstrapped_network import heads_network
 from uqbench_dqn.config import BootstrappedDQNConfig
 
 from uqbench.agent import EnvironmentInfo, Step
+from uqbench.lanes import initialize, lane_generators
 from uqbench.testing.worlds import RotatingPixels
 
 CPU = torch.device("cpu")
@@ -113,6 +115,18 @@ def test_the_loss_is_huber_averaged_over_heads():
     agent = make()
     predicted, target = torch.tensor([[0.0, 0.0, 1.0, 3.0]]), torch.tensor([[0.5, -2.0, 1.0, 0.0]])
     assert agent.loss(predicted, target).item() == pytest.approx((0.125 + 1.5 + 0.0 + 2.5) / 4)
+
+
+@pytest.mark.parametrize("shape", [(3, 6, 6), (5,)])
+def test_one_head_alone_has_the_bits_that_it_has_among_the_others(shape):
+    config = BootstrappedDQNConfig(heads=4, hidden=(24, 16))
+    info = EnvironmentInfo(spaces.Box(-1, 1, shape), 3, 0.9, 100)
+    network = heads_network(5, info, config)
+    initialize(network, lane_generators(range(5)), 1.0)
+    obs = torch.randn(5, 7, *shape, generator=torch.Generator().manual_seed(0))
+    head = torch.tensor([3, 0, 2, 2, 1])
+    among = network(obs).gather(-1, head[:, None, None, None].expand(-1, 7, 3, 1)).squeeze(-1)
+    assert torch.equal(network.of_head(obs, head), among)
 
 
 def test_an_episode_is_played_greedily_by_its_head():

@@ -7,15 +7,15 @@ import pytest
 
 from uqbench.registry.plugins import Host
 from uqbench.runner.batching import autotune
-from uqbench.runner.batching.autotune import Arrangement, arrange, fastest
+from uqbench.runner.batching.autotune import Arrangement, arrange, fastest, method_speeds
 from uqbench.runner.batching.batches import Batch, default_lanes
-from uqbench.runner.batching.throughput import LANES, Speed, measure_speeds
+from uqbench.runner.batching.throughput import LANES, Speed, measure_methods, measure_speeds
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
 TOY = Path(__file__).parents[2] / "toy"
-LONG = 1e6
-"""Seconds of a plan for which a measurement pays."""
+LONG = {"fast": 1e6}
+"""Seconds by method of a plan for which a measurement pays."""
 
 
 @pytest.fixture
@@ -69,7 +69,8 @@ def test_where_nothing_could_be_measured_the_default_is_taken(plan, measured):
 
 
 def test_a_short_plan_is_not_measured(plan, measured):
-    assert arrange(plan, plan.runs, "cpu", None, 4, 4 * 599) == Arrangement(default_lanes(12, 4), 4)
+    short = {"fast": 4 * 599.0}
+    assert arrange(plan, plan.runs, "cpu", None, 4, short) == Arrangement(default_lanes(12, 4), 4)
     assert measured == []
 
 
@@ -92,3 +93,43 @@ def test_steps_are_timed_in_processes_of_their_own(plan):
         (lanes, processes) for lanes in LANES for processes in (1, 2)
     }
     assert all(speed.steps_per_s > 0 for speed in speeds)
+
+
+def test_lanes_are_measured_with_the_method_that_takes_most_of_the_time(plan, monkeypatch):
+    host = Host.load()
+    both = make_plan(plan.suite, host, device="cpu", tasks=["long"], seeds=list(range(12)))
+    assert [cell.method.name for cell in both.cells] == ["slow", "fast"]
+    asked = []
+    monkeypatch.setattr(autotune, "measure_speeds", lambda batch, _: asked.append(batch) or [])
+    for longest, other in (("slow", "fast"), ("fast", "slow")):
+        arrange(both, both.runs, "cpu", None, 4, {longest: 9e5, other: 1e5})
+        assert asked.pop().cell.method.name == longest
+
+
+def test_methods_are_measured_in_long_plans_where_they_are_not_known(plan, monkeypatch):
+    host = Host.load()
+    both = make_plan(plan.suite, host, device="cpu", tasks=["long"], seeds=list(range(12)))
+    asked = []
+    monkeypatch.setattr(autotune, "measure_methods", lambda b, n: asked.append((b, n)) or [])
+    for known, seconds, expected in (
+        ((), 1e6, ["slow", "fast"]),
+        (("slow",), 1e6, ["fast"]),
+        ((), 2 * 179.0, []),
+    ):
+        method_speeds(both, both.runs, known, "cpu", 2, seconds)
+        batches = asked.pop()[0] if asked else []
+        assert [batch.cell.method.name for batch in batches] == expected
+
+
+def test_each_method_is_timed_and_one_that_fails_is_left_out(plan):
+    host = Host.load()
+    both = make_plan(plan.suite, host, device="cpu", tasks=["long"], seeds=[0, 1])
+    batches = [Batch(c, both.budget.on(c.task), both.suite.metrics, "cpu") for c in both.cells]
+    broken = replace(batches[0].cell, config=None)
+    batches.append(replace(batches[0], cell=broken))
+    found = {cell.method.name: speed for cell, speed in measure_methods(batches, 2)}
+    assert set(found) == {"slow", "fast"}
+    for speed in found.values():
+        assert speed.lanes == 2
+        assert speed.step_ms > 0
+        assert speed.start_s >= 0

@@ -6,18 +6,22 @@ beside it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from uqbench.identity import DeviceKind, Run
 from uqbench.runner.batching.batches import Batch, default_lanes
-from uqbench.runner.batching.throughput import Speed, measure_speeds
+from uqbench.runner.batching.speeds import MethodSpeed
+from uqbench.runner.batching.throughput import Speed, measure_methods, measure_speeds
 from uqbench.suites.plan import Cell, Plan
 
 WORTH_FROM = {"eager": 600.0, "compiled": 3600.0}
-"""Seconds that a plan takes at least for a measurement to be worth its time, by numerics.
+"""Seconds that a plan takes at least for lanes to be measured, by numerics.
 
 It takes some 15 s, with compiled updates a minute, since every number of lanes is compiled.
+"""
+METHODS_WORTH_FROM = {"eager": 180.0, "compiled": 3600.0}
+"""Likewise for each method's speed: a second or two a method, with compiled updates half a minute.
 """
 
 
@@ -38,15 +42,55 @@ class Arrangement:
     speeds: tuple[Speed, ...] = ()
 
 
+def measurable(plan: Plan, todo: Collection[Run]) -> list[Cell]:
+    """A cell of each method whose steps can be timed: agents that are written for lanes."""
+    first: dict[str, Cell] = {}
+    for cell in plan.cells:
+        if cell.method.agent and not cell.owns_loop and any(run in todo for run in cell.runs):
+            first.setdefault(cell.method.name, cell)
+    return list(first.values())
+
+
+def method_speeds(
+    plan: Plan,
+    todo: Collection[Run],
+    known: Collection[str],
+    device: DeviceKind,
+    processes: int,
+    alone_seconds: float,
+) -> list[tuple[Cell, MethodSpeed]]:
+    """Measure the methods that are not known, if the plan is long enough for it.
+
+    Args:
+        plan: what was planned.
+        todo: the runs to do.
+        known: methods whose speed is known.
+        device: where.
+        processes: that will work at once.
+        alone_seconds: how long the runs would take one process, so far as is known.
+    """
+    if device == "cuda" or alone_seconds / processes < METHODS_WORTH_FROM[plan.budget.numerics]:
+        return []
+    lanes = plan.budget.lanes or default_lanes(len(todo), processes)
+    batches = [
+        Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, device).of(cell.runs[:lanes])
+        for cell in measurable(plan, todo)
+        if cell.method.name not in known
+    ]
+    return list(measure_methods(batches, processes))
+
+
 def arrange(
     plan: Plan,
     todo: Collection[Run],
     device: DeviceKind,
     workers: int | None,
     cores: int,
-    alone_seconds: float,
+    seconds_by_method: Mapping[str, float],
 ) -> Arrangement:
     """Choose lanes and processes: the budget's lanes, or measured where that is worth its time.
+
+    What is measured is the method that will take most of the time.
 
     Args:
         plan: what was planned.
@@ -54,7 +98,7 @@ def arrange(
         device: where.
         workers: the processes that the user asked for; None for one a core, one on a GPU.
         cores: that this process may use.
-        alone_seconds: how long the runs would take one process.
+        seconds_by_method: how long each method's runs would take one process.
     """
     if device == "cuda":
         return Arrangement(1, workers or 1)
@@ -62,9 +106,11 @@ def arrange(
     if plan.budget.lanes is not None:
         return Arrangement(plan.budget.lanes, processes)
     default = Arrangement(default_lanes(len(todo), processes), processes)
-    cell = next((c for c in plan.cells if c.method.agent and not c.owns_loop), None)
-    if cell is None or alone_seconds / processes < WORTH_FROM[plan.budget.numerics]:
+    cells = measurable(plan, todo)
+    seconds = sum(seconds_by_method.values())
+    if not cells or seconds / processes < WORTH_FROM[plan.budget.numerics]:
         return default
+    cell = max(cells, key=lambda cell: seconds_by_method.get(cell.method.name, 0.0))
     batch = Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, device)
     speeds = measure_speeds(batch, processes)
     if workers:

@@ -5,22 +5,30 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING
 
+from uqbench.runner.batching.speeds import MethodSpeed
 from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 
 if TYPE_CHECKING:  # a spawned process imports this module before it limits its threads
+    from multiprocessing.process import BaseProcess
+
     import torch
 
     from uqbench.registry.plugins import Host
     from uqbench.runner.batching.batches import Batch
+    from uqbench.suites.plan import Cell
 
 LANES = (1, 2, 5, 10)
 SECONDS = 0.5
 """Of the clock, for one number of lanes."""
+WARM_UP = 150
+"""Steps before the clock starts: the first gradient steps compile and allocate."""
+WHOLE = 100
+"""Steps that are timed at least: gradient steps need not come with every one."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,37 @@ def measure_speeds(batch: Batch, cores: int) -> list[Speed]:
             total = sum(rates.get(lanes, 0.0) for rates in by_process)
             speeds.append(Speed(lanes, processes, total))
     return speeds
+
+
+def measure_methods(batches: Sequence[Batch], processes: int) -> Iterator[tuple[Cell, MethodSpeed]]:
+    """Time the steps of several methods, one batch of each, in as many processes as there will be.
+
+    A method that fails is left out: so will its runs, and they tell why.
+
+    Args:
+        batches: of agents written for lanes.
+        processes: that work at once.
+    """
+    context = multiprocessing.get_context("spawn")
+    open_: dict[Connection, BaseProcess] = {}
+    try:
+        for first in range(min(processes, len(batches))):
+            ours, theirs = context.Pipe(duplex=False)
+            share = batches[first::processes]
+            process = context.Process(target=_measure_methods, args=(theirs, share), daemon=True)
+            process.start()
+            theirs.close()
+            open_[ours] = process
+        while open_:
+            for ready in wait(list(open_)):
+                assert isinstance(ready, Connection)
+                try:
+                    yield ready.recv()
+                except (EOFError, OSError):
+                    open_.pop(ready).join()
+    finally:
+        for left in open_.values():
+            left.kill()
 
 
 def _in_processes(batch: Batch, processes: int) -> Iterator[Mapping[int, float]]:
@@ -82,19 +121,74 @@ def _measure(connection: Connection, batch: Batch) -> None:
     rates = {}
     for lanes in LANES:
         if lanes <= len(batch.runs):
-            rates[lanes] = _rate(batch.of(batch.runs[:lanes]), host, device)
+            rates[lanes] = time_steps(batch.of(batch.runs[:lanes]), host, device).steps_per_s
     connection.send(rates)
 
 
-def _rate(batch: Batch, host: Host, device: torch.device) -> float:
-    from uqbench.config import scaled
+def _measure_methods(connection: Connection, batches: Sequence[Batch]) -> None:
+    os.environ.update(ENVIRONMENT)
+    import torch
+
+    from uqbench.registry.plugins import Host
+
+    prepare_process()
+    host, device = Host.load(), torch.device("cpu")
+    for batch in batches:
+        if batch.budget.numerics == "compiled":
+            torch.compiler.reset()
+        try:
+            timed = time_steps(batch, host, device)
+        except Exception:  # a plugin's may be any, and is the reason of its failed runs
+            continue
+        lanes = len(batch.runs)
+        speed = MethodSpeed(
+            task=batch.cell.task.name,
+            lanes=lanes,
+            step_ms=1000 / timed.steps_per_s,
+            start_s=timed.start_s,
+            megabytes=timed.megabytes / lanes,
+        )
+        connection.send((batch.cell, speed))
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What a batch's steps took.
+
+    Attributes:
+        steps_per_s: of all its lanes, once it is warm.
+        start_s: seconds before that beyond what the steps themselves take.
+        megabytes: of its agent's tensors, the replay buffer as large as it will be.
+    """
+
+    steps_per_s: float
+    start_s: float
+    megabytes: float
+
+
+def time_steps(
+    batch: Batch,
+    host: Host,
+    device: torch.device,
+    seconds: float = SECONDS,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Timed:
+    """Time a batch's steps, with gradient steps, once it is warm.
+
+    Args:
+        batch: its agent learns from the first steps on, all else is as it is written.
+        host: the plugins.
+        device: where.
+        seconds: of the clock, at least.
+        clock: tells seconds.
+    """
     from uqbench.runner.train.agents import make_agent, make_lanes
     from uqbench.runner.train.compiling import compile_agent
     from uqbench.runner.train.loop import interact
     from uqbench.runner.train.recorder import Recorder
 
-    # schedules of a step: learning starts at once
-    batch = replace(batch, cell=replace(batch.cell, config=scaled(batch.cell.config, 0.0)))
+    made = clock()
+    batch = replace(batch, cell=replace(batch.cell, config=_learning(batch.cell.config)))
     env = make_lanes(batch, host, [run.environment_seed for run in batch.runs], device)
     agent = make_agent(batch, host, env, device)
     if batch.budget.numerics == "compiled":
@@ -102,11 +196,42 @@ def _rate(batch: Batch, host: Host, device: torch.device) -> float:
     steps = batch.budget.steps
     events = host.environments[str(batch.cell.task.environment)].events
     recorder = Recorder(len(batch.runs), steps, events, device)
-    began, first = 0.0, min(64, steps // 2)
+    began, first = 0.0, min(WARM_UP, steps // 2)
     for position in interact(agent, env, steps, recorder):
         if position.step == first:
-            began = time.perf_counter()
+            began = clock()
         taken = position.step - first
-        if taken > 0 and time.perf_counter() - began > SECONDS:
+        if taken >= min(WHOLE, steps - first) and clock() - began > seconds:
             break
-    return taken * len(batch.runs) / (time.perf_counter() - began)
+    rate = taken / (clock() - began)
+    start = max(0.0, began - made - first / rate)
+    return Timed(rate * len(batch.runs), start, sum(_storages(agent, {}).values()) / 1e6)
+
+
+def _storages(thing: object, found: dict[int, int], seen: set[int] | None = None) -> dict[int, int]:
+    """Bytes of the tensors that an object holds, by address; what is shared counts once."""
+    import torch
+
+    seen = set() if seen is None else seen
+    if id(thing) in seen:
+        return found
+    seen.add(id(thing))
+    if isinstance(thing, torch.Tensor):
+        storage = thing.untyped_storage()
+        found[storage.data_ptr()] = storage.nbytes()
+    elif isinstance(thing, dict):
+        for part in thing.values():
+            _storages(part, found, seen)
+    elif isinstance(thing, list | tuple):
+        for part in thing:
+            _storages(part, found, seen)
+    elif isinstance(thing, torch.nn.Module) or not callable(thing):
+        _storages(getattr(thing, "__dict__", {}), found, seen)
+    return found
+
+
+def _learning(config: object) -> object:
+    """A config with which an agent learns at once, where it says when it starts."""
+    if "learning_starts" not in {field.name for field in fields(config)}:  # type: ignore[arg-type]
+        return config
+    return replace(config, learning_starts=1)  # type: ignore[type-var]

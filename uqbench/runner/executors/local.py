@@ -12,12 +12,14 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from uqbench.runner.executors import mkl
 
 if TYPE_CHECKING:  # a spawned process imports this module before it limits its threads
     from multiprocessing.process import BaseProcess
@@ -30,7 +32,7 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
-    "MKL_CBWR": "AVX2",  # the same bits wherever in memory a lane's numbers lie
+    mkl.VARIABLE: mkl.own_branches()[0],  # the same bits wherever in memory a lane's numbers lie
 }
 """What a worker sets before it loads torch."""
 STOP_SECONDS = 5.0
@@ -39,7 +41,7 @@ STOP_SECONDS = 5.0
 
 def run_locally(
     groups: Sequence[BatchGroup], out: Path, workers: int, checkpoint_seconds: float
-) -> Iterator[Event]:
+) -> Generator[Event, None, None]:
     """Execute groups in ``workers`` processes and yield what happens.
 
     Closing the iterator, or an interrupt, stops the workers, who may write a checkpoint first; what

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from uqbench.agent import EnvironmentInfo, Step, Uncertainty
 from uqbench.lanes import Uniform, greedy
-from uqbench_dqn.bootstrapped_network import heads_network
+from uqbench_dqn.bootstrapped_network import HeadsNetwork, heads_network
 from uqbench_dqn.config import BootstrappedDQNConfig
 from uqbench_dqn.deep_q import DeepQ
 
@@ -31,6 +31,7 @@ class BootstrappedDQN(DeepQ):
     """
 
     config: BootstrappedDQNConfig
+    online: HeadsNetwork
 
     def __init__(
         self,
@@ -46,9 +47,7 @@ class BootstrappedDQN(DeepQ):
 
     def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
         """ε-greedy actions ``[L]`` in the values of the episode's head."""
-        values = self.online(obs[:, None])[:, 0]
-        head = self._head[:, None, None].expand(-1, values.shape[1], 1)
-        action = greedy(values.gather(-1, head).squeeze(-1), valid)
+        action = greedy(self.online.of_head(obs[:, None], self._head)[:, 0], valid)
         return self.exploration.explore(action, noise, valid)
 
     def observe(self, step: Step) -> None:

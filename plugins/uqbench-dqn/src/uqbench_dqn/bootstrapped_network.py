@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from torch import Tensor
 
 from uqbench.agent import EnvironmentInfo, observation_dtype, observation_shape
+from uqbench.lanes import LaneLinear
 from uqbench_dqn.config import BootstrappedDQNConfig
 from uqbench_dqn.networks import QNetwork
 
@@ -20,6 +23,23 @@ class HeadsNetwork(QNetwork):
         """``[L, B, *obs] -> [L, B, A, K]``: the K heads' Q-values."""
         values: Tensor = super().forward(obs)  # [L, K, B, A, 1]
         return values.squeeze(-1).movedim(1, -1)
+
+    def of_head(self, obs: Tensor, head: Tensor) -> Tensor:
+        """``[L, B, *obs] -> [L, B, A]``: the Q-values of one head a lane, ``[L]``.
+
+        The same bits as ``forward`` has, and a K-th of the weights to read.
+        """
+        x = self.convolved(obs)
+        layers = [cast(LaneLinear, layer) for layer in self.layers]
+        lanes, heads = layers[0].weight.shape[:2]
+        index = head + heads * torch.arange(lanes, device=head.device)
+        for depth, layer in enumerate(layers):
+            weight, bias = (
+                stack.flatten(0, 1).index_select(0, index) for stack in (layer.weight, layer.bias)
+            )
+            x = torch.bmm(x, weight) + bias
+            x = x if depth == len(layers) - 1 else x.relu()
+        return x
 
 
 def heads_network(lanes: int, info: EnvironmentInfo, config: BootstrappedDQNConfig) -> HeadsNetwork:

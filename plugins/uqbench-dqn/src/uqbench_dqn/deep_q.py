@@ -103,7 +103,7 @@ class DeepQ(Capturable, Agent):
     def observe(self, step: Step) -> None:
         """Store the transition, take a gradient step and sync the target network when due."""
         self.replay.store(step, self.reward(step))
-        learns, syncs = self.phase(self.clock.t)
+        learns, syncs, *_ = self.phase(self.clock.t)
         if learns:
             objective = self.learn(self._batches.at(self.clock))
             self._loss.copy_(objective.mean(-1))
@@ -111,8 +111,11 @@ class DeepQ(Capturable, Agent):
             sync_target(self.online, self.target)
         self.clock.advance()
 
-    def phase(self, t: int) -> tuple[bool, bool]:
-        """Whether step ``t`` takes a gradient step, and whether it syncs the target network."""
+    def phase(self, t: int) -> tuple[bool, ...]:
+        """Whether step ``t`` takes a gradient step, and whether it syncs the target network.
+
+        A child adds what else makes its steps differ.
+        """
         started = t >= self.start
         learns = started and t % self.config.learn_period == 0
         return learns, started and t % self.config.target_sync_period == 0

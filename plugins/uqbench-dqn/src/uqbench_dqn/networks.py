@@ -91,6 +91,15 @@ class QNetwork(nn.Module):
 
     def trunk(self, obs: Tensor) -> Tensor:
         """What goes into the last hidden layer, ``[S, B, F]``; S = L, or L · E."""
+        x = self.convolved(obs)
+        if self._shared:
+            x = self._for_members(x)
+        for layer in self.layers[:-2]:
+            x = layer(x).relu()
+        return x
+
+    def convolved(self, obs: Tensor) -> Tensor:
+        """What goes into the first fully connected layer; S = L where members share it."""
         x = obs.to(torch.float32)
         if self._scale != 1:
             x = x * self._scale
@@ -99,12 +108,7 @@ class QNetwork(nn.Module):
         for layer in self.convolutions:
             x = layer(x).relu().unflatten(-1, (layer.rows, layer.columns, layer.channels))
             x = x.movedim(-1, 2)
-        x = (x.movedim(2, -1) if self.convolutions else x).flatten(2)  # channels last
-        if self._shared:
-            x = self._for_members(x)
-        for layer in self.layers[:-2]:
-            x = layer(x).relu()
-        return x
+        return (x.movedim(2, -1) if self.convolutions else x).flatten(2)  # channels last
 
     def _for_members(self, x: Tensor) -> Tensor:
         """``[L, ...] -> [S, ...]``: members are lanes of their own that see the same."""

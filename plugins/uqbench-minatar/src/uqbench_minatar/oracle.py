@@ -63,7 +63,7 @@ class Game(gymnasium.Env[Any, Any]):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore from ``state_dict()``."""
         self._game.seed(0)  # the wrapper and the game share one stream from then on
         name, key, *rest = state["random"]
         self._game.random.set_state((name, key.numpy(), *rest))

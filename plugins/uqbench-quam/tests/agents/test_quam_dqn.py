@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -30,9 +31,9 @@ class TestQuamDQN(AgentTests):
         assert (trained.metrics[-1]["bonus"] > 0).all()
 
 
-def agent(seeds, steps: int) -> QuamDQN:
+def agent(seeds, steps: int, config: QuamDQNConfig = SMALL) -> QuamDQN:
     """An agent after some steps of random observations, each lane's its own."""
-    made = QuamDQN(EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000), seeds, SMALL, CPU)
+    made = QuamDQN(EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000), seeds, config, CPU)
     for t in range(steps):
         made.act(observations(seeds, t))
         reward = observations(seeds, t)[:, 0]
@@ -125,6 +126,17 @@ def test_actions_are_optimistic_by_the_bonus_and_uncertainty_reports_it():
     only = torch.zeros(2, 4, dtype=torch.bool)
     only[:, 3] = True
     assert made.act(obs, only).tolist() == [3, 3]
+
+
+def test_it_searches_between_gradient_steps_too():
+    """With a gradient step every fifth step: in step 62 it acts as in step 60."""
+    rare = replace(SMALL, learn_period=5, epsilon=0.0)
+    made = agent(range(20), 62, rare)
+    assert not made.phase(made.clock.t)[0]
+    obs = observations(range(20), 500)
+    reported = made.uncertainty(obs[:, None])
+    optimistic = reported.mean[:, 0] + reported.epistemic_var[:, 0].sqrt()
+    assert torch.equal(made.act(obs), greedy(optimistic))
 
 
 def test_before_learning_actions_are_uniformly_random():

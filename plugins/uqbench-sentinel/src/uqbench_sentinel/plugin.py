@@ -87,9 +87,9 @@ def uqbench_estimators() -> Iterable[Spec]:
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The paper's experiments."""
+    """The paper's experiments, and SENTINEL-4 on ``minatar``."""
     suites = files("uqbench_sentinel") / "suites"
     return [
         suites / f"{name}.toml"
-        for name in ("cartpole", "highway", "return-distribution", "risk-estimation")
+        for name in ("cartpole", "highway", "minatar", "return-distribution", "risk-estimation")
     ]

@@ -16,7 +16,7 @@ from typing import Literal
 import torch
 
 from uqbench.agent import Agent, EnvironmentInfo, Step
-from uqbench.config import resolve
+from uqbench.config import resolve, scaled
 from uqbench.environment import TimeLimit
 from uqbench.registry.plugins import Host
 from uqbench.runner.executors.local import prepare_process
@@ -38,7 +38,7 @@ def drive(
     limit = None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
     env = make(road, [0], limit, CPU)
     spec = host.agents[str(method.agent)]
-    config = method_config(method, task, host, where=method.name, schedule=steps / 100_000)
+    config = scaled(method_config(method, task, host, where=method.name), steps / 100_000)
     about = EnvironmentInfo(env.observation_space, env.n_actions, float(task.discount or 0), steps)
     agent: Agent = spec.load_factory()(about, [0], config, CPU)
     obs = env.reset()[0].clone()

@@ -107,10 +107,13 @@ class QuamDQN(ScalarQ):
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """Random until learning starts, then optimistic by the bonus, with a share ε random."""
         u = self._explore.at(self.clock)
-        learns, _ = self.phase(self.clock.t)
-        if not learns:
+        if self.clock.t < self.start:
             return epsilon_greedy(u.new_zeros(len(u), self.n_actions), u, 1.0, valid)
         return self.choose(obs, u, self._evidence.at(self.clock), valid)
+
+    def phase(self, t: int) -> tuple[bool, ...]:
+        """What DeepQ says of step ``t``, and whether it searches."""
+        return (*super().phase(t), t >= self.start)
 
     def choose(self, obs: Tensor, u: Tensor, drawn: Tensor, valid: Tensor | None) -> Tensor:
         """Actions ``[L]`` in ``obs`` ``[L, *obs]``.

@@ -1,4 +1,4 @@
-"""What the model-based agents share: a posterior over MDPs, and a plan that is renewed."""
+"""What the model-based agents share: a posterior over MDPs, and a plan recomputed at intervals."""
 
 from __future__ import annotations
 

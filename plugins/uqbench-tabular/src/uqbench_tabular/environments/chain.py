@@ -82,7 +82,7 @@ class Chain(gymnasium.Env[int, int]):
         return {"state": self._state, "np_random": self.np_random.bit_generator.state}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore from ``state_dict()``."""
         self._state = state["state"]
         self.np_random.bit_generator.state = state["np_random"]
 

@@ -40,7 +40,7 @@ def deep_sea(config: DeepSeaConfig) -> World:
 def make_lanes(
     config: DeepSeaConfig, seeds: Sequence[int], limit: TimeLimit | None, device: torch.device
 ) -> WorldLanes:
-    """N states in a row, continuing; every step towards the reward costs a little.
+    """N states in a row, continuing; every step toward the reward costs a little.
 
     Source: Markou & Rasmussen 2019, DeepSea
     """

@@ -80,7 +80,7 @@ class Decider(Agent):
 
     @abstractmethod
     def score(self) -> Tensor:
-        """What is maximised where both actions were tried, ``[L, 2]``."""
+        """The quantity to maximize, where both actions were tried, ``[L, 2]``."""
 
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """What was not tried yet, else the highest score."""

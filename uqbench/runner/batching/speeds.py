@@ -1,0 +1,85 @@
+"""How fast each method's steps are on this machine: measured once, kept beside the results.
+
+``.speeds.json`` is a cache: delete it and it is measured again. What a step takes depends on the
+task, on the method's config and on how the update is executed, not on how many steps there are.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from uqbench.identity import digest_of
+from uqbench.results.files import write_whole
+from uqbench.suites.plan import Cell, Plan
+
+FILE = ".speeds.json"
+
+
+@dataclass(frozen=True)
+class MethodSpeed:
+    """What a method's runs take, in one of as many processes as there will be.
+
+    Attributes:
+        task: that was measured; other tasks of the suite are taken to be alike.
+        lanes: runs of a process.
+        step_ms: milliseconds of one run's step.
+        start_s: seconds of a batch before its steps have that speed: loading, compiling.
+        megabytes: of a run's networks, replay buffer and all else that its agent keeps.
+    """
+
+    task: str
+    lanes: int
+    step_ms: float
+    start_s: float
+    megabytes: float
+
+
+class Speeds:
+    """The speeds measured so far, of all machines that share a folder of results."""
+
+    def __init__(self, root: Path, machine: str = "") -> None:
+        self._path = root / FILE
+        self._machine = machine or f"{platform.node()} {platform.machine()}"
+        self._all: dict[str, dict[str, MethodSpeed]] = {}
+        if self._path.exists():
+            try:
+                read = json.loads(self._path.read_text())
+                self._all = {
+                    name: {key: MethodSpeed(**speed) for key, speed in speeds.items()}
+                    for name, speeds in read.items()
+                }
+            except (ValueError, TypeError, AttributeError):
+                self._all = {}  # of another version, or damaged: it is measured again
+
+    def of(self, plan: Plan) -> Mapping[str, MethodSpeed]:
+        """By method what this machine is known to take for it."""
+        own = self._all.get(self._machine, {})
+        keys = {cell.method.name: key_of(plan, cell) for cell in reversed(plan.cells)}
+        return {method: own[key] for method, key in keys.items() if key in own}
+
+    def add(self, plan: Plan, measured: Iterable[tuple[Cell, MethodSpeed]]) -> None:
+        """Keep what was measured, and write it down."""
+        own = self._all.setdefault(self._machine, {})
+        own.update({key_of(plan, cell): speed for cell, speed in measured})
+        table = {
+            name: {key: asdict(speed) for key, speed in speeds.items()}
+            for name, speeds in self._all.items()
+        }
+        text = json.dumps(table, indent=2, sort_keys=True) + "\n"
+        write_whole(self._path, lambda path: path.write_text(text))
+
+
+def key_of(plan: Plan, cell: Cell) -> str:
+    """What a speed is remembered under: the method, with all that its step depends on."""
+    identity = next(iter(cell.runs)).identity
+    depends = {
+        "suite": identity["suite"],
+        "method": identity["method"],
+        "numerics": plan.budget.numerics,
+        "device": identity["device"],
+    }
+    return f"{plan.suite.name}/{cell.method.name}/{digest_of(depends)[:12]}"
