@@ -439,9 +439,12 @@ def test_leaderboard_has_the_same_bytes_again_and_notices_a_changed_one(finished
     first = files(tmp_path)
     uqbench(*board)
     assert files(tmp_path) == first
-    tables = ("claims", "cost", "leaderboard", "scores", "tasks")
-    names = [*(f"{table}.csv" for table in tables), "manifest.json"]
-    assert set(first) == {f"toy/paper/{name}" for name in names}
+    tables = ("claims", "cost", "leaderboard", "pairs", "rliable", "scores", "tasks")
+    names = [*(f"{table}.csv" for table in tables), "made_with.json", "manifest.json", "README.md"]
+    assert set(first) == {"README.md", *(f"toy/paper/{name}" for name in names)}
+    (made,) = json.loads((tmp_path / "toy/paper/made_with.json").read_text())
+    assert made["runs"] == 12
+    assert made["versions"].keys() >= {"python", "torch", "numpy"}
     assert "12 of its 12 rows compared" in uqbench(*board, "--check").stdout
     assert len(json.loads(uqbench(*board, "--json").stdout)) == 2
     elsewhere = ("leaderboard", "--suite", "toy", "--out", tmp_path / "none", "--to", tmp_path)
@@ -459,6 +462,22 @@ def test_leaderboard_has_the_same_bytes_again_and_notices_a_changed_one(finished
     path = tmp_path / "toy/paper/leaderboard.csv"
     path.write_bytes(path.read_bytes().replace(b"fast,1,", b"fast,2,"))
     assert "leaderboard.csv: differs" in uqbench(*elsewhere, "--check", code=1).stdout
+
+
+def test_runs_that_are_made_again_bit_for_bit_pass_the_check(finished, tmp_path):
+    out, *_ = finished
+    board = ("leaderboard", "--suite", "toy", "--to", tmp_path / "boards")
+    uqbench(*board, "--out", out)
+    again = tmp_path / "again"
+    run_toy(again, "--workers", "1", "--seed", "1", "--methods", "fast")
+    checked = uqbench(*board, "--out", again, "--check")
+    assert "2 of its 12 rows compared" in checked.stdout
+    scores = tmp_path / "boards/toy/paper/scores.csv"
+    digest = next(iter(again.glob("toy/paper/*/fast/1-*/run.json")))
+    digest = json.loads(digest.read_text())["digests"]["results"]
+    assert digest in scores.read_text()
+    scores.write_text(scores.read_text().replace(digest, "0" * 64))
+    assert "differs from the run" in uqbench(*board, "--out", again, "--check", code=1).stdout
 
 
 def test_list_and_doctor_see_the_plugin():

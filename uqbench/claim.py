@@ -68,7 +68,6 @@ class Comparison:
         about: what is compared, e.g. ``"ua-dqn over qr-dqn"``.
         statistic: what the number is, e.g. ``"probability of improvement"``.
         group: comparisons of one group must all be true, e.g. those on one task.
-        refutes_only: whether it can refute the claim but is not needed to support it.
     """
 
     about: str
@@ -76,7 +75,6 @@ class Comparison:
     measured: Measurement
     region: Region
     group: str = ""
-    refutes_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,6 +97,9 @@ class Observations:
         task_configs: the tasks' configs.
         normalize: from a raw value to a score, by task; tasks on which the metric is not
             normalized are absent.
+        can_fail: whether single runs of the metric may fail in another way than the rest.
+        bounds: the metric's range; None where it is not stated.
+        paired: whether methods met the same worlds or data sets of a seed, and these matter.
     """
 
     direction: Literal["max", "min"]
@@ -107,6 +108,9 @@ class Observations:
     configs: Mapping[tuple[str, str], Mapping[str, Any]]
     task_configs: Mapping[str, Mapping[str, Any]]
     normalize: Mapping[str, Callable[[float], float]]
+    can_fail: bool = False
+    bounds: Interval | None = None
+    paired: bool = False
 
     def values(self, method: str, tasks: Sequence[str] | None = None) -> NDArray[np.float64]:
         """Raw values, ``[runs, tasks]``."""
@@ -151,6 +155,16 @@ class ClaimKind(ABC):
         Args:
             tasks: the claim's tasks under one of its budgets.
             normalized: tasks on which its metric is normalized.
+        """
+        return
+
+    def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: bool) -> None:
+        """Raise ``ValueError`` where a budget can never decide the claim, whatever its runs say.
+
+        Args:
+            seeds: of the budget.
+            tasks: that the claim is about under it.
+            paired: whether the suite's methods are compared seed by seed.
         """
         return
 

@@ -68,7 +68,7 @@ def command(
     result = board(plan, store)
     write_board(result, store, folder)
     if as_json:
-        click.echo(json.dumps(result.rows(), indent=1))
+        click.echo(json.dumps(result.rows(), indent=1, allow_nan=False))
     else:
         print_board(result)
         click.echo(str(folder / "leaderboard.csv"))
@@ -81,11 +81,20 @@ def board_folder(plan: Plan, root: Path) -> Path:
 
 
 def write_board(result: Board, store: Store, folder: Path) -> None:
-    """Write a board's tables, its manifest and the cost of its runs."""
+    """Write a board's tables, its manifest, what its runs were made with and what they cost."""
     from uqbench.scoring.cost import cost_csv
     from uqbench.scoring.leaderboard import write
+    from uqbench.scoring.made_with import made_with, made_with_json
+    from uqbench.scoring.page import index_page, page
 
-    write({**result.files(), "cost.csv": cost_csv(result.plan, result.scores, store)}, folder)
+    made = made_with(result.scores, store)
+    measured = {
+        "cost.csv": cost_csv(result.plan, result.scores, store),
+        "made_with.json": made_with_json(made),
+    }
+    files = {**result.files(), **measured}
+    write({**files, "README.md": page(result, made, files["cost.csv"])}, folder)
+    write({"README.md": index_page(folder.parents[1])}, folder.parents[1])
 
 
 def _check(stored: StoredBoard, store: Store) -> int:
@@ -93,19 +102,20 @@ def _check(stored: StoredBoard, store: Store) -> int:
 
     The stored board's own methods and claims are what is checked: others may be installed here.
     """
-    from uqbench.scoring.leaderboard import Board
+    from uqbench.scoring.made_with import of_older_code
     from uqbench.scoring.scores import gather
 
     folder, scores = stored.folder, stored.scores
     plan = replace(stored.plan, claims=stored.own_claims)
-    expected = Board.of(plan, scores).files()
+    expected = _tables(stored, plan)
     differing = [name for name, text in expected.items() if stored.files.get(name) != text.encode()]
     for name in differing:
         click.echo(f"{folder / name}: differs from what follows from scores.csv")
     rerun = {(s.task, s.method, s.seed): s for s in gather(plan, store) if s.digest}
+    measured = [metric.name for metric in plan.suite.metrics if metric.kind == "cost"]
     for score in scores:
         own_score = rerun.get((score.task, score.method, score.seed))
-        if own_score is not None and own_score != score:
+        if own_score is not None and not score.same_result(own_score, measured):
             differing.append(score.run)
             click.echo(
                 f"{folder / 'scores.csv'}: the row of {score.run} differs from the run in "
@@ -116,16 +126,39 @@ def _check(stored: StoredBoard, store: Store) -> int:
             f"{folder}: {', '.join(expected)} follow from scores.csv, byte for byte; "
             f"{len(rerun)} of its {len(scores)} rows compared with runs in {store.root}"
         )
+    if rerun and scores[0].digest_of == "record":
+        click.echo(
+            f"{folder / 'scores.csv'}: its digests are of run.json, times and all: values were "
+            f"compared, digests were not"
+        )
+    older = of_older_code(scores)
+    if older:
+        click.echo(f"{folder}: of older code than is installed here: {older}")
     return 1 if differing else 0
 
 
 def _rewrite(stored: StoredBoard) -> int:
     """Write the tables anew from the stored scores; return the exit code."""
-    from uqbench.scoring.leaderboard import Board, write
+    from uqbench.scoring.leaderboard import write
+    from uqbench.scoring.page import index_page
 
     stored.check_as_run()
-    files = Board.of(stored.plan, stored.scores).files()
+    files = _tables(stored, stored.plan)
     changed = [name for name, text in files.items() if stored.files.get(name) != text.encode()]
     write(files, stored.folder)
+    root = stored.folder.parents[1]
+    write({"README.md": index_page(root)}, root)
     click.echo(f"{stored.folder}: {', '.join(changed) or 'nothing'} changed")
     return 0
+
+
+def _tables(stored: StoredBoard, plan: Plan) -> dict[str, str]:
+    """What follows from the stored scores, and from what was written down when they were made."""
+    from uqbench.scoring.leaderboard import Board
+    from uqbench.scoring.made_with import read_made_with
+    from uqbench.scoring.page import page
+
+    board = Board.of(plan, stored.scores)
+    made = read_made_with(stored.files.get("made_with.json"))
+    cost = stored.files.get("cost.csv", b"").decode("utf-8")
+    return {**board.files(), "README.md": page(board, made, cost)}

@@ -64,12 +64,15 @@ class Selection:
         )
 
 
-def selection_options(function: F) -> F:
-    """Add the options that select runs; the command receives them as ``selection``."""
+def selection_options(function: F, *, suite_required: bool = True) -> F:
+    """Add the options that select runs; the command receives them as ``selection``.
+
+    Where no suite is required, ``selection.suite`` is empty if none is given.
+    """
 
     def gathered(**options: Any) -> Any:
         selection = Selection(
-            suite=options.pop("suite"),
+            suite=options.pop("suite") or "",
             budget=options.pop("budget"),
             methods=_names(options.pop("methods")),
             tasks=_names(options.pop("tasks")),
@@ -82,7 +85,7 @@ def selection_options(function: F) -> F:
     gathered.__doc__ = function.__doc__
     gathered.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
     options = [
-        click.option("--suite", required=True, metavar="NAME", help="The suite."),
+        click.option("--suite", required=suite_required, metavar="NAME", help="The suite."),
         click.option("--budget", metavar="NAME", help="The budget; the suite names the default."),
         click.option(
             "--methods", "--agents", metavar="A,B", help="Only these methods, e.g. dqn,qr-dqn."

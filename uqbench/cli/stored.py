@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from uqbench.suites.tables import Claim
 
 
+SUFFIXES = (".csv", ".json", ".md")
+"""Of the files of a board."""
+
+
 @dataclass(frozen=True)
 class StoredBoard:
     """A leaderboard's folder, what is in it, and what it is of.
@@ -48,7 +52,7 @@ class StoredBoard:
                 f"{path} is not there: write it with uqbench leaderboard --suite {plan.suite.name} "
                 f"--budget {plan.budget_name}."
             )
-        files = {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix in (".csv", ".json")}
+        files = {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix in SUFFIXES}
         scores = from_csv(files["scores.csv"].decode("utf-8"), str(path))
         methods = tuple(sorted({score.method for score in scores}))
         if methods:

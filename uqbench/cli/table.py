@@ -1,45 +1,66 @@
-"""Leaderboards for the terminal."""
+"""Leaderboards for the terminal, readable at 80 columns: columns are left out, names never cut."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
 
-from uqbench.scoring.aggregate import Estimate
-from uqbench.scoring.leaderboard import Board, ranks
+from uqbench.scoring.coverage import coverage_note
+from uqbench.scoring.leaderboard import Board
+from uqbench.scoring.standings import Standing, shown_statistics
+from uqbench.scoring.tables import interval, label
 
-LABELS = {"iqm": "IQM", "median": "median", "mean": "mean", "optimality_gap": "optimality gap"}
+PIPE_WIDTH = 160
+"""Of a file or a pipe, which has no width to keep to."""
+_PADDING = 2
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column and its cells; the first two of a table are always there."""
+
+    header: str
+    cells: tuple[str, ...]
+    left: bool = False
+
+    @property
+    def width(self) -> int:
+        return max(map(len, (*self.header.split("\n"), *self.cells)))
 
 
 def print_board(board: Board) -> None:
     """Print a board's table to stdout, with what must be known to read it."""
-    plan = board.plan
-    places = ranks(board.lines) if plan.budget.ranks else {}
-    baseline = plan.suite.baseline
-    table = Table(title=f"{plan.suite.name} · {plan.name}", title_justify="left")
-    if places:
-        table.add_column("", justify="right")
-    table.add_column("method")
-    table.add_column("runs", justify="right")
-    for label in LABELS.values():
-        table.add_column(label, justify="right")
-    compares = any(line.method != baseline for line in board.lines)
-    if compares:
-        table.add_column(f"P(better than {baseline})", justify="right")
-    for line in sorted(board.lines, key=lambda line: places.get(line.method, 0)):
-        cells = [line.method, f"{line.scored}/{line.planned}"]
-        cells += [_interval(line.primary.get(name)) for name in LABELS]
-        if compares:
-            cells.append("" if line.method == baseline else _interval(line.improvement))
-        table.add_row(*([str(places.get(line.method, ""))] if places else []), *cells)
     console = Console()
-    if not console.is_terminal:  # a file or a pipe has no width to keep to
-        console = Console(width=160)
+    if not console.is_terminal:
+        console = Console(width=PIPE_WIDTH)
+    show_board(board, console)
+
+
+def show_board(board: Board, console: Console) -> None:
+    """Print a board's table to a console, in its width."""
+    plan = board.plan
+    places = board.places
+    lines = sorted(
+        board.lines,
+        key=lambda line: places[line.method].rank if line.method in places else len(board.lines),
+    )
+    shown, left_out = _fitting(_columns(board, lines), console.width)
+    console.print(f"{plan.suite.name} · {plan.name}", style="italic", highlight=False)
+    table = Table(box=None, padding=(0, _PADDING, 0, 0), header_style="bold")
+    for column in shown:
+        justify = "left" if column.left else "right"
+        table.add_column(column.header, justify=justify, no_wrap=True, vertical="bottom")
+    for row in zip(*(column.cells for column in shown), strict=True):
+        table.add_row(*row)
     console.print(table)
     for note in notes(board):
-        console.print(note, highlight=False, markup=False, soft_wrap=True)
+        console.print(note, highlight=False, markup=False)
+    if left_out:
+        names = ", ".join(column.header.replace("\n", " ") for column in left_out)
+        console.print(f"Left out at this width: {names}.", highlight=False, markup=False)
 
 
 def notes(board: Board) -> list[str]:
@@ -49,10 +70,17 @@ def notes(board: Board) -> list[str]:
     lines = [
         f"Score: {metric.name} ({metric.summary}); 0 = {normalization.zero}, "
         f"1 = {normalization.one}.",
-        "In brackets: 95 % stratified-bootstrap intervals over seeds.",
+        f"Ranked by {label(board.ranking)}. In brackets: 95 % intervals over seeds.",
     ]
-    if not plan.budget.ranks:
+    if board.places:
+        lines[-1] += (
+            " Ranks that the runs leave open are sets such as 1–3; together they hold with 95 %."
+        )
+    else:
         lines.append(f"The budget {plan.budget_name!r} is too short to rank methods: no order.")
+    covered = coverage_note(board)
+    if covered:
+        lines.append(covered)
     without = Counter(
         "finished without a value" if score.status == "finished" else score.status
         for score in board.scores
@@ -70,9 +98,38 @@ def notes(board: Board) -> list[str]:
     return lines
 
 
-def _interval(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return "–"
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+def _columns(board: Board, lines: list[Standing]) -> list[_Column]:
+    """All columns, the more important ones first."""
+    baseline = board.plan.suite.baseline
+    ranking, *others = shown_statistics(board.plan)
+
+    def statistic(name: str) -> _Column:
+        return _Column(label(name), tuple(interval(line.primary.get(name)) for line in lines))
+
+    columns = []
+    if board.places:
+        ranks = tuple(str(board.places.get(line.method, "")) for line in lines)
+        columns.append(_Column("rank", ranks))
+    columns.append(_Column("method", tuple(line.method for line in lines), left=True))
+    columns.append(statistic(ranking))
+    if any(line.method != baseline for line in lines):
+        cells = ("" if x.method == baseline else interval(x.improvement) for x in lines)
+        columns.append(_Column(f"P(better than\n{baseline})", tuple(cells)))
+    if board.primary.fails_beyond is not None:
+        columns.append(_Column("fail share", tuple(interval(x.fail_share) for x in lines)))
+    columns.append(_Column("runs", tuple(f"{x.scored}/{x.planned}" for x in lines)))
+    first = [name for name in others if name == "worst_quarter"]
+    return columns + [statistic(n) for n in (*first, *(n for n in others if n not in first))]
+
+
+def _fitting(columns: list[_Column], width: int) -> tuple[list[_Column], list[_Column]]:
+    """The columns that fit, in their order, and those that do not; method and rank always do."""
+    shown, left_out, room = [], [], width
+    for column in columns:
+        needed = column.width + _PADDING
+        if needed - _PADDING <= room or column.header in ("rank", "method"):
+            shown.append(column)
+            room -= needed
+        else:
+            left_out.append(column)
+    return shown, left_out

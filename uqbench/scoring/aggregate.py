@@ -1,39 +1,24 @@
-"""Aggregate scores over runs and tasks, with stratified bootstrap percentile intervals.
+"""Aggregates with rliable's own percentile intervals, for comparison with papers: ``rliable.csv``.
 
 Definitions and point estimates are rliable's (Agarwal et al. 2021, Deep RL at the Edge of the
 Statistical Precipice). The intervals use the same estimator as rliable but compute the statistics
 of a whole batch of resamples at once, and depend on nothing but the scores and the seed (and on
-numpy, whose generators may change their streams between versions).
+numpy, whose generators may change their streams between versions). They cover less than they say
+with few runs (``docs/coverage.md``): boards show :mod:`uqbench.scoring.estimate`'s instead.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rliable import metrics
 
 from uqbench.scoring.bootstrap import SeededStratifiedBootstrap
-
-MINIMUM_SEEDS = 3
-"""Fewest runs that get an interval: from one it has zero width, from two it means nothing."""
+from uqbench.scoring.estimate import MINIMUM_SEEDS, Estimate
+from uqbench.scoring.statistic import iqm, mean, median, optimality_gap
 
 BATCH_NUMBERS = 100_000
 """Numbers in one batch of resamples: bounds the memory, fits the cache, changes no result."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A point estimate and its interval, in the units of the scores.
-
-    ``low`` and ``high`` are both None where there are too few runs for an interval. Percentile
-    intervals undercover with few runs: a nominal 95 % covers about 93 % at 10 runs, 86 % at 3.
-    """
-
-    value: float
-    low: float | None
-    high: float | None
 
 
 def aggregate(
@@ -102,32 +87,6 @@ def probability_of_improvement(
         win_rate(wins, runs_x, runs_y) for runs_x, runs_y in zip(draws_x, draws_y, strict=True)
     ]
     return _percentile_estimate(value, replicates, confidence)
-
-
-def iqm(resamples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Interquartile mean over runs and tasks: ``[R, runs, tasks]`` to ``[R]``.
-
-    A quarter of the numbers, rounded down, is cut from either end, as ``scipy.stats.trim_mean``.
-    """
-    ordered = np.sort(resamples.reshape(len(resamples), -1), axis=1)
-    count = ordered.shape[1]
-    cut = count // 4
-    return np.asarray(ordered[:, cut : count - cut].mean(axis=1))
-
-
-def median(resamples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Median over tasks of the mean over runs: ``[R, runs, tasks]`` to ``[R]``."""
-    return np.asarray(np.median(resamples.mean(axis=1), axis=1))
-
-
-def mean(resamples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over runs and tasks: ``[R, runs, tasks]`` to ``[R]``."""
-    return np.asarray(resamples.mean(axis=(1, 2)))
-
-
-def optimality_gap(resamples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean shortfall below a score of 1, the reference: ``[R, runs, tasks]`` to ``[R]``."""
-    return np.asarray(1.0 - np.minimum(resamples, 1.0).mean(axis=(1, 2)))
 
 
 def win_matrix(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,102 +6,38 @@ counts and never averaged away.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from uqbench.results.files import write_whole
 from uqbench.results.store import RunState, Store
-from uqbench.scoring.aggregate import (
-    MINIMUM_SEEDS,
-    Estimate,
-    aggregate,
-    probability_of_improvement,
-)
 from uqbench.scoring.claims import table
 from uqbench.scoring.claims.judge import Judgement, judge
+from uqbench.scoring.claims.paired import DRAWS
+from uqbench.scoring.estimate import MINIMUM_SEEDS, estimate
+from uqbench.scoring.ranks import Pair, Place, compare, places
+from uqbench.scoring.rliable import CONFIDENCE, REPETITIONS, rliable_columns, rliable_rows
 from uqbench.scoring.scores import Score, gather, to_csv
-from uqbench.seeding import derive_seed
+from uqbench.scoring.standings import (
+    Standing,
+    matrix,
+    primary_score,
+    raw,
+    raw_failures,
+    shown_statistics,
+    standings,
+)
+from uqbench.scoring.tables import PAIR_COLUMNS, Row, cells, csv_text, pair_row
 from uqbench.suites.plan import Plan
-from uqbench.suites.tables import Metric, Suite
+from uqbench.suites.tables import Metric
 
-REPETITIONS = 50_000
-CONFIDENCE = 0.95
-STATISTICS = ("iqm", "median", "mean", "optimality_gap")
-
-Row = dict[str, str]
-
-
-@dataclass(frozen=True)
-class Standing:
-    """A method's line of a leaderboard.
-
-    Attributes:
-        planned, scored, failed: numbers of runs.
-        primary: statistics of the normalized primary metric, by name; empty where runs are missing.
-        improvement: probability of improvement over the suite's baseline; None for the baseline
-            itself and where runs are missing.
-        others: interquartile means of the other normalized metrics, by metric.
-    """
-
-    method: str
-    tasks: int
-    planned: int
-    scored: int
-    failed: int
-    primary: Mapping[str, Estimate]
-    improvement: Estimate | None
-    others: Mapping[str, Estimate]
-
-
-def standings(scores: Sequence[Score], suite: Suite, primary: Metric) -> list[Standing]:
-    """The methods' lines, by name."""
-    baseline = _matrix(scores, suite.baseline, _primary_score)
-    lines = []
-    for method in sorted({score.method for score in scores}):
-        own = [score for score in scores if score.method == method]
-        matrix = _matrix(scores, method, _primary_score)
-        improvement = None
-        if matrix is not None and baseline is not None and method != suite.baseline:
-            improvement = probability_of_improvement(
-                matrix, baseline, seed=_seed(suite, method, "improvement"), **_BOOTSTRAP
-            )
-        others = {}
-        for metric in suite.metrics:
-            values = (
-                None if metric == primary else _matrix(scores, method, _normalized(suite, metric))
-            )
-            if values is not None:
-                others[metric.name] = _aggregate(values, suite, method, metric.name)["iqm"]
-        lines.append(
-            Standing(
-                method=method,
-                tasks=len({score.task for score in own}),
-                planned=len(own),
-                scored=sum(score.score is not None for score in own),
-                failed=sum(score.status == RunState.FAILED.value for score in own),
-                primary={} if matrix is None else _aggregate(matrix, suite, method, primary.name),
-                improvement=improvement,
-                others=others,
-            )
-        )
-    return lines
-
-
-def ranks(lines: Sequence[Standing]) -> dict[str, int]:
-    """Place of each fully scored method by interquartile mean, the best first."""
-    complete = [line for line in lines if line.primary]
-    ordered = sorted(complete, key=lambda line: -line.primary["iqm"].value)
-    return {line.method: place for place, line in enumerate(ordered, start=1)}
+SCHEMA_VERSION = 2
+"""Of ``manifest.json``: 2 since ranks are sets, and intervals those of the claims."""
 
 
 @dataclass(frozen=True)
@@ -116,14 +52,29 @@ class Board:
     @classmethod
     def of(cls, plan: Plan, scores: Sequence[Score]) -> Board:
         """Compute the tables."""
-        primary = plan.suite.primary_metric(plan.budget)
-        lines = tuple(standings(scores, plan.suite, primary))
-        return cls(plan, tuple(scores), lines, judge(plan, scores))
+        return cls(plan, tuple(scores), tuple(standings(plan, scores)), judge(plan, scores))
 
     @property
     def primary(self) -> Metric:
         """The metric that the board is scored by."""
         return self.plan.suite.primary_metric(self.plan.budget)
+
+    @property
+    def ranking(self) -> str:
+        """The statistic that the board is ranked by."""
+        return self.plan.suite.ranking_statistic(self.plan.budget)
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """All pairs of fully scored methods."""
+        return compare(self._matrices, self.ranking, paired=self.plan.suite.paired)
+
+    @cached_property
+    def places(self) -> dict[str, Place]:
+        """Place of each fully scored method; none under a budget that cannot rank."""
+        if not self.plan.budget.ranks:
+            return {}
+        return places(self._matrices, self.pairs, self.ranking)
 
     @property
     def content(self) -> dict[str, list[str]]:
@@ -135,20 +86,30 @@ class Board:
                 found.setdefault(package, set()).add(value)
         return {package: sorted(hashes) for package, hashes in sorted(found.items())}
 
-    def files(self) -> dict[str, str]:
-        """The board's files by name, deterministic to the byte."""
-        tables = {
-            "claims.csv": _csv(table.rows(self.claims), table.COLUMNS),
-            "leaderboard.csv": _csv(self.rows()),
-            "scores.csv": to_csv(self.scores, self.plan.suite.metrics),
-            "tasks.csv": _csv(self._task_rows()),
+    @cached_property
+    def _matrices(self) -> dict[str, Any]:
+        found = {
+            line.method: matrix(self.scores, line.method, primary_score) for line in self.lines
         }
-        manifest = json.dumps(self._manifest(tables), indent=1, sort_keys=True) + "\n"
-        return {**tables, "manifest.json": manifest}
+        return {method: values for method, values in found.items() if values is not None}
+
+    def files(self) -> dict[str, str]:
+        """The board's tables by name, deterministic to the byte."""
+        tables = {
+            "claims.csv": csv_text(table.rows(self.claims), table.COLUMNS),
+            "leaderboard.csv": csv_text(self.rows()),
+            "pairs.csv": csv_text(list(map(pair_row, self.pairs)), PAIR_COLUMNS),
+            "rliable.csv": csv_text(
+                rliable_rows(self.plan.suite, self._matrices), rliable_columns(self.plan.suite)
+            ),
+            "scores.csv": to_csv(self.scores, self.plan.suite.metrics),
+            "tasks.csv": csv_text(self._task_rows()),
+        }
+        manifest = json.dumps(self._manifest(tables), indent=1, sort_keys=True, allow_nan=False)
+        return {**tables, "manifest.json": manifest + "\n"}
 
     def rows(self) -> list[Row]:
         """The lines of ``leaderboard.csv``."""
-        places = ranks(self.lines) if self.plan.budget.ranks else {}
         secondary = [
             metric.name
             for metric in self.plan.suite.metrics
@@ -157,26 +118,30 @@ class Board:
         baseline = self.plan.suite.baseline
         rows = []
         for line in self.lines:
+            place = self.places.get(line.method)
             row = {
                 "method": line.method,
-                "rank": str(places.get(line.method, "")),
+                "rank": "" if place is None else str(place.rank),
+                "rank_low": "" if place is None else str(place.low),
+                "rank_high": "" if place is None else str(place.high),
                 "tasks": str(line.tasks),
                 "runs_planned": str(line.planned),
                 "runs_scored": str(line.scored),
                 "runs_failed": str(line.failed),
             }
-            for name in STATISTICS:
-                row |= _cells(name, line.primary.get(name))
-            row |= _cells(f"improvement_over_{baseline}", line.improvement)
+            for name in shown_statistics(self.plan):
+                row |= cells(name, line.primary.get(name))
+            if self.primary.fails_beyond is not None:
+                row |= cells("fail_share", line.fail_share)
+            row |= cells(f"improvement_over_{baseline}", line.improvement)
             for name in secondary:
-                row |= _cells(f"{name}_iqm", line.others.get(name))
+                row |= cells(f"{name}_{self.ranking}", line.others.get(name))
             rows.append(row)
         return rows
 
     def _task_rows(self) -> list[Row]:
-        cells = sorted({(score.task, score.method) for score in self.scores})
         rows = []
-        for task, method in cells:
+        for task, method in sorted({(score.task, score.method) for score in self.scores}):
             own = [s for s in self.scores if (s.task, s.method) == (task, method)]
             row = {
                 "task": task,
@@ -185,11 +150,10 @@ class Board:
                 "runs_scored": str(sum(score.score is not None for score in own)),
             }
             for metric in self.plan.suite.metrics:
-                values = _matrix(own, method, _raw(metric))
-                mean = None
-                if values is not None:
-                    mean = _aggregate(values, self.plan.suite, method, metric.name, task)["mean"]
-                row |= _cells(metric.name, mean)
+                values = matrix(own, method, raw(metric))
+                failures = raw_failures(metric)
+                mean = None if values is None else estimate("mean", values, failures)
+                row |= cells(metric.name, mean)
             rows.append(row)
         return rows
 
@@ -197,7 +161,7 @@ class Board:
         suite, budget = self.plan.suite, self.plan.budget
         normalization = self.primary.normalized_as or self.primary.name
         return {
-            "schema_version": 1,
+            "schema_version": SCHEMA_VERSION,
             "suite": {"name": suite.name, "version": suite.version},
             "budget": {
                 "name": self.plan.budget_name,
@@ -207,6 +171,8 @@ class Board:
             },
             "standard": self.plan.standard,
             "primary_metric": self.primary.model_dump(mode="json"),
+            "ranks_by": self.ranking,
+            "paired": suite.paired,
             "normalization": {
                 "metric": normalization,
                 **suite.normalization[normalization].model_dump(mode="json"),
@@ -222,7 +188,9 @@ class Board:
             "content": self.content,
             "mixes_content": any(len(hashes) > 1 for hashes in self.content.values()),
             "devices": sorted({score.device for score in self.scores if score.device}),
-            "bootstrap": {**_BOOTSTRAP, "minimum_seeds": MINIMUM_SEEDS},
+            "digests_of": self.scores[0].digest_of if self.scores else "results",
+            "intervals": {"confidence": CONFIDENCE, "minimum_seeds": MINIMUM_SEEDS, "swaps": DRAWS},
+            "rliable": {"repetitions": REPETITIONS, "confidence": CONFIDENCE},
             "sha256": {name: sha256(text.encode()).hexdigest() for name, text in tables.items()},
         }
 
@@ -236,68 +204,3 @@ def write(files: Mapping[str, str], folder: Path) -> None:
     """Write a board's files, each whole or not at all."""
     for name, text in files.items():
         write_whole(folder / name, partial(Path.write_bytes, data=text.encode()))
-
-
-_BOOTSTRAP: dict[str, Any] = {"repetitions": REPETITIONS, "confidence": CONFIDENCE}
-
-
-def _aggregate(matrix: NDArray[np.float64], suite: Suite, *purpose: str) -> dict[str, Estimate]:
-    return aggregate(matrix, seed=_seed(suite, *purpose), **_BOOTSTRAP)
-
-
-def _seed(suite: Suite, *purpose: str) -> int:
-    return derive_seed("bootstrap", suite.name, *purpose)
-
-
-def _matrix(
-    scores: Sequence[Score], method: str, value: Callable[[Score], float | None]
-) -> NDArray[np.float64] | None:
-    """A method's values ``[runs, tasks]``, or None where one of them is missing."""
-    by_task: dict[str, list[float]] = {}
-    for score in scores:
-        if score.method == method:
-            number = value(score)
-            if number is None:
-                return None
-            by_task.setdefault(score.task, []).append(number)
-    return np.array([by_task[task] for task in sorted(by_task)]).T if by_task else None
-
-
-def _primary_score(score: Score) -> float | None:
-    return score.score
-
-
-def _raw(metric: Metric) -> Callable[[Score], float | None]:
-    return lambda score: score.values.get(metric.name)
-
-
-def _normalized(suite: Suite, metric: Metric) -> Callable[[Score], float | None]:
-    constants = suite.normalization_constants(metric)
-
-    def value(score: Score) -> float | None:
-        raw = score.values.get(metric.name)
-        if raw is None or score.task not in constants:
-            return None
-        return constants[score.task].normalize(raw)
-
-    return value
-
-
-def _cells(name: str, estimate: Estimate | None) -> Row:
-    """Three columns; empty ones where there is no estimate or no interval."""
-    given = (
-        (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
-    )
-    columns = (name, f"{name}_low", f"{name}_high")
-    return {
-        column: "" if number is None else f"{number:.6g}"
-        for column, number in zip(columns, given, strict=True)
-    }
-
-
-def _csv(rows: Sequence[Row], columns: Sequence[str] = ()) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=columns or list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +42,8 @@ def scalar(
 ) -> float | None:
     """A metric's value for one run, or None where nothing of the kind is in its window.
 
+    What is no finite number, such as a return that diverged, is no value either.
+
     Args:
         metric: what to compute, of any kind but ``cost``.
         risk: the metric's risk measure.
@@ -51,7 +54,18 @@ def scalar(
         steps: length of the run.
         truth: of the task, for a regret.
     """
-    truth = truth or Truth()
+    value = _value(metric, risk, episodes, records, steps, truth or Truth())
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _value(
+    metric: Metric,
+    risk: RiskMeasure,
+    episodes: Columns,
+    records: Columns,
+    steps: int,
+    truth: Truth,
+) -> float | None:
     first = record_step(round(RECORDS * (1 - metric.window)), steps)
     if metric.kind == "dataset":
         return float(records["value"][records["metric"] == metric.statistic].item())
@@ -106,11 +120,15 @@ def _collected(records: Columns, name: str, first: int, steps: int) -> float:
 
 
 def _mean_of_records(records: Columns, name: str, first: int) -> float | None:
-    """Mean of an agent's metric after step ``first``; NaN is what it had no value for yet."""
+    """Mean of an agent's metric after step ``first``; NaN is what it had no value for.
+
+    None where more than half of the records have none: the mean of the rest would speak of them
+    alone, as of a width that is known only once the agent has settled.
+    """
     chosen = (records["metric"] == name) & (records["step"] > first)
     values = records["value"][chosen]
     given = values[~np.isnan(values)]
-    return float(given.mean()) if len(given) else None
+    return float(given.mean()) if 2 * len(given) >= len(values) > 0 else None
 
 
 def _of_event(event: tuple[str, str], episodes: Columns, counted: NDArray[np.bool_]) -> float:

@@ -1,22 +1,33 @@
-"""Scores: one row a planned run. All that a leaderboard is computed from."""
+"""Scores: one row a planned run. All that a leaderboard is computed from.
+
+A metric that a run was not measured by (an evaluation that its budget has not) has an empty cell; a
+metric that gave no value says ``none``. In boards written before that, both are empty, and their
+column ``digest`` is of ``run.json``, with its process and times, not ``results_digest``, of the
+results. A board keeps its form when its tables are written anew.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeGuard
 
 from uqbench.errors import UqbenchError
 from uqbench.identity import DeviceKind, Run
-from uqbench.results.records import Provenance
+from uqbench.results.columns import columns_digest
+from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import RunState, Store, StoredRun
 from uqbench.suites.plan import Plan
 from uqbench.suites.tables import Metric, Suite
 
 DEVICES: tuple[DeviceKind, ...] = ("cpu", "cuda")
 _FIXED = ("task", "method", "seed", "status", "device", "score")
-_TRACE = ("run", "digest", "content")
+DigestOf = Literal["results", "record"]
+_DIGEST_COLUMNS: dict[DigestOf, str] = {"results": "results_digest", "record": "digest"}
+_NO_VALUE = "none"
 
 
 @dataclass(frozen=True)
@@ -25,10 +36,10 @@ class Score:
 
     Attributes:
         status: the run's state; values are there only where it is ``finished``.
-        score: the primary metric, normalized; None where there is none.
-        values: raw metrics by name.
+        score: the primary metric, normalized; None where there is none that is a number.
+        values: raw metrics by name; those that the run was not measured by are not in it.
         run: folder of the run, below the store's root.
-        digest: sha256 of the run's record.
+        digest: sha256 of what ``digest_of`` says.
         content: first digits of the content hash of each package that took part,
             ``"uqbench:1a2b3c4d uqbench_dqn:…"``.
     """
@@ -43,6 +54,28 @@ class Score:
     run: str
     digest: str
     content: str
+    digest_of: DigestOf = "results"
+
+    def same_result(self, other: Score, measured: Sequence[str] = ()) -> bool:
+        """Whether another run came to the same, bit for bit.
+
+        Metrics that are ``measured`` (of cost) differ from run to run and do not count; neither
+        does the digest of a record, in which times are.
+        """
+        return self._result(measured) == other._result(measured) and (
+            self.digest == other.digest or "record" in (self.digest_of, other.digest_of)
+        )
+
+    def _result(self, measured: Sequence[str]) -> tuple[object, ...]:
+        """What two runs that are the same agree on; NaN equals NaN."""
+        known = {
+            name: repr(value)
+            for name, value in self.values.items()
+            # the older form does not tell what is missing from what has no value
+            if name not in measured and value is not None
+        }
+        score = None if self.score is None else repr(self.score)
+        return self.task, self.method, self.seed, self.status, self.device, score, self.run, known
 
 
 def check_scores(scores: Sequence[Score], plan: Plan, where: str) -> None:
@@ -63,7 +96,7 @@ def check_scores(scores: Sequence[Score], plan: Plan, where: str) -> None:
     constants = plan.suite.normalization_constants(primary)
     for s in scores:
         raw = s.values.get(primary.name)
-        if s.score != (None if raw is None else constants[s.task].normalize(raw)):
+        if s.score != (constants[s.task].normalize(raw) if is_finite(raw) else None):
             raise UqbenchError(
                 f"{where}: the score of {s.run} does not follow from its {primary.name}."
             )
@@ -86,10 +119,10 @@ def gather(plan: Plan, store: Store) -> list[Score]:
                 seed=run.seed,
                 status=found.state.value,
                 device=str(run.identity["device"]) if finished else "",
-                score=None if raw is None else constants[run.task].normalize(raw),
+                score=constants[run.task].normalize(raw) if is_finite(raw) else None,
                 values=values,
                 run=str(run.folder),
-                digest=finished.digest if finished else "",
+                digest=_results_digest(run, finished, store) if finished else "",
                 content=_content(finished.provenance) if finished else "",
             )
         )
@@ -101,25 +134,31 @@ def to_csv(scores: Sequence[Score], metrics: Sequence[Metric]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     names = [metric.name for metric in metrics]
-    writer.writerow([*_FIXED, *names, *_TRACE])
+    digest_of = scores[0].digest_of if scores else "results"
+    writer.writerow([*_FIXED, *names, "run", _DIGEST_COLUMNS[digest_of], "content"])
     for s in scores:
-        values = [_exact(s.values.get(name)) for name in names]
-        fixed = [s.task, s.method, s.seed, s.status, s.device, _exact(s.score)]
+        values = [_cell(s, name) for name in names]
+        score = "" if s.score is None else repr(s.score)
+        fixed = [s.task, s.method, s.seed, s.status, s.device, score]
         writer.writerow([*fixed, *values, s.run, s.digest, s.content])
     return text.getvalue()
 
 
 def from_csv(text: str, where: str) -> list[Score]:
-    """Read ``scores.csv``.
+    """Read ``scores.csv``, in either form.
 
     Raises:
         UqbenchError: a column is missing or a value is not a number.
     """
     rows = csv.DictReader(io.StringIO(text))
-    missing = {*_FIXED, *_TRACE} - set(rows.fieldnames or ())
+    columns = rows.fieldnames or ()
+    digest_of: DigestOf = "record" if "digest" in columns else "results"
+    digest = _DIGEST_COLUMNS[digest_of]
+    trace = ("run", digest, "content")
+    missing = {*_FIXED, *trace} - set(columns)
     if missing:
         raise UqbenchError(f"{where}: expected the columns {', '.join(sorted(missing))}.")
-    names = [name for name in rows.fieldnames or () if name not in (*_FIXED, *_TRACE)]
+    names = [name for name in columns if name not in (*_FIXED, *trace)]
     try:
         return [
             Score(
@@ -129,15 +168,25 @@ def from_csv(text: str, where: str) -> list[Score]:
                 status=row["status"],
                 device=row["device"],
                 score=_number(row["score"]),
-                values={name: _number(row[name]) for name in names},
+                values={
+                    name: _number(row[name])
+                    for name in names
+                    if row[name] or (digest_of == "record" and row["status"] == "finished")
+                },
                 run=row["run"],
-                digest=row["digest"],
+                digest=row[digest],
                 content=row["content"],
+                digest_of=digest_of,
             )
             for row in rows
         ]
     except ValueError as error:
         raise UqbenchError(f"{where}: {error}") from None
+
+
+def is_finite(value: float | None) -> TypeGuard[float]:
+    """Whether there is a value, and it is a number."""
+    return value is not None and math.isfinite(value)
 
 
 def _either_device(run: Run, store: Store) -> tuple[Run, StoredRun]:
@@ -172,9 +221,18 @@ def _content(provenance: Provenance) -> str:
     return " ".join(f"{name}:{value[:8]}" for name, value in sorted(provenance.content.items()))
 
 
-def _exact(value: float | None) -> str:
-    return "" if value is None else repr(value)
+def _results_digest(run: Run, record: RunRecord, store: Store) -> str:
+    """That of the numbers in the run's files."""
+    return record.digests.get("results") or columns_digest(*store.columns(run))
+
+
+def _cell(score: Score, name: str) -> str:
+    value = score.values.get(name)
+    if value is not None:
+        return repr(value)
+    given = name in score.values and score.digest_of == "results"
+    return _NO_VALUE if given else ""
 
 
 def _number(text: str) -> float | None:
-    return float(text) if text else None
+    return float(text) if text not in ("", _NO_VALUE) else None

@@ -213,6 +213,7 @@ def check_claim(claim: Claim, suite: Suite, host: Host, where: str) -> None:
         normalized = suite.normalization_constants(metric)
         try:
             kind.check(kind.tasks or suited, normalized)
+            kind.check_seeds(suite.budget(budget).seeds, kind.tasks or suited, paired=suite.paired)
         except ValueError as error:
             raise UqbenchError(f"{key}: {error}") from None
 

@@ -192,6 +192,10 @@ class Metric(Table):
         risk: the risk measure that reduces the episodes to one number, such as ``"cvar(0.25)"``.
         direction: whether higher (``max``) or lower (``min``) is better.
         normalized_as: the metric whose normalization constants this one uses; None for its own.
+        lowest, highest: the least and the greatest value that a run can have, where there are such.
+        fails_beyond: stated where single runs may fail in another way than the rest: a run whose
+            value is worse than this one has failed. The mean of such a metric is known only as far
+            as its range allows: see ``docs/claims.md``.
     """
 
     name: Name
@@ -202,6 +206,29 @@ class Metric(Table):
     risk: str = "expectation"
     direction: Literal["max", "min"] = "max"
     normalized_as: str | None = None
+    lowest: float | None = None
+    highest: float | None = None
+    fails_beyond: float | None = None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        ends = [end for end in (self.lowest, self.fails_beyond, self.highest) if end is not None]
+        if ends != sorted(ends):
+            raise ValueError("expected lowest <= fails_beyond <= highest")
+        return self
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The range of its values; None where an end of it is not stated."""
+        if self.lowest is None or self.highest is None:
+            return None
+        return self.lowest, self.highest
+
+    def fails(self, value: float) -> bool | None:
+        """Whether a run of that value has failed; None where no threshold is stated."""
+        if self.fails_beyond is None:
+            return None
+        return value < self.fails_beyond if self.direction == "max" else value > self.fails_beyond
 
     def suits(self, task: Task) -> bool:
         """Whether the metric applies to such a task."""
@@ -215,7 +242,13 @@ class Metric(Table):
 
     def definition(self) -> dict[str, Any]:
         """Everything the metric's values depend on; stored with every run scored by it."""
-        return self.model_dump(mode="json", exclude={"summary", "normalized_as", "direction"})
+        return self.model_dump(mode="json", exclude=_INTERPRETATION)
+
+
+_INTERPRETATION = {
+    "summary", "normalized_as", "direction", "lowest", "highest", "fails_beyond"
+}  # fmt: skip
+"""What a metric's values do not depend on."""
 
 
 class NormalizationConstants(Table):
@@ -281,7 +314,15 @@ class Claim(Table):
 
 
 class Suite(Table):
-    """Everything a leaderboard is computed from, apart from the runs."""
+    """Everything a leaderboard is computed from, apart from the runs.
+
+    Attributes:
+        ranks_by: the statistic of the normalized scores that orders the methods: ``iqm``, ``mean``
+            (of a regret, where the runs that fail are what matters), ``median``, or
+            ``quantile(q)``; None for the mean on one task and the IQM on several.
+        paired: whether the methods meet the same data sets, or worlds, of a seed, and these matter
+            to the result: differences are then taken seed by seed.
+    """
 
     name: Name
     version: str
@@ -290,6 +331,10 @@ class Suite(Table):
     primary: str
     baseline: str
     default_budget: str
+    ranks_by: Annotated[str, Field(pattern=r"^(iqm|mean|median|quantile\(0?\.\d+\))$")] | None = (
+        None
+    )
+    paired: bool = False
     tasks: tuple[Task, ...]
     budgets: dict[str, Budget]
     metrics: tuple[Metric, ...]
@@ -318,6 +363,10 @@ class Suite(Table):
     def primary_metric(self, budget: Budget) -> Metric:
         """The metric that scores a budget's runs."""
         return self.metric(budget.primary or self.primary)
+
+    def ranking_statistic(self, budget: Budget) -> str:
+        """The statistic that orders the methods of a budget's board."""
+        return self.ranks_by or ("iqm" if len(self.tasks_of(budget)) > 1 else "mean")
 
     def methods_of(self, budget: str) -> tuple[Method, ...]:
         """The methods included in a budget."""

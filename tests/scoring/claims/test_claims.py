@@ -5,6 +5,7 @@ import importlib
 import io
 import json
 import math
+import re
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -147,7 +148,9 @@ ORDER = 'kind = "order"\nmetric = "score"\nmethods = ["c", ["a", "b"]]'
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = { near = 2.2, far = 9.0 }\n'
          "tolerance = 0.5\nat_least = 1", "holds", 2),
         ('kind = "trend"\nmetric = "score"\nmethods = ["b", "a", "c"]\nvalues = [2, 1, 3]\n'
-         'direction = "increasing"', "holds", 3),
+         'direction = "increasing"', "holds", 2),
+        ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b", "c"]\nvalues = [1, 3, 2]\n'
+         'direction = "increasing"', "does not hold", 2),
         ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b"]\nsetting = "forward"\n'
          'direction = "increasing"', "holds", 1),
         ('kind = "trend"\nmetric = "score"\nmethods = ["a"]\nsetting = "length"\n'
@@ -158,8 +161,6 @@ ORDER = 'kind = "order"\nmetric = "score"\nmethods = ["c", ["a", "b"]]'
          "does not hold", 1),
         ('kind = "share"\nmetric = "falls"\nmethod = "c"\nbetter_than = "a"\nat_most = 0.4',
          "holds", 1),
-        ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 2\nat_least = 0.5\nof = "tasks"',
-         "undecided", 1),
     ],
 )  # fmt: skip
 def test_kinds_and_their_verdicts(host, settings, verdict, comparisons):
@@ -178,7 +179,9 @@ def test_an_undecided_claim_says_how_many_more_seeds_would_decide(host):
     )
     assert judgement.verdict is Verdict.UNDECIDED
     assert judgement.more_seeds > 0
-    assert f"about {judgement.more_seeds} more seeds would decide" in judgement.reason
+    assert f"about {judgement.more_seeds} more seeds would decide with 80 %" in judgement.reason
+    assert judgement.more_seeds_low < judgement.more_seeds
+    assert f"({judgement.more_seeds_low} to " in judgement.reason
 
 
 @pytest.mark.parametrize(("seeds", "more"), [(1, 2), (2, 1)])
@@ -365,6 +368,10 @@ def test_a_plugin_adds_a_kind(host):
         ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b"]\nvalues = [1]\n'
          'direction = "increasing"', "one for each of the methods"),
         ("metric = 3", "claims.0.kind: Field required"),
+        ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 2\nat_least = 0.5\nof = "tasks"',
+         "2 trials can never decide it"),
+        (f'{ORDER}\nper_task = true\npaired = true\nby = "mean"', "5 seeds can never decide it"),
+        (f'{ORDER}\npaired = true\nby = "iqm"', "paired = true goes with by"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_claim_is_told_with_file_key_and_nearest_name(host, settings, message):
@@ -417,7 +424,8 @@ def test_the_examples_of_the_documentation_are_read(host):
                        "distance"):  # fmt: skip
             block = block.replace(f'metric = "{metric}"', 'metric = "score"')
         block = block.replace("deepsea-4", "near").replace("deepsea-6", "far")
-        kinds += [c.kind for c in parse_suite(SUITE + block, host, "claims.md").claims]
+        suite = SUITE.replace("seeds = 5", "seeds = 10")
+        kinds += [c.kind for c in parse_suite(suite + block, host, "claims.md").claims]
     assert kinds == ["order", "order", "band", "band", "trend", "share"]
 
 
@@ -480,6 +488,7 @@ def stored(host, tmp_path, monkeypatch):
     folder = tmp_path / "toy" / "paper"
     write(Board.of(plan, scores).files(), folder)
     monkeypatch.setattr(Host, "load", classmethod(lambda cls: host))
+    assert "README.md changed" in check(folder, 0, rewrite=True)
     return folder
 
 
@@ -504,6 +513,29 @@ def test_claims_are_judged_from_a_stored_board_and_from_runs(stored, tmp_path):
     assert text.startswith("fast-first: not run: fast 0 of 6 runs; slow 0 of 6 runs\n")
 
 
+def test_without_a_suite_there_is_a_line_for_each(stored, tmp_path):
+    text = uqbench("claims", "--from", tmp_path)
+    assert re.fullmatch(r"toy +paper: 1 (undecided|holds|does not hold) \(.+\)\n", text)
+    (entry,) = json.loads(uqbench("claims", "--from", tmp_path, "--json"))
+    assert sum(entry["verdicts"].values()) == entry["claims"] == 1
+    nothing = uqbench("claims", "--out", tmp_path / "nothing")
+    assert re.fullmatch(r"toy +no runs \(1 claims; .+\)\n", nothing)
+
+
+def test_the_board_and_the_index_have_pages(stored, tmp_path):
+    page = (stored / "README.md").read_text(encoding="utf-8")
+    assert "| `fast` |" in page
+    assert "**undecided**" in page or "**holds**" in page
+    assert "Processor and versions were not kept" in page
+    index = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "| [toy · paper](toy/paper/README.md) | 2 | 12 |" in index
+    assert "| paper | holds | does not hold | undecided | not run |" in index
+
+
+def test_a_board_of_older_code_says_so(stored):
+    assert "of older code than is installed here: uqbench aaaa (here" in check(stored, 0)
+
+
 def check(stored, code, *, rewrite=False):
     option = "--rewrite" if rewrite else "--check"
     where = ("--to", stored.parents[1], "--out", stored / "nothing")
@@ -523,7 +555,7 @@ def test_a_board_from_before_there_were_claims_is_written_anew_from_its_scores(s
     (stored / "claims.csv").unlink()
     scores = (stored / "scores.csv").read_bytes()
     assert "claims.csv: differs" in check(stored, 1)
-    assert "claims.csv changed" in check(stored, 0, rewrite=True)
+    assert "claims.csv, README.md changed" in check(stored, 0, rewrite=True)
     assert (stored / "scores.csv").read_bytes() == scores
     check(stored, 0)
 

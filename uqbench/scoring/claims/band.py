@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
-from uqbench.claim import Comparison, Evidence, Measurement, Observations, Region
+import numpy as np
+from numpy.typing import NDArray
+
+from uqbench.claim import (
+    CannotCompareError,
+    Comparison,
+    Evidence,
+    Measurement,
+    Observations,
+    Region,
+)
+from uqbench.scoring.claims.bounded import BoundedMean, BoundedRatio
 from uqbench.scoring.claims.exact import Exact
 from uqbench.scoring.claims.location import Ratio, Statistic, Value, location
 from uqbench.scoring.claims.per_task import TaskwiseKind, check_normalized
+from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,12 +107,42 @@ class Band(TaskwiseKind):
                 )
         return Evidence(tuple(comparisons), self.at_least)
 
+    def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: bool) -> None:
+        """Raise with fewer seeds than any interval needs; an exact number needs none of it."""
+        if seeds < MINIMUM_SEEDS:
+            raise ValueError(f"{seeds} seeds can never decide it: {MINIMUM_SEEDS} are the least")
+
     def _measure(
         self, observations: Observations, other: str | None, tasks: Sequence[str]
     ) -> Measurement:
         values = observations.scores if self.normalized else observations.values
-        first = location(values(self.method, tasks), self.by)
-        second = None if other is None else location(values(other, tasks), self.by)
+        first = values(self.method, tasks)
+        second = None if other is None else values(other, tasks)
         if self.exact:
-            return Exact.of(first, second)
-        return Value(first) if second is None else Ratio(first, second)
+            of = location(first, self.by)
+            return Exact.of(of, None if second is None else location(second, self.by))
+        if observations.can_fail and self.by == "mean":
+            return self._bounded(observations, first, second, tasks)
+        if second is None:
+            return Value(location(first, self.by))
+        return Ratio(location(first, self.by), location(second, self.by))
+
+    def _bounded(
+        self,
+        observations: Observations,
+        first: NDArray[np.float64],
+        second: NDArray[np.float64] | None,
+        tasks: Sequence[str],
+    ) -> Measurement:
+        """Means of runs that may fail: as far as the metric's range tells."""
+        if observations.bounds is None:
+            raise CannotCompareError(
+                f"single runs of {self.metric} may fail, and the suite states no range of it "
+                f"(lowest, highest) that would bound its mean"
+            )
+        ends = list(observations.bounds)
+        if self.normalized:
+            ends = [observations.normalize[task](end) for task in tasks for end in ends]
+        bounds = (min(ends), max(ends))
+        mean = BoundedMean.of(first, bounds)
+        return mean if second is None else BoundedRatio(mean, BoundedMean.of(second, bounds))

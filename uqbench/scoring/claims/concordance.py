@@ -15,8 +15,9 @@ Percentile bootstrap intervals are too narrow with few runs. The interval here h
 - ŝ², the variance estimated from the runs' own shares of concordant pairs (DeLong et al. 1988;
   Brunner & Munzel 2000 for two groups): larger than v(θ) where the groups' spreads differ;
 - c, the larger of the normal quantile and that of |θ̂ − ½| / √max(v₀, ŝ²) over the permutations of
-  the runs within each task. So ½ lies outside only where the permutation test rejects that the
-  groups do not differ, whose error rate is exact at any number of runs, with ties too.
+  the runs within each task, where a group has fewer than a hundred. So ½ lies outside only where
+  the permutation test rejects that the groups do not differ, whose error rate is exact at any
+  number of runs, with ties too.
 """
 
 from __future__ import annotations
@@ -32,10 +33,14 @@ from numpy.typing import NDArray
 
 from uqbench.claim import Interval
 from uqbench.scoring.claims.quantiles import normal_quantile
+from uqbench.scoring.claims.verdict import ALPHA
 from uqbench.seeding import derive_seed
 
 PERMUTATIONS = 9_999
 """How many are drawn where there are more; where not, all are taken."""
+
+PERMUTED_BELOW = 100
+"""Runs in the smallest group from which on the normal quantile is taken: the two agree there."""
 
 BATCH_NUMBERS = 1_000_000
 """Numbers in one batch of permutations: bounds the memory, changes no result."""
@@ -80,7 +85,8 @@ class Concordance:
         sizes, variance = self.layout.sizes, self.variance
         quantile = normal_quantile(1 - alpha / 2)
         if seeds is None:
-            quantile = max(quantile, permutation_quantile(self.layout, alpha))
+            if min(map(min, sizes)) < PERMUTED_BELOW:
+                quantile = max(quantile, permutation_quantile(self.layout, alpha))
             if math.isinf(quantile):
                 return 0.0, 1.0
         else:
@@ -114,6 +120,24 @@ def concordance(tasks: Sequence[Sequence[NDArray[np.float64]]]) -> Concordance:
     estimate, variance = _moments(labels, _Layout(sizes, ties))
     sizes, ties = zip(*sorted(zip(sizes, ties, strict=True)), strict=True)
     return Concordance(float(estimate[0]), float(variance[0]), _Layout(sizes, ties))
+
+
+def check_permutations(seeds: int, tasks: int, comparisons: int) -> None:
+    """Raise ``ValueError`` where no comparison of two groups of ``seeds`` runs can be decided.
+
+    With that many comparisons the first to be decided needs a level of ``ALPHA / comparisons``; the
+    least p-value is that of the arrangements in which all runs of one group are above the other's.
+    """
+    arrangements = math.comb(2 * seeds, seeds) ** tasks
+    # where permutations are drawn, the runs as they are count as one more
+    least = 2 / arrangements if arrangements <= PERMUTATIONS else 1 / (PERMUTATIONS + 1)
+    if least > ALPHA / comparisons:
+        raise ValueError(
+            f"{seeds} seeds can never decide it: {comparisons} comparison"
+            f"{'s'[: comparisons > 1]} of {seeds} runs with {seeds} on {tasks} task"
+            f"{'s'[: tasks > 1]} at 95 % together; state it by = 'mean', or of fewer methods or "
+            f"tasks, or give the budget more seeds"
+        )
 
 
 def exchangeable_variance(sizes: Sizes) -> float:

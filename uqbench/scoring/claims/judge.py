@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +15,13 @@ from uqbench.scoring.claims.verdict import (
     MINIMUM_SEEDS,
     MOST_SEEDS,
     Finding,
+    Needed,
     Verdict,
     combine,
-    deciding_seeds,
     find,
+    seeds_needed,
 )
-from uqbench.scoring.scores import Score
+from uqbench.scoring.scores import Score, is_finite
 from uqbench.suites.plan import Plan
 from uqbench.suites.tables import Claim
 
@@ -46,8 +46,9 @@ class Judgement:
         budget: that the runs are of.
         seeds: planned runs of each task and method.
         reason: one sentence where the claim is not decided; empty where it is.
-        more_seeds: seeds that would decide in addition, at the present spread; None where that is
-            not what is missing, or where none would.
+        more_seeds: seeds in addition that would decide with 80 % probability, at the present
+            estimates and spread; None where that is not what is missing, or where none would.
+        more_seeds_low, more_seeds_high: a range of it; None for none.
         findings: the comparisons; none where runs are missing.
     """
 
@@ -58,6 +59,8 @@ class Judgement:
     verdict: Verdict
     reason: str = ""
     more_seeds: int | None = None
+    more_seeds_low: int | None = None
+    more_seeds_high: int | None = None
     findings: tuple[Finding, ...] = ()
 
 
@@ -124,13 +127,18 @@ class _Case:
     def _undecided(self, evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
         flat = [f.comparison.about for f in findings if f.interval is None]
         why = f"all runs are equal for {_listed(flat)}; " if flat else ""
-        needed = deciding_seeds(evidence, findings, self.seeds)
-        if needed is None:
+        needed = seeds_needed(evidence, findings, self.seeds)
+        if needed.seeds is None:
             reason = f"{why}at the present estimates {MOST_SEEDS:,} seeds would not decide"
             return self._say(Verdict.UNDECIDED, reason, findings=findings)
-        more = needed - self.seeds
-        reason = f"{why}about {more} more seed{'s'[: more > 1]} would decide at the present spread"
-        return self._say(Verdict.UNDECIDED, reason, findings=findings, more_seeds=more)
+        return self._say(
+            Verdict.UNDECIDED,
+            f"{why}{_more(needed, self.seeds)}",
+            findings=findings,
+            more_seeds=needed.seeds - self.seeds,
+            more_seeds_low=None if needed.low is None else needed.low - self.seeds,
+            more_seeds_high=None if needed.high is None else needed.high - self.seeds,
+        )
 
     def _missing(self) -> str:
         """What is not there of the runs that the claim needs; empty where nothing is missing."""
@@ -168,7 +176,7 @@ class _Case:
             _name(score, method)
             for (method, _), own in self.scores.items()
             for score in own
-            if not _finite(score.values.get(self.metric.name))
+            if not is_finite(score.values.get(self.metric.name))
         ]
         if not without:
             return ""
@@ -201,6 +209,9 @@ class _Case:
                 task: constants.normalize
                 for task, constants in suite.normalization_constants(self.metric).items()
             },
+            can_fail=self.metric.fails_beyond is not None,
+            bounds=self.metric.bounds,
+            paired=suite.paired,
         )
 
     def _values(self, scores: Sequence[Score]) -> NDArray[np.float64]:
@@ -213,6 +224,8 @@ class _Case:
         *,
         findings: tuple[Finding, ...] = (),
         more_seeds: int | None = None,
+        more_seeds_low: int | None = None,
+        more_seeds_high: int | None = None,
     ) -> Judgement:
         states = [score.status for own in self.scores.values() for score in own]
         runs = Runs(
@@ -228,8 +241,22 @@ class _Case:
             verdict,
             reason,
             more_seeds,
+            more_seeds_low,
+            more_seeds_high,
             findings,
         )
+
+
+def _more(needed: Needed, seeds: int) -> str:
+    """How many more seeds, in words."""
+    assert needed.seeds is not None
+    more = needed.seeds - seeds
+    least = more if needed.low is None else needed.low - seeds
+    most = f"more than {MOST_SEEDS:,}" if needed.high is None else f"{needed.high - seeds:,}"
+    return (
+        f"about {more:,} more seed{'s'[: more > 1]} would decide with 80 % probability "
+        f"({least:,} to {most})"
+    )
 
 
 def _name(score: Score, method: str | None = None) -> str:
@@ -239,7 +266,3 @@ def _name(score: Score, method: str | None = None) -> str:
 def _listed(names: Sequence[str]) -> str:
     more = len(names) - MOST_NAMED
     return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _finite(value: float | None) -> bool:
-    return value is not None and math.isfinite(value)

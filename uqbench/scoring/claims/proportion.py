@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from uqbench.claim import Interval
 from uqbench.scoring.claims.quantiles import beta_quantile
+from uqbench.scoring.claims.verdict import ALPHA
 
 
 @dataclass(frozen=True)
@@ -43,3 +44,13 @@ class Proportion:
         low = beta_quantile(alpha / 2, successes, failures + 1) if successes else 0.0
         high = beta_quantile(1 - alpha / 2, successes + 1, failures) if failures else 1.0
         return low, high
+
+
+def check_trials(trials: int, threshold: float, comparisons: int) -> None:
+    """Raise ``ValueError`` where so few trials lie neither above nor below the threshold."""
+    reach = (ALPHA / comparisons / 2) ** (1 / trials)  # the lower bound where all succeed
+    if reach <= threshold and 1 - reach >= threshold:
+        raise ValueError(
+            f"{trials} trials can never decide it: even if all succeed, or fail, the intervals of "
+            f"{comparisons} comparison{'s'[: comparisons > 1]}, 95 % together, include {threshold}"
+        )

@@ -20,6 +20,13 @@ def t_quantile(probability: float, degrees: float) -> float:
     return float(stdtrit(degrees, probability))
 
 
+def t_tail(value: float, degrees: float) -> float:
+    """The probability that Student's t, of ``degrees`` of freedom, is above ``value``."""
+    from scipy.special import stdtr
+
+    return float(stdtr(degrees, -value))
+
+
 def beta_quantile(probability: float, a: float, b: float) -> float:
     """The quantile of the beta distribution."""
     from scipy.special import betaincinv

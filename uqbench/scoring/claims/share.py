@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uqbench.claim import ClaimKind, Comparison, Evidence, Observations, Region
-from uqbench.scoring.claims.proportion import Proportion
+from uqbench.scoring.claims.proportion import Proportion, check_trials
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,11 @@ class Share(ClaimKind):
     def named_methods(self) -> tuple[str, ...]:
         """The method, and those that it is compared with."""
         return (self.method, *self.others)
+
+    def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: bool) -> None:
+        """Raise where so few runs, or tasks, are no evidence for or against any share."""
+        trials = len(tasks) * (seeds if self.of == "runs" else 1)
+        check_trials(trials, float(self.at_least or self.at_most or 0.0), 1)
 
     def compare(self, observations: Observations) -> Evidence:
         """One comparison."""

@@ -11,10 +11,10 @@ from uqbench.scoring.claims.judge import Judgement
 from uqbench.scoring.claims.verdict import Finding
 
 COLUMNS = (
-    "claim", "verdict", "reason", "more_seeds", "budget", "needs_budget", "runs_planned",
-    "runs_finished", "runs_failed", "seeds", "kind", "comparison", "group", "statistic", "estimate",
-    "low", "high", "confidence", "must_be_above", "must_be_below", "comparison_is", "runs",
-    "sentence", "source",
+    "claim", "verdict", "reason", "more_seeds", "more_seeds_low", "more_seeds_high", "budget",
+    "needs_budget", "runs_planned", "runs_finished", "runs_failed", "seeds", "kind", "comparison",
+    "group", "statistic", "estimate", "low", "high", "confidence", "must_be_above", "must_be_below",
+    "comparison_is", "runs", "sentence", "source",
 )  # fmt: skip
 
 _WORDS = {True: "true", False: "false", None: "open"}
@@ -40,6 +40,8 @@ def as_json(judged: Judgement) -> dict[str, Any]:
         "verdict": judged.verdict.value,
         "reason": judged.reason,
         "more_seeds": judged.more_seeds,
+        "more_seeds_low": judged.more_seeds_low,
+        "more_seeds_high": judged.more_seeds_high,
         "sentence": claim.sentence,
         "source": claim.source,
         "kind": claim.kind,
@@ -98,8 +100,6 @@ def _sentence(finding: Finding) -> str:
     if finding.interval is not None:
         number += " [{:.3g}, {:.3g}]".format(*finding.interval)
     state = _WORDS[finding.true]
-    if comparison.refutes_only and finding.true is not False:
-        state = "no objection"
     measured = f"{comparison.statistic} {number}, {_bounds(comparison.region)}"
     return f"{where}{comparison.about}: {measured}: {state}"
 

@@ -1,4 +1,4 @@
-"""``trend``: a metric that is monotone in a config value."""
+"""``trend``: a metric that is monotone in a config value, at every step."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from uqbench.claim import (
     Region,
 )
 from uqbench.errors import did_you_mean
-from uqbench.scoring.claims.concordance import concordance
+from uqbench.scoring.claims.concordance import check_permutations, concordance
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trend(ClaimKind):
-    """The larger the setting, the larger (or smaller) the metric.
+    """The larger the setting, the larger (or smaller) the metric, from each value to the next.
 
     Attributes:
         methods: those that differ in the setting; along tasks, those that are looked at.
@@ -32,8 +32,8 @@ class Trend(ClaimKind):
         setting: a number in the methods' configs, or along tasks in theirs.
         values: instead of ``setting``, the numbers, in the order of ``methods`` or ``tasks``.
         along: what the points are.
-        threshold: of the probability that of two runs at different values the one with the larger
-            value has the larger (or smaller) metric.
+        threshold: of the probability that of two runs at neighbouring values the one with the
+            larger value has the larger (or smaller) metric.
     """
 
     methods: tuple[str, ...]
@@ -62,28 +62,21 @@ class Trend(ClaimKind):
         """All methods."""
         return self.methods
 
+    def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: bool) -> None:
+        """Raise where no arrangement of so few runs is rare enough."""
+        points = self.methods if self.along == "methods" else self.tasks or tasks
+        steps = len(set(self.values)) - 1 if self.values is not None else len(points) - 1
+        strata = len(tasks) if self.along == "methods" else len(self.methods)
+        check_permutations(seeds, strata, max(steps, 1))
+
     def compare(self, observations: Observations) -> Evidence:
-        """The trend over all points, and each step between neighbours, which may refute it."""
-        points = self._points(observations)
-        comparisons = [
-            self._comparison(
-                observations,
-                points,
-                about=f"{self.metric} {self.direction} in {self._names(points)}",
-                region=Region(low=self.threshold),
+        """One comparison a step between neighbouring values."""
+        return Evidence(
+            tuple(
+                self._comparison(observations, step)
+                for step in pairwise(self._points(observations))
             )
-        ]
-        for step in pairwise(points) if len(points) > 2 else ():
-            comparisons.append(
-                self._comparison(
-                    observations,
-                    step,
-                    about=f"the step {self._names(step)}",
-                    region=Region(low=0.5),
-                    refutes_only=True,
-                )
-            )
-        return Evidence(tuple(comparisons))
+        )
 
     def _points(self, observations: Observations) -> list[tuple[float, tuple[str, ...]]]:
         """The values in ascending order, each with its methods or tasks."""
@@ -113,14 +106,9 @@ class Trend(ClaimKind):
         return numbers.pop()
 
     def _comparison(
-        self,
-        observations: Observations,
-        points: Sequence[tuple[float, tuple[str, ...]]],
-        *,
-        about: str,
-        region: Region,
-        refutes_only: bool = False,
+        self, observations: Observations, points: Sequence[tuple[float, tuple[str, ...]]]
     ) -> Comparison:
+        """The concordance of two values' runs."""
         sign = 1 if self.direction == "increasing" else -1
 
         def values(name: str, other: str) -> NDArray[np.float64]:
@@ -131,8 +119,12 @@ class Trend(ClaimKind):
             [np.concatenate([values(name, other) for name in names]) for _, names in points]
             for other in (observations.tasks if self.along == "methods" else self.methods)
         ]
-        measured = concordance(strata)
-        return Comparison(about, "concordance", measured, region, refutes_only=refutes_only)
+        return Comparison(
+            about=f"{self.metric} {self.direction} in {self._names(points)}",
+            statistic="concordance",
+            measured=concordance(strata),
+            region=Region(low=self.threshold),
+        )
 
     def _names(self, points: Sequence[tuple[float, tuple[str, ...]]]) -> str:
         name = "" if self.setting is None else f"{self.setting} "

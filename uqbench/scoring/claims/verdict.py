@@ -9,6 +9,7 @@ at once more at 1 − 0.05/k, and so on (Holm 1979).
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,9 @@ MINIMUM_SEEDS = 3
 
 MOST_SEEDS = 10_000
 """As far as it is looked for a number of seeds that would decide."""
+
+POWER = 0.8
+"""Probability with which that many seeds decide, at the present estimates and spreads."""
 
 
 class Verdict(enum.Enum):
@@ -78,10 +82,7 @@ def combine(evidence: Evidence, true: Sequence[bool | None]) -> Verdict:
         groups.setdefault(comparison.group, []).append((comparison, known))
     needed = len(groups) if evidence.at_least is None else evidence.at_least
     no = sum(any(known is False for _, known in group) for group in groups.values())
-    yes = sum(
-        all(known or (c.refutes_only and known is None) for c, known in group)
-        for group in groups.values()
-    )
+    yes = sum(all(known for _, known in group) for group in groups.values())
     if yes >= needed:
         return Verdict.HOLDS
     if len(groups) - no < needed:
@@ -89,16 +90,39 @@ def combine(evidence: Evidence, true: Sequence[bool | None]) -> Verdict:
     return Verdict.UNDECIDED
 
 
-def deciding_seeds(evidence: Evidence, findings: Sequence[Finding], seeds: int) -> int | None:
-    """The least number of seeds that would decide at the present estimates and spreads.
+@dataclass(frozen=True)
+class Needed:
+    """Numbers of seeds with which a claim would be decided with a probability of ``POWER``.
 
-    None where ``MOST_SEEDS`` would not.
+    Attributes:
+        seeds: at the present estimates and spreads; None where ``MOST_SEEDS`` would not do.
+        low, high: at estimates that are off by half of their 50 % intervals, away from what must be
+            ruled out or towards it: one time in two the estimates are further off than that.
     """
 
+    seeds: int | None
+    low: int | None
+    high: int | None
+
+
+def seeds_needed(evidence: Evidence, findings: Sequence[Finding], seeds: int) -> Needed:
+    """How many seeds it takes."""
+
+    def needed(shifted: float) -> int | None:
+        return _deciding_seeds(evidence, findings, seeds, shifted)
+
+    return Needed(needed(0.0), needed(1.0), needed(-1.0))
+
+
+def _deciding_seeds(
+    evidence: Evidence, findings: Sequence[Finding], seeds: int, shifted: float
+) -> int | None:
+    """The least number of seeds that decides, with estimates ``shifted`` from the boundary."""
+    open_ones = max(1, sum(finding.true is None for finding in findings))
+    slack = 2 * (1 - POWER) / open_ones  # two-sided level of an interval that is missed so often
+
     def decides(seeds: int) -> bool:
-        true = [
-            _inside(f.comparison, f.comparison.measured.interval(f.alpha, seeds)) for f in findings
-        ]
+        true = [_expected(f, seeds, slack, shifted) for f in findings]
         return combine(evidence, true) is not Verdict.UNDECIDED
 
     too_few, enough = seeds, seeds + 1
@@ -110,6 +134,27 @@ def deciding_seeds(evidence: Evidence, findings: Sequence[Finding], seeds: int) 
         middle = (too_few + enough) // 2
         too_few, enough = (too_few, middle) if decides(middle) else (middle, enough)
     return enough
+
+
+def _expected(finding: Finding, seeds: int, slack: float, shifted: float) -> bool | None:
+    """What the comparison comes to with that many seeds, if its estimate is as unlucky as slack."""
+    measured, region = finding.comparison.measured, finding.comparison.region
+    interval = measured.interval(finding.alpha, seeds)
+    unlucky = measured.interval(slack, seeds)
+    if interval is None or unlucky is None:
+        return None
+    away = 0.0
+    present = measured.interval(0.5) if shifted else None
+    if present is not None:
+        bounds = [bound for bound in (region.low, region.high) if math.isfinite(bound)]
+        nearest = min(bounds, key=lambda bound: abs(measured.estimate - bound))
+        half = (present[1] - present[0]) / 2
+        if shifted < 0 and half >= abs(measured.estimate - nearest):
+            return None  # on the boundary no number of seeds decides
+        away = math.copysign(half, measured.estimate - nearest) * shifted
+    low = interval[0] - (measured.estimate - unlucky[0]) + away
+    high = interval[1] + (unlucky[1] - measured.estimate) + away
+    return _inside(finding.comparison, (low, high))
 
 
 def _find(comparison: Comparison, alpha: float) -> Finding:

@@ -1,0 +1,72 @@
+"""A board on terminals of 80, 100 and 140 columns, held against what was printed before."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from uqbench.cli.table import show_board
+from uqbench.registry.plugins import Host
+from uqbench.scoring.leaderboard import Board
+from uqbench.scoring.scores import Score
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+MEANS = {"qr-dqn": 0.2, "ua-dqn-averse": 0.8, "ua-dqn-averse-biased": 0.78, "ua-dqn-neutral": 0.5}
+
+
+@pytest.fixture(scope="module")
+def board():
+    """Simulated runs of windy-cliff, two of whose methods have long names that begin alike."""
+    host = Host.load()
+    suite = read_suites(host).suite("windy-cliff")
+    plan = make_plan(suite, host, "paper", device="cpu", seeds=range(6))
+    generator = np.random.default_rng(0)
+    constants = suite.normalization_constants(suite.primary_metric(plan.budget))
+    scores = []
+    for run in sorted(plan.runs, key=lambda run: (run.task, run.method, run.seed)):
+        score = MEANS[run.method] + 0.1 * generator.standard_normal()
+        of = constants[run.task]
+        raw = of.zero + score * (of.one - of.zero)
+        values = {metric.name: raw for metric in suite.metrics}
+        scores.append(
+            Score(run.task, run.method, run.seed, "finished", "cpu", of.normalize(raw), values,
+                  str(run.folder), run.digest, "uqbench:aaaa")
+        )  # fmt: skip
+    return Board.of(replace(plan, claims=()), scores)
+
+
+def printed(board, width, **console):
+    text = io.StringIO()
+    show_board(board, Console(file=text, width=width, **console))
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_a_board_is_printed_as_before(board, width):
+    text = printed(board, width)
+    assert max(map(len, text.splitlines())) <= width
+    for method in MEANS:
+        assert f" {method} " in text
+    path = SNAPSHOTS / f"board-{width}.txt"
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_what_does_not_fit_is_named(board):
+    assert "Left out at this width:" in printed(board, 80)
+    assert "Left out" not in printed(board, 250)
+
+
+def test_names_are_whole_where_nothing_else_fits(board):
+    text = printed(board, 30)
+    for method in MEANS:
+        assert f" {method} " in text
+
+
+def test_colors_are_for_terminals_alone(board):
+    assert "\x1b[" not in printed(board, 80)
+    assert "\x1b[" in printed(board, 80, force_terminal=True)

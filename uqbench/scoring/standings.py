@@ -1,0 +1,156 @@
+"""A board's lines: what is shown of each method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uqbench.results.store import RunState
+from uqbench.scoring.estimate import Estimate, Failures, estimate, improvement, share
+from uqbench.scoring.scores import Score, is_finite
+from uqbench.suites.plan import Plan
+from uqbench.suites.tables import Metric, NormalizationConstants, Suite
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A method's line of a leaderboard.
+
+    Attributes:
+        planned, scored, failed: numbers of runs.
+        primary: statistics of the normalized primary metric, by name; empty where runs are missing.
+        fail_share: share of runs beyond the primary metric's failure threshold; None where there is
+            none, or runs are missing.
+        improvement: probability of improvement over the suite's baseline; None for the baseline
+            itself and where runs are missing.
+        others: the ranking statistic of the other normalized metrics, by metric.
+    """
+
+    method: str
+    tasks: int
+    planned: int
+    scored: int
+    failed: int
+    primary: Mapping[str, Estimate]
+    fail_share: Estimate | None
+    improvement: Estimate | None
+    others: Mapping[str, Estimate]
+
+
+def shown_statistics(plan: Plan) -> tuple[str, ...]:
+    """The statistics of a plan's board, the one that it is ranked by first.
+
+    On one task the median over tasks is the mean, and left out.
+    """
+    ranking = plan.suite.ranking_statistic(plan.budget)
+    several = len({cell.task.name for cell in plan.cells}) > 1
+    names = ("iqm", "mean", *(("median",) if several else ()), "worst_quarter", "optimality_gap")
+    return (ranking, *(name for name in names if name != ranking))
+
+
+def standings(plan: Plan, scores: Sequence[Score]) -> list[Standing]:
+    """The methods' lines, by name."""
+    suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
+    ranking = suite.ranking_statistic(plan.budget)
+    names = shown_statistics(plan)
+    baseline = matrix(scores, suite.baseline, primary_score)
+    lines = []
+    for method in sorted({score.method for score in scores}):
+        own = [score for score in scores if score.method == method]
+        values = matrix(scores, method, primary_score)
+        over = None
+        if values is not None and baseline is not None and method != suite.baseline:
+            over = improvement(values, baseline)
+        others = {}
+        for metric in suite.metrics:
+            if metric != primary:
+                normal = matrix(scores, method, normalized(suite, metric))
+                if normal is not None:
+                    failures = normalized_failures(suite, metric)
+                    others[metric.name] = estimate(ranking, normal, failures)
+        failures = normalized_failures(suite, primary)
+        lines.append(
+            Standing(
+                method=method,
+                tasks=len({score.task for score in own}),
+                planned=len(own),
+                scored=sum(score.score is not None for score in own),
+                failed=sum(score.status == RunState.FAILED.value for score in own),
+                primary=(
+                    {} if values is None else {n: estimate(n, values, failures) for n in names}
+                ),
+                fail_share=_fail_share(scores, method, primary),
+                improvement=over,
+                others=others,
+            )
+        )
+    return lines
+
+
+def matrix(
+    scores: Sequence[Score], method: str, value: Callable[[Score], float | None]
+) -> Matrix | None:
+    """A method's values ``[runs, tasks]``, or None where one is missing or not finite."""
+    by_task: dict[str, list[float]] = {}
+    for score in scores:
+        if score.method == method:
+            number = value(score)
+            if number is None or not is_finite(number):
+                return None
+            by_task.setdefault(score.task, []).append(number)
+    return np.array([by_task[task] for task in sorted(by_task)]).T if by_task else None
+
+
+def primary_score(score: Score) -> float | None:
+    """The normalized primary metric of a run."""
+    return score.score
+
+
+def raw(metric: Metric) -> Callable[[Score], float | None]:
+    """A metric's raw value of a run."""
+    return lambda score: score.values.get(metric.name)
+
+
+def normalized(suite: Suite, metric: Metric) -> Callable[[Score], float | None]:
+    """A metric's normalized value of a run; none on tasks without normalization constants."""
+    constants = suite.normalization_constants(metric)
+
+    def value(score: Score) -> float | None:
+        number = score.values.get(metric.name)
+        if number is None or score.task not in constants:
+            return None
+        return constants[score.task].normalize(number)
+
+    return value
+
+
+def raw_failures(metric: Metric) -> Failures | None:
+    """That a metric's runs may fail, in its own units; None where they may not."""
+    return None if metric.fails_beyond is None else Failures(metric.bounds)
+
+
+def normalized_failures(suite: Suite, metric: Metric) -> Failures | None:
+    """The same in units of the score: the widest range over tasks."""
+    if metric.fails_beyond is None:
+        return None
+    if metric.bounds is None:
+        return Failures(None)
+    ends = [_ends(c, metric.bounds) for c in suite.normalization_constants(metric).values()]
+    return Failures((min(low for low, _ in ends), max(high for _, high in ends)) if ends else None)
+
+
+def _ends(constants: NormalizationConstants, bounds: tuple[float, float]) -> tuple[float, float]:
+    first, second = (constants.normalize(bound) for bound in bounds)
+    return min(first, second), max(first, second)
+
+
+def _fail_share(scores: Sequence[Score], method: str, primary: Metric) -> Estimate | None:
+    values = matrix(scores, method, raw(primary))
+    if values is None or primary.fails_beyond is None:
+        return None
+    return share(np.vectorize(primary.fails, otypes=[bool])(values))
