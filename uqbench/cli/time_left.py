@@ -17,6 +17,8 @@ from uqbench.runner.batching.batches import Batch
 
 ENOUGH = 0.05
 """Share of a batch's steps from which on its own pace counts."""
+LITTLE = 0.01
+"""Share of all work that counts as seen, as it was expected, before anything is."""
 
 
 @dataclass
@@ -120,8 +122,13 @@ class TimeLeft:
         return max(sum(left for _, left in rest) / self._processes, longest)
 
     def _factors(self) -> dict[str | None, float]:
-        """Seconds taken over seconds expected, by method, and under None of all."""
-        seen: dict[str | None, tuple[float, float]] = {}
+        """Seconds taken over seconds expected, by method, and under None of all.
+
+        A little that went as expected is thought to have been seen of all: so a first batch of
+        seconds says nothing of hours.
+        """
+        little = LITTLE * self._total
+        seen: dict[str | None, tuple[float, float]] = {None: (little, little)}
         for course in self._courses.values():
             if course.done:
                 taken, expected = course.done / course.together, course.expected
