@@ -20,9 +20,9 @@ from uqbench.scoring.uncertainty import (
     sample_quantile,
     score_uncertainty,
 )
+from uqbench.suites.metrics import RECORDS
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
-from uqbench.suites.tables import RECORDS
 
 NAN = float("nan")
 

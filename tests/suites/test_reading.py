@@ -9,7 +9,7 @@ from uqbench.registry.plugins import Host
 from uqbench.suites.configs import method_config
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import join, parse_suite, read_suites
-from uqbench.suites.tables import Suite
+from uqbench.suites.suite import Suite
 
 TOY = Path(__file__).parents[1] / "toy"
 

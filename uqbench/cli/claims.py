@@ -16,7 +16,7 @@ from uqbench.cli.options import Selection, json_option, load_host, out_option, s
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.scoring.claims.judge import Judgement
-    from uqbench.suites.tables import Suite
+    from uqbench.suites.suite import Suite
 
 COLORS = {
     "holds": "green",

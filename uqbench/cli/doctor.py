@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -54,14 +55,15 @@ def command(out: Path) -> int:
         else "no C++ compiler: budgets with numerics = 'compiled' need one; install g++",
     )
     try:
-        from uqbench.scoring import aggregate
+        import_module("uqbench.scoring.aggregate")
+        from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
     except Exception as error:  # any import failure below rliable is what is asked for here
         say(
             False,
             f"aggregation: {type(error).__name__}: {error}; install rliable==1.2.0 with pandas<3",
         )
     else:
-        say(True, f"aggregation: rliable imports ({aggregate.MINIMUM_SEEDS} seeds for an interval)")
+        say(True, f"aggregation: rliable imports ({MINIMUM_SEEDS} seeds for an interval)")
     host = Host.load()
     for plugin in host.plugins:
         what = plugin.failure or ", ".join(host.added_by(plugin)) or "adds nothing"

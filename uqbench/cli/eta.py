@@ -11,7 +11,7 @@ from uqbench.identity import Run
 from uqbench.results.store import Store
 from uqbench.runner.batching.speeds import MethodSpeed
 from uqbench.suites.plan import Plan
-from uqbench.suites.tables import Suite
+from uqbench.suites.suite import Suite
 
 
 @dataclass(frozen=True)

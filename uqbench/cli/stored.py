@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from uqbench.claim import ClaimKind
     from uqbench.registry.plugins import Host
     from uqbench.scoring.scores import Score
+    from uqbench.suites.claims import Claim
     from uqbench.suites.plan import Plan
-    from uqbench.suites.tables import Claim
 
 
 SUFFIXES = (".csv", ".json", ".md")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Literal
 
 from rich.console import Console
 from rich.table import Table
 
 from uqbench.scoring.coverage import coverage_note
 from uqbench.scoring.leaderboard import Board
-from uqbench.scoring.standings import Standing, shown_statistics
+from uqbench.scoring.standings import BoardRow, shown_statistics
 from uqbench.scoring.tables import interval, label
 
 PIPE_WIDTH = 160
@@ -51,7 +52,7 @@ def show_board(board: Board, console: Console) -> None:
     console.print(f"{plan.suite.name} · {plan.name}", style="italic", highlight=False)
     table = Table(box=None, padding=(0, _PADDING, 0, 0), header_style="bold")
     for column in shown:
-        justify = "left" if column.left else "right"
+        justify: Literal["left", "right"] = "left" if column.left else "right"
         table.add_column(column.header, justify=justify, no_wrap=True, vertical="bottom")
     for row in zip(*(column.cells for column in shown), strict=True):
         table.add_row(*row)
@@ -98,7 +99,7 @@ def notes(board: Board) -> list[str]:
     return lines
 
 
-def _columns(board: Board, lines: list[Standing]) -> list[_Column]:
+def _columns(board: Board, lines: list[BoardRow]) -> list[_Column]:
     """All columns, the more important ones first."""
     baseline = board.plan.suite.baseline
     ranking, *others = shown_statistics(board.plan)

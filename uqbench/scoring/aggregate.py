@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from rliable import metrics
 
 from uqbench.scoring.bootstrap import SeededStratifiedBootstrap
-from uqbench.scoring.estimate import MINIMUM_SEEDS, Estimate
+from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
+from uqbench.scoring.estimate import Estimate
 from uqbench.scoring.statistic import iqm, mean, median, optimality_gap
 
 BATCH_NUMBERS = 100_000

@@ -19,12 +19,13 @@ from uqbench.results.store import RunState, Store
 from uqbench.scoring.claims import table
 from uqbench.scoring.claims.judge import Judgement, judge
 from uqbench.scoring.claims.paired import DRAWS
-from uqbench.scoring.estimate import MINIMUM_SEEDS, estimate
+from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
+from uqbench.scoring.estimate import estimate
 from uqbench.scoring.ranks import Pair, Place, compare, places
 from uqbench.scoring.rliable import CONFIDENCE, REPETITIONS, rliable_columns, rliable_rows
 from uqbench.scoring.scores import Score, gather, to_csv
 from uqbench.scoring.standings import (
-    Standing,
+    BoardRow,
     matrix,
     primary_score,
     raw,
@@ -33,8 +34,8 @@ from uqbench.scoring.standings import (
     standings,
 )
 from uqbench.scoring.tables import PAIR_COLUMNS, Row, cells, csv_text, pair_row
+from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
-from uqbench.suites.tables import Metric
 
 SCHEMA_VERSION = 2
 """Of ``manifest.json``: 2 since ranks are sets, and intervals those of the claims."""
@@ -46,7 +47,7 @@ class Board:
 
     plan: Plan
     scores: tuple[Score, ...]
-    lines: tuple[Standing, ...]
+    lines: tuple[BoardRow, ...]
     claims: tuple[Judgement, ...]
 
     @classmethod

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from uqbench.results.columns import Columns
 from uqbench.risk import RiskMeasure
-from uqbench.suites.tables import RECORDS, Metric
+from uqbench.suites.metrics import RECORDS, Metric
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from uqbench.scoring.aggregate import aggregate, probability_of_improvement
 from uqbench.scoring.tables import Row, cells
 from uqbench.seeding import derive_seed
-from uqbench.suites.tables import Suite
+from uqbench.suites.suite import Suite
 
 REPETITIONS = 50_000
 CONFIDENCE = 0.95

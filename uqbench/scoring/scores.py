@@ -20,8 +20,9 @@ from uqbench.identity import DeviceKind, Run
 from uqbench.results.columns import columns_digest
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import RunState, Store, StoredRun
+from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
-from uqbench.suites.tables import Metric, Suite
+from uqbench.suites.suite import Suite
 
 DEVICES: tuple[DeviceKind, ...] = ("cpu", "cuda")
 _FIXED = ("task", "method", "seed", "status", "device", "score")

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from uqbench.results.store import RunState
 from uqbench.scoring.estimate import Estimate, Failures, estimate, improvement, share
 from uqbench.scoring.scores import Score, is_finite
+from uqbench.suites.metrics import Metric, NormalizationConstants
 from uqbench.suites.plan import Plan
-from uqbench.suites.tables import Metric, NormalizationConstants, Suite
+from uqbench.suites.suite import Suite
 
 Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Standing:
+class BoardRow:
     """A method's line of a leaderboard.
 
     Attributes:
@@ -53,7 +54,7 @@ def shown_statistics(plan: Plan) -> tuple[str, ...]:
     return (ranking, *(name for name in names if name != ranking))
 
 
-def standings(plan: Plan, scores: Sequence[Score]) -> list[Standing]:
+def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
     """The methods' lines, by name."""
     suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
     ranking = suite.ranking_statistic(plan.budget)
@@ -75,7 +76,7 @@ def standings(plan: Plan, scores: Sequence[Score]) -> list[Standing]:
                     others[metric.name] = estimate(ranking, normal, failures)
         failures = normalized_failures(suite, primary)
         lines.append(
-            Standing(
+            BoardRow(
                 method=method,
                 tasks=len({score.task for score in own}),
                 planned=len(own),

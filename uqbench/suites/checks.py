@@ -11,19 +11,17 @@ from collections.abc import Iterable
 from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.registry.plugins import Host
 from uqbench.specs import EnvironmentSpec
+from uqbench.suites.claims import Claim
 from uqbench.suites.configs import field_names, method_config, task_config
-from uqbench.suites.tables import (
+from uqbench.suites.metrics import (
     EPISODE_STATISTICS,
     EVENT_STATISTICS,
     RECORDS,
     STATISTICS,
-    Budget,
-    Claim,
-    Method,
     Metric,
-    Suite,
-    Task,
 )
+from uqbench.suites.suite import Suite
+from uqbench.suites.tables import Budget, Method, Task
 
 
 def check_suite(suite: Suite, host: Host, where: str) -> None:

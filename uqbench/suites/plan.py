@@ -11,8 +11,10 @@ from uqbench.config import as_table
 from uqbench.errors import UqbenchError, unknown
 from uqbench.identity import DeviceKind, Run, digest_of
 from uqbench.registry.plugins import Host
+from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
-from uqbench.suites.tables import Budget, Claim, Method, Suite, Task
+from uqbench.suites.suite import Suite
+from uqbench.suites.tables import Budget, Method, Task
 
 
 @dataclass(frozen=True)

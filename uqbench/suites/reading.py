@@ -27,18 +27,10 @@ from uqbench.suites.checks import (
     check_suite,
     check_unique,
 )
-from uqbench.suites.tables import (
-    Budget,
-    Claim,
-    Evaluation,
-    Method,
-    Metric,
-    Normalization,
-    NormalizationConstants,
-    Suite,
-    Table,
-    Task,
-)
+from uqbench.suites.claims import Claim
+from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
+from uqbench.suites.suite import Suite
+from uqbench.suites.tables import Budget, Evaluation, Method, Table, Task
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The tables of a suite file as typed models: tasks, budgets, methods, metrics, claims.
+"""The tables of a suite file as typed models: tasks, evaluation, budgets, methods.
 
 Nothing here reads a file (:mod:`uqbench.suites.reading`) or looks up a name
 (:mod:`uqbench.suites.checks`).
@@ -6,14 +6,10 @@ Nothing here reads a file (:mod:`uqbench.suites.reading`) or looks up a name
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from uqbench.claim import ClaimKind
-from uqbench.config import resolve
-from uqbench.errors import UqbenchError, unknown
 from uqbench.registry.plugins import Host
 from uqbench.specs import Spec
 
@@ -21,27 +17,11 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
 Count = Annotated[int, Field(gt=0)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
-EPISODE_STATISTICS = ("return", "discounted_return", "length", "regret")
-"""One number per episode; a metric's risk measure reduces them to one."""
-EVENT_STATISTICS = ("events", "events_per_step", "events_per_episode", "episodes_with")
-"""Statistics of an event that the environment counts, as in ``events/falls``."""
-STATISTICS = (*EPISODE_STATISTICS, "reward_per_step", "cumulative_regret")
-RECORDS = 100
-"""Evenly spaced records of a run's metrics; a metric's window is a whole number of them."""
-
 
 class Table(BaseModel):
     """A table of a suite file: immutable, and unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-N = TypeVar("N", bound=_Named)
 
 
 class Task(Table):
@@ -173,224 +153,8 @@ class Method(Table):
         return host.estimators[str(self.estimator)]
 
 
-class Metric(Table):
-    """One number per run.
-
-    Attributes:
-        kind: ``online`` (training), ``evaluation`` (the last evaluation), ``agent`` (what the agent
-            reports, or is scored on, at the records of training), ``dataset`` (a score that a
-            dataset computes), or ``cost`` (measured, so it varies between machines).
-        statistic: online: of the episodes that end in the window, ``return``,
-            ``discounted_return``, ``length`` or ``regret``, the optimal return minus the return; of
-            its steps, ``reward_per_step``, or ``cumulative_regret``, what the optimal policy would
-            have collected minus what was collected; of an event, ``events/NAME``, its total,
-            ``events_per_step/NAME``, ``events_per_episode/NAME`` or ``episodes_with/NAME``, the
-            share of episodes in which it occurs. Evaluation: those of episodes, and
-            ``reward_per_step``. Agent: the name of its metric, averaged over the window's records.
-            Dataset: the name of its score. Cost: ``steps_per_s``, of one core or device.
-        window: online and agent: the last fraction of training that counts.
-        risk: the risk measure that reduces the episodes to one number, such as ``"cvar(0.25)"``.
-        direction: whether higher (``max``) or lower (``min``) is better.
-        normalized_as: the metric whose normalization constants this one uses; None for its own.
-        lowest, highest: the least and the greatest value that a run can have, where there are such.
-        fails_beyond: stated where single runs may fail in another way than the rest: a run whose
-            value is worse than this one has failed. The mean of such a metric is known only as far
-            as its range allows: see ``docs/claims.md``.
-    """
-
-    name: Name
-    summary: str
-    kind: Literal["online", "evaluation", "agent", "dataset", "cost"]
-    statistic: str = "return"
-    window: Fraction = 1.0
-    risk: str = "expectation"
-    direction: Literal["max", "min"] = "max"
-    normalized_as: str | None = None
-    lowest: float | None = None
-    highest: float | None = None
-    fails_beyond: float | None = None
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        ends = [end for end in (self.lowest, self.fails_beyond, self.highest) if end is not None]
-        if ends != sorted(ends):
-            raise ValueError("expected lowest <= fails_beyond <= highest")
-        return self
-
-    @property
-    def bounds(self) -> tuple[float, float] | None:
-        """The range of its values; None where an end of it is not stated."""
-        if self.lowest is None or self.highest is None:
-            return None
-        return self.lowest, self.highest
-
-    def fails(self, value: float) -> bool | None:
-        """Whether a run of that value has failed; None where no threshold is stated."""
-        if self.fails_beyond is None:
-            return None
-        return value < self.fails_beyond if self.direction == "max" else value > self.fails_beyond
-
-    def suits(self, task: Task) -> bool:
-        """Whether the metric applies to such a task."""
-        return self.kind == "cost" or (self.kind == "dataset") == (task.dataset is not None)
-
-    @property
-    def event(self) -> tuple[str, str] | None:
-        """The event's statistic and name; None where the metric is not about an event."""
-        statistic, slash, name = self.statistic.partition("/")
-        return (statistic, name) if slash and self.kind in ("online", "evaluation") else None
-
-    def definition(self) -> dict[str, Any]:
-        """Everything the metric's values depend on; stored with every run scored by it."""
-        return self.model_dump(mode="json", exclude=_INTERPRETATION)
-
-
-_INTERPRETATION = {
-    "summary", "normalized_as", "direction", "lowest", "highest", "fails_beyond"
-}  # fmt: skip
-"""What a metric's values do not depend on."""
-
-
-class NormalizationConstants(Table):
-    """The raw values of one task that normalize to 0 and 1; ``zero_se`` is a standard error."""
-
-    zero: float
-    one: float
-    zero_se: float | None = None
-
-    def normalize(self, raw: float) -> float:
-        """``(raw − zero) / (one − zero)``."""
-        return (raw - self.zero) / (self.one - self.zero)
-
-
-class Normalization(Table):
-    """Normalization constants of one metric by task; ``zero`` and ``one`` describe them."""
-
-    version: str
-    zero: str
-    one: str
-    constants: dict[str, NormalizationConstants]
-
-
-class Claim(Table):
-    """A statement in a paper that the suite's runs can confirm or refute.
-
-    Attributes:
-        id: unique in the suite.
-        sentence: what is claimed, in our own words.
-        source: the paper, with its figure or table.
-        budgets: under any other budget the claim is never decided.
-        kind: name of the claim kind; all other keys of the table are the kind's.
-    """
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    id: Name
-    sentence: str
-    source: str
-    budgets: Annotated[tuple[str, ...], Field(min_length=1)]
-    kind: str
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The keys of the claim's kind, with their values."""
-        return dict(self.model_extra or {})
-
-    def load(self, host: Host, where: str) -> ClaimKind:
-        """The claim, parsed by its kind.
-
-        Raises:
-            UqbenchError: there is no such kind, or a key or value is wrong.
-        """
-        if self.kind not in host.claim_kinds:
-            raise UqbenchError(
-                f"{where}.kind: {unknown('claim kind', self.kind, host.claim_kinds)}"
-            )
-        config = host.claim_kinds[self.kind].load_config()
-        kind: ClaimKind = resolve(config, self.settings, where=where)
-        if not isinstance(kind, ClaimKind):
-            raise UqbenchError(f"{where}.kind: {self.kind!r} is not a uqbench.claim.ClaimKind.")
-        return kind
-
-
-class Suite(Table):
-    """Everything a leaderboard is computed from, apart from the runs.
-
-    Attributes:
-        ranks_by: the statistic of the normalized scores that orders the methods: ``iqm``, ``mean``
-            (of a regret, where the runs that fail are what matters), ``median``, or
-            ``quantile(q)``; None for the mean on one task and the IQM on several.
-        paired: whether the methods meet the same data sets, or worlds, of a seed, and these matter
-            to the result: differences are then taken seed by seed.
-    """
-
-    name: Name
-    version: str
-    summary: str
-    source: str = ""
-    primary: str
-    baseline: str
-    default_budget: str
-    ranks_by: Annotated[str, Field(pattern=r"^(iqm|mean|median|quantile\(0?\.\d+\))$")] | None = (
-        None
-    )
-    paired: bool = False
-    tasks: tuple[Task, ...]
-    budgets: dict[str, Budget]
-    metrics: tuple[Metric, ...]
-    normalization: dict[str, Normalization]
-    methods: tuple[Method, ...] = ()
-    claims: tuple[Claim, ...] = ()
-
-    def task(self, name: str) -> Task:
-        """The task of that name."""
-        return _find("task", name, self.tasks)
-
-    def method(self, name: str) -> Method:
-        """The method of that name."""
-        return _find("method", name, self.methods)
-
-    def metric(self, name: str) -> Metric:
-        """The metric of that name."""
-        return _find("metric", name, self.metrics)
-
-    def budget(self, name: str) -> Budget:
-        """The budget of that name."""
-        if name not in self.budgets:
-            raise unknown(f"budget of suite {self.name}", name, self.budgets)
-        return self.budgets[name]
-
-    def primary_metric(self, budget: Budget) -> Metric:
-        """The metric that scores a budget's runs."""
-        return self.metric(budget.primary or self.primary)
-
-    def ranking_statistic(self, budget: Budget) -> str:
-        """The statistic that orders the methods of a budget's board."""
-        return self.ranks_by or ("iqm" if len(self.tasks_of(budget)) > 1 else "mean")
-
-    def methods_of(self, budget: str) -> tuple[Method, ...]:
-        """The methods included in a budget."""
-        return tuple(m for m in self.methods if m.budgets is None or budget in m.budgets)
-
-    def normalization_constants(self, metric: Metric) -> dict[str, NormalizationConstants]:
-        """Normalization constants of a metric by task; empty where it is not normalized."""
-        normalization = self.normalization.get(metric.normalized_as or metric.name)
-        return normalization.constants if normalization else {}
-
-    def tasks_of(self, budget: Budget) -> tuple[Task, ...]:
-        """The tasks included in a budget."""
-        return tuple(t for t in self.tasks if budget.tasks is None or t.name in budget.tasks)
-
-
 def _merged(
     base: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
     names = dict.fromkeys((*base, *own))
     return {name: base.get(name, {}) | own.get(name, {}) for name in names}
-
-
-def _find(kind: str, name: str, things: Iterable[N]) -> N:
-    by_name = {thing.name: thing for thing in things}
-    if name not in by_name:
-        raise unknown(kind, name, by_name)
-    return by_name[name]

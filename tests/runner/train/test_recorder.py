@@ -16,7 +16,7 @@ from uqbench.risk import CVaR, Expectation, RiskMeasure
 from uqbench.runner.train.evaluation import Evaluated
 from uqbench.runner.train.recorder import Recorder
 from uqbench.scoring.metrics import Truth, record_step, scalar
-from uqbench.suites.tables import Metric
+from uqbench.suites.metrics import Metric
 
 CPU = torch.device("cpu")
 LANES = 3

@@ -28,7 +28,7 @@ from uqbench.scoring.claims.verdict import (
     seeds_needed,
 )
 from uqbench.scoring.statistic import batched
-from uqbench.suites.tables import NormalizationConstants
+from uqbench.suites.metrics import NormalizationConstants
 
 SIMULATIONS = 1_000
 

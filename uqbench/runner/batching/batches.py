@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from uqbench.identity import DeviceKind, Run
+from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Cell, Plan
-from uqbench.suites.tables import Budget, Metric
+from uqbench.suites.tables import Budget
 
 CPU_LANES = 5
 """Most lanes of a batch on a CPU core, where nothing was measured: more take no less time each."""

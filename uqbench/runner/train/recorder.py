@@ -14,7 +14,7 @@ from uqbench.environment import Outcome
 from uqbench.results.columns import Columns
 from uqbench.runner.train.evaluation import Evaluated
 from uqbench.scoring.metrics import record_step
-from uqbench.suites.tables import RECORDS
+from uqbench.suites.metrics import RECORDS
 
 _BLOCK = 256
 

@@ -22,8 +22,8 @@ from uqbench.scoring.claims.verdict import (
     seeds_needed,
 )
 from uqbench.scoring.scores import Score, is_finite
+from uqbench.suites.claims import Claim
 from uqbench.suites.plan import Plan
-from uqbench.suites.tables import Claim
 
 MOST_NAMED = 5
 """Runs that a reason names one by one."""

@@ -1,0 +1,116 @@
+"""Metrics of a suite and what normalizes them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import model_validator
+
+from uqbench.suites.tables import Fraction, Name, Table, Task
+
+EPISODE_STATISTICS = ("return", "discounted_return", "length", "regret")
+"""One number per episode; a metric's risk measure reduces them to one."""
+EVENT_STATISTICS = ("events", "events_per_step", "events_per_episode", "episodes_with")
+"""Statistics of an event that the environment counts, as in ``events/falls``."""
+STATISTICS = (*EPISODE_STATISTICS, "reward_per_step", "cumulative_regret")
+RECORDS = 100
+"""Evenly spaced records of a run's metrics; a metric's window is a whole number of them."""
+
+
+class Metric(Table):
+    """One number per run.
+
+    Attributes:
+        kind: ``online`` (training), ``evaluation`` (the last evaluation), ``agent`` (what the agent
+            reports, or is scored on, at the records of training), ``dataset`` (a score that a
+            dataset computes), or ``cost`` (measured, so it varies between machines).
+        statistic: online: of the episodes that end in the window, ``return``,
+            ``discounted_return``, ``length`` or ``regret``, the optimal return minus the return; of
+            its steps, ``reward_per_step``, or ``cumulative_regret``, what the optimal policy would
+            have collected minus what was collected; of an event, ``events/NAME``, its total,
+            ``events_per_step/NAME``, ``events_per_episode/NAME`` or ``episodes_with/NAME``, the
+            share of episodes in which it occurs. Evaluation: those of episodes, and
+            ``reward_per_step``. Agent: the name of its metric, averaged over the window's records.
+            Dataset: the name of its score. Cost: ``steps_per_s``, of one core or device.
+        window: online and agent: the last fraction of training that counts.
+        risk: the risk measure that reduces the episodes to one number, such as ``"cvar(0.25)"``.
+        direction: whether higher (``max``) or lower (``min``) is better.
+        normalized_as: the metric whose normalization constants this one uses; None for its own.
+        lowest, highest: the least and the greatest value that a run can have, where there are such.
+        fails_beyond: stated where single runs may fail in another way than the rest: a run whose
+            value is worse than this one has failed. The mean of such a metric is known only as far
+            as its range allows: see ``docs/claims.md``.
+    """
+
+    name: Name
+    summary: str
+    kind: Literal["online", "evaluation", "agent", "dataset", "cost"]
+    statistic: str = "return"
+    window: Fraction = 1.0
+    risk: str = "expectation"
+    direction: Literal["max", "min"] = "max"
+    normalized_as: str | None = None
+    lowest: float | None = None
+    highest: float | None = None
+    fails_beyond: float | None = None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        ends = [end for end in (self.lowest, self.fails_beyond, self.highest) if end is not None]
+        if ends != sorted(ends):
+            raise ValueError("expected lowest <= fails_beyond <= highest")
+        return self
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The range of its values; None where an end of it is not stated."""
+        if self.lowest is None or self.highest is None:
+            return None
+        return self.lowest, self.highest
+
+    def fails(self, value: float) -> bool | None:
+        """Whether a run of that value has failed; None where no threshold is stated."""
+        if self.fails_beyond is None:
+            return None
+        return value < self.fails_beyond if self.direction == "max" else value > self.fails_beyond
+
+    def suits(self, task: Task) -> bool:
+        """Whether the metric applies to such a task."""
+        return self.kind == "cost" or (self.kind == "dataset") == (task.dataset is not None)
+
+    @property
+    def event(self) -> tuple[str, str] | None:
+        """The event's statistic and name; None where the metric is not about an event."""
+        statistic, slash, name = self.statistic.partition("/")
+        return (statistic, name) if slash and self.kind in ("online", "evaluation") else None
+
+    def definition(self) -> dict[str, Any]:
+        """Everything the metric's values depend on; stored with every run scored by it."""
+        return self.model_dump(mode="json", exclude=_INTERPRETATION)
+
+
+_INTERPRETATION = {
+    "summary", "normalized_as", "direction", "lowest", "highest", "fails_beyond"
+}  # fmt: skip
+"""What a metric's values do not depend on."""
+
+
+class NormalizationConstants(Table):
+    """The raw values of one task that normalize to 0 and 1; ``zero_se`` is a standard error."""
+
+    zero: float
+    one: float
+    zero_se: float | None = None
+
+    def normalize(self, raw: float) -> float:
+        """``(raw − zero) / (one − zero)``."""
+        return (raw - self.zero) / (self.one - self.zero)
+
+
+class Normalization(Table):
+    """Normalization constants of one metric by task; ``zero`` and ``one`` describe them."""
+
+    version: str
+    zero: str
+    one: str
+    constants: dict[str, NormalizationConstants]

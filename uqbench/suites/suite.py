@@ -1,0 +1,97 @@
+"""A suite: everything that a leaderboard rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Protocol, TypeVar
+
+from pydantic import Field
+
+from uqbench.errors import unknown
+from uqbench.suites.claims import Claim
+from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
+from uqbench.suites.tables import Budget, Method, Name, Table, Task
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=_Named)
+
+
+class Suite(Table):
+    """Everything a leaderboard is computed from, apart from the runs.
+
+    Attributes:
+        ranks_by: the statistic of the normalized scores that orders the methods: ``iqm``, ``mean``
+            (of a regret, where the runs that fail are what matters), ``median``, or
+            ``quantile(q)``; None for the mean on one task and the IQM on several.
+        paired: whether the methods meet the same data sets, or worlds, of a seed, and these matter
+            to the result: differences are then taken seed by seed.
+    """
+
+    name: Name
+    version: str
+    summary: str
+    source: str = ""
+    primary: str
+    baseline: str
+    default_budget: str
+    ranks_by: Annotated[str, Field(pattern=r"^(iqm|mean|median|quantile\(0?\.\d+\))$")] | None = (
+        None
+    )
+    paired: bool = False
+    tasks: tuple[Task, ...]
+    budgets: dict[str, Budget]
+    metrics: tuple[Metric, ...]
+    normalization: dict[str, Normalization]
+    methods: tuple[Method, ...] = ()
+    claims: tuple[Claim, ...] = ()
+
+    def task(self, name: str) -> Task:
+        """The task of that name."""
+        return _find("task", name, self.tasks)
+
+    def method(self, name: str) -> Method:
+        """The method of that name."""
+        return _find("method", name, self.methods)
+
+    def metric(self, name: str) -> Metric:
+        """The metric of that name."""
+        return _find("metric", name, self.metrics)
+
+    def budget(self, name: str) -> Budget:
+        """The budget of that name."""
+        if name not in self.budgets:
+            raise unknown(f"budget of suite {self.name}", name, self.budgets)
+        return self.budgets[name]
+
+    def primary_metric(self, budget: Budget) -> Metric:
+        """The metric that scores a budget's runs."""
+        return self.metric(budget.primary or self.primary)
+
+    def ranking_statistic(self, budget: Budget) -> str:
+        """The statistic that orders the methods of a budget's board."""
+        return self.ranks_by or ("iqm" if len(self.tasks_of(budget)) > 1 else "mean")
+
+    def methods_of(self, budget: str) -> tuple[Method, ...]:
+        """The methods included in a budget."""
+        return tuple(m for m in self.methods if m.budgets is None or budget in m.budgets)
+
+    def normalization_constants(self, metric: Metric) -> dict[str, NormalizationConstants]:
+        """Normalization constants of a metric by task; empty where it is not normalized."""
+        normalization = self.normalization.get(metric.normalized_as or metric.name)
+        return normalization.constants if normalization else {}
+
+    def tasks_of(self, budget: Budget) -> tuple[Task, ...]:
+        """The tasks included in a budget."""
+        return tuple(t for t in self.tasks if budget.tasks is None or t.name in budget.tasks)
+
+
+def _find(kind: str, name: str, things: Iterable[N]) -> N:
+    by_name = {thing.name: thing for thing in things}
+    if name not in by_name:
+        raise unknown(kind, name, by_name)
+    return by_name[name]
