@@ -133,17 +133,17 @@ def test_the_parts_add_up() -> None:
     torch.testing.assert_close(given.aleatoric, stated.total)
 
 
-def test_the_references_of_the_suite_are_the_error_of_the_mean() -> None:
+def test_the_normalization_constants_of_the_suite_are_the_error_of_the_mean() -> None:
     """Zero: |mean − CVaR_α| averaged over seeds 0 to 999."""
     suites = {suite.name: suite for suite in read_suites(Host.load()).suites.values()}
     suite = suites["risk-estimation"]
-    references = suite.normalization["abs_error"].constants
+    constants = suite.normalization["abs_error"].constants
     for task in suite.tasks:
-        belief = BeliefConfig(**task.options)
+        belief = BeliefConfig(**task.config)
         beliefs = Beliefs(belief)._beliefs(range(1_000 if belief.example == "mixture" else 1))
         weights, means, stds = beliefs[:, 0].flatten(1, 2).unbind(-1)
         total = gaussian_mixture_cvar(weights, means, stds, belief.alpha)
         error = ((weights * means).sum(-1) - total).abs().mean().item()
-        assert references[task.name].zero == pytest.approx(error, abs=1e-3), task.name
+        assert constants[task.name].zero == pytest.approx(error, abs=1e-3), task.name
     assert uqbench_datasets()
     assert uqbench_suites()
