@@ -77,7 +77,9 @@ def command(
 
 def board_folder(plan: Plan, root: Path) -> Path:
     """Where a plan's leaderboard is kept."""
-    return root / plan.suite.name / plan.name
+    from uqbench.results import paths
+
+    return paths.board_folder(root, plan.suite.name, plan.name)
 
 
 def write_board(result: Board, store: Store, folder: Path) -> None:

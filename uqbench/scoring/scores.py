@@ -136,8 +136,8 @@ def from_csv(text: str, where: str) -> list[Score]:
             )
             for row in rows
         ]
-    except ValueError as error:
-        raise UqbenchError(f"{where}: {error}") from None
+    except (ValueError, TypeError, csv.Error) as error:  # a cut row has None for a number
+        raise UqbenchError(f"{where} is damaged, because {error}") from None
 
 
 def _either_device(run: Run, store: Store) -> tuple[Run, StoredRun]:

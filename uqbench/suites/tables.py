@@ -17,7 +17,8 @@ from uqbench.errors import UqbenchError, unknown
 from uqbench.registry.plugins import Host
 from uqbench.specs import Spec
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=100)]
+"""Names of suites, tasks, budgets and methods are names of folders too."""
 Count = Annotated[int, Field(gt=0)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
@@ -291,7 +292,7 @@ class Suite(Table):
     baseline: str
     default_budget: str
     tasks: tuple[Task, ...]
-    budgets: dict[str, Budget]
+    budgets: dict[Name, Budget]
     metrics: tuple[Metric, ...]
     normalization: dict[str, Normalization]
     methods: tuple[Method, ...] = ()
