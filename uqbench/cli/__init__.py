@@ -8,6 +8,7 @@ import sys
 import click
 
 from uqbench import __version__
+from uqbench.cli.terminal import say, visible
 from uqbench.errors import UqbenchError, did_you_mean
 
 COMMANDS = {
@@ -59,12 +60,14 @@ def main() -> None:
     try:
         code = group(prog_name="uqbench", standalone_mode=False)
     except UqbenchError as error:
-        click.echo(f"uqbench: {error}", err=True)
+        first, *more = f"uqbench: {error}".split("\n")
+        say(first, *(f"  {line}" for line in more), err=True)
         code = 2
     except click.ClickException as error:
+        error.message = visible(error.message)
         error.show()
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("uqbench: interrupted; what was finished is kept.", err=True)
+        say("uqbench: interrupted; what was finished is kept.", err=True)
         code = 130
     sys.exit(code or 0)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from uqbench.cli.options import Selection, json_option, load_host, out_option, selection_options
+from uqbench.cli.terminal import say
 
 
 @click.command()
@@ -48,6 +49,6 @@ def command(selection: Selection, out: Path, boards: Path | None, as_json: bool)
     if as_json:
         click.echo(json.dumps([judgement_as_json(judged) for judged in judgements], indent=1))
     elif not judgements:
-        click.echo(f"The suite {plan.suite.name} states no claims.")
+        say(f"The suite {plan.suite.name} states no claims.")
     else:
-        click.echo("\n\n".join(map(as_text, judgements)))
+        say(*"\n\n".join(map(as_text, judgements)).splitlines())

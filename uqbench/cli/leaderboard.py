@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from uqbench.cli.options import Selection, json_option, load_host, out_option, selection_options
+from uqbench.cli.terminal import say
 
 if TYPE_CHECKING:
     from uqbench.cli.stored import StoredBoard
@@ -71,7 +72,7 @@ def command(
         click.echo(json.dumps(result.rows(), indent=1))
     else:
         print_board(result)
-        click.echo(str(folder / "leaderboard.csv"))
+        say(str(folder / "leaderboard.csv"))
     return 0
 
 
@@ -103,18 +104,18 @@ def _check(stored: StoredBoard, store: Store) -> int:
     expected = Board.of(plan, scores).files()
     differing = [name for name, text in expected.items() if stored.files.get(name) != text.encode()]
     for name in differing:
-        click.echo(f"{folder / name}: differs from what follows from scores.csv")
+        say(f"{folder / name}: differs from what follows from scores.csv")
     rerun = {(s.task, s.method, s.seed): s for s in gather(plan, store) if s.digest}
     for score in scores:
         own_score = rerun.get((score.task, score.method, score.seed))
         if own_score is not None and own_score != score:
             differing.append(score.run)
-            click.echo(
+            say(
                 f"{folder / 'scores.csv'}: the row of {score.run} differs from the run in "
                 f"{store.root}"
             )
     if not differing:
-        click.echo(
+        say(
             f"{folder}: {', '.join(expected)} follow from scores.csv, byte for byte; "
             f"{len(rerun)} of its {len(scores)} rows compared with runs in {store.root}"
         )
@@ -129,5 +130,5 @@ def _rewrite(stored: StoredBoard) -> int:
     files = Board.of(stored.plan, stored.scores).files()
     changed = [name for name, text in files.items() if stored.files.get(name) != text.encode()]
     write(files, stored.folder)
-    click.echo(f"{stored.folder}: {', '.join(changed) or 'nothing'} changed")
+    say(f"{stored.folder}: {', '.join(changed) or 'nothing'} changed")
     return 0

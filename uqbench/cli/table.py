@@ -7,6 +7,7 @@ from collections import Counter
 from rich.console import Console
 from rich.table import Table
 
+from uqbench.cli.terminal import visible
 from uqbench.scoring.aggregate import Estimate
 from uqbench.scoring.leaderboard import Board, ranks
 
@@ -39,7 +40,7 @@ def print_board(board: Board) -> None:
         console = Console(width=160)
     console.print(table)
     for note in notes(board):
-        console.print(note, highlight=False, markup=False, soft_wrap=True)
+        console.print(visible(note), highlight=False, markup=False, soft_wrap=True)
 
 
 def notes(board: Board) -> list[str]:

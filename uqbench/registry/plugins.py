@@ -7,8 +7,10 @@ not import. Here a plugin that fails is named with its reason, and everything el
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import redirect_stdout
 from dataclasses import replace
 from importlib import metadata
 from importlib.resources.abc import Traversable
@@ -101,7 +103,9 @@ class Host:
         try:
             self._check_name(plugin)
             _check_contract(requirements)
-            self.manager.register(load(), name=key)
+            with redirect_stdout(sys.stderr):  # what it prints is none of a command's output
+                module = load()
+            self.manager.register(module, name=key)
             self.manager.check_pending()
             self._take_in(plugin, key)
         except (Exception, SystemExit) as error:  # it may fail in any way; the reason is shown
@@ -112,12 +116,10 @@ class Host:
         return self.plugins[-1]
 
     def _check_name(self, plugin: Plugin) -> None:
+        key = (canonicalize_name(plugin.distribution), plugin.name)
         for other in self.plugins:
-            if other.name == plugin.name:
-                raise ValueError(
-                    f"the entry point {plugin.name!r} is already taken by {other.distribution} "
-                    f"{other.version}; rename it, or uninstall one of the two"
-                )
+            if (canonicalize_name(other.distribution), other.name) == key and not other.failure:
+                raise ValueError(f"the entry point {plugin.name!r} is there twice")
 
     def _take_in(self, plugin: Plugin, key: str) -> None:
         """Call the collecting hooks of one plugin; register only when all of them succeeded."""
@@ -143,6 +145,10 @@ class Host:
             if registry.origin(name) == plugin
         ]
         return specs + [f"suite file {path.name}" for path, by in self.suite_files if by == plugin]
+
+    def clashes(self, plugin: Plugin) -> list[str]:
+        """What to know of names that a plugin shares with others."""
+        return [text for r in self._registries.values() for text in r.clashes(plugin)]
 
     def with_requirements(self, plugins: Iterable[Plugin]) -> list[Plugin]:
         """These plugins, uqbench's own, and all plugins that they are built on."""
@@ -201,10 +207,13 @@ def _chosen(found: list[EntryPoint]) -> list[EntryPoint]:
     if selection is None:
         return found
     names = {name.strip() for name in selection.split(",") if name.strip()}
+    known = {name for d, e in found for name in (e.name, f"{d.name}:{e.name}")}
     for name in names:
-        if name not in {entry_point.name for _, entry_point in found}:
+        if name not in known:
             raise unknown(f"plugin to load ({SELECTION})", name, [e.name for _, e in found])
-    return [(d, e) for d, e in found if e.name in names or d.name == "uqbench"]
+    return [
+        (d, e) for d, e in found if {e.name, f"{d.name}:{e.name}"} & names or d.name == "uqbench"
+    ]
 
 
 def _entry_points() -> Iterator[EntryPoint]:

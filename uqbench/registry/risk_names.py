@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # imports torch, which reading suites need not wait for
     from uqbench.risk.composite import CompositeRisk
     from uqbench.risk.measure import RiskMeasure
 
-_MEASURE = re.compile(r"(?P<name>[a-z0-9_-]+)\s*(?:\((?P<values>[^()]*)\))?", re.IGNORECASE)
+_MEASURE = re.compile(r"(?P<name>[a-z0-9_.:-]+)\s*(?:\((?P<values>[^()]*)\))?", re.IGNORECASE)
 
 
 class MeasuresByName:
@@ -80,10 +80,10 @@ class MeasuresByName:
 
         if isinstance(measure, CompositeRisk):
             return f"{self.text(measure.epistemic)} of {self.text(measure.aleatoric)}"
-        for spec in self._specs.values():
+        for name, spec in self._specs.items():
             if spec.load_config() is type(measure):
                 values = ", ".join(repr(v) for v in dataclasses.astuple(measure))  # type: ignore[call-overload]
-                return f"{spec.name}({values})" if values else spec.name
+                return f"{name}({values})" if values else name
         raise UqbenchError(
             f"{type(measure).__name__} is not a registered risk measure; register it with "
             f"uqbench_risk_measures, so that a run's identity can name it."
@@ -97,7 +97,8 @@ class MeasuresByName:
                 + ("; a composition cannot be used here" if _parts(text)[1:] else "")
             )
         name = matched["name"].lower()
-        return self._specs[name].name, matched["values"]
+        _ = self._specs[name]  # or it says what there is
+        return name, matched["values"]
 
 
 def _parts(text: str) -> list[str]:
