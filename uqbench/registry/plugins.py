@@ -150,6 +150,21 @@ class Host:
         """What to know of names that a plugin shares with others."""
         return [text for r in self._registries.values() for text in r.clashes(plugin)]
 
+    def measure_versions(self, config: Any, *texts: str) -> dict[str, str]:
+        """Versions of the risk measures that a config, and these texts, name, for an identity.
+
+        Those of uqbench itself at version "1" are left out: the identities of all runs, and with
+        them the committed boards, are from before versions of measures were part of them.
+        """
+        versions = {}
+        for name in self.risk_names.names_in(config, *texts):
+            origin, version = self.risk_measures.origin(name), self.risk_measures[name].version
+            if origin.distribution != "uqbench" or version != "1":
+                versions[f"{canonicalize_name(origin.distribution)}:{name.rpartition(':')[2]}"] = (
+                    version
+                )
+        return versions
+
     def with_requirements(self, plugins: Iterable[Plugin]) -> list[Plugin]:
         """These plugins, uqbench's own, and all plugins that they are built on."""
         found: dict[str, Plugin] = {}

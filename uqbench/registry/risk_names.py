@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from uqbench.config import resolve
+from uqbench.config import as_table, resolve
 from uqbench.errors import UqbenchError
 from uqbench.specs import Spec
 
@@ -89,6 +89,12 @@ class MeasuresByName:
             f"uqbench_risk_measures, so that a run's identity can name it."
         )
 
+    def names_in(self, config: Any, *texts: str) -> list[str]:
+        """The registered names of all measures that a config, and these texts, name."""
+        noted = _Noted(self)
+        as_table(config, noted)
+        return sorted({self.name(part) for text in (*noted.texts, *texts) for part in _parts(text)})
+
     def _parsed(self, text: str) -> tuple[str, str | None]:
         matched = _MEASURE.fullmatch(text.strip())
         if not matched:
@@ -99,6 +105,19 @@ class MeasuresByName:
         name = matched["name"].lower()
         _ = self._specs[name]  # or it says what there is
         return name, matched["values"]
+
+
+class _Noted:
+    """Writes measures as text, and keeps what it wrote."""
+
+    def __init__(self, names: MeasuresByName) -> None:
+        self.measure, self.composite = names.measure, names.composite
+        self._names = names
+        self.texts: list[str] = []
+
+    def text(self, measure: RiskMeasure | CompositeRisk) -> str:
+        self.texts.append(self._names.text(measure))
+        return self.texts[-1]
 
 
 def _parts(text: str) -> list[str]:
