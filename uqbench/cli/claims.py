@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from uqbench.cli.options import Selection, json_option, load_host, out_option, selection_options
+from uqbench.cli.terminal import say, visible
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
@@ -59,9 +60,11 @@ def command(selection: Selection, out: Path, boards: Path | None, as_json: bool)
         entries = [judgement_as_json(judged) for judged in judgements]
         click.echo(json.dumps(entries, indent=1, allow_nan=False))
     elif not judgements:
-        click.echo(f"The suite {selection.suite} states no claims.")
+        say(f"The suite {selection.suite} states no claims.")
     else:
-        click.echo("\n\n".join(_colored(as_text(judged), judged) for judged in judgements))
+        click.echo(
+            "\n\n".join(_colored(_visible(as_text(judged)), judged) for judged in judgements)
+        )
 
 
 def _judged(
@@ -122,7 +125,7 @@ def _overview(
 def _line(entry: dict[str, object]) -> str:
     papers = entry["papers"]
     assert isinstance(papers, list)
-    about = "; ".join(papers)
+    about = visible("; ".join(papers))
     if "error" in entry:
         return f"{entry['budget']}: cannot be judged: {str(entry['error']).splitlines()[0]}"
     verdicts = entry.get("verdicts")
@@ -146,6 +149,10 @@ def _budgets_with_runs(suite: Suite, out: Path, boards: Path | None) -> list[str
         return budget.ranks, budget.steps * budget.seeds * len(suite.tasks_of(budget))
 
     return sorted(found, key=length, reverse=True)
+
+
+def _visible(text: str) -> str:
+    return "\n".join(map(visible, text.splitlines()))
 
 
 def _colored(text: str, judged: Judgement) -> str:

@@ -9,6 +9,7 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
+from uqbench.cli.terminal import visible
 from uqbench.scoring.coverage import coverage_note
 from uqbench.scoring.leaderboard import Board
 from uqbench.scoring.standings import BoardRow, shown_statistics
@@ -55,7 +56,7 @@ def show_board(board: Board, console: Console) -> None:
         justify: Literal["left", "right"] = "left" if column.left else "right"
         table.add_column(column.header, justify=justify, no_wrap=True, vertical="bottom")
     for row in zip(*(column.cells for column in shown), strict=True):
-        table.add_row(*row)
+        table.add_row(*map(visible, row))
     console.print(table)
     for note in notes(board):
         console.print(note, highlight=False, markup=False)

@@ -8,8 +8,10 @@ others still load.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import redirect_stdout
 from dataclasses import replace
 from importlib import metadata
 from importlib.resources.abc import Traversable
@@ -104,7 +106,9 @@ class Host:
         try:
             self._check_name(plugin)
             _check_contract(requirements)
-            self.manager.register(load(), name=key)
+            with redirect_stdout(sys.stderr):  # what it prints is none of a command's output
+                module = load()
+            self.manager.register(module, name=key)
             self.manager.check_pending()
             self._collect(plugin, key)
         except (Exception, SystemExit) as error:  # it may fail in any way; the reason is shown
@@ -115,12 +119,10 @@ class Host:
         return self.plugins[-1]
 
     def _check_name(self, plugin: Plugin) -> None:
+        key = (canonicalize_name(plugin.distribution), plugin.name)
         for other in self.plugins:
-            if other.name == plugin.name:
-                raise ValueError(
-                    f"the entry point {plugin.name!r} is already taken by {other.distribution} "
-                    f"{other.version}; rename it, or uninstall one of the two"
-                )
+            if (canonicalize_name(other.distribution), other.name) == key and not other.failure:
+                raise ValueError(f"the entry point {plugin.name!r} is there twice")
 
     def _collect(self, plugin: Plugin, key: str) -> None:
         """Call one plugin's registration hooks; register only if all of them succeed."""
@@ -146,6 +148,25 @@ class Host:
             if registry.origin(name) == plugin
         ]
         return specs + [f"suite file {path.name}" for path, by in self.suite_files if by == plugin]
+
+    def clashes(self, plugin: Plugin) -> list[str]:
+        """What to know of names that a plugin shares with others."""
+        return [text for r in self._registries.values() for text in r.clashes(plugin)]
+
+    def measure_versions(self, config: Any, *texts: str) -> dict[str, str]:
+        """Versions of the risk measures that a config, and these texts, name, for an identity.
+
+        Those of uqbench itself at version "1" are left out: the identities of all runs, and with
+        them the committed boards, are from before versions of measures were part of them.
+        """
+        versions = {}
+        for name in self.risk_names.names_in(config, *texts):
+            origin, version = self.risk_measures.origin(name), self.risk_measures[name].version
+            if origin.distribution != "uqbench" or version != "1":
+                versions[f"{canonicalize_name(origin.distribution)}:{name.rpartition(':')[2]}"] = (
+                    version
+                )
+        return versions
 
     def with_requirements(self, plugins: Iterable[Plugin]) -> list[Plugin]:
         """These plugins, uqbench's own, and all plugins they depend on."""
@@ -204,10 +225,13 @@ def _chosen(found: list[EntryPoint]) -> list[EntryPoint]:
     if selection is None:
         return found
     names = {name.strip() for name in selection.split(",") if name.strip()}
+    known = {name for d, e in found for name in (e.name, f"{d.name}:{e.name}")}
     for name in names:
-        if name not in {entry_point.name for _, entry_point in found}:
+        if name not in known:
             raise unknown(f"plugin to load ({SELECTION})", name, [e.name for _, e in found])
-    return [(d, e) for d, e in found if e.name in names or d.name == "uqbench"]
+    return [
+        (d, e) for d, e in found if {e.name, f"{d.name}:{e.name}"} & names or d.name == "uqbench"
+    ]
 
 
 def _entry_points() -> Iterator[EntryPoint]:
