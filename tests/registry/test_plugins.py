@@ -1,6 +1,9 @@
+import random
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
+import torch
 
 from uqbench import AgentSpec, Spec, hookimpl
 from uqbench.errors import UqbenchError
@@ -50,7 +53,7 @@ def test_a_name_that_two_distributions_claim_is_nobodys_and_both_full_forms_work
     assert "write 'first-dist:a' or 'second-dist:a'" in str(told.value)
     assert host.agents.origin("first-dist:a") == first
     assert host.agents.origin("Second_Dist:a") == second
-    assert host.clashes(first) == host.clashes(second) == [str(told.value)]
+    assert host.complaints(first) == host.complaints(second) == [str(told.value)]
 
 
 @pytest.mark.parametrize("order", [("uqbench-x", "aa-y"), ("aa-y", "uqbench-x")])
@@ -151,3 +154,31 @@ def test_a_factory_given_as_a_string_is_imported_when_it_is_asked_for():
     missing = Spec(name="x", version="1", factory="nowhere_at_all:X", summary="")
     with pytest.raises(ModuleNotFoundError):
         missing.load_factory()
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda: torch.set_default_dtype(torch.float64), "torch's default dtype"),
+        (lambda: torch.set_grad_enabled(False), "torch's gradient mode"),
+        (lambda: torch.manual_seed(0), "torch's random state"),
+        (lambda: np.random.seed(0), "numpy's random state"),  # noqa: NPY002
+        (lambda: random.seed(0), "Python's random state"),
+    ],
+)
+def test_a_plugin_that_changes_a_global_default_is_named_and_it_is_set_back(change, name):
+    def state() -> list[object]:
+        here = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+        return [
+            *here, torch.get_default_dtype(), torch.is_grad_enabled(),
+            torch.get_rng_state().tolist(),
+        ]  # fmt: skip
+
+    host, before = Host(), state()
+    plugin = host.register(
+        name="x", distribution="d", version="1", load=lambda: [change(), agents("a")][1]
+    )
+    assert plugin.failure is None
+    assert plugin.changed == (name,)
+    assert f"changed {name}, which was set back" in host.complaints(plugin)[0]
+    assert state() == before

@@ -70,8 +70,8 @@ def command(out: Path) -> int:
         what = plugin.failure or ", ".join(host.added_by(plugin)) or "adds nothing"
         name = f"plugin {plugin.name} ({plugin.distribution} {plugin.version})"
         say(not plugin.failure, f"{name}: {what}")
-        for clash in host.clashes(plugin):
-            say(False, f"{name}: {clash}")
+        for complaint in host.complaints(plugin):
+            say(False, f"{name}: {complaint}")
         if plugin.slow:
             say(False, f"{name}: {plugin.slow}")
     catalog = read_suites(host)

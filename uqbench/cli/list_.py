@@ -95,7 +95,7 @@ def command(kind: str | None, as_json: bool) -> None:
                 "adds": host.added_by(plugin),
                 "failure": plugin.failure,
                 "problems": [p.reason for p in catalog.problems if p.plugin == plugin],
-                "clashes": host.clashes(plugin),
+                "complaints": host.complaints(plugin),
                 "slow": plugin.slow,
             }
             for plugin in host.plugins

@@ -129,8 +129,8 @@ def load_host() -> Host:
             f"{plugin.version}: {plugin.failure}",
             err=True,
         )
-    for clash in dict.fromkeys(c for p in host.plugins for c in host.clashes(p)):
-        say(f"uqbench: {clash}", err=True)
+    for complaint in dict.fromkeys(c for p in host.plugins for c in host.complaints(p)):
+        say(f"uqbench: {complaint}", err=True)
     return host
 
 

@@ -25,6 +25,7 @@ from uqbench import hookspecs
 from uqbench.errors import unknown
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.registry.risk_names import MeasuresByName
+from uqbench.registry.side_effects import watched
 from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
 
 SELECTION = "UQBENCH_PLUGINS"
@@ -102,11 +103,15 @@ class Host:
         names = tuple(canonicalize_name(r.name) for r in requirements if _applies(r))
         plugin = Plugin(name, distribution, version, package, names)
         key = f"{distribution}:{name}"
+        changed: list[str] = []
         began = time.perf_counter()
         try:
             self._check_name(plugin)
             _check_contract(requirements)
-            with redirect_stdout(sys.stderr):  # what it prints is none of a command's output
+            with (
+                watched(changed),
+                redirect_stdout(sys.stderr),
+            ):  # what it prints is none of a command's output
                 module = load()
             self.manager.register(module, name=key)
             self.manager.check_pending()
@@ -115,7 +120,8 @@ class Host:
             if self.manager.has_plugin(key):
                 self.manager.unregister(name=key)
             plugin = replace(plugin, failure=f"{type(error).__name__}: {error}")
-        self.plugins.append(replace(plugin, seconds=time.perf_counter() - began))
+        plugin = replace(plugin, changed=tuple(changed), seconds=time.perf_counter() - began)
+        self.plugins.append(plugin)
         return self.plugins[-1]
 
     def _check_name(self, plugin: Plugin) -> None:
@@ -149,9 +155,15 @@ class Host:
         ]
         return specs + [f"suite file {path.name}" for path, by in self.suite_files if by == plugin]
 
-    def clashes(self, plugin: Plugin) -> list[str]:
-        """What to know of names that a plugin shares with others."""
-        return [text for r in self._registries.values() for text in r.clashes(plugin)]
+    def complaints(self, plugin: Plugin) -> list[str]:
+        """What to know of a plugin that is loaded: names it shares, defaults it changed."""
+        clashes = [text for r in self._registries.values() for text in r.clashes(plugin)]
+        if plugin.changed:
+            clashes.append(
+                f"importing the plugin {plugin.name!r} of {plugin.distribution} {plugin.version} "
+                f"changed {', '.join(plugin.changed)}, which was set back"
+            )
+        return clashes
 
     def measure_versions(self, config: Any, *texts: str) -> dict[str, str]:
         """Versions of the risk measures that a config, and these texts, name, for an identity.

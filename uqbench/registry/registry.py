@@ -21,10 +21,11 @@ class Plugin:
     """An entry point of the group ``uqbench``, and whether it loaded.
 
     Attributes:
-        package: top-level import name, where its files are installed.
-        requires: names of the distributions it depends on.
-        failure: why it was left out; None if it loaded.
-        seconds: time it took to load.
+        package: top-level import name, where its installed files are.
+        requires: names of the distributions that it depends on.
+        failure: why it was left out; None where it was loaded.
+        seconds: how long loading took.
+        changed: global defaults that importing it changed; they were set back.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Plugin:
     requires: tuple[str, ...] = field(default=(), compare=False)
     failure: str | None = None
     seconds: float = field(default=0.0, compare=False)
+    changed: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def shipped(self) -> bool:
