@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+import click
+from click.testing import CliRunner
+
 from uqbench.cli.terminal import say, visible
 
 CLI = Path(__file__).parents[2] / "uqbench" / "cli"
@@ -17,6 +20,15 @@ def test_control_characters_are_written_out():
 def test_a_line_is_one_line_whatever_is_in_it(capsys):
     say("one\nuqbench: forged", "two", err=True)
     assert capsys.readouterr().err == "one\\nuqbench: forged\ntwo\n"
+
+
+def test_a_word_is_colored_once_and_after_the_line_was_made_visible():
+    @click.command()
+    def command() -> None:
+        say("a\x1b[31m: holds: holds", colors={"holds": "green"})
+
+    printed = CliRunner().invoke(command, color=True).output
+    assert printed == f"a\\x1b[31m: {click.style('holds', fg='green')}: holds\n"
 
 
 def test_all_commands_print_through_one_place():

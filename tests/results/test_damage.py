@@ -218,7 +218,7 @@ def test_what_lies_in_the_place_of_a_lock_hangs_nobody(kind, tmp_path):
         assert held is not None
         held.release()
     else:
-        with pytest.raises(StorageError, match="cannot be made"):
+        with pytest.raises(StorageError, match="cannot be created"):
             store.lock(run)
     assert not (tmp_path / "victim").exists()
 

@@ -130,13 +130,13 @@ def _check(stored: StoredBoard, store: Store) -> int:
             f"{len(rerun)} of its {len(scores)} rows compared with runs in {store.root}"
         )
     if rerun and scores[0].digest_of == "record":
-        click.echo(
+        say(
             f"{folder / 'scores.csv'}: its digests are of run.json, times and all: values were "
             f"compared, digests were not"
         )
     older = of_older_code(scores)
     if older:
-        click.echo(f"{folder}: of older code than is installed here: {older}")
+        say(f"{folder}: of older code than is installed here: {older}")
     return 1 if differing else 0
 
 

@@ -50,7 +50,7 @@ def show_board(board: Board, console: Console) -> None:
         key=lambda line: places[line.method].rank if line.method in places else len(board.lines),
     )
     shown, left_out = _fitting(_columns(board, lines), console.width)
-    console.print(f"{plan.suite.name} · {plan.name}", style="italic", highlight=False)
+    console.print(visible(f"{plan.suite.name} · {plan.name}"), style="italic", highlight=False)
     table = Table(box=None, padding=(0, _PADDING, 0, 0), header_style="bold")
     for column in shown:
         justify: Literal["left", "right"] = "left" if column.left else "right"
@@ -59,10 +59,10 @@ def show_board(board: Board, console: Console) -> None:
         table.add_row(*map(visible, row))
     console.print(table)
     for note in notes(board):
-        console.print(note, highlight=False, markup=False)
+        console.print(visible(note), highlight=False, markup=False)
     if left_out:
         names = ", ".join(column.header.replace("\n", " ") for column in left_out)
-        console.print(f"Left out at this width: {names}.", highlight=False, markup=False)
+        console.print(visible(f"Left out at this width: {names}."), highlight=False, markup=False)
 
 
 def notes(board: Board) -> list[str]:

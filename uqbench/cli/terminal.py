@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 
 import click
 
@@ -18,7 +19,19 @@ def visible(text: str) -> str:
     )
 
 
-def say(*lines: str, err: bool = False, bold: bool = False) -> None:
-    """Print lines, each of them a line whatever is in it."""
+def say(
+    *lines: str, err: bool = False, bold: bool = False, colors: Mapping[str, str] | None = None
+) -> None:
+    """Print lines; whatever is in one, it stays one line.
+
+    Args:
+        lines: to print.
+        err: to stderr.
+        bold: the whole lines.
+        colors: colors by words; each word is colored where a line first has it.
+    """
     for line in lines:
-        click.echo(click.style(visible(line), bold=True) if bold else visible(line), err=err)
+        text = visible(line)
+        for words, color in (colors or {}).items():
+            text = text.replace(words, click.style(words, fg=color), 1)
+        click.echo(click.style(text, bold=True) if bold else text, err=err)

@@ -339,6 +339,15 @@ def test_what_is_no_number_is_refused_with_lane_step_and_environment(what, bad, 
         take()
 
 
+def test_what_is_no_number_in_an_evaluation_is_refused_with_lane_and_episode() -> None:
+    made = recorder(300, lanes=2, events=())
+    counts = np.zeros((2, 2, 3))
+    counts[0, 1, 2] = np.nan
+    shape = (2, 3)
+    with pytest.raises(UqbenchError, match="in lane 1, in episode 2 of the evaluation after step"):
+        made.evaluation(Evaluated(counts, np.ones(shape, np.int64), np.ones(shape, np.bool_)))
+
+
 def compute(
     kind: str, statistic: str, window: float = 1.0, risk: RiskMeasure | None = None
 ) -> float | None:
