@@ -177,6 +177,10 @@ def test_a_measure_of_the_running_registry_can_be_used_in_a_config() -> None:
     host.register(name="median", distribution="median", version="1", load=lambda: Plugin)
     made = resolve(Config, {"one": "median"}, where="x", risk_names=host.risk_names)
     assert made.one == Median()
+    table = {"several": "0.5 * median + 0.5 * cvar(0.25) of median", "one": "median"}
+    rules = resolve(Rules, table, where="x", risk_names=host.risk_names)
+    assert rules.one == MarginalRisk(Median())
+    assert as_table(rules, host.risk_names) == table
 
 
 @dataclasses.dataclass(frozen=True)
