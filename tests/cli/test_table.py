@@ -16,15 +16,21 @@ from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-MEANS = {"qr-dqn": 0.2, "ua-dqn-averse": 0.8, "ua-dqn-averse-biased": 0.78, "ua-dqn-neutral": 0.5}
+MEANS = {
+    "uniform-random": 0.15,
+    "qr-dqn": 0.2,
+    "ua-dqn-averse": 0.8,
+    "ua-dqn-averse-biased": 0.78,
+    "ua-dqn-neutral": 0.5,
+}
 
 
 @pytest.fixture(scope="module")
 def board():
-    """Simulated runs of windy-cliff, two of whose methods have long names that begin alike."""
+    """Simulated runs of windy-cliff: two long names that begin alike, and a trivial row."""
     host = Host.load()
     suite = _with_fixed_prose(read_suites(host).suite("windy-cliff"))
-    plan = make_plan(suite, host, "paper", device="cpu", seeds=range(6))
+    plan = make_plan(suite, host, "paper", device="cpu", methods=[*MEANS], seeds=range(6))
     generator = np.random.default_rng(0)
     constants = suite.normalization_constants(suite.primary_metric(plan.budget))
     scores = []
@@ -37,7 +43,7 @@ def board():
             Score(run.task, run.method, run.seed, "finished", "cpu", of.normalize(raw), values,
                   str(run.folder), run.digest, "uqbench:aaaa")
         )  # fmt: skip
-    return Board.of(replace(plan, claims=()), scores)
+    return Board.of(replace(plan, claims=(), standard=True), scores)
 
 
 def _with_fixed_prose(suite):
@@ -45,12 +51,11 @@ def _with_fixed_prose(suite):
     metric = suite.metric(suite.primary)
     told = metric.model_copy(update={"summary": "falls of all of training, for each step of it"})
     metrics = tuple(told if m == metric else m for m in suite.metrics)
-    normalization = suite.normalization[metric.name].model_copy(
+    name = metric.normalized_as or metric.name
+    normalization = suite.normalization[name].model_copy(
         update={"zero": "the uniformly random policy", "one": "no fall"}
     )
-    return suite.model_copy(
-        update={"metrics": metrics, "normalization": {metric.name: normalization}}
-    )
+    return suite.model_copy(update={"metrics": metrics, "normalization": {name: normalization}})
 
 
 def printed(board, width, **console):
@@ -69,15 +74,22 @@ def test_a_board_is_printed_as_before(board, width):
     assert text == path.read_text(encoding="utf-8")
 
 
+def test_no_cell_is_cut_at_any_width(board):
+    for width in range(50, 200):
+        text = printed(board, width)
+        assert "…" not in text
+        assert max(map(len, text.splitlines())) <= width
+
+
 def test_what_does_not_fit_is_named(board):
     assert "Left out at this width:" in printed(board, 80)
     assert "Left out" not in printed(board, 250)
 
 
 def test_names_are_whole_where_nothing_else_fits(board):
-    text = printed(board, 30)
+    lines = printed(board, 34).splitlines()
     for method in MEANS:
-        assert f" {method} " in text
+        assert any(f" {method} " in f"{line} " for line in lines)
 
 
 def test_colors_are_for_terminals_alone(board):
