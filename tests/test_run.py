@@ -12,6 +12,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from uqbench.seeding import derive_seed
+
 TOY = Path(__file__).parent / "toy"
 N_RUNS = 12  # two tasks, two methods, three seeds
 
@@ -175,6 +177,18 @@ def test_a_lane_that_fails_does_not_take_the_others_with_it(tmp_path):
     )  # fmt: skip
     assert "once more, each run alone" in done.stderr
     assert sorted(set(states(tmp_path).values())) == ["failed", "finished"]
+
+
+def test_a_reward_that_is_no_number_fails_its_run_alone_and_the_board_is_written(tmp_path):
+    seed = str(derive_seed("environment", "toy", "short", 1))
+    done = run_toy(tmp_path, "--budget", "smoke", code=1, variables={"TOY_NAN": seed})
+    found = states(tmp_path)
+    assert sorted(found.values()) == ["failed"] * 2 + ["finished"] * 6
+    assert all("/short/" in run and "/1-" in run for run, s in found.items() if s == "failed")
+    reason = "the environment 'corridor' gave the reward nan in lane 0 at step 120"
+    assert done.stderr.count(f"/1: FAILED: UqbenchError: {reason}") == 2
+    assert "2 of 8 planned runs have no score (2 failed)" in done.stdout
+    assert (tmp_path / "leaderboards" / "toy" / "smoke" / "leaderboard.csv").exists()
 
 
 def test_two_processes_on_one_store_share_the_work_and_run_nothing_twice(tmp_path):

@@ -220,7 +220,7 @@ def test_a_checkpoint_that_cannot_be_read_is_kept_and_the_run_fails_until_it_can
         return original(path, *arguments, **keywords)
 
     with monkeypatch.context() as patched:
-        patched.setattr("uqbench.runner.checkpoints.files.os.open", failing)
+        patched.setattr("uqbench.results.files.os.open", failing)
         told = run(batch, store, host, monkeypatch)
     [failed] = [event for event in told if isinstance(event, Failed | Split)]
     assert isinstance(failed, Failed)
@@ -239,17 +239,16 @@ def test_a_finished_run_that_cannot_be_read_is_neither_moved_nor_run_again(
     store = Store(tmp_path)
     run(batch, store, host, monkeypatch)
     before = {path: path.read_bytes() for path in tmp_path.glob("toy/**/*") if path.is_file()}
-    for method in ("read_text", "read_bytes"):
-        original = getattr(Path, method)
+    original = os.open
 
-        def failing(path: Path, *arguments: Any, _original: Any = original, **keywords: Any) -> Any:
-            if path.name == name:
-                raise OSError(errno.EIO, "Input/output error")
-            return _original(path, *arguments, **keywords)
+    def failing(path: Any, *arguments: Any, **keywords: Any) -> int:
+        if str(path).endswith(name):
+            raise OSError(errno.EIO, "Input/output error")
+        return original(path, *arguments, **keywords)
 
-        monkeypatch.setattr(Path, method, failing)
-    told = run(batch, store, host, monkeypatch)
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        patched.setattr("uqbench.results.files.os.open", failing)
+        told = run(batch, store, host, monkeypatch)
     assert [type(event) for event in told] == [Failed]
     assert not any(isinstance(event, SetAside) for event in told)
     after = {path: path.read_bytes() for path in tmp_path.glob("toy/**/*") if path.is_file()}

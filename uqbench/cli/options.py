@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from uqbench.cli.terminal import say
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Selection:
 
         catalog = read_suites(host, check=(self.suite,))
         for problem in catalog.problems:
-            click.echo(f"uqbench: left out: {problem}", err=True)
+            say(f"uqbench: left out: {problem}", err=True)
         return make_plan(
             catalog.suite(self.suite),
             host,
@@ -123,11 +124,13 @@ def load_host() -> Host:
 
     host = Host.load()
     for plugin in host.failures:
-        click.echo(
+        say(
             f"uqbench: left out the plugin {plugin.name!r} of {plugin.distribution} "
             f"{plugin.version}: {plugin.failure}",
             err=True,
         )
+    for complaint in dict.fromkeys(c for p in host.plugins for c in host.complaints(p)):
+        say(f"uqbench: {complaint}", err=True)
     return host
 
 

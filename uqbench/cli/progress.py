@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from uqbench.cli.eta import duration
+from uqbench.cli.terminal import visible
 from uqbench.cli.time_left import TimeLeft
 from uqbench.identity import Run
 from uqbench.runner import events
@@ -132,4 +133,4 @@ class Display:
             self._say(text)
 
     def _say(self, text: str) -> None:
-        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self._console.print(visible(text), highlight=False, markup=False, soft_wrap=True)

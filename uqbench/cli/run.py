@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from uqbench.cli.options import Selection, count, load_host, out_option, selection_options
+from uqbench.cli.terminal import say
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ def command(
     todo = _announce(plan, states, out)
     speeds = Speeds(out)
     if dry_run:
-        click.echo(_by_method(plan, todo, estimate(plan, todo, store, 1, speeds.of(plan)), speeds))
+        alone = estimate(plan, todo, store, 1, speeds.of(plan))
+        say(*_by_method(plan, todo, alone, speeds).splitlines())
         return 0
     tried: set[Run] = set()
     while True:
@@ -110,7 +112,7 @@ def command(
             groups = make_batch_groups(plan, todo, kind, spread.lanes, checkpoints)
             team = min(spread.processes, len(groups))
             expected = estimate(plan, todo, store, team, speeds.of(plan))
-            click.echo(
+            say(
                 f"On {kind}, {count(team, 'process')}: about {duration(expected.seconds)} "
                 f"(from {expected.basis}). Safe to interrupt; run again to go on.",
                 err=True,
@@ -122,7 +124,7 @@ def command(
         if not todo and not running:
             break
         if not todo:
-            click.echo(f"Waiting for {count(len(running), 'run')} of another process.", err=True)
+            say(f"Waiting for {count(len(running), 'run')} of another process.", err=True)
             _wait_for_any(running, store)
     _show(plan, store, out)
     return 0 if set(left.values()) == {RunState.FINISHED} else 1
@@ -165,7 +167,7 @@ def _measure_methods(
         return
     speeds.add(plan, found)
     table = ", ".join(f"{cell.method.name} {speed.step_ms:.2g}" for cell, speed in found)
-    click.echo(f"Milliseconds a step, measured here: {table}.", err=True)
+    say(f"Milliseconds a step, measured here: {table}.", err=True)
 
 
 def _arrange(
@@ -178,7 +180,7 @@ def _arrange(
     if chosen.measured_with is not None:
         cell, speeds = chosen.measured_with, chosen.speeds
         table = ", ".join(f"{s.lanes} × {s.processes}: {s.steps_per_s:,.0f}" for s in speeds)
-        click.echo(
+        say(
             f"Lanes × processes: {chosen.lanes} × {chosen.processes}, the fastest of steps/s "
             f"measured with {cell.method.name} on {cell.task.name} ({table}).",
             err=True,
@@ -201,8 +203,8 @@ def _announce(plan: Plan, states: dict[Run, StoredRun], out: Path) -> set[Run]:
     todo = {run for run, found in states.items() if found.state in TO_DO}
     methods = dict.fromkeys(cell.method.name for cell in plan.cells)
     tasks = dict.fromkeys(cell.task.name for cell in plan.cells)
-    click.echo(
-        f"{plan.suite.name}, budget {plan.budget_name}: {plan.budget.summary}\n"
+    say(
+        f"{plan.suite.name}, budget {plan.budget_name}: {plan.budget.summary}",
         f"{count(len(plan.runs), 'run')} of {_steps(plan)} steps: "
         f"{', '.join(methods)} on {', '.join(tasks)}. Results go to {out}/.",
         err=True,
@@ -212,10 +214,10 @@ def _announce(plan: Plan, states: dict[Run, StoredRun], out: Path) -> set[Run]:
         if not runs or state is RunState.MISSING:
             continue
         action = "again" if runs[0] in todo else "not run again"
-        click.echo(f"{len(runs)} {state.value}: {action}{_from_steps(runs, states)}.", err=True)
+        say(f"{len(runs)} {state.value}: {action}{_from_steps(runs, states)}.", err=True)
         if state in (RunState.DAMAGED, RunState.FAILED):
             for run in runs:
-                click.echo(f"  {run.folder}: {states[run].reason}", err=True)
+                say(f"  {run.folder}: {states[run].reason}", err=True)
     return todo
 
 
@@ -266,7 +268,7 @@ def _execute(
                 tried |= {run for group in groups for batch in group for run in batch.runs}
                 break
     for complaint in complaints:
-        click.echo(f"uqbench: {complaint}", err=True)
+        say(f"uqbench: {complaint}", err=True)
     return tried
 
 
@@ -300,7 +302,7 @@ def _show(plan: Plan, store: Store, out: Path) -> None:
     folder = board_folder(plan, out / "leaderboards")
     write_board(result, store, folder)
     print_board(result)
-    click.echo(str(folder / "leaderboard.csv"))
+    say(str(folder / "leaderboard.csv"))
 
 
 def _device(choice: str) -> DeviceKind:

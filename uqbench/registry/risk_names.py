@@ -18,7 +18,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from uqbench.config import resolve
+from uqbench.config import as_table, resolve
 from uqbench.errors import UqbenchError
 from uqbench.specs import Spec
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # imports torch, which would slow down reading suites
     from uqbench.risk.decision import DecisionRule
     from uqbench.risk.measure import RiskMeasure
 
-_MEASURE = re.compile(r"(?P<name>[a-z0-9_-]+)\s*(?:\((?P<values>[^()]*)\))?", re.IGNORECASE)
+_MEASURE = re.compile(r"(?P<name>[a-z0-9_.:-]+)\s*(?:\((?P<values>[^()]*)\))?", re.IGNORECASE)
 _SUM = re.compile(r"\s+\+\s+")
 
 
@@ -118,14 +118,22 @@ class MeasuresByName:
             return self.text(measure.measure)
         if isinstance(measure, WeightedRisk):
             return " + ".join(f"{weight!r} * {self.text(rule)}" for weight, rule in measure.terms)
-        for spec in self._specs.values():
+        for name, spec in self._specs.items():
             if spec.load_config() is type(measure):
                 values = ", ".join(repr(v) for v in dataclasses.astuple(measure))  # type: ignore[call-overload]
-                return f"{spec.name}({values})" if values else spec.name
+                return f"{name}({values})" if values else name
         raise UqbenchError(
             f"{type(measure).__name__} is not a registered risk measure; register it with "
             f"uqbench_risk_measures, so that a run's identity can name it."
         )
+
+    def names_in(self, config: Any, *texts: str) -> list[str]:
+        """The registered names of all measures that a config, and these texts, name."""
+        noted = _Noted(self)
+        as_table(config, noted)
+        terms = [term for text in (*noted.texts, *texts) for term in _SUM.split(text.strip())]
+        measures = [part for term in terms for part in _parts(term.rpartition("*")[2])]
+        return sorted({self.name(measure) for measure in measures})
 
     def _parsed(self, text: str) -> tuple[str, str | None]:
         matched = _MEASURE.fullmatch(text.strip())
@@ -135,7 +143,21 @@ class MeasuresByName:
                 + ("; a composition cannot be used here" if _parts(text)[1:] else "")
             )
         name = matched["name"].lower()
-        return self._specs[name].name, matched["values"]
+        _ = self._specs[name]  # or it says what there is
+        return name, matched["values"]
+
+
+class _Noted:
+    """Writes measures as text, and keeps what it wrote."""
+
+    def __init__(self, names: MeasuresByName) -> None:
+        self.measure, self.composite, self.rule = names.measure, names.composite, names.rule
+        self._names = names
+        self.texts: list[str] = []
+
+    def text(self, measure: RiskMeasure | DecisionRule) -> str:
+        self.texts.append(self._names.text(measure))
+        return self.texts[-1]
 
 
 def _parts(text: str) -> list[str]:

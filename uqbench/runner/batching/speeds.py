@@ -11,9 +11,13 @@ import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
 
 from uqbench.identity import digest_of
-from uqbench.results.files import write_whole
+from uqbench.results.files import read_bytes, write_whole
+from uqbench.results.records import MOST_BYTES, Seconds
 from uqbench.suites.plan import Cell, Plan
 
 FILE = ".speeds.json"
@@ -32,10 +36,10 @@ class MethodSpeed:
     """
 
     task: str
-    lanes: int
-    step_ms: float
-    start_s: float
-    megabytes: float
+    lanes: Annotated[int, Field(ge=1)]
+    step_ms: Annotated[Seconds, Field(gt=0)]
+    start_s: Seconds
+    megabytes: Seconds
 
 
 class Speeds:
@@ -45,15 +49,14 @@ class Speeds:
         self._path = root / FILE
         self._machine = machine or f"{platform.node()} {platform.machine()}"
         self._all: dict[str, dict[str, MethodSpeed]] = {}
-        if self._path.exists():
-            try:
-                read = json.loads(self._path.read_text())
-                self._all = {
-                    name: {key: MethodSpeed(**speed) for key, speed in speeds.items()}
-                    for name, speeds in read.items()
-                }
-            except (ValueError, TypeError, AttributeError):
-                self._all = {}  # of another version, or damaged: it is measured again
+        try:
+            read = json.loads(read_bytes(self._path, MOST_BYTES))
+            self._all = {
+                name: {key: TypeAdapter(MethodSpeed).validate_python(s) for key, s in own.items()}
+                for name, own in read.items()
+            }
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+            self._all = {}  # not there, of another version, or damaged: it is measured again
 
     def of(self, plan: Plan) -> Mapping[str, MethodSpeed]:
         """By method what this machine is known to take for it."""
@@ -70,7 +73,7 @@ class Speeds:
             for name, speeds in self._all.items()
         }
         text = json.dumps(table, indent=2, sort_keys=True) + "\n"
-        write_whole(self._path, lambda path: path.write_text(text))
+        write_whole(self._path, lambda file: file.write(text.encode()))
 
 
 def key_of(plan: Plan, cell: Cell) -> str:

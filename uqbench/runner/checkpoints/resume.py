@@ -8,8 +8,9 @@ from pathlib import Path, PurePosixPath
 
 from uqbench.errors import StorageError
 from uqbench.identity import Run
+from uqbench.results.record_files import RECORD
 from uqbench.results.records import Provenance
-from uqbench.results.store import RECORD, Store
+from uqbench.results.store import Store
 from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read, remove
 
 

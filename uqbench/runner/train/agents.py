@@ -61,7 +61,7 @@ def train_agent(
     environment = host.environments[str(task.environment)]
     env = make_lanes(batch, host, [run.environment_seed for run in runs], device)
     events, discount = environment.events, float(task.discount or 0.0)
-    recorder = Recorder(len(runs), budget.steps, events, device, discount)
+    recorder = Recorder(len(runs), budget.steps, events, device, discount, environment.name)
     latest: Mapping[str, NDArray[np.float64]] = {}
 
     def after(step: int, policy: Policy, metrics: Callable[[], Mapping[str, Tensor]]) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.environment import Outcome
+from uqbench.errors import UqbenchError
 from uqbench.results.columns import Columns
 from uqbench.runner.train.evaluation import Evaluated
 from uqbench.scoring.metrics import record_step
@@ -31,6 +32,7 @@ class Recorder:
         events: names of the environment's event counters.
         device: where outcomes live.
         discount: γ of the discounted returns.
+        environment: what errors call it.
     """
 
     def __init__(
@@ -40,9 +42,11 @@ class Recorder:
         events: Sequence[str],
         device: torch.device,
         discount: float = 1.0,
+        environment: str = "?",
     ) -> None:
         self._steps = steps
         self._discount = discount
+        self._environment = environment
         self._names = ("reward", *(f"events/{name}" for name in events))
         self._events = tuple(events)
         self._counts = torch.zeros(_BLOCK, len(self._names), lanes, device=device)
@@ -83,6 +87,13 @@ class Recorder:
     def evaluation(self, evaluated: Evaluated) -> None:
         """Take in the episodes of an evaluation of all lanes, ``[L, M]``."""
         self._flush()
+        bad = np.argwhere(~np.isfinite(evaluated.counts))
+        if len(bad):
+            _, lane, episode = bad[0]
+            raise UqbenchError(
+                f"the environment {self._environment!r} gave a reward that is no finite number in "
+                f"lane {lane}, in episode {episode} of the evaluation after step {self._taken}"
+            )
         for lane, episodes in enumerate(self._episodes):
             for counts, length, ended in zip(
                 evaluated.counts[:, lane].T,
@@ -153,6 +164,7 @@ class Recorder:
     def _flush(self) -> None:
         counts = self._counts[: self._filled].double().cpu().numpy()
         ends = self._ends[: self._filled].cpu().numpy()
+        self._check(counts)
         lanes = np.arange(len(self._began))
         for count, (terminated, truncated) in zip(counts, ends, strict=True):
             # a power, not a running product: the same bits after a checkpoint
@@ -167,6 +179,17 @@ class Recorder:
                     lane, self._taken, "terminated" if terminated[lane] else "truncated"
                 )
         self._filled = 0
+
+    def _check(self, counts: NDArray[np.float64]) -> None:
+        """See that all rewards and counts of a block ``[steps, names, lanes]`` are numbers."""
+        if np.isfinite(counts).all():
+            return
+        step, name, lane = np.argwhere(~np.isfinite(counts))[0]
+        raise UqbenchError(
+            f"the environment {self._environment!r} gave the {self._names[name]} "
+            f"{counts[step, name, lane]} in lane {lane} at step {self._taken + step + 1}; "
+            f"expected a finite number"
+        )
 
     def _end_episode(self, lane: int, step: int, end: str) -> None:
         length = int(step - self._began[lane])
