@@ -1,4 +1,4 @@
-"""One bad file is one bad run: every reader says what is wrong with it, and goes on."""
+"""One bad file is one bad run: every reader says what is wrong with it, and continues."""
 
 import json
 import os

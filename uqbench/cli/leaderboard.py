@@ -62,7 +62,7 @@ def command(
     store = Store(out)
     folder = board_folder(plan, to or out / "leaderboards")
     if check and rewrite:
-        raise UqbenchError("--check compares, --rewrite writes: give one of them.")
+        raise UqbenchError("--check compares, --rewrite writes: use one of them.")
     if check or rewrite:
         stored = StoredBoard.read(plan, selection, host, folder)
         return _check(stored, store) if check else _rewrite(stored)

@@ -58,7 +58,7 @@ class Host:
 
     @classmethod
     def load(cls) -> Host:
-        """Load all installed plugins, or those that ``UQBENCH_PLUGINS`` names.
+        """Load all installed plugins, or only those named in ``UQBENCH_PLUGINS``.
 
         Raises:
             UqbenchError: ``UQBENCH_PLUGINS`` names one that is not installed.
@@ -108,15 +108,12 @@ class Host:
         try:
             self._check_name(plugin)
             _check_contract(requirements)
-            with (
-                watched(changed),
-                redirect_stdout(sys.stderr),
-            ):  # what it prints is none of a command's output
+            with watched(changed), redirect_stdout(sys.stderr):  # stdout is for results
                 module = load()
             self.manager.register(module, name=key)
             self.manager.check_pending()
             self._collect(plugin, key)
-        except (Exception, SystemExit) as error:  # it may fail in any way; the reason is shown
+        except (Exception, SystemExit) as error:  # a plugin may fail in any way
             if self.manager.has_plugin(key):
                 self.manager.unregister(name=key)
             plugin = replace(plugin, failure=f"{type(error).__name__}: {error}")
@@ -128,7 +125,7 @@ class Host:
         key = (canonicalize_name(plugin.distribution), plugin.name)
         for other in self.plugins:
             if (canonicalize_name(other.distribution), other.name) == key and not other.failure:
-                raise ValueError(f"the entry point {plugin.name!r} is there twice")
+                raise ValueError(f"the entry point {plugin.name!r} is installed twice")
 
     def _collect(self, plugin: Plugin, key: str) -> None:
         """Call one plugin's registration hooks; register only if all of them succeed."""
@@ -156,20 +153,20 @@ class Host:
         return specs + [f"suite file {path.name}" for path, by in self.suite_files if by == plugin]
 
     def complaints(self, plugin: Plugin) -> list[str]:
-        """What to know of a plugin that is loaded: names it shares, defaults it changed."""
+        """What is wrong with a loaded plugin: names that others claim too, defaults it changed."""
         clashes = [text for r in self._registries.values() for text in r.clashes(plugin)]
         if plugin.changed:
             clashes.append(
                 f"importing the plugin {plugin.name!r} of {plugin.distribution} {plugin.version} "
-                f"changed {', '.join(plugin.changed)}, which was set back"
+                f"changed {', '.join(plugin.changed)}, which was restored"
             )
         return clashes
 
     def measure_versions(self, config: Any, *texts: str) -> dict[str, str]:
-        """Versions of the risk measures that a config, and these texts, name, for an identity.
+        """Versions of the risk measures named by a config and by texts, for an identity.
 
-        Those of uqbench itself at version "1" are left out: the identities of all runs, and with
-        them the committed boards, are from before versions of measures were part of them.
+        uqbench's own at version "1" are left out: the identities of existing runs, and so the
+        committed boards, predate versions of measures.
         """
         versions = {}
         for name in self.risk_names.names_in(config, *texts):
@@ -193,7 +190,7 @@ class Host:
                 ]
         return [found[name] for name in sorted(found)]
 
-    def tell(self, hook: str, **arguments: Any) -> list[str]:
+    def call_hook(self, hook: str, **arguments: Any) -> list[str]:
         """Call a life-cycle hook of every plugin; return a message for each that raises."""
         messages = []
         for implementation in getattr(self.manager.hook, hook).get_hookimpls():

@@ -74,8 +74,7 @@ TO_DO = (RunState.MISSING, RunState.ABANDONED, RunState.FAILED, RunState.DAMAGED
 class StoredRun:
     """A run's state, its record if it can be read, and the reason for the state if there is one.
 
-    ``unreadable``: the disk failed; what is stored may be intact and is neither moved nor
-    overwritten.
+    ``unreadable``: the disk failed; the files may be intact, and are neither moved nor overwritten.
     """
 
     state: RunState
@@ -100,7 +99,7 @@ class Store:
         return self.folder(run) / CHECKPOINT
 
     def is_linked(self, path: Path) -> bool:
-        """Whether a path leaves the root, or there is a symbolic link on the way down to it."""
+        """Whether a path leaves the root, or a symbolic link lies between them."""
         return is_linked(self.root, path)
 
     def prepare(self) -> None:
@@ -172,9 +171,9 @@ class Store:
         """Write a run's record atomically.
 
         Raises:
-            UqbenchError: the run is finished, and a finished run is immutable; or the record is
-                none that could be read again.
-            StorageError: it cannot be written, or not be seen whether it is finished.
+            UqbenchError: the run is finished, and a finished run is immutable; or the record could
+                not be read back.
+            StorageError: it cannot be written, or the stored record cannot be read.
         """
         folder = self.folder(run)
         found = _read(folder)
@@ -224,8 +223,8 @@ class Store:
         """A finished run's metrics and episodes.
 
         Raises:
-            UqbenchError: they are damaged: no tables, or others than the run's record says.
-            StorageError: they cannot be read, and may be whole.
+            UqbenchError: they are damaged: not tables, or not those of the run's record.
+            StorageError: they cannot be read, and may be intact.
         """
         metrics, episodes = (_columns(self.folder(run) / name) for name in (METRICS, EPISODES))
         record = self.read(run.folder).record
@@ -245,7 +244,7 @@ class Store:
 
 
 def _read(folder: Path) -> StoredRun:
-    """A run's record and what it says, whole or not."""
+    """A run's record and its state, damaged or not."""
     if folder.is_symlink():
         return StoredRun(RunState.DAMAGED, reason="its folder is a symbolic link")
     try:
@@ -262,7 +261,7 @@ def _read(folder: Path) -> StoredRun:
 
 
 def _check_checkpoint(record: RunRecord, folder: PurePosixPath) -> None:
-    """See that the checkpoint is one of this cell, exactly as uqbench names it.
+    """Check that the checkpoint belongs to this cell and is named as uqbench names it.
 
     A record from elsewhere may name any folder.
     """
@@ -285,15 +284,15 @@ def _columns(path: Path) -> Columns:
             for name, column in zip(table.column_names, table.columns, strict=True)
         }
     except pa.ArrowException as error:
-        raise UqbenchError(f"{path} is damaged, because it is no table: {error}") from error
-    except OSError as error:  # Arrow's too: what is cut or altered may be told so
+        raise UqbenchError(f"{path} is damaged, because it is not a table: {error}") from error
+    except OSError as error:  # Arrow reports damaged files this way too
         if error.errno is None or error.errno in NOT_A_FILE:
             raise UqbenchError(f"{path} is damaged, because {error.strerror or error}") from error
         raise StorageError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _digest(metrics: Columns, episodes: Columns) -> str | None:
-    """The digest of a run's numbers; None where the columns hold something else."""
+    """The digest of a run's numbers; None if the columns hold something else."""
     try:
         return columns_digest(metrics, episodes)
     except (TypeError, ValueError):
