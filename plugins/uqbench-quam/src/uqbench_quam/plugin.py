@@ -9,6 +9,7 @@ from importlib.resources.abc import Traversable
 from uqbench import AgentSpec, DatasetSpec, Spec, hookimpl
 
 DETECTION = ("auroc", "aupr", "fpr95", "retention_auc")
+SINE = ("std_mae", "outside_std_mae", "rank_correlation")
 
 
 @hookimpl
@@ -31,10 +32,15 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="sine",
-            version="1",
+            version="2",
             factory="uqbench_quam.problems.sine:Sine",
             config="uqbench_quam.problems.sine:SineConfig",
-            scores=("std_mae", "outside_std_mae", "rank_correlation", "rmse"),
+            scores=(
+                *SINE,
+                *(f"paper_prior_{name}" for name in SINE),
+                "outside_std",
+                "rmse",
+            ),
         ),
         DatasetSpec(
             name="ood-digits",

@@ -10,14 +10,11 @@ import torch
 from uqbench_quam.problems import ground_truth
 from uqbench_quam.problems.ground_truth import ClassTruth
 from uqbench_quam.problems.simplex import Simplex, SimplexConfig
-from uqbench_quam.problems.sine import Sine, SineConfig
 from uqbench_quam.problems.two_moons import TwoMoons, TwoMoonsConfig
 from uqbench_quam.uncertainty import setting_a, setting_b
 
 
-@pytest.mark.parametrize(
-    "task", [TwoMoons(TwoMoonsConfig()), Simplex(SimplexConfig()), Sine(SineConfig())]
-)
+@pytest.mark.parametrize("task", [TwoMoons(TwoMoonsConfig()), Simplex(SimplexConfig())])
 def test_data_are_a_function_of_the_data_set_of_the_seed(task):
     both, one = task.data([3, 4]), task.data([4])
     assert torch.equal(both.inputs[1], one.inputs[0])
@@ -56,15 +53,10 @@ def test_a_ground_truth_that_is_not_installed_is_reported_with_a_remedy(monkeypa
         ground_truth.read("sine")
 
 
-@pytest.mark.parametrize("name", ["two-moons", "simplex", "sine"])
+@pytest.mark.parametrize("name", ["two-moons", "simplex"])
 def test_every_truth_has_a_digest_and_the_shape_of_its_problem(name):
     arrays = ground_truth.read(name)
-    if name == "sine":
-        assert {a.shape for a in arrays.values()} == {(4, 60)}
-        assert (arrays["std"] > 0).all()
-        assert (arrays["std"][:, 0] > 3 * arrays["std"][:, 25:35].mean(1)).all()  # off and on data
-    else:
-        points, classes = {"two-moons": (225, 2), "simplex": (1, 3)}[name]
-        assert arrays["probs"].shape == (6, points, classes)
-        assert np.allclose(arrays["probs"].sum(-1), 1, atol=1e-5)
-        assert (ClassTruth(arrays).setting_a() <= math.log(classes)).all()
+    points, classes = {"two-moons": (225, 2), "simplex": (1, 3)}[name]
+    assert arrays["probs"].shape == (6, points, classes)
+    assert np.allclose(arrays["probs"].sum(-1), 1, atol=1e-5)
+    assert (ClassTruth(arrays).setting_a() <= math.log(classes)).all()
