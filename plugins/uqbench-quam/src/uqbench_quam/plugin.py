@@ -25,7 +25,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="simplex",
-            version="1",
+            version="2",
             factory="uqbench_quam.problems.simplex:Simplex",
             config="uqbench_quam.problems.simplex:SimplexConfig",
             scores=("remote_highest", "remote", "epistemic_error", "total_variation"),
@@ -54,6 +54,13 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             version="1",
             factory="uqbench_quam.problems.mnist:MNIST",
             config="uqbench_quam.problems.mnist:MNISTConfig",
+            scores=DETECTION,
+        ),
+        DatasetSpec(
+            name="ood-fashion",
+            version="1",
+            factory="uqbench_quam.problems.fashion:Fashion",
+            config="uqbench_quam.problems.fashion:FashionConfig",
             scores=DETECTION,
         ),
         DatasetSpec(

@@ -65,8 +65,7 @@ class Laplace(Estimator):
             self.network, self.weights = trainer.reference_or_trained(data, reference_model, steps)
         self.reference_model = reference_model
         self.noise_var = mean_loss(self.network, self.weights, data)
-        features = self._features(data.inputs)
-        outputs = self.network(self.weights, data.inputs).double()
+        features, outputs = self._outputs(data.inputs)
         rows = losses(outputs, data.targets.double() if trainer.regression else data.targets)
         curvature = (
             torch.full((len(outputs), 1, 1), self.config.noise_precision, dtype=torch.float64)
@@ -100,8 +99,8 @@ class Laplace(Estimator):
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """``E softmax(f)``, ``f ~ N(f_MAP, J Σ Jᵀ)``; for a regression the variance."""
         x = inputs.to(self.trainer.device)
-        mean = self.network(self.weights, x).double()  # [L, M, C]
-        variances = self._output_variances(self._features(x))
+        features, mean = self._outputs(x)
+        variances = self._output_variances(features)
         if self.trainer.regression:
             epistemic = variances.squeeze(-1).cpu()
             aleatoric = self.noise_var.cpu()[:, None].expand_as(epistemic)
@@ -118,10 +117,11 @@ class Laplace(Estimator):
         logits = mean + (scaled.unsqueeze(-2) @ self.output_vectors.mT.unsqueeze(1)).squeeze(-2)
         return classification(self.reference_model, inputs, logits.cpu().log_softmax(-1))
 
-    def _features(self, inputs: Tensor) -> Tensor:
-        """Features with a one appended, ``[L, B, H + 1]`` float64."""
-        features = self.network.features(self.weights, inputs).double()
-        return torch.cat([features, torch.ones_like(features[..., :1])], dim=-1)
+    def _outputs(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Features with a one appended, ``[L, B, H + 1]``, and outputs ``[L, B, C]``, float64."""
+        found, outputs = self.network.features_and_outputs(self.weights, inputs)
+        features = found.double()
+        return torch.cat([features, torch.ones_like(features[..., :1])], -1), outputs.double()
 
     def _output_variances(self, features: Tensor) -> Tensor:
         """Variances of the logits along the curvature's eigenvectors, ``[L, M, C]``."""

@@ -2,8 +2,8 @@
 
 An adversarial search, an ensemble and a Markov chain all need many networks of one architecture
 with different weights. Here a network is the names and shapes of its weights, and a function of
-weights ``[S, ...]`` and inputs ``[S, B, *x]``. Convolutions are written as patches times weights,
-because batched products are bit-identical whatever the size of the stack.
+weights ``[S, ...]`` and inputs ``[S, B, *x]``. Its numbers do not depend on the size of the stack,
+bit for bit: batched products keep to that; convolutions are called network by network.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ from math import prod
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 Weights = Mapping[str, Tensor]
 """Weights by name, the networks of a stack along the first dimension."""
 
 Drop = Callable[[Tensor], Tensor]
 """Applied to activations ``[S, B, H]`` where the network has dropout."""
+
+ROWS = 512
+"""Rows of a data set that go through a network at once where no gradient is needed."""
 
 HEAD = ("head.weight", "head.bias")
 """Names of the last layer's weights, ``[S, H, C]`` and ``[S, 1, C]``, of every network."""
@@ -41,6 +45,12 @@ class Network(ABC):
     def __call__(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
         """Logits, or a regression's value with C = 1: ``[S, B, *x] -> [S, B, C]``."""
         return affine(weights, "head", self.features(weights, inputs, drop))
+
+    @torch.no_grad()
+    def features_and_outputs(self, weights: Weights, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """``[S, B, H]`` and ``[S, B, C]``, a batch at a time, without gradients."""
+        parts = [self.features(weights, rows) for rows in inputs.split(ROWS, dim=1)]
+        return torch.cat(parts, 1), torch.cat([affine(weights, "head", part) for part in parts], 1)
 
     @property
     def last_layer(self) -> Mlp:
@@ -109,13 +119,12 @@ class LeNet(Network):
 
     def features(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
         """Inputs of the last layer, ``[S, B, 84]``."""
-        x = inputs.unsqueeze(-1)  # [S, B, 28, 28, 1], channels last
-        for name in ("0", "1"):
-            side = x.shape[2] - 4
-            product = affine(weights, name, _patches(x, 5))
-            halves = product.view(*x.shape[:2], side // 2, 2, side // 2, 2, -1)
-            x = halves.amax((3, 5)).relu()
-        x = x.flatten(2)
+        x = torch.stack(
+            [
+                _convolved({name: t[i] for name, t in weights.items()}, images)
+                for i, images in enumerate(inputs)
+            ]
+        )
         for name in ("2", "3"):
             x = affine(weights, name, x).relu()
         return x if drop is None else drop(x)
@@ -126,11 +135,14 @@ def affine(weights: Weights, name: str, x: Tensor) -> Tensor:
     return torch.baddbmm(weights[f"{name}.bias"], x, weights[f"{name}.weight"])
 
 
-def _patches(x: Tensor, kernel: int) -> Tensor:
-    """``[S, B, H, W, C] -> [S, B * rows * columns, kernel * kernel * C]``."""
-    windows = x.unfold(2, kernel, 1).unfold(3, kernel, 1)  # [S, B, rows, columns, C, k, k]
-    patches = windows.movedim(4, -1)
-    return patches.reshape(len(x), -1, kernel * kernel * x.shape[-1])
+def _convolved(weights: Weights, images: Tensor) -> Tensor:
+    """LeNet's two convolutions for one network: ``[B, 28, 28] -> [B, 256]``, channels last."""
+    x = images.unsqueeze(1)
+    for name in ("0", "1"):
+        # rows of the weights are the filter's rows, columns and input channels
+        filters = weights[f"{name}.weight"].unflatten(0, (5, 5, -1)).permute(3, 2, 0, 1)
+        x = F.max_pool2d(F.conv2d(x, filters, weights[f"{name}.bias"][0]), 2).relu()
+    return x.movedim(1, -1).flatten(1)
 
 
 def initial_weights(

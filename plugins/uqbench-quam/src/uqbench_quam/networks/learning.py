@@ -17,7 +17,7 @@ from torch.optim.adam import adam
 
 from uqbench.estimator import Data
 from uqbench.lanes.numerics import VECTOR
-from uqbench_quam.networks.architectures import Drop, Network, Weights
+from uqbench_quam.networks.architectures import ROWS, Drop, Network, Weights
 
 ADAM_EPSILON = 1e-8
 
@@ -101,10 +101,10 @@ def losses(outputs: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
 
 @torch.no_grad()
 def mean_loss(network: Network, weights: Weights, data: Data) -> Tensor:
-    """Mean training loss of every network, float64 ``[S]``; 512 rows at a time."""
+    """Mean training loss of every network, float64 ``[S]``, a batch at a time."""
     total = torch.zeros(len(data.targets), dtype=torch.float64, device=data.targets.device)
     for inputs, targets in zip(
-        data.inputs.split(512, dim=1), data.targets.split(512, dim=1), strict=True
+        data.inputs.split(ROWS, dim=1), data.targets.split(ROWS, dim=1), strict=True
     ):
         total += losses(network(weights, inputs), targets).double().sum(-1)
     return total / data.targets.shape[1]

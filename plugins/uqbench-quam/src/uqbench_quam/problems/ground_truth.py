@@ -21,7 +21,7 @@ from uqbench_quam.uncertainty import entropy
 
 DIGESTS = {
     "two-moons": "f870061f906297209493fa4191d0c58165c078d6bd075068b06e095344871280",
-    "simplex": "3ca576c2e9d7ae2293ba3f9d5f714ebb0c9b90fcaf30e19bb8b44f4470045638",
+    "simplex": "b96c0c0548b6d7e9f3310416de4b60776e57d2e03d82221fffb552bb31dae687",
     "sine": "c9b313410b0d673bfd27b02fbe51b3de1efd4ef4987ff110493c06b138e71216",
 }
 """SHA-256 of the files."""
