@@ -24,10 +24,15 @@ class Data:
     """One training set per lane: ``inputs`` ``[L, n, *x]`` and ``targets`` ``[L, n]``.
 
     Targets are int64 classes, or float32 values for a regression.
+
+    Attributes:
+        validation: further data of the same kind, for choosing a method's settings; None where the
+            problem has none.
     """
 
     inputs: Tensor
     targets: Tensor
+    validation: Data | None = None
 
 
 @dataclass(frozen=True)

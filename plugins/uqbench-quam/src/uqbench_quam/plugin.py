@@ -18,7 +18,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
     return [
         DatasetSpec(
             name="two-moons",
-            version="2",
+            version="3",
             factory="uqbench_quam.problems.two_moons:TwoMoons",
             config="uqbench_quam.problems.two_moons:TwoMoonsConfig",
             scores=("rank_correlation", "mae", "corner_mae", "accuracy", "nll"),

@@ -13,10 +13,13 @@ from uqbench_quam.problems import ground_truth
 from uqbench_quam.problems.ground_truth import ClassTruth
 from uqbench_quam.problems.simplex import Simplex, SimplexConfig
 from uqbench_quam.problems.sine import Sine, SineConfig
+from uqbench_quam.problems.two_moons import TwoMoons, TwoMoonsConfig
 from uqbench_quam.uncertainty import setting_a, setting_b
 
 
-@pytest.mark.parametrize("task", [Simplex(SimplexConfig()), Sine(SineConfig())])
+@pytest.mark.parametrize(
+    "task", [TwoMoons(TwoMoonsConfig()), Simplex(SimplexConfig()), Sine(SineConfig())]
+)
 def test_every_number_is_a_data_set_of_its_own(task):
     assert task.n_datasets == 24
     data = task.data(range(24))
@@ -25,7 +28,7 @@ def test_every_number_is_a_data_set_of_its_own(task):
     assert torch.equal(task.data([4]).targets[0], data.targets[4])
 
 
-@pytest.mark.parametrize("name", ["simplex", "sine"])
+@pytest.mark.parametrize("name", ["two-moons", "simplex", "sine"])
 def test_the_budget_paper_has_every_data_set_once(name):
     suite = tomllib.loads((files("uqbench_quam") / "suites" / f"{name}.toml").read_text())
     assert suite["paired"]
@@ -61,7 +64,7 @@ def test_a_ground_truth_that_is_not_installed_is_reported_with_a_remedy(monkeypa
         ground_truth.read("sine")
 
 
-@pytest.mark.parametrize(("name", "points", "classes"), [("simplex", 1, 3)])
+@pytest.mark.parametrize(("name", "points", "classes"), [("two-moons", 225, 2), ("simplex", 1, 3)])
 def test_every_class_truth_has_the_shape_of_its_problem_and_chains_that_agree(
     name, points, classes
 ):

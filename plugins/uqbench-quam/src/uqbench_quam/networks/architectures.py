@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -20,8 +21,16 @@ from torch.nn import functional as F
 Weights = Mapping[str, Tensor]
 """Weights by name, the networks of a stack along the first dimension."""
 
-Drop = Callable[[Tensor], Tensor]
-"""Applied to activations ``[S, B, H]`` where the network has dropout."""
+
+class Drop(Protocol):
+    """Dropout: applied to activations where the network has it."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Of all networks of the stack, ``[S, B, H]``."""
+
+    def of(self, index: int) -> Callable[[Tensor], Tensor]:
+        """That of one network, ``[B, ...]``."""
+
 
 ROWS = 512
 """Rows of a data set that go through a network at once where no gradient is needed."""
@@ -46,11 +55,22 @@ class Network(ABC):
         """Logits, or a regression's value with C = 1: ``[S, B, *x] -> [S, B, C]``."""
         return affine(weights, "head", self.features(weights, inputs, drop))
 
+    def initial(self, generator: torch.Generator) -> dict[str, Tensor]:
+        """Initial weights of one network: torch's default, uniform in ``±1/√in``, biases too."""
+        weights: dict[str, Tensor] = {}
+        bound = 0.0
+        for name, shape in self.shapes.items():
+            if name.endswith("weight"):
+                bound = shape[0] ** -0.5
+            weights[name] = (2 * torch.rand(shape, generator=generator) - 1) * bound
+        return weights
+
     @torch.no_grad()
     def features_and_outputs(self, weights: Weights, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """``[S, B, H]`` and ``[S, B, C]``, a batch at a time, without gradients."""
-        parts = [self.features(weights, rows) for rows in inputs.split(ROWS, dim=1)]
-        return torch.cat(parts, 1), torch.cat([affine(weights, "head", part) for part in parts], 1)
+        features = [self.features(weights, part) for part in inputs.split(ROWS, dim=1)]
+        outputs = [affine(weights, "head", part) for part in features]
+        return torch.cat(features, 1), torch.cat(outputs, 1)
 
     @property
     def last_layer(self) -> Mlp:
@@ -72,11 +92,14 @@ class Mlp(Network):
         inputs: size of one input.
         hidden: widths of the hidden layers; without any, the network is its last layer.
         outputs: C.
+        drops_inputs: whether inputs are dropped, too: features of a network with dropout before its
+            last layer, say.
     """
 
     inputs: int
     hidden: tuple[int, ...]
     outputs: int
+    drops_inputs: bool = False
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -91,6 +114,8 @@ class Mlp(Network):
     def features(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
         """Inputs of the last layer, ``[S, B, H]``."""
         x = inputs.flatten(2)
+        if drop is not None and self.drops_inputs:
+            x = drop(x)
         for index in range(len(self.hidden)):
             x = affine(weights, str(index), x).relu()
             x = x if drop is None else drop(x)
@@ -148,7 +173,7 @@ def _convolved(weights: Weights, images: Tensor) -> Tensor:
 def initial_weights(
     network: Network, generators: Sequence[torch.Generator], members: int = 1
 ) -> dict[str, Tensor]:
-    """Weights and biases uniform in ``±1/√in``: torch's default initialization.
+    """Initial weights of a stack.
 
     Args:
         network: the architecture.
@@ -158,16 +183,8 @@ def initial_weights(
     Returns:
         Weights ``[L · E, ...]``, the members of a lane in a row.
     """
-    stack: dict[str, list[Tensor]] = {name: [] for name in network.shapes}
-    bound = 0.0
-    for generator in generators:
-        for _ in range(members):
-            for name, shape in network.shapes.items():
-                if name.endswith("weight"):
-                    bound = shape[0] ** -0.5
-                uniform = torch.rand(shape, generator=generator)
-                stack[name].append((2 * uniform - 1) * bound)
-    return {name: torch.stack(tensors) for name, tensors in stack.items()}
+    stack = [network.initial(generator) for generator in generators for _ in range(members)]
+    return {name: torch.stack([own[name] for own in stack]) for name in network.shapes}
 
 
 def rows(weights: Weights, index: Tensor) -> dict[str, Tensor]:

@@ -20,7 +20,7 @@ from torch import Tensor
 from uqbench_quam.uncertainty import entropy
 
 DIGESTS = {
-    "two-moons": "f870061f906297209493fa4191d0c58165c078d6bd075068b06e095344871280",
+    "two-moons": "9a9068143543a8eb283c6e6ba5bfbbf50d84ce7e0cdfc17f1e1d2537acde0932",
     "simplex": "b96c0c0548b6d7e9f3310416de4b60776e57d2e03d82221fffb552bb31dae687",
     "sine": "c9b313410b0d673bfd27b02fbe51b3de1efd4ef4987ff110493c06b138e71216",
 }
