@@ -1,4 +1,4 @@
-"""``uqbench claims``: what the runs say about the statements of the suites' papers."""
+"""``uqbench claims``: whether the runs support the claims of the suites' papers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from uqbench.cli.options import Selection, json_option, load_host, out_option, selection_options
+from uqbench.cli.terminal import say
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
@@ -59,9 +60,13 @@ def command(selection: Selection, out: Path, boards: Path | None, as_json: bool)
         entries = [judgement_as_json(judged) for judged in judgements]
         click.echo(json.dumps(entries, indent=1, allow_nan=False))
     elif not judgements:
-        click.echo(f"The suite {selection.suite} states no claims.")
+        say(f"The suite {selection.suite} has no claims.")
     else:
-        click.echo("\n\n".join(_colored(as_text(judged), judged) for judged in judgements))
+        for number, judged in enumerate(judgements):
+            first, *more = as_text(judged).splitlines()
+            verdict = judged.verdict.value
+            say(*[""] * bool(number), first, colors={f": {verdict}": COLORS[verdict]})
+            say(*more)
 
 
 def _judged(
@@ -116,7 +121,7 @@ def _overview(
         return
     width = max((len(str(entry["suite"])) for entry in entries), default=0)
     for entry in entries:
-        click.echo(f"{entry['suite']!s:<{width}}  {_line(entry)}")
+        say(f"{entry['suite']!s:<{width}}  {_line(entry)}", colors=_colors(entry))
 
 
 def _line(entry: dict[str, object]) -> str:
@@ -128,12 +133,14 @@ def _line(entry: dict[str, object]) -> str:
     verdicts = entry.get("verdicts")
     if not isinstance(verdicts, dict):
         return f"no runs ({entry['claims']} claims; {about})"
-    counts = [
-        click.style(f"{verdicts[word]} {word}", fg=color)
-        for word, color in COLORS.items()
-        if word in verdicts
-    ]
+    counts = [f"{verdicts[word]} {word}" for word in COLORS if word in verdicts]
     return f"{entry['budget']}: {', '.join(counts)} ({about})"
+
+
+def _colors(entry: dict[str, object]) -> dict[str, str]:
+    verdicts = entry.get("verdicts")
+    found = verdicts if isinstance(verdicts, dict) else {}
+    return {f"{found[word]} {word}": color for word, color in COLORS.items() if word in found}
 
 
 def _budgets_with_runs(suite: Suite, out: Path, boards: Path | None) -> list[str]:
@@ -146,9 +153,3 @@ def _budgets_with_runs(suite: Suite, out: Path, boards: Path | None) -> list[str
         return budget.ranks, budget.steps * budget.seeds * len(suite.tasks_of(budget))
 
     return sorted(found, key=length, reverse=True)
-
-
-def _colored(text: str, judged: Judgement) -> str:
-    """A judgement's text, its verdict in color where stdout shows colors."""
-    verdict = judged.verdict.value
-    return text.replace(f": {verdict}", f": {click.style(verdict, fg=COLORS[verdict])}", 1)

@@ -9,6 +9,7 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
+from uqbench.cli.terminal import visible
 from uqbench.scoring.coverage import coverage_note
 from uqbench.scoring.leaderboard import Board
 from uqbench.scoring.standings import BoardRow, shown_statistics
@@ -49,19 +50,19 @@ def show_board(board: Board, console: Console) -> None:
         key=lambda line: places[line.method].rank if line.method in places else len(board.lines),
     )
     shown, left_out = _fitting(_columns(board, lines), console.width)
-    console.print(f"{plan.suite.name} · {plan.name}", style="italic", highlight=False)
+    console.print(visible(f"{plan.suite.name} · {plan.name}"), style="italic", highlight=False)
     table = Table(box=None, padding=(0, _PADDING, 0, 0), header_style="bold")
     for column in shown:
         justify: Literal["left", "right"] = "left" if column.left else "right"
         table.add_column(column.header, justify=justify, no_wrap=True, vertical="bottom")
     for row in zip(*(column.cells for column in shown), strict=True):
-        table.add_row(*row)
+        table.add_row(*map(visible, row))
     console.print(table)
     for note in notes(board):
-        console.print(note, highlight=False, markup=False)
+        console.print(visible(note), highlight=False, markup=False)
     if left_out:
         names = ", ".join(column.header.replace("\n", " ") for column in left_out)
-        console.print(f"Left out at this width: {names}.", highlight=False, markup=False)
+        console.print(visible(f"Left out at this width: {names}."), highlight=False, markup=False)
 
 
 def notes(board: Board) -> list[str]:
@@ -91,7 +92,7 @@ def notes(board: Board) -> list[str]:
         states = ", ".join(f"{number} {state}" for state, number in sorted(without.items()))
         lines.append(
             f"{without.total()} of {len(board.scores)} planned runs have no score ({states}): "
-            f"no aggregate is given where one is missing."
+            f"no aggregate is shown where one is missing."
         )
     mixed = [package for package, hashes in board.content.items() if len(hashes) > 1]
     if mixed:

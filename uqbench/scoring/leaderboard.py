@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from uqbench.results.files import write_whole
 from uqbench.results.store import RunState, Store
@@ -204,4 +204,8 @@ def board(plan: Plan, store: Store) -> Board:
 def write(files: Mapping[str, str], folder: Path) -> None:
     """Write a board's files, each whole or not at all."""
     for name, text in files.items():
-        write_whole(folder / name, partial(Path.write_bytes, data=text.encode()))
+        write_whole(folder / name, partial(_put, text))
+
+
+def _put(text: str, file: BinaryIO) -> None:
+    file.write(text.encode())

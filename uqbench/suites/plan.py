@@ -145,6 +145,9 @@ def make_plan(
                 },
                 "device": device,
             }
+            metrics = (metric.risk for metric in suite.metrics if metric.suits(task))
+            if measures := host.measure_versions(config, *metrics):
+                identity["measures"] = measures
             runs = tuple(
                 Run(
                     suite.name, budget_name, task.name, method.name, seed, identity | {"seed": seed}

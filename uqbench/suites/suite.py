@@ -44,7 +44,7 @@ class Suite(Table):
     )
     paired: bool = False
     tasks: tuple[Task, ...]
-    budgets: dict[str, Budget]
+    budgets: dict[Name, Budget]
     metrics: tuple[Metric, ...]
     normalization: dict[str, Normalization]
     methods: tuple[Method, ...] = ()

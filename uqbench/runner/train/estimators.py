@@ -26,7 +26,7 @@ NO_EPISODES: Columns = {
 
 
 def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[tuple[Columns, Columns]]:
-    """Fit an estimator to the runs' data sets and let the problem score what it states.
+    """Fit an estimator to the runs' data sets and let the problem score its predictions.
 
     Returns:
         The metrics and (no) episodes of each run; a metric is a score of the problem.

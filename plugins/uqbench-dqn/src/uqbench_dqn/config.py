@@ -2,7 +2,8 @@
 
 The defaults are those of Clements et al. 2019, section 3.2 and Appendix D (UA-DQN's MinAtar
 experiments): the hyper-parameters of Young & Tian 2019, with Adam instead of RMSProp and a final ε
-of 0.03. κ and the gains of the initial weights are not in the paper; they are the released code's.
+of 0.03. κ and the gain of the initial weights are not in the paper. κ is the released code's, and
+so is the gain of √2, but for QR-DQN: it starts with 3 there, and as all others here.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from uqbench.config import Steps
-from uqbench.risk_config import RiskField
+from uqbench.risk_config import MarginalRuleField
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,13 +78,17 @@ class EpsilonGreedyConfig(DeepQConfig):
             probability ε; or ``none``.
         epsilon_initial: ε until ``learning_starts``.
         epsilon_final: ε at the end of its decay.
-        epsilon_decay_steps: steps of the linear decay, from ``learning_starts`` on.
+        epsilon_decay_steps: steps of the linear decay.
+        epsilon_decay_from: where these are counted from: ``learning-starts`` (Young & Tian 2019),
+            or ``first-step`` (the released code of Clements et al. 2019), where ε is below
+            ``epsilon_initial`` as soon as learning starts.
     """
 
     exploration: Literal["epsilon-greedy", "none"] = "epsilon-greedy"
     epsilon_initial: float = 1.0
     epsilon_final: float = 0.03
     epsilon_decay_steps: Steps = 100_000
+    epsilon_decay_from: Literal["learning-starts", "first-step"] = "learning-starts"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -114,11 +119,12 @@ class QRDQNConfig(EpsilonGreedyConfig):
     Attributes:
         quantiles: N.
         kappa: κ of the quantile Huber loss; 0 is the plain quantile regression loss.
+        risk: act by this measure of the return distribution, in the target too; None for its mean.
     """
 
     quantiles: int = 50
     kappa: float = 0.0
-    gain: float = 3.0
+    risk: MarginalRuleField | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,10 +141,16 @@ class BootstrappedDQNConfig(EpsilonGreedyConfig):
     Attributes:
         heads: K.
         kappa: where the Huber loss turns from quadratic to linear.
+        head_weights: how heads start: ``orthogonal`` with ``gain`` and zero biases, as all other
+            layers, or ``uniform`` within ±1/√inputs, biases too, as torch's own layers.
+        risk: act by this measure of the heads' values; None for one head an episode, and for the
+            heads' mean when evaluated.
     """
 
     heads: int = 10
     kappa: float = 1.0
+    head_weights: Literal["orthogonal", "uniform"] = "orthogonal"
+    risk: MarginalRuleField | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -154,11 +166,13 @@ class C51Config(EpsilonGreedyConfig):
         atoms: N.
         v_min: lowest atom, in units of discounted return.
         v_max: highest atom.
+        risk: act by this measure of the return distribution, in the target too; None for its mean.
     """
 
     atoms: int = 51
     v_min: float = -10.0
     v_max: float = 10.0
+    risk: MarginalRuleField | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -191,7 +205,7 @@ class VDQNConfig(EpsilonGreedyConfig):
     likelihood_std: float = 0.1
     posterior_std: float = 0.017
     samples: int = 32
-    risk: RiskField | None = None
+    risk: MarginalRuleField | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -67,7 +67,7 @@ class DeepQ(Capturable, Agent):
         self.clock = Clock(device)
         self.exploration = _exploration(config, seeds, info.n_actions, self.start, self.clock)
         self.online = q_network(len(seeds), info, config, outputs) if network is None else network
-        initialize(self.online, lane_generators(seeds), config.gain)
+        self.initialize(lane_generators(seeds))
         self.online.to(device)
         self.target = target_copy(self.online)
         extra = [] if extra_networks is None else [extra_networks]
@@ -77,9 +77,17 @@ class DeepQ(Capturable, Agent):
         self._batches = DistinctIntegers(seeds, "replay", config.batch_size, capacity, device)
         self._loss = torch.full((len(seeds),), torch.nan, device=device)
 
+    def initialize(self, generators: Sequence[torch.Generator]) -> None:
+        """Draw the online network's initial weights, one generator a lane."""
+        initialize(self.online, generators, self.config.gain)
+
     @abstractmethod
     def q_values(self, outputs: Tensor) -> Tensor:
         """Expected returns ``[..., A]`` from network outputs ``[..., A, outputs]``."""
+
+    def risk_adjusted(self, outputs: Tensor) -> Tensor:
+        """What actions are chosen by, ``[..., A]``: Q-values, where a child has no risk measure."""
+        return self.q_values(outputs)
 
     @abstractmethod
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
@@ -92,13 +100,13 @@ class DeepQ(Capturable, Agent):
 
     def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
         """Training actions ``[L]`` in ``obs`` ``[L, *obs]``, by random numbers ``noise``."""
-        values = self.q_values(self.online(obs[:, None]))[:, 0]
+        values = self.risk_adjusted(self.online(obs[:, None]))[:, 0]
         return self.exploration.explore(greedy(values, valid), noise, valid)
 
     @torch.no_grad()
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """The greedy action in each of ``[L, M]`` observations."""
-        return greedy(self.q_values(self.online(obs)), valid)
+        return greedy(self.risk_adjusted(self.online(obs)), valid)
 
     def observe(self, step: Step) -> None:
         """Store the transition, take a gradient step and sync the target network when due."""
@@ -144,9 +152,13 @@ class DeepQ(Capturable, Agent):
 
     @torch.no_grad()
     def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """``r + γ θ⁻(s', a*)``, ``a* = argmax_a Q⁻(s', a)``: ``[L, B, outputs]``."""
+        """``r + γ θ⁻(s', a*)``, ``a* = argmax_a Q⁻(s', a)``: ``[L, B, outputs]``.
+
+        With a risk measure a* is the action that it prefers, as in Dabney et al. 2018, "Implicit
+        quantile networks", section 3: the return distribution is that of the policy.
+        """
         outputs = self.target(batch["next_obs"])
-        best = greedy(self.q_values(outputs), batch["next_valid"])
+        best = greedy(self.risk_adjusted(outputs), batch["next_valid"])
         continues = self.discount * (~batch["terminated"])
         return batch["reward"][..., None] + continues[..., None] * of_action(outputs, best)
 
@@ -166,8 +178,9 @@ def _exploration(
         clock,
         initial=config.epsilon_initial,
         final=config.epsilon_final,
-        start=start,
+        start=start if config.epsilon_decay_from == "learning-starts" else 0,
         decay_steps=config.epsilon_decay_steps,
+        random_until=start,
     )
 
 

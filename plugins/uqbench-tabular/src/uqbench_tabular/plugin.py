@@ -11,10 +11,18 @@ from uqbench_tabular.environments.ground_truth import optimal_q, optimal_reward
 
 SUITES = ("five-state", "deepsea", "widenarrow", "priormdp", "deepsea-deep")
 
+ORACLES = {
+    "chain": "ChainConfig",
+    "deepsea": "DeepSeaConfig",
+    "widenarrow": "WideNarrowConfig",
+    "priormdp": "PriorMDPConfig",
+}
+"""Environments, and the configs that their oracles share with them."""
+
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """The paper's five agents, and certainty equivalence."""
+    """The paper's five agents, certainty equivalence, and the exact policies."""
     return [
         AgentSpec(
             name="psrl",
@@ -24,13 +32,13 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="ube",
-            version="1",
+            version="2",
             factory="uqbench_tabular.agents.ube:UBE",
             config="uqbench_tabular.agents.config:UBEConfig",
         ),
         AgentSpec(
             name="moment-matching",
-            version="1",
+            version="2",
             factory="uqbench_tabular.agents.moment_matching:MomentMatching",
             config="uqbench_tabular.agents.config:MomentMatchingConfig",
         ),
@@ -52,7 +60,18 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             factory="uqbench_tabular.agents.certainty_equivalence:CertaintyEquivalence",
             config="uqbench_tabular.agents.config:CertaintyEquivalenceConfig",
         ),
+        *(_oracle(name, config) for name, config in ORACLES.items()),
     ]
+
+
+def _oracle(environment: str, config: str) -> AgentSpec:
+    """The exact policy of an environment."""
+    return AgentSpec(
+        name=f"{environment}-oracle",
+        version="1",
+        factory="uqbench_tabular.agents.oracle:Oracle",
+        config=f"uqbench_tabular.environments.config:{config}",
+    )
 
 
 @hookimpl
