@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from uqbench.results.provenance import content_hash
+from uqbench.registry.contents import content_hash
 from uqbench.results.store import Store
 from uqbench.scoring.scores import Score
 
