@@ -19,7 +19,7 @@ def final_metrics(
 ) -> dict[str, float | None]:
     """A run's final value of every metric that its budget gives."""
     values: dict[str, float | None] = {}
-    truth = _truth(batch.cell.task, host)
+    truth = truth_of(batch.cell.task, host)
     for metric in batch.metrics:
         given = metric.kind != "evaluation" or batch.budget.evaluation
         if not metric.suits(batch.cell.task) or not given:
@@ -38,7 +38,7 @@ def final_metrics(
     return values
 
 
-def _truth(task: Task, host: Host) -> Truth:
+def truth_of(task: Task, host: Host) -> Truth:
     """What the task's environment states of the best policy."""
     if task.environment is None:
         return Truth()

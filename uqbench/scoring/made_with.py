@@ -66,14 +66,20 @@ def made_with(scores: Sequence[Score], store: Store) -> list[MadeWith]:
     return sorted(found, key=lambda one: (-one.runs, one.first))
 
 
-def made_with_json(made: Sequence[MadeWith]) -> str:
-    """``made_with.json``."""
-    return json.dumps([asdict(one) for one in made], indent=1) + "\n"
+def made_with_json(made: Sequence[MadeWith], older: str) -> str:
+    """``made_with.json``; ``older`` is :func:`of_older_code` when the board is written."""
+    return json.dumps({"older": older, "runs": [asdict(one) for one in made]}, indent=1) + "\n"
 
 
-def read_made_with(text: bytes | None) -> list[MadeWith]:
-    """Read it back; nothing where a board has none."""
-    return [] if text is None else [MadeWith(**one) for one in json.loads(text)]
+def read_made_with(text: bytes | None) -> tuple[list[MadeWith], str]:
+    """Read it back; nothing where a board has none.
+
+    Boards from before it was kept whether they are of older code have the list alone.
+    """
+    found = [] if text is None else json.loads(text)
+    if isinstance(found, list):
+        found = {"older": "", "runs": found}
+    return [MadeWith(**one) for one in found["runs"]], found["older"]
 
 
 def of_older_code(scores: Sequence[Score]) -> str:
