@@ -17,12 +17,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench.trivial:UniformRandom",
             config="uqbench.trivial:UniformRandomConfig",
+            role="trivial",
         ),
         AgentSpec(
             name="constant-action",
             version="1",
             factory="uqbench.trivial:ConstantAction",
             config="uqbench.trivial:ConstantActionConfig",
+            role="trivial",
         ),
     ]
 

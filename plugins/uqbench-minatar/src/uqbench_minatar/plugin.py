@@ -33,6 +33,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="2",
             factory="uqbench_minatar.agents.script:Script",
             config="uqbench_minatar.agents.config:ScriptConfig",
+            role="trivial",
         )
     ]
 
