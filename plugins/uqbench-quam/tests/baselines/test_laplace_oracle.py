@@ -62,8 +62,8 @@ def evidence(estimator: Laplace, precision: float) -> float:
 
 def covariances(estimator: Laplace, precision: float) -> torch.Tensor:
     """Of the logits at the points, ``[M, C, C]``."""
-    estimator.precision = torch.tensor([precision], dtype=torch.float64)
-    variances = estimator._output_variances(estimator._features(POINTS))[0]
+    features, _ = estimator._outputs(POINTS)
+    variances = estimator._output_variances(features, torch.tensor([precision]).double())[0]
     vectors = estimator.output_vectors[0]
     return (vectors * variances[:, None, :]) @ vectors.T
 
