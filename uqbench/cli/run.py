@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from uqbench.cli.options import Selection, count, load_host, out_option, selection_options
+from uqbench.cli.options import (
+    Selection,
+    count,
+    limit_options,
+    load_host,
+    out_option,
+    selection_options,
+)
 from uqbench.cli.terminal import say
 from uqbench.errors import UqbenchError
 
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
     from uqbench.runner.batching.batches import BatchGroup
     from uqbench.runner.batching.speeds import Speeds
     from uqbench.runner.events import Event
+    from uqbench.runner.executors.limits import Limits
     from uqbench.suites.plan import Plan
 
 
@@ -52,6 +60,7 @@ if TYPE_CHECKING:
     metavar="S",
     help="Seconds between checkpoints of unfinished runs; 0 for none.",
 )
+@limit_options
 @out_option
 @click.option("--dry-run", is_flag=True, help="Say what would run, and stop.")
 def command(
@@ -59,13 +68,15 @@ def command(
     device: str,
     workers: int | None,
     checkpoint_seconds: float,
+    limits: Limits,
     out: Path,
     dry_run: bool,
 ) -> int:
     """Run a suite: do what is missing, then print its leaderboard.
 
     Safe to interrupt at any moment: run it again, and it does only what is missing. Unfinished runs
-    resume from their last checkpoint, also on another machine that has a copy of --out.
+    resume from their last checkpoint, also on another machine that has a copy of --out. A run that
+    exceeds a limit fails with that reason, and the others continue.
 
     \b
     Examples:
@@ -117,7 +128,9 @@ def command(
                 f"(from {expected.basis}). Safe to interrupt; run again to resume.",
                 err=True,
             )
-            tried |= _execute(host, groups, out, team, expected.core_seconds, checkpoint_seconds)
+            tried |= _execute(
+                host, groups, out, team, expected.core_seconds, checkpoint_seconds, limits
+            )
         left = {run: store.read(run.folder).state for run in plan.runs}
         todo = {run for run, state in left.items() if state in TO_DO} - tried
         running = [run for run, state in left.items() if state is RunState.RUNNING]
@@ -245,6 +258,7 @@ def _execute(
     workers: int,
     core_seconds: Mapping[Run, float],
     checkpoint_seconds: float,
+    limits: Limits,
 ) -> set[Run]:
     """Execute; return the runs that were tried, whether they finished or failed."""
     from uqbench.cli.progress import Display
@@ -256,7 +270,7 @@ def _execute(
     complaints: dict[str, None] = {}
     with (
         Display(groups, core_seconds, workers) as display,
-        closing(run_locally(groups, out, workers, checkpoint_seconds)) as executed,
+        closing(run_locally(groups, out, workers, checkpoint_seconds, limits)) as executed,
     ):
         for event in executed:
             display.show(event)

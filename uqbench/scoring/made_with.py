@@ -10,7 +10,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from uqbench.results.provenance import content_hash
+from pydantic import TypeAdapter
+
+from uqbench.errors import UqbenchError
+from uqbench.registry.contents import content_hash
 from uqbench.results.store import Store
 from uqbench.scoring.scores import Score
 
@@ -72,8 +75,17 @@ def made_with_json(made: Sequence[MadeWith]) -> str:
 
 
 def read_made_with(text: bytes | None) -> list[MadeWith]:
-    """Read it back; nothing where a board has none."""
-    return [] if text is None else [MadeWith(**one) for one in json.loads(text)]
+    """Read it back; nothing where a board has none.
+
+    Raises:
+        UqbenchError: it is damaged.
+    """
+    if text is None:
+        return []
+    try:
+        return TypeAdapter(list[MadeWith]).validate_json(text, strict=True)
+    except (ValueError, RecursionError) as error:
+        raise UqbenchError(f"made_with.json is damaged, because {error!s:.300}") from error
 
 
 def of_older_code(scores: Sequence[Score]) -> str:
