@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # imports torch, which would slow down listing plugins
     from uqbench.environment import OptimalQ
+    from uqbench.queries import QueryStates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +85,8 @@ class EnvironmentSpec(Spec):
         optimal_reward: the same for continuing tasks: the best average reward per step.
         optimal_q: the exact Q*, where known: from a config and a discount to a
             :class:`uqbench.environment.OptimalQ`. Agents' predictions of Q are scored against it.
+        queries: from a config to the :class:`uqbench.queries.QueryStates` of that task, where
+            agents' predictions are scored against the truth about their own policy.
     """
 
     events: tuple[str, ...] = ()
@@ -91,6 +94,7 @@ class EnvironmentSpec(Spec):
     optimal_return: Callable[[Any], float] | None = None
     optimal_reward: Callable[[Any], float] | None = None
     optimal_q: Callable[[Any, float], OptimalQ] | None = None
+    queries: Callable[[Any], QueryStates] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ from pydantic import ValidationError
 from uqbench.config import explain
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import Run
-from uqbench.results.columns import Columns, columns_digest
+from uqbench.results.columns import Columns, RunColumns, columns_digest
 from uqbench.results.files import NOT_A_FILE, write_whole
 from uqbench.results.locks import RunLock, RunLocks
 from uqbench.results.records import SCHEMA_VERSION, Process, RunRecord
@@ -35,6 +35,7 @@ from uqbench.results.records import SCHEMA_VERSION, Process, RunRecord
 RECORD = "run.json"
 METRICS = "metrics.parquet"
 EPISODES = "episodes.parquet"
+CURVES = "uncertainty.parquet"
 CHECKPOINT = "checkpoint"
 
 
@@ -146,7 +147,7 @@ class Store:
             return found
         if found.record.identity != run.identity:
             return StoredRun(RunState.DAMAGED, reason=f"{RECORD} has another identity")
-        for name in (METRICS, EPISODES):
+        for name in (METRICS, EPISODES, *({CURVES} & found.record.digests.keys())):
             path = self.folder(run) / name
             if not path.exists():
                 return StoredRun(RunState.DAMAGED, reason=f"{name} is missing")
@@ -182,20 +183,23 @@ class Store:
         text = json.dumps(record.sealed().model_dump(mode="json"), indent=1, sort_keys=True)
         write_whole(folder / RECORD, lambda path: path.write_text(text + "\n", encoding="utf-8"))
 
-    def finish(self, run: Run, record: RunRecord, metrics: Columns, episodes: Columns) -> None:
+    def finish(self, run: Run, record: RunRecord, columns: RunColumns) -> None:
         """Write a run's data, then its record with their digests.
 
         Raises:
             StorageError: it cannot be written.
         """
         folder = self.folder(run)
-        for name, columns in ((METRICS, metrics), (EPISODES, episodes)):
-            write_whole(folder / name, partial(pq.write_table, pa.table(dict(columns))))
+        tables = {METRICS: columns.metrics, EPISODES: columns.episodes}
+        if columns.curves is not None:
+            tables[CURVES] = columns.curves
+        for name, table in tables.items():
+            write_whole(folder / name, partial(pq.write_table, pa.table(dict(table))))
         try:
-            digests = {name: file_digest(folder / name) for name in (METRICS, EPISODES)}
+            digests = {name: file_digest(folder / name) for name in tables}
         except OSError as error:
             raise StorageError(f"{folder} cannot be read back: {error.strerror}") from error
-        digests["results"] = columns_digest(metrics, episodes)
+        digests["results"] = columns_digest(*tables.values())
         self.write(run, record.model_copy(update={"digests": digests}))
 
     def set_aside(self, run: Run) -> Path:

@@ -19,6 +19,7 @@ def final_metrics(
     truth = _truth(batch.cell.task, host)
     for metric in batch.metrics:
         given = metric.kind != "evaluation" or batch.budget.evaluation
+        given = given and (metric.kind != "queries" or batch.budget.queries)
         if not metric.suits(batch.cell.task) or not given:
             continue
         if metric.kind == "cost":
