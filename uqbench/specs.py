@@ -5,11 +5,16 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from uqbench.errors import did_you_mean
 
 if TYPE_CHECKING:  # imports torch, which would slow down listing plugins
     from uqbench.environment import OptimalQ
     from uqbench.queries import QueryStates
+
+Role = Literal["method", "trivial", "oracle"]
+ROLES: tuple[Role, ...] = get_args(Role)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +68,18 @@ class AgentSpec(Spec):
     Attributes:
         owns_loop: whether the method has its own training loop; each run then has its own process,
             and an interrupted one starts over.
+        role: ``trivial`` for what costs no learning (random play, a constant action, a script),
+            ``oracle`` for what knows more than an agent may (exact policies, look-ahead in the
+            simulation). Both are shown on boards beside the methods, and have no rank.
     """
 
     owns_loop: bool = False
+    role: Role = "method"
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            near = did_you_mean(self.role, ROLES)
+            raise ValueError(f"agent {self.name!r}: there is no role {self.role!r}. {near}")
 
 
 @dataclass(frozen=True, kw_only=True)

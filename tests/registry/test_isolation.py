@@ -75,7 +75,6 @@ def site(tmp_path: Path) -> Site:
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("from uqbench import hookimpl\n@hookimpl\ndef uqbench_agents():\n  1/0", "ZeroDivision"),
         ("from uqbench import hookimpl\n@hookimpl\ndef uqbench_agnets(): return []", "agnets"),
-        (AGENT.format(name="walker"), "the agent 'walker' is already registered by"),
         ("def uqbench_agents(:", "SyntaxError"),
     ],
 )
@@ -104,12 +103,13 @@ def test_a_plugin_for_another_contract_is_skipped_without_importing_it(site):
     )
 
 
-def test_an_entry_point_name_in_two_distributions_is_refused_in_the_second(site):
+def test_an_entry_point_name_in_two_distributions_is_told_apart_by_its_full_form(site):
     site.install("zz-one", AGENT.format(name="one"), entry="same")
     site.install("zz-two", AGENT.format(name="two"), entry="same")
     found = site.plugins()
-    assert found["zz-one"]["failure"] is None
-    assert "'same' is already taken by zz-one 3.1" in found["zz-two"]["failure"]
+    assert found["zz-one"]["failure"] is found["zz-two"]["failure"] is None
+    stdout, _ = site.uqbench("list", "plugins", "--json", UQBENCH_PLUGINS="zz-two:same")
+    assert [entry["distribution"] for entry in json.loads(stdout)] == ["uqbench", "zz-two"]
 
 
 def test_a_suite_that_is_taken_is_a_problem_of_the_second_plugin(site):

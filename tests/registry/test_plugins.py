@@ -1,4 +1,9 @@
+import random
+from dataclasses import dataclass
+
+import numpy as np
 import pytest
+import torch
 
 from uqbench import AgentSpec, Spec, hookimpl
 from uqbench.errors import UqbenchError
@@ -36,15 +41,77 @@ def test_the_harness_registers_its_own_pieces_through_the_hooks():
     assert host.failures == []
 
 
-def test_a_name_that_is_taken_names_both_plugins_and_keeps_the_first():
+def test_a_name_that_two_distributions_claim_is_nobodys_and_both_full_forms_work():
     host = Host()
     first = register(host, "first", agents("a"))
     second = register(host, "second", agents("b", "a"))
-    assert first.failure is None
-    for word in ("'a'", "first-dist 1.0", "second-dist 1.0"):
-        assert word in str(second.failure)
-    assert list(host.agents) == ["a"]
-    assert host.agents.origin("a") == first
+    assert host.failures == []
+    assert list(host.agents) == ["b", "first-dist:a", "second-dist:a"]
+    assert "a" not in host.agents
+    with pytest.raises(UqbenchError, match="claimed by first-dist") as told:
+        host.agents["a"]
+    assert "write 'first-dist:a' or 'second-dist:a'" in str(told.value)
+    assert host.agents.origin("first-dist:a") == first
+    assert host.agents.origin("Second_Dist:a") == second
+    assert host.complaints(first) == host.complaints(second) == [str(told.value)]
+
+
+@pytest.mark.parametrize("order", [("uqbench-x", "aa-y"), ("aa-y", "uqbench-x")])
+def test_of_two_claimants_one_of_uqbenchs_own_keeps_the_name(order):
+    host = Host()
+    for name in order:
+        module = agents("dqn")
+        host.register(name="dqn", distribution=name, version="1", load=lambda m=module: m)
+    assert host.agents.origin("dqn").distribution == "uqbench-x"
+    assert host.agents.origin("aa-y:dqn").distribution == "aa-y"
+    assert host.agents.origin("uqbench-x:dqn").distribution == "uqbench-x"
+    assert list(host.agents) == ["aa-y:dqn", "dqn"]
+
+
+def test_a_plugin_that_failed_owns_nothing():
+    host = Host()
+
+    def load() -> object:
+        raise ImportError("broken")
+
+    host.register(name="dqn", distribution="aa-broken", version="1", load=load)
+    good = host.register(
+        name="dqn", distribution="uqbench-dqn", version="1", load=lambda: agents("dqn")
+    )
+    assert good.failure is None
+    assert host.agents.origin("dqn") == good
+
+
+def test_what_a_plugin_prints_at_import_does_not_reach_stdout(capsys):
+    host = Host()
+
+    def load() -> object:
+        print("hello")
+        return agents("a")
+
+    host.register(name="loud", distribution="loud", version="1", load=load)
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", "hello\n")
+
+
+def test_versions_of_measures_are_told_but_of_uqbenchs_own_first_ones():
+    def versions(version: str) -> dict[str, str]:
+        @hookimpl
+        def uqbench_risk_measures() -> list[Spec]:
+            factory = "uqbench.risk.distortion:CVaR"
+            return [Spec(name="tail", version=version, factory=factory, summary="")]
+
+        host = Host.load()
+        register(host, "third", Module(uqbench_risk_measures=uqbench_risk_measures))
+
+        @dataclass(frozen=True)
+        class Config:
+            size: int = 1
+
+        return host.measure_versions(Config(), "tail(0.1) of cvar(0.5)", "expectation")
+
+    assert versions("1") == {"third-dist:tail": "1"}
+    assert versions("2") == {"third-dist:tail": "2"}
 
 
 def test_a_plugin_that_cannot_be_imported_is_reported_and_the_rest_goes_on():
@@ -60,14 +127,14 @@ def test_a_plugin_that_cannot_be_imported_is_reported_and_the_rest_goes_on():
     assert list(host.agents) == ["a"]
 
 
-def test_a_misspelt_hook_is_a_failure_of_its_plugin_alone():
+def test_a_misspelled_hook_is_a_failure_of_its_plugin_alone():
     host = Host()
 
     def uqbench_agnets() -> list[AgentSpec]:
         return []
 
-    misspelt = Module(uqbench_agnets=hookimpl(uqbench_agnets))
-    assert "uqbench_agnets" in str(register(host, "misspelt", misspelt).failure)
+    misspelled = Module(uqbench_agnets=hookimpl(uqbench_agnets))
+    assert "uqbench_agnets" in str(register(host, "misspelled", misspelled).failure)
     assert register(host, "good", agents("a")).failure is None
 
 
@@ -87,3 +154,31 @@ def test_a_factory_given_as_a_string_is_imported_when_it_is_asked_for():
     missing = Spec(name="x", version="1", factory="nowhere_at_all:X", summary="")
     with pytest.raises(ModuleNotFoundError):
         missing.load_factory()
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda: torch.set_default_dtype(torch.float64), "torch's default dtype"),
+        (lambda: torch.set_grad_enabled(False), "torch's gradient mode"),
+        (lambda: torch.manual_seed(0), "torch's random state"),
+        (lambda: np.random.seed(0), "numpy's random state"),  # noqa: NPY002
+        (lambda: random.seed(0), "Python's random state"),
+    ],
+)
+def test_a_plugin_that_changes_a_global_default_is_named_and_it_is_set_back(change, name):
+    def state() -> list[object]:
+        here = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+        return [
+            *here, torch.get_default_dtype(), torch.is_grad_enabled(),
+            torch.get_rng_state().tolist(),
+        ]  # fmt: skip
+
+    host, before = Host(), state()
+    plugin = host.register(
+        name="x", distribution="d", version="1", load=lambda: [change(), agents("a")][1]
+    )
+    assert plugin.failure is None
+    assert plugin.changed == (name,)
+    assert f"changed {name}, which was restored" in host.complaints(plugin)[0]
+    assert state() == before

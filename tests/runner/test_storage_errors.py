@@ -167,7 +167,7 @@ def test_a_record_that_cannot_be_written_under_way_is_told_once_and_costs_nothin
 
     told = run(batch, store, host, monkeypatch, at={100: block, 200: unblock})
     [notice] = notices(told)
-    assert notice.startswith(f"it goes on, but {path} cannot be written: Is a directory")
+    assert notice.startswith(f"the run continues, but {path} cannot be written: Is a directory")
     assert digests(store, batch) == unbroken
 
 
@@ -196,7 +196,7 @@ def test_an_error_of_the_disk_under_way_costs_a_checkpoint_and_not_the_run(
     told = run(batch, store, host, monkeypatch, at, saves={50, 150, 250}, until=300)
     assert not any(isinstance(event, Failed | Split) for event in told)
     assert [text.split(":")[0].split(",")[0] for text in notices(told)] == [
-        "it goes on",
+        "the run continues",
         "no checkpoint",
     ]
     told = run(batch, store, host, monkeypatch)
@@ -220,7 +220,7 @@ def test_a_checkpoint_that_cannot_be_read_is_kept_and_the_run_fails_until_it_can
         return original(path, *arguments, **keywords)
 
     with monkeypatch.context() as patched:
-        patched.setattr("uqbench.runner.checkpoints.files.os.open", failing)
+        patched.setattr("uqbench.results.files.os.open", failing)
         told = run(batch, store, host, monkeypatch)
     [failed] = [event for event in told if isinstance(event, Failed | Split)]
     assert isinstance(failed, Failed)
@@ -239,17 +239,16 @@ def test_a_finished_run_that_cannot_be_read_is_neither_moved_nor_run_again(
     store = Store(tmp_path)
     run(batch, store, host, monkeypatch)
     before = {path: path.read_bytes() for path in tmp_path.glob("toy/**/*") if path.is_file()}
-    for method in ("read_text", "read_bytes"):
-        original = getattr(Path, method)
+    original = os.open
 
-        def failing(path: Path, *arguments: Any, _original: Any = original, **keywords: Any) -> Any:
-            if path.name == name:
-                raise OSError(errno.EIO, "Input/output error")
-            return _original(path, *arguments, **keywords)
+    def failing(path: Any, *arguments: Any, **keywords: Any) -> int:
+        if str(path).endswith(name):
+            raise OSError(errno.EIO, "Input/output error")
+        return original(path, *arguments, **keywords)
 
-        monkeypatch.setattr(Path, method, failing)
-    told = run(batch, store, host, monkeypatch)
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        patched.setattr("uqbench.results.files.os.open", failing)
+        told = run(batch, store, host, monkeypatch)
     assert [type(event) for event in told] == [Failed]
     assert not any(isinstance(event, SetAside) for event in told)
     after = {path: path.read_bytes() for path in tmp_path.glob("toy/**/*") if path.is_file()}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 
 import click
 
 from uqbench import __version__
+from uqbench.cli.terminal import say
 from uqbench.errors import StorageError, UqbenchError, did_you_mean
 
 COMMANDS = {
@@ -59,12 +61,15 @@ def main() -> None:
     try:
         code = group(prog_name="uqbench", standalone_mode=False)
     except UqbenchError as error:
-        click.echo(f"uqbench: {error}", err=True)
+        first, *more = f"uqbench: {error}".split("\n")
+        say(first, *(f"  {line}" for line in more), err=True)
         code = 1 if isinstance(error, StorageError) else 2
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        say(*shown.getvalue().splitlines(), err=True)
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("uqbench: interrupted; what was finished is kept.", err=True)
+        say("uqbench: interrupted; what was finished is kept.", err=True)
         code = 130
     sys.exit(code or 0)

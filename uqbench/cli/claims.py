@@ -1,4 +1,4 @@
-"""``uqbench claims``: what the runs say about the statements of the suites' papers."""
+"""``uqbench claims``: whether the runs support the claims of the suites' papers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from uqbench.cli.options import Selection, json_option, load_host, out_option, selection_options
+from uqbench.cli.terminal import say
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
@@ -23,6 +24,7 @@ COLORS = {
     "does not hold": "red",
     "undecided": "yellow",
     "not run": "bright_black",
+    "calibrated": "blue",
 }
 
 
@@ -37,10 +39,11 @@ COLORS = {
 )
 @json_option
 def command(selection: Selection, out: Path, boards: Path | None, as_json: bool) -> None:
-    """Judge each claim of a suite by the runs: holds, does not hold, undecided, not run.
+    """Judge each claim of a suite by the runs.
 
-    Without --suite: a line for each suite. Without --budget: the longest budget that has runs. The
-    exit code does not depend on the verdicts.
+    A claim holds, does not hold, is undecided or not run; one whose number a setting was calibrated
+    on is not judged. Without --suite: a line for each suite. Without --budget: the longest budget
+    that has runs. The exit code does not depend on the verdicts.
 
     \b
     Examples:
@@ -59,9 +62,13 @@ def command(selection: Selection, out: Path, boards: Path | None, as_json: bool)
         entries = [judgement_as_json(judged) for judged in judgements]
         click.echo(json.dumps(entries, indent=1, allow_nan=False))
     elif not judgements:
-        click.echo(f"The suite {selection.suite} states no claims.")
+        say(f"The suite {selection.suite} has no claims.")
     else:
-        click.echo("\n\n".join(_colored(as_text(judged), judged) for judged in judgements))
+        for number, judged in enumerate(judgements):
+            first, *more = as_text(judged).splitlines()
+            verdict = judged.verdict.value
+            say(*[""] * bool(number), first, colors={f": {verdict}": COLORS[verdict]})
+            say(*more)
 
 
 def _judged(
@@ -109,14 +116,14 @@ def _overview(
             else:
                 verdicts = Counter(judged.verdict.value for judged in judgements)
                 entry |= {"budget": budgets[0], "verdicts": dict(verdicts)}
-        entry["papers"] = sorted({claim.source.split(",")[0] for claim in suite.claims})
+        entry["papers"] = sorted({claim.paper for claim in suite.claims})
         entries.append(entry)
     if as_json:
         click.echo(json.dumps(entries, indent=1, allow_nan=False))
         return
     width = max((len(str(entry["suite"])) for entry in entries), default=0)
     for entry in entries:
-        click.echo(f"{entry['suite']!s:<{width}}  {_line(entry)}")
+        say(f"{entry['suite']!s:<{width}}  {_line(entry)}", colors=_colors(entry))
 
 
 def _line(entry: dict[str, object]) -> str:
@@ -128,12 +135,14 @@ def _line(entry: dict[str, object]) -> str:
     verdicts = entry.get("verdicts")
     if not isinstance(verdicts, dict):
         return f"no runs ({entry['claims']} claims; {about})"
-    counts = [
-        click.style(f"{verdicts[word]} {word}", fg=color)
-        for word, color in COLORS.items()
-        if word in verdicts
-    ]
+    counts = [f"{verdicts[word]} {word}" for word in COLORS if word in verdicts]
     return f"{entry['budget']}: {', '.join(counts)} ({about})"
+
+
+def _colors(entry: dict[str, object]) -> dict[str, str]:
+    verdicts = entry.get("verdicts")
+    found = verdicts if isinstance(verdicts, dict) else {}
+    return {f"{found[word]} {word}": color for word, color in COLORS.items() if word in found}
 
 
 def _budgets_with_runs(suite: Suite, out: Path, boards: Path | None) -> list[str]:
@@ -146,9 +155,3 @@ def _budgets_with_runs(suite: Suite, out: Path, boards: Path | None) -> list[str
         return budget.ranks, budget.steps * budget.seeds * len(suite.tasks_of(budget))
 
     return sorted(found, key=length, reverse=True)
-
-
-def _colored(text: str, judged: Judgement) -> str:
-    """A judgement's text, its verdict in color where stdout shows colors."""
-    verdict = judged.verdict.value
-    return text.replace(f": {verdict}", f": {click.style(verdict, fg=COLORS[verdict])}", 1)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from uqbench.cli import terminal
 from uqbench.cli.options import out_option
 
 
@@ -37,7 +38,7 @@ def command(out: Path) -> int:
     def say(good: bool, text: str) -> None:
         nonlocal wrong
         wrong += not good
-        click.echo(f"{'ok   ' if good else 'WRONG'}  {text}")
+        terminal.say(f"{'ok   ' if good else 'WRONG'}  {text}")
 
     say(
         True,
@@ -69,6 +70,8 @@ def command(out: Path) -> int:
         what = plugin.failure or ", ".join(host.added_by(plugin)) or "adds nothing"
         name = f"plugin {plugin.name} ({plugin.distribution} {plugin.version})"
         say(not plugin.failure, f"{name}: {what}")
+        for complaint in host.complaints(plugin):
+            say(False, f"{name}: {complaint}")
         if plugin.slow:
             say(False, f"{name}: {plugin.slow}")
     catalog = read_suites(host)

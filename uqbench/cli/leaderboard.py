@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from uqbench.cli.options import Selection, json_option, load_host, out_option, selection_options
+from uqbench.cli.terminal import say
 
 if TYPE_CHECKING:
     from uqbench.cli.stored import StoredBoard
@@ -61,7 +62,7 @@ def command(
     store = Store(out)
     folder = board_folder(plan, to or out / "leaderboards")
     if check and rewrite:
-        raise UqbenchError("--check compares, --rewrite writes: give one of them.")
+        raise UqbenchError("--check compares, --rewrite writes: use one of them.")
     if check or rewrite:
         stored = StoredBoard.read(plan, selection, host, folder)
         return _check(stored, store) if check else _rewrite(stored)
@@ -71,13 +72,15 @@ def command(
         click.echo(json.dumps(result.rows(), indent=1, allow_nan=False))
     else:
         print_board(result)
-        click.echo(str(folder / "leaderboard.csv"))
+        say(str(folder / "leaderboard.csv"))
     return 0
 
 
 def board_folder(plan: Plan, root: Path) -> Path:
     """Where a plan's leaderboard is kept."""
-    return root / plan.suite.name / plan.name
+    from uqbench.results import paths
+
+    return paths.board_folder(root, plan.suite.name, plan.name)
 
 
 def write_board(result: Board, store: Store, folder: Path) -> None:
@@ -110,30 +113,30 @@ def _check(stored: StoredBoard, store: Store) -> int:
     expected = _tables(stored, plan)
     differing = [name for name, text in expected.items() if stored.files.get(name) != text.encode()]
     for name in differing:
-        click.echo(f"{folder / name}: differs from what follows from scores.csv")
+        say(f"{folder / name}: differs from what follows from scores.csv")
     rerun = {(s.task, s.method, s.seed): s for s in gather(plan, store) if s.digest}
     measured = [metric.name for metric in plan.suite.metrics if metric.kind == "cost"]
     for score in scores:
         own_score = rerun.get((score.task, score.method, score.seed))
         if own_score is not None and not score.same_result(own_score, measured):
             differing.append(score.run)
-            click.echo(
+            say(
                 f"{folder / 'scores.csv'}: the row of {score.run} differs from the run in "
                 f"{store.root}"
             )
     if not differing:
-        click.echo(
+        say(
             f"{folder}: {', '.join(expected)} follow from scores.csv, byte for byte; "
             f"{len(rerun)} of its {len(scores)} rows compared with runs in {store.root}"
         )
     if rerun and scores[0].digest_of == "record":
-        click.echo(
+        say(
             f"{folder / 'scores.csv'}: its digests are of run.json, times and all: values were "
             f"compared, digests were not"
         )
     older = of_older_code(scores)
     if older:
-        click.echo(f"{folder}: of older code than is installed here: {older}")
+        say(f"{folder}: of older code than is installed here: {older}")
     return 1 if differing else 0
 
 
@@ -148,7 +151,7 @@ def _rewrite(stored: StoredBoard) -> int:
     write(files, stored.folder)
     root = stored.folder.parents[1]
     write({"README.md": index_page(root)}, root)
-    click.echo(f"{stored.folder}: {', '.join(changed) or 'nothing'} changed")
+    say(f"{stored.folder}: {', '.join(changed) or 'nothing'} changed")
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from uqbench.cli.options import json_option, load_host
+from uqbench.cli.terminal import say
 
 KINDS = (
     "suites", "tasks", "claims", "agents", "estimators", "environments", "datasets", "risks",
@@ -32,7 +33,7 @@ def command(kind: str | None, as_json: bool) -> None:
     host = load_host()
     catalog = read_suites(host, check=())
     for problem in catalog.problems:
-        click.echo(f"uqbench: left out: {problem}", err=True)
+        say(f"uqbench: left out: {problem}", err=True)
     registries: dict[str, Registry[Any]] = {
         "agents": host.agents,
         "estimators": host.estimators,
@@ -76,13 +77,13 @@ def command(kind: str | None, as_json: bool) -> None:
         **{
             name: [
                 {
-                    "name": spec.name,
+                    "name": key,
                     "version": spec.version,
                     "summary": summary(spec),
                     "source": source(spec),
-                    "plugin": registry.origin(spec.name).distribution,
+                    "plugin": registry.origin(key).distribution,
                 }
-                for spec in registry.values()
+                for key, spec in registry.items()
             ]
             for name, registry in registries.items()
         },
@@ -94,6 +95,7 @@ def command(kind: str | None, as_json: bool) -> None:
                 "adds": host.added_by(plugin),
                 "failure": plugin.failure,
                 "problems": [p.reason for p in catalog.problems if p.plugin == plugin],
+                "complaints": host.complaints(plugin),
                 "slow": plugin.slow,
             }
             for plugin in host.plugins
@@ -104,11 +106,11 @@ def command(kind: str | None, as_json: bool) -> None:
         click.echo(json.dumps(chosen[kind] if kind else chosen, indent=1))
         return
     for title, entries in chosen.items():
-        click.echo(click.style(title, bold=True))
+        say(title, bold=True)
         for entry in entries:
-            click.echo(f"  {_line(entry)}")
+            say(f"  {_line(entry)}")
         if not entries:
-            click.echo("  (none)")
+            say("  (none)")
 
 
 def _line(entry: dict[str, object]) -> str:

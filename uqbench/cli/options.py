@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from uqbench.cli.terminal import say
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Selection:
 
         catalog = read_suites(host, check=(self.suite,))
         for problem in catalog.problems:
-            click.echo(f"uqbench: left out: {problem}", err=True)
+            say(f"uqbench: left out: {problem}", err=True)
         return make_plan(
             catalog.suite(self.suite),
             host,
@@ -67,7 +68,7 @@ class Selection:
 def selection_options(function: F, *, suite_required: bool = True) -> F:
     """Add the options that select runs; the command receives them as ``selection``.
 
-    Where no suite is required, ``selection.suite`` is empty if none is given.
+    Where no suite is required, ``selection.suite`` is empty if the user named none.
     """
 
     def gathered(**options: Any) -> Any:
@@ -102,7 +103,7 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
             help="Exactly this seed; may be repeated.",
         ),
         click.option(
-            "--steps", type=click.IntRange(min=1), metavar="N", help="Steps a run, for a trial."
+            "--steps", type=click.IntRange(min=1), metavar="N", help="Steps per run, for a trial."
         ),
         click.option(
             "--set",
@@ -123,11 +124,13 @@ def load_host() -> Host:
 
     host = Host.load()
     for plugin in host.failures:
-        click.echo(
+        say(
             f"uqbench: left out the plugin {plugin.name!r} of {plugin.distribution} "
             f"{plugin.version}: {plugin.failure}",
             err=True,
         )
+    for complaint in dict.fromkeys(c for p in host.plugins for c in host.complaints(p)):
+        say(f"uqbench: {complaint}", err=True)
     return host
 
 
@@ -148,10 +151,10 @@ def _names(text: str | None) -> tuple[str, ...] | None:
 
 def _seeds(count: int | None, exact: tuple[int, ...]) -> tuple[int, ...] | None:
     if count is not None and exact:
-        raise UqbenchError("--seeds N means seeds 0 to N-1, --seed S exactly S: give one of them.")
+        raise UqbenchError("--seeds N means seeds 0 to N-1, --seed S exactly S: use one of them.")
     for seed in exact:
         if exact.count(seed) > 1:
-            raise UqbenchError(f"--seed {seed} is given more than once.")
+            raise UqbenchError(f"--seed {seed} appears more than once.")
     if exact:
         return exact
     return None if count is None else tuple(range(count))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from uqbench.cli.options import Selection, count, load_host, out_option, selection_options
+from uqbench.cli.terminal import say
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ def command(
 ) -> int:
     """Run a suite: do what is missing, then print its leaderboard.
 
-    Safe to interrupt at any moment; run again, it does only what is missing. What was under way
-    goes on from its last checkpoint, also on another machine that has a copy of --out.
+    Safe to interrupt at any moment: run it again, and it does only what is missing. Unfinished runs
+    resume from their last checkpoint, also on another machine that has a copy of --out.
 
     \b
     Examples:
@@ -92,7 +93,8 @@ def command(
     todo = _announce(plan, states, out)
     speeds = Speeds(out)
     if dry_run:
-        click.echo(_by_method(plan, todo, estimate(plan, todo, store, 1, speeds.of(plan)), speeds))
+        alone = estimate(plan, todo, store, 1, speeds.of(plan))
+        say(*_by_method(plan, todo, alone, speeds).splitlines())
         return 0
     tried: set[Run] = set()
     while True:
@@ -110,9 +112,9 @@ def command(
             groups = make_batch_groups(plan, todo, kind, spread.lanes, checkpoints)
             team = min(spread.processes, len(groups))
             expected = estimate(plan, todo, store, team, speeds.of(plan))
-            click.echo(
+            say(
                 f"On {kind}, {count(team, 'process')}: about {duration(expected.seconds)} "
-                f"(from {expected.basis}). Safe to interrupt; run again to go on.",
+                f"(from {expected.basis}). Safe to interrupt; run again to resume.",
                 err=True,
             )
             tried |= _execute(host, groups, out, team, expected.core_seconds, checkpoint_seconds)
@@ -122,14 +124,14 @@ def command(
         if not todo and not running:
             break
         if not todo:
-            click.echo(f"Waiting for {count(len(running), 'run')} of another process.", err=True)
+            say(f"Waiting for {count(len(running), 'run')} of another process.", err=True)
             _wait_for_any(running, store)
     _show(plan, store, out)
     return 0 if set(left.values()) == {RunState.FINISHED} else 1
 
 
 def _by_method(plan: Plan, todo: Collection[Run], alone: Estimate, speeds: Speeds) -> str:
-    """What each method has to do, the slowest first: runs, time of a core, memory of a run."""
+    """What is left of each method, the slowest first: runs, core time, memory of a run."""
     from uqbench.cli.eta import duration
 
     known = speeds.of(plan)
@@ -154,7 +156,7 @@ def _measure_methods(
     store: Store,
     speeds: Speeds,
 ) -> None:
-    """Have each method's speed measured, where it is not known and the plan is long."""
+    """Measure the speed of methods where it is unknown and the plan is long."""
     from uqbench.cli.eta import estimate
     from uqbench.runner.batching.autotune import method_speeds
 
@@ -165,20 +167,20 @@ def _measure_methods(
         return
     speeds.add(plan, found)
     table = ", ".join(f"{cell.method.name} {speed.step_ms:.2g}" for cell, speed in found)
-    click.echo(f"Milliseconds a step, measured here: {table}.", err=True)
+    say(f"Milliseconds a step, measured here: {table}.", err=True)
 
 
 def _arrange(
     plan: Plan, todo: Collection[Run], device: DeviceKind, workers: int | None, alone: Estimate
 ) -> Arrangement:
-    """How the runs are spread, told where it was measured."""
+    """Choose lanes and processes; say so if they were measured."""
     from uqbench.runner.batching.autotune import arrange
 
     chosen = arrange(plan, todo, device, workers, _cores(), alone.by_method())
     if chosen.measured_with is not None:
         cell, speeds = chosen.measured_with, chosen.speeds
         table = ", ".join(f"{s.lanes} × {s.processes}: {s.steps_per_s:,.0f}" for s in speeds)
-        click.echo(
+        say(
             f"Lanes × processes: {chosen.lanes} × {chosen.processes}, the fastest of steps/s "
             f"measured with {cell.method.name} on {cell.task.name} ({table}).",
             err=True,
@@ -187,7 +189,7 @@ def _arrange(
 
 
 def _wait_for_any(running: Sequence[Run], store: Store) -> None:
-    """Wait until one of these runs, which another process works on, is not running any more."""
+    """Wait until one of these runs, which another process works on, stops running."""
     from uqbench.results.store import RunState
 
     while all(store.read(run.folder).state is RunState.RUNNING for run in running):
@@ -195,14 +197,14 @@ def _wait_for_any(running: Sequence[Run], store: Store) -> None:
 
 
 def _announce(plan: Plan, states: dict[Run, StoredRun], out: Path) -> set[Run]:
-    """Say what will run and why; return the runs to do."""
+    """Print what will run and why; return the runs to do."""
     from uqbench.results.store import TO_DO, RunState
 
     todo = {run for run, found in states.items() if found.state in TO_DO}
     methods = dict.fromkeys(cell.method.name for cell in plan.cells)
     tasks = dict.fromkeys(cell.task.name for cell in plan.cells)
-    click.echo(
-        f"{plan.suite.name}, budget {plan.budget_name}: {plan.budget.summary}\n"
+    say(
+        f"{plan.suite.name}, budget {plan.budget_name}: {plan.budget.summary}",
         f"{count(len(plan.runs), 'run')} of {_steps(plan)} steps: "
         f"{', '.join(methods)} on {', '.join(tasks)}. Results go to {out}/.",
         err=True,
@@ -212,22 +214,22 @@ def _announce(plan: Plan, states: dict[Run, StoredRun], out: Path) -> set[Run]:
         if not runs or state is RunState.MISSING:
             continue
         action = "again" if runs[0] in todo else "not run again"
-        click.echo(f"{len(runs)} {state.value}: {action}{_from_steps(runs, states)}.", err=True)
+        say(f"{len(runs)} {state.value}: {action}{_from_steps(runs, states)}.", err=True)
         if state in (RunState.DAMAGED, RunState.FAILED):
             for run in runs:
-                click.echo(f"  {run.folder}: {states[run].reason}", err=True)
+                say(f"  {run.folder}: {states[run].reason}", err=True)
     return todo
 
 
 def _steps(plan: Plan) -> str:
-    """Steps of a run: a number, or the least and the most of the plan's tasks."""
+    """Steps of a run: a number, or the range over the plan's tasks."""
     steps = [plan.budget.on(cell.task).steps for cell in plan.cells]
     least, most = min(steps), max(steps)
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _from_steps(runs: Sequence[Run], states: dict[Run, StoredRun]) -> str:
-    """How many of some runs go on from a checkpoint, and from which steps."""
+    """How many of some runs resume from a checkpoint, and at which steps."""
     records = (states[run].record for run in runs)
     steps = [r.checkpoint.step for r in records if r is not None and r.checkpoint is not None]
     if not steps:
@@ -249,7 +251,7 @@ def _execute(
     from uqbench.runner import events
     from uqbench.runner.executors.local import run_locally
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's word for Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # how a scheduler interrupts
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
     with (
@@ -258,36 +260,36 @@ def _execute(
     ):
         for event in executed:
             display.show(event)
-            complaints |= dict.fromkeys(_tell_plugins(host, event))
+            complaints |= dict.fromkeys(_call_hooks(host, event))
             if isinstance(event, events.Finished | events.Failed):
                 tried |= set(event.batch.runs)
             if isinstance(event, events.Failed) and event.full:
-                complaints["the disk stayed full; what is left was not tried"] = None
+                complaints["the disk stayed full; what was left was not tried"] = None
                 tried |= {run for group in groups for batch in group for run in batch.runs}
                 break
     for complaint in complaints:
-        click.echo(f"uqbench: {complaint}", err=True)
+        say(f"uqbench: {complaint}", err=True)
     return tried
 
 
-def _tell_plugins(host: Host, event: Event) -> Iterator[str]:
-    """Call the life-cycle hooks, run by run; yields what plugins did wrong."""
+def _call_hooks(host: Host, event: Event) -> Iterator[str]:
+    """Call the life-cycle hooks, run by run; yields a message for each failure."""
     from uqbench.runner import events
 
     for run in event.batch.runs:
         match event:
             case events.Started():
-                yield from host.tell("uqbench_run_started", run=run)
+                yield from host.call_hook("uqbench_run_started", run=run)
             case events.Progress():
                 metrics = event.metrics[run.seed]
-                yield from host.tell(
+                yield from host.call_hook(
                     "uqbench_run_progress", run=run, step=event.step, metrics=metrics
                 )
             case events.Finished():
                 scalars = event.scalars[run.seed]
-                yield from host.tell("uqbench_run_finished", run=run, scalars=scalars)
+                yield from host.call_hook("uqbench_run_finished", run=run, scalars=scalars)
             case events.Failed():
-                yield from host.tell("uqbench_run_failed", run=run, reason=event.reason)
+                yield from host.call_hook("uqbench_run_failed", run=run, reason=event.reason)
 
 
 def _show(plan: Plan, store: Store, out: Path) -> None:
@@ -300,7 +302,7 @@ def _show(plan: Plan, store: Store, out: Path) -> None:
     folder = board_folder(plan, out / "leaderboards")
     write_board(result, store, folder)
     print_board(result)
-    click.echo(str(folder / "leaderboard.csv"))
+    say(str(folder / "leaderboard.csv"))
 
 
 def _device(choice: str) -> DeviceKind:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from uqbench.cli.options import json_option, out_option
+from uqbench.cli.terminal import say
 
 if TYPE_CHECKING:
     from uqbench.results.store import StoredRun
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 @out_option
 @json_option
 def command(out: Path, as_json: bool) -> None:
-    """Say what is done, running and failed, with reasons and the time that is left.
+    """Show what is done, running and failed, with reasons and the time left.
 
-    Reads each run's run.json alone.
+    Reads only run.json of each run.
 
     \b
     Example:
@@ -36,22 +37,22 @@ def command(out: Path, as_json: bool) -> None:
         click.echo(json.dumps(entries, indent=1))
         return
     if not entries:
-        click.echo(f"No runs in {out}/.")
+        say(f"No runs in {out}/.")
         return
     cells: dict[str, Counter[str]] = {}
     for entry in entries:
         cells.setdefault(str(PurePosixPath(entry["run"]).parent), Counter())[entry["state"]] += 1
     for cell, counts in cells.items():
-        click.echo(f"{cell}: {', '.join(f'{n} {state}' for state, n in sorted(counts.items()))}")
+        say(f"{cell}: {', '.join(f'{n} {state}' for state, n in sorted(counts.items()))}")
     for entry in entries:
         if entry["state"] == "running":
             left = entry["seconds_left"]
             eta = "" if left is None else f", about {duration(left)} left"
-            click.echo(f"running: {entry['run']}: {entry['step']:,} of {entry['steps']:,}{eta}")
+            say(f"running: {entry['run']}: {entry['step']:,} of {entry['steps']:,}{eta}")
         elif entry["reason"]:
             at = entry["checkpoint_step"]
-            on = "" if at is None else f"; goes on from step {at:,} of {entry['steps']:,}"
-            click.echo(f"{entry['state']}: {entry['run']}: {entry['reason']}{on}")
+            on = "" if at is None else f"; resumes from step {at:,} of {entry['steps']:,}"
+            say(f"{entry['state']}: {entry['run']}: {entry['reason']}{on}")
 
 
 def _entry(folder: PurePosixPath, found: StoredRun) -> dict[str, Any]:

@@ -44,6 +44,7 @@ class StoredBoard:
         Raises:
             UqbenchError: there is none, or its scores are not those of the plan.
         """
+        from uqbench.results.files import stored_bytes, stored_text
         from uqbench.scoring.scores import check_scores, from_csv
 
         path = folder / "scores.csv"
@@ -52,8 +53,8 @@ class StoredBoard:
                 f"{path} is not there: write it with uqbench leaderboard --suite {plan.suite.name} "
                 f"--budget {plan.budget_name}."
             )
-        files = {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix in SUFFIXES}
-        scores = from_csv(files["scores.csv"].decode("utf-8"), str(path))
+        files = {p.name: stored_bytes(p) for p in folder.iterdir() if p.suffix in SUFFIXES}
+        scores = from_csv(stored_text(files["scores.csv"], path), str(path))
         methods = tuple(sorted({score.method for score in scores}))
         if methods:
             own = replace(selection, methods=methods).plan(host, "cpu")

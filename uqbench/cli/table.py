@@ -9,7 +9,9 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
+from uqbench.cli.terminal import visible
 from uqbench.scoring.coverage import coverage_note
+from uqbench.scoring.floor_note import floor_note, mark
 from uqbench.scoring.leaderboard import Board
 from uqbench.scoring.standings import BoardRow, shown_statistics
 from uqbench.scoring.tables import interval, label
@@ -43,25 +45,20 @@ def print_board(board: Board) -> None:
 def show_board(board: Board, console: Console) -> None:
     """Print a board's table to a console, in its width."""
     plan = board.plan
-    places = board.places
-    lines = sorted(
-        board.lines,
-        key=lambda line: places[line.method].rank if line.method in places else len(board.lines),
-    )
-    shown, left_out = _fitting(_columns(board, lines), console.width)
-    console.print(f"{plan.suite.name} · {plan.name}", style="italic", highlight=False)
-    table = Table(box=None, padding=(0, _PADDING, 0, 0), header_style="bold")
+    shown, left_out = _fitting(_columns(board, board.best_first), console.width)
+    console.print(visible(f"{plan.suite.name} · {plan.name}"), style="italic", highlight=False)
+    table = Table(box=None, padding=(0, _PADDING, 0, 0), pad_edge=False, header_style="bold")
     for column in shown:
         justify: Literal["left", "right"] = "left" if column.left else "right"
         table.add_column(column.header, justify=justify, no_wrap=True, vertical="bottom")
     for row in zip(*(column.cells for column in shown), strict=True):
-        table.add_row(*row)
+        table.add_row(*map(visible, row))
     console.print(table)
     for note in notes(board):
-        console.print(note, highlight=False, markup=False)
+        console.print(visible(note), highlight=False, markup=False)
     if left_out:
         names = ", ".join(column.header.replace("\n", " ") for column in left_out)
-        console.print(f"Left out at this width: {names}.", highlight=False, markup=False)
+        console.print(visible(f"Left out at this width: {names}."), highlight=False, markup=False)
 
 
 def notes(board: Board) -> list[str]:
@@ -79,9 +76,7 @@ def notes(board: Board) -> list[str]:
         )
     else:
         lines.append(f"The budget {plan.budget_name!r} is too short to rank methods: no order.")
-    covered = coverage_note(board)
-    if covered:
-        lines.append(covered)
+    lines += filter(None, [floor_note(board), coverage_note(board)])
     without = Counter(
         "finished without a value" if score.status == "finished" else score.status
         for score in board.scores
@@ -91,7 +86,7 @@ def notes(board: Board) -> list[str]:
         states = ", ".join(f"{number} {state}" for state, number in sorted(without.items()))
         lines.append(
             f"{without.total()} of {len(board.scores)} planned runs have no score ({states}): "
-            f"no aggregate is given where one is missing."
+            f"no aggregate is shown where one is missing."
         )
     mixed = [package for package, hashes in board.content.items() if len(hashes) > 1]
     if mixed:
@@ -111,7 +106,8 @@ def _columns(board: Board, lines: list[BoardRow]) -> list[_Column]:
     if board.places:
         ranks = tuple(str(board.places.get(line.method, "")) for line in lines)
         columns.append(_Column("rank", ranks))
-    columns.append(_Column("method", tuple(line.method for line in lines), left=True))
+    names = tuple(line.method + _remark(board, line.method) for line in lines)
+    columns.append(_Column("method", names, left=True))
     columns.append(statistic(ranking))
     if any(line.method != baseline for line in lines):
         cells = ("" if x.method == baseline else interval(x.improvement) for x in lines)
@@ -121,6 +117,11 @@ def _columns(board: Board, lines: list[BoardRow]) -> list[_Column]:
     columns.append(_Column("runs", tuple(f"{x.scored}/{x.planned}" for x in lines)))
     first = [name for name in others if name == "worst_quarter"]
     return columns + [statistic(n) for n in (*first, *(n for n in others if n not in first))]
+
+
+def _remark(board: Board, method: str) -> str:
+    role = board.plan.roles[method]
+    return f" ({role})" if role != "method" else mark(board, method)
 
 
 def _fitting(columns: list[_Column], width: int) -> tuple[list[_Column], list[_Column]]:

@@ -8,8 +8,10 @@ others still load.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import redirect_stdout
 from dataclasses import replace
 from importlib import metadata
 from importlib.resources.abc import Traversable
@@ -23,6 +25,7 @@ from uqbench import hookspecs
 from uqbench.errors import unknown
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.registry.risk_names import MeasuresByName
+from uqbench.registry.side_effects import watched
 from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
 
 SELECTION = "UQBENCH_PLUGINS"
@@ -55,7 +58,7 @@ class Host:
 
     @classmethod
     def load(cls) -> Host:
-        """Load all installed plugins, or those that ``UQBENCH_PLUGINS`` names.
+        """Load all installed plugins, or only those named in ``UQBENCH_PLUGINS``.
 
         Raises:
             UqbenchError: ``UQBENCH_PLUGINS`` names one that is not installed.
@@ -100,27 +103,29 @@ class Host:
         names = tuple(canonicalize_name(r.name) for r in requirements if _applies(r))
         plugin = Plugin(name, distribution, version, package, names)
         key = f"{distribution}:{name}"
+        changed: list[str] = []
         began = time.perf_counter()
         try:
             self._check_name(plugin)
             _check_contract(requirements)
-            self.manager.register(load(), name=key)
+            with watched(changed), redirect_stdout(sys.stderr):  # stdout is for results
+                module = load()
+            self.manager.register(module, name=key)
             self.manager.check_pending()
             self._collect(plugin, key)
-        except (Exception, SystemExit) as error:  # it may fail in any way; the reason is shown
+        except (Exception, SystemExit) as error:  # a plugin may fail in any way
             if self.manager.has_plugin(key):
                 self.manager.unregister(name=key)
             plugin = replace(plugin, failure=f"{type(error).__name__}: {error}")
-        self.plugins.append(replace(plugin, seconds=time.perf_counter() - began))
+        plugin = replace(plugin, changed=tuple(changed), seconds=time.perf_counter() - began)
+        self.plugins.append(plugin)
         return self.plugins[-1]
 
     def _check_name(self, plugin: Plugin) -> None:
+        key = (canonicalize_name(plugin.distribution), plugin.name)
         for other in self.plugins:
-            if other.name == plugin.name:
-                raise ValueError(
-                    f"the entry point {plugin.name!r} is already taken by {other.distribution} "
-                    f"{other.version}; rename it, or uninstall one of the two"
-                )
+            if (canonicalize_name(other.distribution), other.name) == key and not other.failure:
+                raise ValueError(f"the entry point {plugin.name!r} is installed twice")
 
     def _collect(self, plugin: Plugin, key: str) -> None:
         """Call one plugin's registration hooks; register only if all of them succeed."""
@@ -147,6 +152,31 @@ class Host:
         ]
         return specs + [f"suite file {path.name}" for path, by in self.suite_files if by == plugin]
 
+    def complaints(self, plugin: Plugin) -> list[str]:
+        """What is wrong with a loaded plugin: names that others claim too, defaults it changed."""
+        clashes = [text for r in self._registries.values() for text in r.clashes(plugin)]
+        if plugin.changed:
+            clashes.append(
+                f"importing the plugin {plugin.name!r} of {plugin.distribution} {plugin.version} "
+                f"changed {', '.join(plugin.changed)}, which was restored"
+            )
+        return clashes
+
+    def measure_versions(self, config: Any, *texts: str) -> dict[str, str]:
+        """Versions of the risk measures named by a config and by texts, for an identity.
+
+        uqbench's own at version "1" are left out: the identities of existing runs, and so the
+        committed boards, predate versions of measures.
+        """
+        versions = {}
+        for name in self.risk_names.names_in(config, *texts):
+            origin, version = self.risk_measures.origin(name), self.risk_measures[name].version
+            if origin.distribution != "uqbench" or version != "1":
+                versions[f"{canonicalize_name(origin.distribution)}:{name.rpartition(':')[2]}"] = (
+                    version
+                )
+        return versions
+
     def with_requirements(self, plugins: Iterable[Plugin]) -> list[Plugin]:
         """These plugins, uqbench's own, and all plugins they depend on."""
         found: dict[str, Plugin] = {}
@@ -160,7 +190,7 @@ class Host:
                 ]
         return [found[name] for name in sorted(found)]
 
-    def tell(self, hook: str, **arguments: Any) -> list[str]:
+    def call_hook(self, hook: str, **arguments: Any) -> list[str]:
         """Call a life-cycle hook of every plugin; return a message for each that raises."""
         messages = []
         for implementation in getattr(self.manager.hook, hook).get_hookimpls():
@@ -204,10 +234,13 @@ def _chosen(found: list[EntryPoint]) -> list[EntryPoint]:
     if selection is None:
         return found
     names = {name.strip() for name in selection.split(",") if name.strip()}
+    known = {name for d, e in found for name in (e.name, f"{d.name}:{e.name}")}
     for name in names:
-        if name not in {entry_point.name for _, entry_point in found}:
+        if name not in known:
             raise unknown(f"plugin to load ({SELECTION})", name, [e.name for _, e in found])
-    return [(d, e) for d, e in found if e.name in names or d.name == "uqbench"]
+    return [
+        (d, e) for d, e in found if {e.name, f"{d.name}:{e.name}"} & names or d.name == "uqbench"
+    ]
 
 
 def _entry_points() -> Iterator[EntryPoint]:

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from uqbench.errors import unknown
+from packaging.utils import canonicalize_name
+
+from uqbench.errors import UnknownNameError, unknown
 from uqbench.specs import Spec
 
 S = TypeVar("S", bound=Spec)
@@ -19,10 +21,11 @@ class Plugin:
     """An entry point of the group ``uqbench``, and whether it loaded.
 
     Attributes:
-        package: top-level import name, where its files are installed.
-        requires: names of the distributions it depends on.
-        failure: why it was left out; None if it loaded.
-        seconds: time it took to load.
+        package: top-level import name, where its installed files are.
+        requires: names of the distributions that it depends on.
+        failure: why it was left out; None where it was loaded.
+        seconds: how long loading took.
+        changed: global defaults that importing it changed; they were set back.
     """
 
     name: str
@@ -32,6 +35,13 @@ class Plugin:
     requires: tuple[str, ...] = field(default=(), compare=False)
     failure: str | None = None
     seconds: float = field(default=0.0, compare=False)
+    changed: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def shipped(self) -> bool:
+        """Whether it is one of uqbench's own."""
+        name = canonicalize_name(self.distribution)
+        return name == "uqbench" or name.startswith("uqbench-")
 
     @property
     def slow(self) -> str | None:
@@ -45,45 +55,85 @@ class Plugin:
 
 
 class Registry(Mapping[str, S], Generic[S]):
-    """Specs of one kind by name, each with the plugin it came from."""
+    """Specs of one kind by name, each with the plugin that it came from.
+
+    ``distribution:name`` always works. A bare name that several distributions claim means the one
+    of uqbench's own distributions, if exactly one of those claims it, and nothing otherwise.
+    """
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self._specs: dict[str, S] = {}
-        self._origins: dict[str, Plugin] = {}
+        self._claims: dict[str, dict[str, tuple[S, Plugin]]] = {}
 
     def check(self, specs: Iterable[S], origin: Plugin) -> None:
-        """Reject a name that is taken, naming both plugins."""
+        """Refuse a name that a distribution registers twice."""
         names = [spec.name for spec in specs]
+        own = canonicalize_name(origin.distribution)
         for name in names:
-            if name in self._specs or names.count(name) > 1:
-                first = self._origins.get(name, origin)
+            if own in self._claims.get(name, {}) or names.count(name) > 1:
                 raise ValueError(
-                    f"the {self.kind} {name!r} is already registered by {first.distribution} "
-                    f"{first.version}; rename it in {origin.distribution} {origin.version}, "
-                    f"or uninstall one of the two"
+                    f"the {self.kind} {name!r} is already registered by {origin.distribution} "
+                    f"{origin.version}; rename one of the two"
                 )
 
     def add(self, specs: Iterable[S], origin: Plugin) -> None:
         """Add specs that passed :meth:`check`."""
         for spec in specs:
-            self._specs[spec.name] = spec
-            self._origins[spec.name] = origin
+            own = canonicalize_name(origin.distribution)
+            self._claims.setdefault(spec.name, {})[own] = spec, origin
 
     def __getitem__(self, name: str) -> S:
-        if name not in self._specs:
-            raise unknown(self.kind, name, self._specs)
-        return self._specs[name]
+        return self._find(name)[0]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._specs
+        return isinstance(name, str) and self._claim(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._specs))
+        names = []
+        for name, claims in self._claims.items():
+            owner = self._claim(name)
+            names += [] if owner is None else [name]
+            names += [f"{d}:{name}" for d, claim in claims.items() if claim is not owner]
+        return iter(sorted(names))
 
     def __len__(self) -> int:
-        return len(self._specs)
+        return len(list(iter(self)))
 
     def origin(self, name: str) -> Plugin:
         """The plugin that registered ``name``."""
-        return self._origins[self[name].name]
+        return self._find(name)[1]
+
+    def clashes(self, plugin: Plugin) -> list[str]:
+        """Messages about names that other distributions claim too."""
+        own = canonicalize_name(plugin.distribution)
+        return [
+            self._clash(name)
+            for name, claims in sorted(self._claims.items())
+            if len(claims) > 1 and own in claims and claims[own][1] == plugin
+            and self._claim(name) is not claims[own]
+        ]  # fmt: skip
+
+    def _claim(self, name: str) -> tuple[S, Plugin] | None:
+        distribution, colon, bare = name.rpartition(":")
+        claims = self._claims.get(bare, {})
+        if colon:
+            return claims.get(canonicalize_name(distribution))
+        shipped = [claim for claim in claims.values() if claim[1].shipped]
+        owners = shipped if len(claims) > 1 else list(claims.values())
+        return owners[0] if len(owners) == 1 else None
+
+    def _find(self, name: str) -> tuple[S, Plugin]:
+        claim = self._claim(name)
+        if claim is None:
+            if name in self._claims:
+                raise UnknownNameError(self._clash(name))
+            raise unknown(self.kind, name, self)
+        return claim
+
+    def _clash(self, name: str) -> str:
+        claims = self._claims[name]
+        who = " and ".join(f"{p.distribution} {p.version}" for _, p in claims.values())
+        forms = " or ".join(repr(f"{d}:{name}") for d in claims)
+        owner = self._claim(name)
+        whose = "is disabled" if owner is None else f"means that of {owner[1].distribution}"
+        return f"the {self.kind} {name!r} is claimed by {who} and {whose}: write {forms}"

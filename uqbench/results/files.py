@@ -1,31 +1,141 @@
-"""Atomic file writes: readers see the old file or the new one."""
+"""Reading and writing regular files, atomically: readers find the old file or the new one.
+
+A results folder may come from anywhere, so symbolic links in place of files are not followed,
+reading a pipe does not hang, and names of temporary files cannot be guessed.
+"""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
+import secrets
+import stat
 from collections.abc import Callable
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
+from typing import BinaryIO
 
-from uqbench.errors import StorageError
+from uqbench.errors import StorageError, UqbenchError
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-NOT_A_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG)
-"""There is no file of that name; any other error says nothing about what is stored."""
+NOT_A_FILE = (
+    errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO,
+)  # fmt: skip
+"""There is no regular file of that name; other errors say nothing about what is there."""
 
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Have ``write`` fill a temporary file, flush it to disk and rename it to ``path``.
+def open_file(path: Path) -> BufferedReader:
+    """Open a regular file for reading; links, folders, pipes and devices are refused.
+
+    Raises:
+        OSError: it cannot be opened; one of ``NOT_A_FILE`` if it is not a regular file.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "it is a symbolic link", str(path)) from error
+        raise
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        if stat.S_ISDIR(mode):
+            raise OSError(errno.EISDIR, "it is a folder", str(path))
+        raise OSError(errno.ENXIO, "it is a pipe or a device", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def read_bytes(path: Path, most: int | None = None) -> bytes:
+    """The contents of a file.
+
+    Args:
+        path: the file.
+        most: largest size in bytes; None for no limit.
+
+    Raises:
+        OSError: see :func:`open_file`.
+        ValueError: it is larger.
+    """
+    with open_file(path) as file:
+        data = file.read() if most is None else file.read(most + 1)
+    if most is not None and len(data) > most:
+        raise ValueError(f"it has more than {most:,} bytes")
+    return data
+
+
+def stored_bytes(path: Path) -> bytes:
+    """The contents of a file that is part of a stored board.
+
+    Raises:
+        UqbenchError: it is not a regular file, or cannot be read.
+    """
+    try:
+        return read_bytes(path)
+    except OSError as error:
+        raise UqbenchError(
+            f"{path} is damaged, because it cannot be read: {error.strerror}"
+        ) from error
+
+
+def stored_text(data: bytes, path: Path) -> str:
+    """The text of such a file.
+
+    Raises:
+        UqbenchError: it is not UTF-8.
+    """
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UqbenchError(f"{path} is damaged, because it is not UTF-8: {error}") from error
+
+
+def file_digest(path: Path) -> str:
+    """The sha256 of a file.
+
+    Raises:
+        OSError: see :func:`open_file`.
+    """
+    with open_file(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_linked(root: Path, path: Path) -> bool:
+    """Whether a path leaves the root, or a symbolic link lies between them."""
+    if not path.is_relative_to(root):
+        return True
+    names = path.relative_to(root).parts
+    return ".." in names or any(
+        root.joinpath(*names[: n + 1]).is_symlink() for n in range(len(names))
+    )
+
+
+def create(folder: Path, name: str) -> tuple[BinaryIO, Path]:
+    """Create a temporary file next to a file called ``name``; nobody can have planted a link.
+
+    Raises:
+        OSError: it cannot be created.
+    """
+    path = folder / f".{name}.{secrets.token_hex(8)}.tmp"
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, 0o666), "w+b"), path
+
+
+def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Let ``write`` fill a temporary file, flush it to disk, and rename it.
 
     Raises:
         StorageError: it cannot be written, as on a full disk; an old file is left untouched.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")  # its own for every process
+    temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(temporary)
-        with temporary.open("rb+") as file:
+        file, temporary = create(path.parent, path.name)
+        with file:
+            write(file)
+            file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
         folder = os.open(path.parent, os.O_RDONLY)
@@ -34,10 +144,18 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         finally:
             os.close(folder)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
+        _discard(temporary)
         raise StorageError(
             f"{path} cannot be written: {error.strerror or error}. Finished runs are kept; fix "
             f"this and run again.",
             full=error.errno in NO_ROOM,
         ) from error
+    except BaseException:
+        _discard(temporary)
+        raise
+
+
+def _discard(temporary: Path | None) -> None:
+    if temporary is not None:
+        with suppress(OSError):
+            temporary.unlink()

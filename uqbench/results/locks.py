@@ -1,6 +1,6 @@
-"""Locks on runs: one process works on a run at a time.
+"""Run locks: one process at a time works on a run.
 
-The operating system locks a file in ``<root>/.locks/``: the lock ends with the process, however
+The operating system locks a file in ``<root>/.locks/``, so a lock ends with its process, however
 that ends.
 """
 
@@ -14,10 +14,12 @@ from pathlib import Path, PurePosixPath
 
 from uqbench.errors import StorageError
 from uqbench.identity import digest_of
-from uqbench.results.files import NO_ROOM
+from uqbench.results.files import NO_ROOM, NOT_A_FILE
 
 LOCKS = ".locks"
 ATTEMPTS = 5
+_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""Follow no link, and do not hang on a pipe in place of a lock."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class RunLocks:
         for _ in range(ATTEMPTS):
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o644)
             except OSError as error:
                 raise StorageError(
                     f"{path} cannot be created: {error.strerror}", full=error.errno in NO_ROOM
@@ -63,20 +65,32 @@ class RunLocks:
                 if path.stat().st_ino == os.fstat(descriptor).st_ino:
                     return RunLock(path, descriptor)
             except (BlockingIOError, FileNotFoundError):
-                time.sleep(0.01)  # locked, perhaps by is_held; or its holder removed the file
+                time.sleep(0.01)  # held, perhaps only for a check; or its holder removed the file
+            except OSError as error:
+                os.close(descriptor)
+                raise StorageError(f"{path} cannot be locked: {error.strerror}") from error
             os.close(descriptor)
         return None
 
     def is_held(self, folder: str | PurePosixPath) -> bool:
-        """Whether any process has locked the run."""
+        """Whether any process has locked the run.
+
+        Raises:
+            StorageError: the lock cannot be examined.
+        """
+        path = self._path(folder)
         try:
-            descriptor = os.open(self._path(folder), os.O_RDONLY)
-        except FileNotFoundError:
-            return False
+            descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+        except OSError as error:
+            if error.errno in NOT_A_FILE:
+                return False
+            raise StorageError(f"{path} cannot be opened: {error.strerror}") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
+        except OSError as error:
+            raise StorageError(f"{path} cannot be locked: {error.strerror}") from error
         finally:
             os.close(descriptor)
         return False

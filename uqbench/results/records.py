@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from uqbench.identity import digest_of
 
@@ -13,6 +14,23 @@ SCHEMA_VERSION: Literal[2] = 2
 _SINCE_2 = frozenset({"checkpoint", "resumed"})
 """Fields that a schema 1 record lacks."""
 
+MOST_BYTES = 64 << 20
+"""Of a record; a larger file is none. One of a hundred metrics has some ten thousand."""
+
+
+def _moment(text: str) -> str:
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError("expected a time with its offset from UTC")
+    return text
+
+
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Moment = Annotated[str, AfterValidator(_moment)]
+"""A time in ISO 8601, with its offset from UTC."""
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0, le=1e15, allow_inf_nan=False)]
+Speed = Annotated[float, Field(ge=1e-12, le=1e15, allow_inf_nan=False)]
+
 
 class Process(BaseModel):
     """The process that works, or worked, on the run."""
@@ -20,7 +38,7 @@ class Process(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     host: str
-    pid: int
+    pid: Count
 
 
 class Provenance(BaseModel):
@@ -53,7 +71,7 @@ class Saved(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     folder: str
-    step: int
+    step: Count
 
 
 class Resumed(BaseModel):
@@ -68,8 +86,8 @@ class Resumed(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    step: int
-    when: str
+    step: Count
+    when: Moment
     host: str
     device: str
 
@@ -86,9 +104,9 @@ class Timing(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    seconds: float
-    lanes: int
-    steps_per_s: float
+    seconds: Seconds
+    lanes: Annotated[Count, Field(ge=1)]
+    steps_per_s: Speed
 
 
 class RunRecord(BaseModel):
@@ -118,15 +136,15 @@ class RunRecord(BaseModel):
     status: Literal["running", "finished", "failed"]
     reason: str | None = None
     traceback: str | None = None
-    step: int
-    began: str
-    updated: str
+    step: Count
+    began: Moment
+    updated: Moment
     process: Process
     provenance: Provenance
     checkpoint: Saved | None = None
     resumed: tuple[Resumed, ...] = ()
     timing: Timing | None = None
-    scalars: dict[str, float | None] = {}
+    scalars: dict[str, Finite | None] = {}
     metrics: dict[str, dict[str, Any]] = {}
     digests: dict[str, str] = {}
     digest: str = ""

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
@@ -28,11 +27,18 @@ from uqbench.config import explain
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import Run
 from uqbench.results.columns import Columns, RunColumns, columns_digest
-from uqbench.results.files import NOT_A_FILE, write_whole
+from uqbench.results.files import NOT_A_FILE, create, file_digest, is_linked, open_file, write_whole
 from uqbench.results.locks import RunLock, RunLocks
-from uqbench.results.records import SCHEMA_VERSION, Process, RunRecord
+from uqbench.results.paths import run_folder
+from uqbench.results.record_files import (
+    RECORD,
+    DamagedError,
+    NewerError,
+    check_place,
+    read_record,
+)
+from uqbench.results.records import Process, RunRecord
 
-RECORD = "run.json"
 METRICS = "metrics.parquet"
 EPISODES = "episodes.parquet"
 CURVES = "uncertainty.parquet"
@@ -69,8 +75,7 @@ TO_DO = (RunState.MISSING, RunState.ABANDONED, RunState.FAILED, RunState.DAMAGED
 class StoredRun:
     """A run's state, its record if it can be read, and the reason for the state if there is one.
 
-    ``unreadable``: the disk failed; what is stored may be intact and is neither moved nor
-    overwritten.
+    ``unreadable``: the disk failed; the files may be intact, and are neither moved nor overwritten.
     """
 
     state: RunState
@@ -87,20 +92,16 @@ class Store:
         self._locks = RunLocks(root)
 
     def folder(self, run: Run) -> Path:
-        """A run's folder."""
-        return self.root / run.folder
+        """Where a run is kept."""
+        return run_folder(self.root, run.folder)
 
     def checkpoint_folder(self, run: Run) -> Path:
         """The folder of the checkpoint of a run and of those that execute with it."""
         return self.folder(run) / CHECKPOINT
 
     def is_linked(self, path: Path) -> bool:
-        """Whether a path is outside the root, or reached through a symbolic link below it."""
-        if not path.is_relative_to(self.root):
-            return True
-        names = path.relative_to(self.root).parts
-        below = [self.root.joinpath(*names[: n + 1]) for n in range(len(names))]
-        return ".." in names or any(one.is_symlink() for one in below)
+        """Whether a path leaves the root, or a symbolic link lies between them."""
+        return is_linked(self.root, path)
 
     def prepare(self) -> None:
         """Create the root and write to it once.
@@ -108,11 +109,14 @@ class Store:
         Raises:
             UqbenchError: it cannot be written; raised before the first step.
         """
-        probe = self.root / f".probe-{os.getpid()}"
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            probe.write_bytes(b"uqbench")
-            probe.unlink()
+            file, probe = create(self.root, "probe")
+            try:
+                with file:
+                    file.write(b"uqbench")
+            finally:
+                probe.unlink()
         except OSError as error:
             raise UqbenchError(
                 f"Results cannot be written to {str(self.root)!r}: {error.strerror}. "
@@ -120,25 +124,22 @@ class Store:
             ) from None
 
     def read(self, folder: str | PurePosixPath) -> StoredRun:
-        """The state of the run in a folder below the root, from its record alone."""
-        found = _read(self.root / folder)
-        if found.record is not None and found.record.checkpoint is not None:
-            named = found.record.checkpoint.folder
-            cell = PurePosixPath(folder).parent
-            # only what uqbench itself writes: a record from elsewhere may name any folder
-            if not re.fullmatch(
-                rf"{re.escape(str(cell))}/[0-9]+-[0-9a-f]{{8}}/{CHECKPOINT}", named
-            ):
-                return StoredRun(
-                    RunState.DAMAGED,
-                    reason=f"{RECORD} names the checkpoint {named!r}; expected "
-                    f"{cell}/<seed>-<8 hex digits>/{CHECKPOINT}",
-                )
-        if found.record is not None and found.record.status == "running":
+        """The state of a run by its folder below the root, from its record alone."""
+        folder = PurePosixPath(folder)
+        try:
+            found = _read(run_folder(self.root, folder))
+            if found.record is not None:
+                check_place(found.record, folder)
+                _check_checkpoint(found.record, folder)
+            if found.record is None or found.record.status != "running":
+                return found
             if self._locks.is_held(folder):
                 return StoredRun(RunState.RUNNING, found.record)
-            return StoredRun(RunState.ABANDONED, found.record, "its process is gone")
-        return found
+        except StorageError as error:
+            return StoredRun(RunState.DAMAGED, reason=str(error), unreadable=True)
+        except (DamagedError, UqbenchError) as error:
+            return StoredRun(RunState.DAMAGED, reason=str(error))
+        return StoredRun(RunState.ABANDONED, found.record, "its process is gone")
 
     def find(self, run: Run) -> StoredRun:
         """The state of a run, with the digests of all its files verified."""
@@ -149,10 +150,10 @@ class Store:
             return StoredRun(RunState.DAMAGED, reason=f"{RECORD} has another identity")
         for name in (METRICS, EPISODES, *({CURVES} & found.record.digests.keys())):
             path = self.folder(run) / name
-            if not path.exists():
-                return StoredRun(RunState.DAMAGED, reason=f"{name} is missing")
             try:
                 whole = file_digest(path) == found.record.digests.get(name)
+            except FileNotFoundError:
+                return StoredRun(RunState.DAMAGED, reason=f"{name} is missing")
             except OSError as error:
                 return _unreadable(name, error)
             if not whole:
@@ -171,8 +172,9 @@ class Store:
         """Write a run's record atomically.
 
         Raises:
-            UqbenchError: the run is finished; a finished run is immutable.
-            StorageError: it cannot be written, or cannot be read to see whether it is finished.
+            UqbenchError: the run is finished, and a finished run is immutable; or the record could
+                not be read back.
+            StorageError: it cannot be written, or the stored record cannot be read.
         """
         folder = self.folder(run)
         found = _read(folder)
@@ -180,8 +182,14 @@ class Store:
             raise StorageError(f"{folder}: {found.reason}")
         if found.state is RunState.FINISHED:
             raise UqbenchError(f"{run.folder} is finished; a finished run is never overwritten.")
-        text = json.dumps(record.sealed().model_dump(mode="json"), indent=1, sort_keys=True)
-        write_whole(folder / RECORD, lambda path: path.write_text(text + "\n", encoding="utf-8"))
+        words = {"reason": _encodable(record.reason), "traceback": _encodable(record.traceback)}
+        sealed = record.model_copy(update=words).sealed()
+        text = json.dumps(sealed.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
+        try:
+            RunRecord.model_validate_json(text)
+        except ValidationError as error:
+            raise UqbenchError(f"{run.folder} cannot be stored: {explain(error)}") from error
+        write_whole(folder / RECORD, lambda file: file.write(text.encode()))
 
     def finish(self, run: Run, record: RunRecord, columns: RunColumns) -> None:
         """Write a run's data, then its record with their digests.
@@ -207,7 +215,7 @@ class Store:
         folder = self.folder(run)
         for number in range(1, 1000):
             aside = folder.with_name(f"{folder.name}.damaged-{number}")
-            if not aside.exists():
+            if not os.path.lexists(aside):
                 try:
                     return folder.rename(aside)
                 except OSError as error:
@@ -215,14 +223,19 @@ class Store:
         raise UqbenchError(f"{run.folder}: too many damaged copies; remove some of them.")
 
     def columns(self, run: Run) -> tuple[Columns, Columns]:
-        """A finished run's metrics and episodes."""
-        metrics, episodes = (
-            {
-                name: column.to_numpy(zero_copy_only=False)
-                for name, column in zip(table.column_names, table.columns, strict=True)
-            }
-            for table in (pq.read_table(self.folder(run) / name) for name in (METRICS, EPISODES))
-        )
+        """A finished run's metrics and episodes.
+
+        Raises:
+            UqbenchError: they are damaged: not tables, or not those of the run's record.
+            StorageError: they cannot be read, and may be intact.
+        """
+        metrics, episodes = (_columns(self.folder(run) / name) for name in (METRICS, EPISODES))
+        record = self.read(run.folder).record
+        if record is None or record.digests.get("results") != _digest(metrics, episodes):
+            raise UqbenchError(
+                f"{self.folder(run)}: {METRICS} and {EPISODES} are damaged, because their numbers "
+                f"do not match the digest in {RECORD}"
+            )
         return metrics, episodes
 
     def records(self, suite: str = "*") -> Iterator[tuple[PurePosixPath, StoredRun]]:
@@ -234,26 +247,64 @@ class Store:
 
 
 def _read(folder: Path) -> StoredRun:
-    """The state of a run from its record, which may be damaged."""
+    """A run's record and its state, damaged or not."""
+    if folder.is_symlink():
+        return StoredRun(RunState.DAMAGED, reason="its folder is a symbolic link")
     try:
-        text = (folder / RECORD).read_text(encoding="utf-8")
+        record = read_record(folder)
     except FileNotFoundError:
         return StoredRun(RunState.MISSING)
     except OSError as error:
         return _unreadable(RECORD, error)
-    try:
-        version = json.loads(text)["schema_version"]
-        if version > SCHEMA_VERSION:
-            reason = f"it has schema {version}, this uqbench reads up to {SCHEMA_VERSION}"
-            return StoredRun(RunState.NEWER, reason=reason)
-        record = RunRecord.model_validate_json(text)
-    except ValidationError as error:
-        return StoredRun(RunState.DAMAGED, reason=f"{RECORD}: {explain(error)}")
-    except (ValueError, KeyError, TypeError) as error:
-        return StoredRun(RunState.DAMAGED, reason=f"{RECORD} cannot be read: {error}")
-    if record.digest != record.compute_digest():
-        return StoredRun(RunState.DAMAGED, reason=f"{RECORD} does not match its digest")
+    except NewerError as error:
+        return StoredRun(RunState.NEWER, reason=str(error))
+    except DamagedError as error:
+        return StoredRun(RunState.DAMAGED, reason=str(error))
     return StoredRun(RunState(record.status), record, record.reason)
+
+
+def _check_checkpoint(record: RunRecord, folder: PurePosixPath) -> None:
+    """Check that the checkpoint belongs to this cell and is named as uqbench names it.
+
+    A record from elsewhere may name any folder.
+    """
+    if record.checkpoint is None:
+        return
+    named, cell = record.checkpoint.folder, folder.parent
+    if not re.fullmatch(rf"{re.escape(str(cell))}/[0-9]+-[0-9a-f]{{8}}/{CHECKPOINT}", named):
+        raise DamagedError(
+            f"{RECORD} names the checkpoint {named!r}; expected "
+            f"{cell}/<seed>-<8 hex digits>/{CHECKPOINT}"
+        )
+
+
+def _columns(path: Path) -> Columns:
+    try:
+        with open_file(path) as file:
+            table = pq.read_table(file)
+        return {
+            name: column.to_numpy(zero_copy_only=False)
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        }
+    except pa.ArrowException as error:
+        raise UqbenchError(f"{path} is damaged, because it is not a table: {error}") from error
+    except OSError as error:  # Arrow reports damaged files this way too
+        if error.errno is None or error.errno in NOT_A_FILE:
+            raise UqbenchError(f"{path} is damaged, because {error.strerror or error}") from error
+        raise StorageError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _digest(metrics: Columns, episodes: Columns) -> str | None:
+    """The digest of a run's numbers; None if the columns hold something else."""
+    try:
+        return columns_digest(metrics, episodes)
+    except (TypeError, ValueError):
+        return None
+
+
+def _encodable(text: str | None) -> str | None:
+    """Text without lone surrogates, as names of files that are not UTF-8 have them."""
+    return None if text is None else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _unreadable(name: str, error: OSError) -> StoredRun:
@@ -269,8 +320,3 @@ def this_process() -> Process:
 def now() -> str:
     """UTC time, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def file_digest(path: Path) -> str:
-    """The sha256 of a file."""
-    return sha256(path.read_bytes()).hexdigest()

@@ -22,9 +22,8 @@ from uqbench.runner.executors import mkl
 def plugins_of(batch: Batch, host: Host) -> list[Plugin]:
     """The plugins that a batch's task, method and metrics come from."""
     task, method = batch.cell.task, batch.cell.method
-    origins = [
-        host.risk_measures.origin(host.risk_names.name(metric.risk)) for metric in batch.metrics
-    ]
+    names = host.risk_names.names_in(batch.cell.config, *(m.risk for m in batch.metrics))
+    origins = [host.risk_measures.origin(name) for name in names]
     if task.environment is not None:
         origins.append(host.environments.origin(task.environment))
     if task.dataset is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from uqbench.results.files import write_whole
 from uqbench.results.store import RunState, Store
@@ -21,6 +21,7 @@ from uqbench.scoring.claims.judge import Judgement, judge
 from uqbench.scoring.claims.paired import DRAWS
 from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
 from uqbench.scoring.estimate import estimate
+from uqbench.scoring.floor import Floor, floor
 from uqbench.scoring.ranks import Pair, Place, compare, places
 from uqbench.scoring.rliable import CONFIDENCE, REPETITIONS, rliable_columns, rliable_rows
 from uqbench.scoring.scores import Score, gather, to_csv
@@ -37,8 +38,8 @@ from uqbench.scoring.tables import PAIR_COLUMNS, Row, cells, csv_text, pair_row
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
 
-SCHEMA_VERSION = 2
-"""Of ``manifest.json``: 2 since ranks are sets, and intervals those of the claims."""
+SCHEMA_VERSION = 3
+"""Of ``manifest.json``: 2 since ranks are sets, 3 since rows have roles and claims readings."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +68,40 @@ class Board:
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
-        """All pairs of fully scored methods."""
-        return compare(self._matrices, self.ranking, paired=self.plan.suite.paired)
+        """All pairs of fully scored rows."""
+        return compare(
+            self._matrices,
+            self.ranking,
+            paired=self.plan.suite.paired,
+            unranked=[name for name, role in self.plan.roles.items() if role != "method"],
+        )
 
     @cached_property
     def places(self) -> dict[str, Place]:
         """Place of each fully scored method; none under a budget that cannot rank."""
         if not self.plan.budget.ranks:
             return {}
-        return places(self._matrices, self.pairs, self.ranking)
+        roles = self.plan.roles
+        ranked = {name: m for name, m in self._matrices.items() if roles[name] == "method"}
+        return places(ranked, self.pairs, self.ranking)
+
+    @cached_property
+    def floor(self) -> Floor | None:
+        """The best trivial row, and which methods beat it."""
+        values = {line.method: line.primary[self.ranking].value for line in self._scored}
+        return floor(values, self.plan.roles, self.pairs, paired=self.plan.suite.paired)
+
+    @property
+    def best_first(self) -> list[BoardRow]:
+        """The lines, by the ranking statistic where the budget can rank; incomplete ones last."""
+        if not self.plan.budget.ranks:
+            return list(self.lines)
+        scored = sorted(self._scored, key=lambda line: -line.primary[self.ranking].value)
+        return scored + [line for line in self.lines if line not in scored]
+
+    @property
+    def _scored(self) -> list[BoardRow]:
+        return [line for line in self.lines if self.ranking in line.primary]
 
     @property
     def content(self) -> dict[str, list[str]]:
@@ -120,8 +146,11 @@ class Board:
         rows = []
         for line in self.lines:
             place = self.places.get(line.method)
+            beaten = None if self.floor is None else self.floor.beaten.get(line.method)
             row = {
                 "method": line.method,
+                "role": self.plan.roles[line.method],
+                "beats_trivial": {True: "yes", False: "no", None: ""}[beaten],
                 "rank": "" if place is None else str(place.rank),
                 "rank_low": "" if place is None else str(place.low),
                 "rank_high": "" if place is None else str(place.high),
@@ -204,4 +233,8 @@ def board(plan: Plan, store: Store) -> Board:
 def write(files: Mapping[str, str], folder: Path) -> None:
     """Write a board's files, each whole or not at all."""
     for name, text in files.items():
-        write_whole(folder / name, partial(Path.write_bytes, data=text.encode()))
+        write_whole(folder / name, partial(_put, text))
+
+
+def _put(text: str, file: BinaryIO) -> None:
+    file.write(text.encode())

@@ -8,8 +8,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from uqbench.scoring.claims.judge import Judgement
 from uqbench.scoring.claims.verdict import Verdict
 from uqbench.scoring.coverage import coverage_note
+from uqbench.scoring.floor_note import floor_note, mark
 from uqbench.scoring.leaderboard import Board
 from uqbench.scoring.made_with import MadeWith
 from uqbench.scoring.standings import shown_statistics
@@ -52,8 +54,10 @@ def page(board: Board, made: Sequence[MadeWith], cost: str) -> str:
             if board.places
             else " The budget is too short to rank methods."
         ),
+        floor_note(board),
         coverage_note(board),
         _claims(board),
+        _readings(board),
         _cost(cost),
         _made(board, made),
         _sources(board),
@@ -69,9 +73,8 @@ def _ranking(board: Board) -> str:
         header.append("fail share")
     header.append("runs")
     rows = []
-    order = {method: place.rank for method, place in board.places.items()}
-    for line in sorted(board.lines, key=lambda line: order.get(line.method, len(board.lines))):
-        row = [str(board.places.get(line.method, "")), f"`{line.method}`"]
+    for line in board.best_first:
+        row = [str(board.places.get(line.method, "")), _named(board, line.method)]
         row += [interval(line.primary.get(name)) for name in dict.fromkeys(names)]
         row.append("" if line.method == baseline else interval(line.improvement))
         if board.primary.fails_beyond is not None:
@@ -80,15 +83,38 @@ def _ranking(board: Board) -> str:
     return _table(header, rows)
 
 
+def _named(board: Board, method: str) -> str:
+    """A row's name with its role, or its mark."""
+    role = board.plan.roles[method]
+    return f"`{method}`" + (f" ({role})" if role != "method" else mark(board, method))
+
+
+def _readings(board: Board) -> str:
+    rows = [
+        [f"`{name}`", *map(_cell, (reading.chosen, reading.alternative, reading.moved))]
+        for name, reading in board.plan.suite.readings.items()
+    ]
+    if not rows:
+        return ""
+    header = ["reading", "chosen", "alternative", "what moved"]
+    return "## Readings of the paper\n\n" + _table(header, rows)
+
+
 def _claims(board: Board) -> str:
     if not board.claims:
         return ""
     rows = [
-        [f"**{judged.verdict.value}**", _cell(judged.claim.sentence), _cell(judged.claim.source),
+        [_verdict(judged), _cell(judged.claim.sentence), _cell(judged.claim.source),
          _cell(judged.reason)]
         for judged in board.claims
     ]  # fmt: skip
     return "## Claims\n\n" + _table(["verdict", "claim", "source", "why not decided"], rows)
+
+
+def _verdict(judged: Judgement) -> str:
+    names = ", ".join(f"`{name}`" for name in judged.readings)
+    under = f" under the reading{'s'[: len(judged.readings) > 1]} {names}" if names else ""
+    return f"**{judged.verdict.value}**{under}"
 
 
 def _cost(text: str) -> str:

@@ -9,7 +9,7 @@ with Holm's procedure in place of the bootstrap).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -34,7 +34,7 @@ class Pair:
         difference: of the ranking statistic of the scores, of independent runs (Welch).
         paired: mean difference of the scores, seed by seed.
         p: of the difference, two-sided; None with fewer than three seeds.
-        adjusted: by Holm's procedure over all pairs of the board.
+        adjusted: by Holm's procedure over all pairs of ranked methods of the board.
     """
 
     first: str
@@ -58,7 +58,13 @@ class Place:
         return str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
 
 
-def compare(scores: Mapping[str, Matrix], statistic: str, *, paired: bool) -> tuple[Pair, ...]:
+def compare(
+    scores: Mapping[str, Matrix],
+    statistic: str,
+    *,
+    paired: bool,
+    unranked: Container[str] = (),
+) -> tuple[Pair, ...]:
     """All pairs of methods, by their ``[runs, tasks]`` scores.
 
     Args:
@@ -66,6 +72,8 @@ def compare(scores: Mapping[str, Matrix], statistic: str, *, paired: bool) -> tu
         statistic: that ranks.
         paired: whether p-values are those of the swap test, which compares seed by seed, instead of
             Welch's.
+        unranked: rows that take no part in the ranking: pairs with one of them have no adjusted
+            p-value, and do not raise those of the others.
     """
     if not scores:
         return ()
@@ -90,17 +98,28 @@ def compare(scores: Mapping[str, Matrix], statistic: str, *, paired: bool) -> tu
                 first, second, improvement(a, b), Estimate.around(difference, interval), by_seed, p
             )
         )
-    return tuple(_adjusted(pairs))
+    ranked = [pair.first not in unranked and pair.second not in unranked for pair in pairs]
+    return tuple(_adjusted(pairs, ranked))
 
 
 def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) -> dict[str, Place]:
-    """Each method's place by the ranking statistic (more is better) and its rank set."""
+    """Each method's place by the ranking statistic (more is better) and its rank set.
+
+    Args:
+        scores: of the methods that are ranked.
+        pairs: those with another method do not count.
+        statistic: that ranks.
+    """
     values = {name: point(statistic, matrix) for name, matrix in scores.items()}
     ordered = sorted(values, key=lambda name: (-values[name], name))
     better = dict.fromkeys(values, 0)  # methods that are surely better than it
     worse = dict.fromkeys(values, 0)
     for pair in pairs:
-        if pair.adjusted is not None and pair.adjusted <= ALPHA:
+        if (
+            {pair.first, pair.second} <= values.keys()
+            and pair.adjusted is not None
+            and pair.adjusted <= ALPHA
+        ):
             winner, loser = pair.first, pair.second
             if values[winner] < values[loser]:
                 winner, loser = loser, winner
@@ -125,10 +144,11 @@ def _without_spread(first: Location, second: Location) -> float:
     return min(1.0, sum(x.runs / x.seeds * 2.0 ** (1 - x.seeds) for x in (first, second)))
 
 
-def _adjusted(pairs: Sequence[Pair]) -> list[Pair]:
+def _adjusted(pairs: Sequence[Pair], ranked: Sequence[bool]) -> list[Pair]:
     """Holm's step-down: p-values that may be held against 5 % each."""
     known = sorted(
-        (i for i, pair in enumerate(pairs) if pair.p is not None), key=lambda i: _p(pairs[i])
+        (i for i, pair in enumerate(pairs) if ranked[i] and pair.p is not None),
+        key=lambda i: _p(pairs[i]),
     )
     adjusted: dict[int, float] = {}
     least = 0.0

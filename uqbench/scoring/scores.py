@@ -181,8 +181,8 @@ def from_csv(text: str, where: str) -> list[Score]:
             )
             for row in rows
         ]
-    except ValueError as error:
-        raise UqbenchError(f"{where}: {error}") from None
+    except (ValueError, TypeError, csv.Error) as error:  # a cut row has None for a number
+        raise UqbenchError(f"{where} is damaged, because {error}") from None
 
 
 def is_finite(value: float | None) -> TypeGuard[float]:

@@ -11,6 +11,7 @@ from uqbench.config import as_table
 from uqbench.errors import UqbenchError, unknown
 from uqbench.identity import DeviceKind, Run, digest_of
 from uqbench.registry.plugins import Host
+from uqbench.specs import AgentSpec, Role
 from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
 from uqbench.suites.suite import Suite
@@ -24,6 +25,7 @@ class Cell:
     Attributes:
         config: the method's typed config, resolved for this task and budget.
         owns_loop: whether the method is a ``LoopAgent``.
+        role: of its agent: a method, or a trivial or oracle row beside the methods.
     """
 
     task: Task
@@ -31,6 +33,7 @@ class Cell:
     config: Any
     owns_loop: bool
     runs: tuple[Run, ...]
+    role: Role = "method"
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,11 @@ class Plan:
     def runs(self) -> tuple[Run, ...]:
         """All runs, cell by cell."""
         return tuple(run for cell in self.cells for run in cell.runs)
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """The role of each method."""
+        return {cell.method.name: cell.role for cell in self.cells}
 
     @property
     def name(self) -> str:
@@ -146,13 +154,19 @@ def make_plan(
                 },
                 "device": device,
             }
+            metrics = (metric.risk for metric in suite.metrics if metric.suits(task))
+            if measures := host.measure_versions(config, *metrics):
+                identity["measures"] = measures
             runs = tuple(
                 Run(
                     suite.name, budget_name, task.name, method.name, seed, identity | {"seed": seed}
                 )
                 for seed in chosen_seeds
             )
-            cells.append(Cell(task, method, config, getattr(spec, "owns_loop", False), runs))
+            owns_loop, role = (
+                (spec.owns_loop, spec.role) if isinstance(spec, AgentSpec) else (False, "method")
+            )
+            cells.append(Cell(task, method, config, owns_loop, runs, role))
     as_written = steps is None and not settings
     standard = as_written
     standard &= chosen_methods == usual_methods and chosen_tasks == suite.tasks_of(planned)

@@ -8,7 +8,7 @@ from typing import Annotated, Protocol, TypeVar
 from pydantic import Field
 
 from uqbench.errors import unknown
-from uqbench.suites.claims import Claim
+from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
 from uqbench.suites.tables import Budget, Method, Name, Table, Task
 
@@ -30,6 +30,7 @@ class Suite(Table):
             ``quantile(q)``; None for the mean on one task and the IQM on several.
         paired: whether the methods meet the same data sets, or worlds, of a seed, and these matter
             to the result: differences are then taken seed by seed.
+        readings: how the paper is read where it can be read in two ways, by name.
     """
 
     name: Name
@@ -44,10 +45,11 @@ class Suite(Table):
     )
     paired: bool = False
     tasks: tuple[Task, ...]
-    budgets: dict[str, Budget]
+    budgets: dict[Name, Budget]
     metrics: tuple[Metric, ...]
     normalization: dict[str, Normalization]
     methods: tuple[Method, ...] = ()
+    readings: dict[Name, Reading] = Field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
 
     def task(self, name: str) -> Task:

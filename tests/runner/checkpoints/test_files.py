@@ -30,7 +30,7 @@ ABOUT = Checkpoint(
     runs=("a", "b"),
     step=7,
     seconds=1.5,
-    began="then",
+    began="2026-01-01T00:00:00+00:00",
     provenance=Provenance(platform="p", device="d", versions={}, content={}, git_revision=None),
     resumed=(),
 )
@@ -193,7 +193,7 @@ def test_what_cannot_be_saved_is_told_once_and_not_tried_again(tmp_path):
     for step in range(1, 5):
         kept.checkpointer.after(step, locked)
     assert len(tried) == len(kept.told) == 1
-    assert "an interrupted run starts again: agent is a" in kept.told[0]
+    assert "an interrupted run starts over: agent is a" in kept.told[0]
 
 
 def test_a_full_disk_costs_a_checkpoint_and_not_the_run(tmp_path, monkeypatch):
@@ -218,7 +218,7 @@ def test_what_the_disk_does_not_give_is_not_taken_for_damaged(name, tmp_path, mo
         return original(path, *arguments, **keywords)
 
     with monkeypatch.context() as patched:
-        patched.setattr("uqbench.runner.checkpoints.files.os.open", failing)
+        patched.setattr("uqbench.results.files.os.open", failing)
         with pytest.raises(StorageError, match=rf"{name} cannot be read: Input/output error"):
             read(tmp_path)
         if name == "step-7.pt":
@@ -250,10 +250,19 @@ def test_other_bytes_than_torchs_are_damaged(tmp_path):
         read_state(tmp_path, ABOUT, CPU)
 
 
-def test_a_full_device_is_told_from_other_trouble(tmp_path):
+def test_a_full_device_is_told_from_other_trouble(tmp_path, monkeypatch):
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full here")
-    (tmp_path / f".step-7.pt.{os.getpid()}.tmp").symlink_to("/dev/full")
+    original = os.open
+    monkeypatch.setattr(
+        os,
+        "open",
+        lambda path, *rest: (
+            original("/dev/full", os.O_RDWR)
+            if str(path).endswith(".tmp")
+            else original(path, *rest)
+        ),
+    )
     with pytest.raises(StorageError, match="No space left on device") as caught:
         write(tmp_path, ABOUT, state())
     assert caught.value.full

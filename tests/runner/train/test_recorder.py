@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from uqbench.environment import Outcome
+from uqbench.errors import UqbenchError
 from uqbench.results.columns import columns_digest
 from uqbench.risk import CVaR, Expectation, RiskMeasure
 from uqbench.runner.train.evaluation import Evaluated
@@ -316,6 +318,34 @@ def test_a_discounted_return_weighs_each_reward_by_its_place_in_the_episode() ->
         made.step(outcome(torch.full((1,), 8.0), torch.tensor([t == 2]), nothing))
     ((_, episodes),) = made.finish()
     assert episodes["discounted_return"].tolist() == [8 + 4 + 2, 8 + 4 + 2 + 1]
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+@pytest.mark.parametrize("what", ["reward", "events/falls"])
+@pytest.mark.parametrize("step", [1, 300])
+def test_what_is_no_number_is_refused_with_lane_step_and_environment(what, bad, step) -> None:
+    made = Recorder(3, 400, ("falls",), CPU, environment="cliff")
+    nothing = torch.zeros(3).bool()
+
+    def take() -> None:
+        for t in range(1, 401):
+            values = {name: torch.ones(3) for name in ("reward", "events/falls")}
+            values[what][1] = bad if t == step else 1.0
+            made.step(outcome(values["reward"], nothing, nothing, falls=values["events/falls"]))
+        made.finish()
+
+    sentence = f"'cliff' returned the {what} {bad} in lane 1 at step {step};"
+    with pytest.raises(UqbenchError, match=re.escape(sentence)):
+        take()
+
+
+def test_what_is_no_number_in_an_evaluation_is_refused_with_lane_and_episode() -> None:
+    made = recorder(300, lanes=2, events=())
+    counts = np.zeros((2, 2, 3))
+    counts[0, 1, 2] = np.nan
+    shape = (2, 3)
+    with pytest.raises(UqbenchError, match="in lane 1, in episode 2 of the evaluation after step"):
+        made.evaluation(Evaluated(counts, np.ones(shape, np.int64), np.ones(shape, np.bool_)))
 
 
 def compute(

@@ -19,6 +19,7 @@ class Corridor(gymnasium.Env[np.ndarray[Any, Any], int]):
         self.action_space = spaces.Discrete(2)
         self.at = 0
         self.drifts = "TOY_DRIFTS" in os.environ
+        self.steps_to_nan: int | None = None
 
     def _observe(self) -> np.ndarray[Any, Any]:
         seen = np.eye(self.options.length, dtype=np.float32)[self.at]
@@ -29,6 +30,8 @@ class Corridor(gymnasium.Env[np.ndarray[Any, Any], int]):
     ) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
         super().reset(seed=seed)
         self.at = 0
+        if seed is not None and str(seed) == os.environ.get("TOY_NAN"):
+            self.steps_to_nan = 120
         return self._observe(), {}
 
     def step(self, action: int) -> tuple[np.ndarray[Any, Any], float, bool, bool, dict[str, Any]]:
@@ -37,7 +40,11 @@ class Corridor(gymnasium.Env[np.ndarray[Any, Any], int]):
         self.at = max(0, self.at + (1 if forward else -1))
         done = self.at == self.options.length - 1
         info = {"events": {"bumps": bumps}}
-        return self._observe(), float(done) * 10 - 0.5, done, False, info
+        reward = float(done) * 10 - 0.5
+        if self.steps_to_nan is not None:
+            self.steps_to_nan -= 1
+            reward = float("nan") if self.steps_to_nan == 0 else reward
+        return self._observe(), reward, done, False, info
 
 
 class Unsavable(Corridor):

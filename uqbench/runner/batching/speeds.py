@@ -1,7 +1,7 @@
-"""How fast each method's steps are on this machine: measured once, kept beside the results.
+"""How fast each method's steps are on this machine: measured once, kept with the results.
 
-``.speeds.json`` is a cache: delete it and it is measured again. What a step takes depends on the
-task, on the method's config and on how the update is executed, not on how many steps there are.
+``.speeds.json`` is a cache: delete it and it is measured again. The time of a step depends on
+the task, the method's config and how the update is executed, not on the number of steps.
 """
 
 from __future__ import annotations
@@ -11,9 +11,13 @@ import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
 
 from uqbench.identity import digest_of
-from uqbench.results.files import write_whole
+from uqbench.results.files import read_bytes, write_whole
+from uqbench.results.records import MOST_BYTES, Seconds
 from uqbench.suites.plan import Cell, Plan
 
 FILE = ".speeds.json"
@@ -24,7 +28,7 @@ class MethodSpeed:
     """What a method's runs take, in one of as many processes as there will be.
 
     Attributes:
-        task: that was measured; other tasks of the suite are taken to be alike.
+        task: that was measured; other tasks of the suite are assumed to be alike.
         lanes: runs of a process.
         step_ms: milliseconds of one run's step.
         start_s: seconds of a batch before its steps have that speed: loading, compiling.
@@ -32,10 +36,10 @@ class MethodSpeed:
     """
 
     task: str
-    lanes: int
-    step_ms: float
-    start_s: float
-    megabytes: float
+    lanes: Annotated[int, Field(ge=1)]
+    step_ms: Annotated[Seconds, Field(gt=0)]
+    start_s: Seconds
+    megabytes: Seconds
 
 
 class Speeds:
@@ -45,24 +49,23 @@ class Speeds:
         self._path = root / FILE
         self._machine = machine or f"{platform.node()} {platform.machine()}"
         self._all: dict[str, dict[str, MethodSpeed]] = {}
-        if self._path.exists():
-            try:
-                read = json.loads(self._path.read_text())
-                self._all = {
-                    name: {key: MethodSpeed(**speed) for key, speed in speeds.items()}
-                    for name, speeds in read.items()
-                }
-            except (ValueError, TypeError, AttributeError):
-                self._all = {}  # of another version, or damaged: it is measured again
+        try:
+            read = json.loads(read_bytes(self._path, MOST_BYTES))
+            self._all = {
+                name: {key: TypeAdapter(MethodSpeed).validate_python(s) for key, s in own.items()}
+                for name, own in read.items()
+            }
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+            self._all = {}  # missing, of another version, or damaged: measured again
 
     def of(self, plan: Plan) -> Mapping[str, MethodSpeed]:
-        """By method what this machine is known to take for it."""
+        """This machine's speed by method, where it is known."""
         own = self._all.get(self._machine, {})
         keys = {cell.method.name: key_of(plan, cell) for cell in reversed(plan.cells)}
         return {method: own[key] for method, key in keys.items() if key in own}
 
     def add(self, plan: Plan, measured: Iterable[tuple[Cell, MethodSpeed]]) -> None:
-        """Keep what was measured, and write it down."""
+        """Keep what was measured, in memory and on disk."""
         own = self._all.setdefault(self._machine, {})
         own.update({key_of(plan, cell): speed for cell, speed in measured})
         table = {
@@ -70,11 +73,11 @@ class Speeds:
             for name, speeds in self._all.items()
         }
         text = json.dumps(table, indent=2, sort_keys=True) + "\n"
-        write_whole(self._path, lambda path: path.write_text(text))
+        write_whole(self._path, lambda file: file.write(text.encode()))
 
 
 def key_of(plan: Plan, cell: Cell) -> str:
-    """What a speed is remembered under: the method, with all that its step depends on."""
+    """The key of a speed: the method, with all that its step depends on."""
     identity = next(iter(cell.runs)).identity
     depends = {
         "suite": identity["suite"],

@@ -1,21 +1,17 @@
 """Checkpoints on disk: the state of a batch, and what it belongs to.
 
 ``<folder>/step-<n>.pt`` holds the state and ``<folder>/checkpoint.json``, written last, names it
-with its digest: whoever reads finds the old checkpoint or the new one, and a damaged one is told.
+with its digest: a reader finds the old checkpoint or the new one, and detects a damaged one.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from hashlib import file_digest, sha256
-from io import BufferedReader
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -24,17 +20,17 @@ from torch import Tensor
 from uqbench.config import explain
 from uqbench.errors import CannotSaveError, StorageError, UqbenchError
 from uqbench.identity import digest_of
-from uqbench.results.files import NOT_A_FILE, write_whole
-from uqbench.results.records import Provenance, Resumed
+from uqbench.results.files import NOT_A_FILE, file_digest, open_file, read_bytes, write_whole
+from uqbench.results.records import MOST_BYTES, Count, Moment, Provenance, Resumed, Seconds
 
 ABOUT = "checkpoint.json"
 _NAME = r"(checkpoint\.json|step-[0-9]+\.pt)"
-_OWN = re.compile(rf"{_NAME}|\.{_NAME}\.[0-9]+\.tmp")
+_OWN = re.compile(rf"{_NAME}|\.{_NAME}\.[0-9a-f]+\.tmp")
 """Names of the files that a checkpoint consists of, and of those left half-written."""
 
 
 class UnusableError(UqbenchError):
-    """A checkpoint is damaged or belongs to something else; the run starts again."""
+    """A checkpoint is damaged or belongs to something else; the run starts over."""
 
 
 class Checkpoint(BaseModel):
@@ -46,8 +42,8 @@ class Checkpoint(BaseModel):
         step: steps taken.
         seconds: wall time that they took.
         began: UTC time at which work on the runs began.
-        provenance: of the process that began them; who goes on needs the same versions and content.
-        resumed: where and on what they went on since.
+        provenance: of the process that began them; resuming needs the same versions and content.
+        resumed: where, and on which device, they resumed since.
         state: digest of the state's file.
         digest: of these contents without this field.
     """
@@ -55,11 +51,11 @@ class Checkpoint(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     version: Literal[1] = 1
-    seeds: tuple[int, ...]
+    seeds: tuple[Count, ...]
     runs: tuple[str, ...]
-    step: int
-    seconds: float
-    began: str
+    step: Count
+    seconds: Seconds
+    began: Moment
     provenance: Provenance
     resumed: tuple[Resumed, ...]
     state: str = ""
@@ -71,7 +67,7 @@ class Checkpoint(BaseModel):
 
 
 def write(folder: Path, about: Checkpoint, state: Mapping[str, Any]) -> None:
-    """Write a checkpoint, whole or not at all, in the place of the one that is there.
+    """Replace the checkpoint in a folder, completely or not at all.
 
     Args:
         folder: the checkpoint's own.
@@ -85,11 +81,11 @@ def write(folder: Path, about: Checkpoint, state: Mapping[str, Any]) -> None:
     saved = _plain(state, "")
     path = _state_path(folder, about)
     write_whole(path, partial(_save, saved))
-    about = about.model_copy(update={"state": _digest(path)})
+    about = about.model_copy(update={"state": file_digest(path)})
     about = about.model_copy(update={"digest": about.compute_digest()})
     write_whole(folder / ABOUT, partial(_write_text, about.model_dump_json(indent=1) + "\n"))
-    with suppress(OSError):  # the next one tries again
-        for other in _own_files(folder):  # the one before, and what was left half-written
+    with suppress(OSError):  # the next write tries again
+        for other in _own_files(folder):  # the previous one, and half-written files
             if other not in (path, folder / ABOUT):
                 other.unlink()
 
@@ -103,17 +99,19 @@ def read(folder: Path) -> Checkpoint:
     """
     path = folder / ABOUT
     try:
-        with _open(path) as file:
-            about = Checkpoint.model_validate_json(file.read())
+        about = Checkpoint.model_validate_json(read_bytes(path, MOST_BYTES))
+        whole = about.digest == about.compute_digest()
     except ValidationError as error:
         raise UnusableError(f"{path}: {explain(error)}") from error
     except OSError as error:
         raise _unreadable(path, error) from error
-    if about.digest != about.compute_digest():
+    except (ValueError, RecursionError) as error:  # too large, or text that is no UTF-8
+        raise UnusableError(f"{path} cannot be read: {error}") from error
+    if not whole:
         raise UnusableError(f"{path} does not match its digest")
     path = _state_path(folder, about)
     try:
-        whole = _digest(path) == about.state
+        whole = file_digest(path) == about.state
     except OSError as error:
         raise _unreadable(path, error) from error
     if not whole:
@@ -122,7 +120,7 @@ def read(folder: Path) -> Checkpoint:
 
 
 def read_state(folder: Path, about: Checkpoint, device: torch.device) -> dict[str, Any]:
-    """The state of a checkpoint; what was on the CPU is there again, the rest on ``device``.
+    """The state of a checkpoint: tensors that were on the CPU on the CPU, the rest on ``device``.
 
     Raises:
         UnusableError: it is damaged.
@@ -134,13 +132,13 @@ def read_state(folder: Path, about: Checkpoint, device: torch.device) -> dict[st
 
     path = _state_path(folder, about)
     try:
-        with _open(path) as file:  # ours: torch's own makes any trouble a RuntimeError
+        with open_file(path) as file:  # our own: torch turns any I/O error into a RuntimeError
             state: dict[str, Any] = torch.load(file, map_location=place, weights_only=True)
     except OSError as error:
         raise _unreadable(path, error) from error
     except (UqbenchError, MemoryError, torch.OutOfMemoryError):
         raise
-    except Exception as error:  # whatever torch makes of other bytes than its own
+    except Exception as error:  # torch raises anything on foreign bytes
         raise UnusableError(f"{path} cannot be read: {error}") from error
     return state
 
@@ -152,7 +150,7 @@ def remove(folder: Path) -> None:
     """
     if folder.is_symlink():
         return
-    with suppress(OSError):  # what cannot be removed is in nobody's way
+    with suppress(OSError):  # what cannot be removed does no harm
         (folder / ABOUT).unlink(missing_ok=True)
         for path in _own_files(folder):
             path.unlink()
@@ -160,7 +158,7 @@ def remove(folder: Path) -> None:
 
 
 def _own_files(folder: Path) -> Iterator[Path]:
-    """What has the name of a checkpoint's file, and is no folder."""
+    """Entries named like a checkpoint's files that are not folders."""
     for path in list(folder.iterdir()):
         if _OWN.fullmatch(path.name) and (path.is_symlink() or not path.is_dir()):
             yield path
@@ -170,37 +168,21 @@ def _state_path(folder: Path, about: Checkpoint) -> Path:
     return folder / f"step-{about.step}.pt"
 
 
-def _open(path: Path) -> BufferedReader:
-    """Open a file, and nothing else: no link, no pipe."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    file = os.fdopen(os.open(path, flags), "rb")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise UnusableError(f"{path} is not a file")
-    return file
-
-
 def _unreadable(path: Path, error: OSError) -> UqbenchError:
     kind = UnusableError if error.errno in NOT_A_FILE else StorageError
     return kind(f"{path} cannot be read: {error.strerror or error}")
 
 
-def _digest(path: Path) -> str:
-    with _open(path) as file:
-        return file_digest(file, sha256).hexdigest()
+def _save(state: Any, file: BinaryIO) -> None:
+    torch.save(state, file)  # our own file: torch turns a full disk into a RuntimeError
 
 
-def _save(state: Any, path: Path) -> None:
-    with path.open("wb") as file:  # ours: torch's own makes a full disk a RuntimeError
-        torch.save(state, file)
-
-
-def _write_text(text: str, path: Path) -> None:
-    path.write_text(text, encoding="utf-8")
+def _write_text(text: str, file: BinaryIO) -> None:
+    file.write(text.encode())
 
 
 def _plain(value: Any, name: str) -> Any:
-    """The value, with views cut out of what they are views of: they would be saved with all of it.
+    """The value, with views copied: torch would save the whole storage behind them.
 
     Raises:
         CannotSaveError: it, or something in it, is not plain.

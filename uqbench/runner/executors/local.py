@@ -1,7 +1,7 @@
 """The local executor: spawned processes, each with one torch thread.
 
-A worker is given one group after the other. An error costs the run that raised it: a batch of
-several is tried again run by run. A worker that dies costs the batches it had, and another takes
+A worker executes one group after another. An error costs only the run that raised it: a batch of
+several is retried run by run. When a worker dies, the batches it had fail, and a new worker takes
 its place.
 """
 
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from uqbench.runner.executors import mkl
 
-if TYPE_CHECKING:  # a spawned process imports this module before it limits its threads
+if TYPE_CHECKING:  # a spawned process imports this module before it limits threads
     from multiprocessing.process import BaseProcess
 
     from uqbench.identity import Run
@@ -34,7 +34,7 @@ ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     mkl.VARIABLE: mkl.own_branches()[0],  # the same bits wherever in memory a lane's numbers lie
 }
-"""What a worker sets before it loads torch."""
+"""Set by a worker before it loads torch."""
 STOP_SECONDS = 5.0
 """For a last checkpoint, once the workers are asked to stop."""
 
@@ -42,10 +42,10 @@ STOP_SECONDS = 5.0
 def run_locally(
     groups: Sequence[BatchGroup], out: Path, workers: int, checkpoint_seconds: float
 ) -> Generator[Event, None, None]:
-    """Execute groups in ``workers`` processes and yield what happens.
+    """Execute groups in ``workers`` processes and yield events.
 
-    Closing the iterator, or an interrupt, stops the workers, who may write a checkpoint first; what
-    they had not finished counts as abandoned.
+    Closing the iterator, or an interrupt, stops the workers, which may write a checkpoint first;
+    runs that they had not finished are abandoned.
 
     Args:
         groups: what to execute, in this order.
@@ -120,16 +120,16 @@ class _Worker:
 
     def give(self, group: BatchGroup) -> None:
         self.group, self.settled = group, set()
-        with suppress(BrokenPipeError):  # it died: reading from it will tell
+        with suppress(BrokenPipeError):  # it died: the next read notices
             self.connection.send(group)
 
     @property
     def spent(self) -> bool:
-        """Whether the process may have state left behind: a method's own, or a broken GPU's."""
+        """Whether the process may hold leftover state: a method's own, or a broken GPU's."""
         return self.failed_on_gpu or any(batch.cell.owns_loop for batch in self.group)
 
     def settle(self, event: Finished | Failed | Split | Taken) -> None:
-        """Take down which runs are done with."""
+        """Note which runs this worker is done with."""
         from uqbench.runner.events import Finished, Taken
 
         self.settled |= set(event.batch.runs)
@@ -137,7 +137,7 @@ class _Worker:
         self.failed_on_gpu |= ill and event.batch.device == "cuda"
 
     def under_way(self) -> Iterator[Batch]:
-        """What the process had and was not done with."""
+        """What the process had not finished."""
         for batch in self.group:
             runs = [run for run in batch.runs if run not in self.settled]
             if runs:
@@ -155,7 +155,7 @@ class _Worker:
         self.process.join()
 
     def stop(self, patience: float) -> None:
-        """Wait for its end, and no longer than until ``patience``."""
+        """Wait for its end until ``patience``, then kill it."""
         self.process.join(timeout=max(0.0, patience - time.monotonic()))
         if self.process.is_alive():
             self.process.kill()
@@ -163,10 +163,10 @@ class _Worker:
 
 
 def prepare_process() -> None:
-    """Settle a process that computes: one torch thread, and memory that is kept.
+    """Set up a process that computes: one torch thread, and an allocator that keeps its memory.
 
-    A step frees and allocates the same megabytes again; given back to the system they would be
-    fetched anew in every step, 4 % of its time with five lanes.
+    Each step frees and reallocates the same megabytes; returning them to the system costs 4 % of
+    the time with five lanes.
     """
     import torch
 
@@ -178,7 +178,7 @@ def prepare_process() -> None:
 
 
 def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
-    """A worker's life: receive a group, execute it, say None; until the connection closes."""
+    """A worker: receive a group, execute it, send None, until the connection closes."""
     os.environ.update(ENVIRONMENT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
 

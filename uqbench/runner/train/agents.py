@@ -47,14 +47,14 @@ def train_agent(
         host: the plugins.
         device: where to compute.
         on_step: called after every step.
-        checkpointer: writes checkpoints.
-        saved: reads the one to go on from; None begins with the first step.
+        checkpointer: writes the checkpoints.
+        saved: reads the one to resume from; None starts with the first step.
 
     Returns:
         What each run leaves behind.
 
     Raises:
-        UnusableError: the runs cannot go on from what was saved.
+        UnusableError: the runs cannot resume from what was saved.
         SystemExit: the process was asked to stop.
     """
     task, budget, runs = batch.cell.task, batch.budget, batch.runs
@@ -63,7 +63,7 @@ def train_agent(
     env = make_lanes(batch, host, [run.environment_seed for run in runs], device)
     events, discount = environment.events, float(task.discount or 0.0)
     queries: QueryScorer | None = None
-    recorder = Recorder(len(runs), budget.steps, events, device, discount)
+    recorder = Recorder(len(runs), budget.steps, events, device, discount, environment.name)
     latest: Mapping[str, NDArray[np.float64]] = {}
 
     def after(step: int, policy: Policy, metrics: Callable[[], Mapping[str, Tensor]]) -> None:
@@ -117,7 +117,7 @@ def train_agent(
 
 
 def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> Agent:
-    """The method's agent, written for lanes, with one lane a run."""
+    """The method's agent, written for lanes, with one lane per run."""
     make = host.agents[str(batch.cell.method.agent)].load_factory()
     seeds = [run.agent_seed for run in batch.runs]
     agent: Agent = make(_environment_info(batch, env), seeds, batch.cell.config, device)
@@ -160,7 +160,7 @@ def _save(position: Position, parts: Mapping[str, _Stateful]) -> dict[str, Any]:
     for name, part in parts.items():
         try:
             state[name] = part.state_dict()
-        except Exception as error:  # whatever a plugin raises is the reason
+        except Exception as error:  # a plugin may raise anything; that is the reason
             raise CannotSaveError(f"the {name} cannot be saved: {error}") from error
     return state
 
@@ -169,16 +169,16 @@ def _load(state: Mapping[str, Any], parts: Mapping[str, _Stateful]) -> Position:
     for name, part in parts.items():
         try:
             part.load_state_dict(state[name])
-        except Exception as error:  # likewise
-            raise UnusableError(f"the {name} does not take its saved state: {error}") from error
+        except Exception as error:  # the same
+            raise UnusableError(f"the {name} rejects its saved state: {error}") from error
     try:
         return Position(**state["position"])
     except (KeyError, TypeError) as error:
-        raise UnusableError(f"it does not say where it is: {error}") from error
+        raise UnusableError(f"it has no position: {error}") from error
 
 
 def make_lanes(batch: Batch, host: Host, seeds: Sequence[int], device: torch.device) -> LaneEnv:
-    """The task's environment with one lane a seed."""
+    """The task's environment, one lane per seed."""
     task = batch.cell.task
     spec = host.environments[str(task.environment)]
     config = _task_config(batch, host)
@@ -202,7 +202,7 @@ def _task_config(batch: Batch, host: Host) -> Any:
 
 
 def _optimal_q(batch: Batch, host: Host, device: torch.device) -> OptimalQ | None:
-    """Ground truth for what agents state about Q, where the task's environment knows it."""
+    """Ground truth for agents' predictions of Q, if the task's environment has it."""
     task = batch.cell.task
     spec = host.environments[str(task.environment)]
     if spec.optimal_q is None:
@@ -218,22 +218,22 @@ def _optimal_q(batch: Batch, host: Host, device: torch.device) -> OptimalQ | Non
 
 
 def _metrics(agent: Agent, truth: OptimalQ | None, lanes: int) -> dict[str, Tensor]:
-    """An agent's own metrics, and the scores of what it states about Q where Q* is known."""
+    """An agent's own metrics, and the scores of its predictions of Q where Q* is known."""
     metrics = dict(agent.metrics())
     if truth is not None:
-        stated = agent.uncertainty(truth.obs.expand(lanes, *truth.obs.shape))
-        if stated is not None:
-            metrics |= score_uncertainty(stated, truth.values)
+        predicted = agent.uncertainty(truth.obs.expand(lanes, *truth.obs.shape))
+        if predicted is not None:
+            metrics |= score_uncertainty(predicted, truth.values)
             if truth.return_atoms is not None and truth.return_probs is not None:
-                metrics |= score_return_law(stated, truth.return_atoms, truth.return_probs)
+                metrics |= score_return_law(predicted, truth.return_atoms, truth.return_probs)
     return metrics
 
 
 def _check_values(agent: Agent, step: int, obs: Tensor) -> None:
-    """See that the values an agent states are numbers."""
-    stated = agent.uncertainty(obs[:, None])
-    if stated is not None and stated.mean is not None:
-        finite = stated.mean.flatten(1).isfinite().all(1).tolist()
+    """Check that an agent's predicted values are finite."""
+    predicted = agent.uncertainty(obs[:, None])
+    if predicted is not None and predicted.mean is not None:
+        finite = predicted.mean.flatten(1).isfinite().all(1).tolist()
         if not all(finite):
             lanes = [lane for lane, good in enumerate(finite) if not good]
             raise UqbenchError(

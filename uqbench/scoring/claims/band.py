@@ -78,6 +78,11 @@ class Band(TaskwiseKind):
         """The method, and those that are divided by."""
         return (self.method, *self.denominators)
 
+    @property
+    def published(self) -> bool:
+        """Whether a published number is compared with, not only bounds."""
+        return self.value is not None
+
     def region(self, task: str) -> Region:
         """The bounds, on a task where they differ."""
         value = self.value[task] if isinstance(self.value, Mapping) else self.value

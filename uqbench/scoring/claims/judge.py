@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from uqbench.scoring.claims.verdict import (
     seeds_needed,
 )
 from uqbench.scoring.scores import Score, is_finite
-from uqbench.suites.claims import Claim
+from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.plan import Plan
 
 MOST_NAMED = 5
@@ -50,6 +50,7 @@ class Judgement:
             estimates and spread; None where that is not what is missing, or where none would.
         more_seeds_low, more_seeds_high: a range of it; None for none.
         findings: the comparisons; none where runs are missing.
+        readings: of the paper, by name, that the verdict rests on.
     """
 
     claim: Claim
@@ -62,6 +63,7 @@ class Judgement:
     more_seeds_low: int | None = None
     more_seeds_high: int | None = None
     findings: tuple[Finding, ...] = ()
+    readings: Mapping[str, Reading] = field(default_factory=dict)
 
 
 def judge(plan: Plan, scores: Sequence[Score]) -> tuple[Judgement, ...]:
@@ -99,6 +101,9 @@ class _Case:
 
     def judgement(self) -> Judgement:
         """The verdict, with its evidence or what is missing."""
+        if self.claim.calibrated_on is not None:
+            reason = f"not judged, since a setting was calibrated on {self.claim.calibrated_on}"
+            return self._say(Verdict.CALIBRATED, reason)
         missing = self._missing()
         if missing:
             return self._say(Verdict.NOT_RUN, missing)
@@ -244,6 +249,7 @@ class _Case:
             more_seeds_low,
             more_seeds_high,
             findings,
+            {name: self.plan.suite.readings[name] for name in self.claim.readings},
         )
 
 

@@ -42,9 +42,10 @@ def uqbench_agents() -> Iterable[AgentSpec]:
     return [
         AgentSpec(
             name="minatar-script",
-            version="1",
+            version="2",
             factory="uqbench_minatar.agents.script:Script",
             config="uqbench_minatar.agents.config:ScriptConfig",
+            role="trivial",
         )
     ]
 

@@ -16,6 +16,7 @@ from uqbench_quam.methods.quam import Quam
 from uqbench_quam.networks.training import TrainingConfig
 from uqbench_quam.problems import mnist
 from uqbench_quam.problems.idx import DataError, File
+from uqbench_quam.problems.image_files import VARIABLE, data_folder
 from uqbench_quam.problems.mnist import MNIST, MNISTConfig, normalized
 
 CPU = torch.device("cpu")
@@ -62,19 +63,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idx) -> Path:
     monkeypatch.setattr(mnist, "TRAINED", 30)
     small = TrainingConfig(architecture="lenet", batch_size=10)
     monkeypatch.setattr(mnist, "REFERENCE", small)
-    monkeypatch.setenv(mnist.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
     return tmp_path
 
 
 def test_without_the_folder_the_error_says_which_files_to_put_where(monkeypatch, tmp_path):
-    monkeypatch.delenv(mnist.VARIABLE, raising=False)
+    monkeypatch.delenv(VARIABLE, raising=False)
     with pytest.raises(DataError) as error:
         MNIST(MNISTConfig()).data([0])
     for part in ("UQBENCH_DATA", "mnist/train-images-idx3-ubyte.gz", "emnist/gzip.zip", "KMNIST"):
         assert part.lower() in str(error.value).lower()
-    monkeypatch.setenv(mnist.VARIABLE, str(tmp_path / "absent"))
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "absent"))
     with pytest.raises(DataError, match="which is not a folder"):
-        mnist.data_folder()
+        data_folder(mnist.FILES.values())
 
 
 def test_out_of_distribution_images_are_oriented_as_mnists(folder):

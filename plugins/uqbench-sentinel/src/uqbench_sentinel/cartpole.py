@@ -76,7 +76,7 @@ class CartPoleLanes(LaneEnv):
     def step(self, action: Tensor) -> Outcome:
         """Push every cart: 0 to the left, 1 to the right."""
         pushed = action.cpu().numpy()
-        if not np.isin(pushed, (0, 1)).all():
+        if ((pushed < 0) | (pushed >= N_ACTIONS)).any():
             raise UqbenchError(f"expected actions 0 or 1, got {pushed.tolist()}")
         self._state = dynamics(self._state, pushed)
         self._length += 1
@@ -125,7 +125,7 @@ class CartPoleLanes(LaneEnv):
 
 
 def dynamics(state: NDArray[np.float64], action: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The state ``[4, L]`` (x, ẋ, θ, θ̇; metres, radians, seconds) after a push ``[L]``."""
+    """The state ``[4, L]`` (x, ẋ, θ, θ̇; meters, radians, seconds) after a push ``[L]``."""
     x, x_dot, theta, theta_dot = state
     force = np.where(action == 1, FORCE, -FORCE)
     cos, sin = np.cos(theta), np.sin(theta)

@@ -24,14 +24,26 @@ def _return_distributions(config: ThreeStatesConfig, discount: float) -> Optimal
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """SENTINEL-K."""
+    """SENTINEL-K, and what learns nothing on CartPole."""
     return [
         AgentSpec(
             name="sentinel-k",
             version="1",
             factory="uqbench_sentinel.agent:Sentinel",
             config="uqbench_sentinel.config:SentinelConfig",
-        )
+        ),
+        AgentSpec(
+            name="cartpole-push-to-the-fall",
+            version="1",
+            factory="uqbench_sentinel.cartpole_agents:PushToTheFall",
+            config="uqbench_sentinel.cartpole_agents:CartPoleScriptConfig",
+        ),
+        AgentSpec(
+            name="cartpole-lqr",
+            version="1",
+            factory="uqbench_sentinel.cartpole_agents:LinearQuadratic",
+            config="uqbench_sentinel.cartpole_agents:CartPoleScriptConfig",
+        ),
     ]
 
 

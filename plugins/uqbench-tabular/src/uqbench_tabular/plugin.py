@@ -71,6 +71,7 @@ def _oracle(environment: str, config: str) -> AgentSpec:
         version="1",
         factory="uqbench_tabular.agents.oracle:Oracle",
         config=f"uqbench_tabular.environments.config:{config}",
+        role="oracle",
     )
 
 

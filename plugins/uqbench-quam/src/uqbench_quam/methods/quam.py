@@ -66,7 +66,7 @@ class Quam(Estimator):
 
     @torch.no_grad()
     def _features(self, inputs: Tensor) -> Tensor:
-        return self.network.features(self.weights, inputs)
+        return self.network.features_and_outputs(self.weights, inputs)[0]
 
     def _classes(self, points: Tensor) -> Iterator[PredictiveUncertainty]:
         """Predictions for points ``[L, M, *x]``, in groups ``[G]``."""

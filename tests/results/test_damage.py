@@ -1,0 +1,241 @@
+"""One bad file is one bad run: every reader says what is wrong with it, and continues."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from uqbench.errors import StorageError, UqbenchError
+from uqbench.identity import Run, digest_of
+from uqbench.results.columns import RunColumns
+from uqbench.results.records import Provenance, RunRecord
+from uqbench.results.store import RunState, Store, now, this_process
+
+METRICS = {
+    "step": np.array([1, 2]),
+    "metric": np.array(["reward", "reward"], object),
+    "value": np.array([0.5, 1.5]),
+}
+EPISODES = {"step": np.array([2]), "return": np.array([1.5])}
+
+
+def make_run(seed: int = 0) -> Run:
+    return Run("suite", "budget", "task", "method", seed, {"seed": seed, "budget": {"steps": 2}})
+
+
+def make_record(run: Run, **changes: object) -> RunRecord:
+    record = RunRecord(
+        identity=dict(run.identity),
+        status="running",
+        step=0,
+        began=now(),
+        updated=now(),
+        process=this_process(),
+        provenance=Provenance(platform="p", device="d", versions={}, content={}, git_revision=None),
+    )
+    return record.model_copy(update=changes)
+
+
+def finish(store: Store, run: Run) -> Path:
+    store.finish(run, make_record(run, status="finished", step=2), RunColumns(METRICS, EPISODES))
+    return store.folder(run)
+
+
+def flip_top_bit(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[data.index(b"status")] ^= 0x80
+    path.write_bytes(data)
+
+
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def link(path: Path) -> None:
+    path.rename(path.with_suffix(".moved"))
+    path.symlink_to(path.with_suffix(".moved"))
+
+
+def text(words: str) -> Callable[[Path], None]:
+    return lambda path: path.write_text(words) and None
+
+
+def sealed(**changes: Any) -> Callable[[Path], None]:
+    """Edit a record, and seal it again: whoever wrote it meant it."""
+
+    def edit(path: Path) -> None:
+        table = json.loads(path.read_text()) | changes
+        del table["digest"]
+        path.write_text(json.dumps(table | {"digest": digest_of(table)}))
+
+    return edit
+
+
+def timing(**changes: Any) -> Callable[[Path], None]:
+    return sealed(timing={"seconds": 1.0, "lanes": 1, "steps_per_s": 2.0} | changes)
+
+
+def deep(levels: int) -> Any:
+    value: Any = 0
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+SEED_0 = {"seed": 0, "budget": {"steps": 2}}
+
+DAMAGE = {
+    "a flipped top bit": flip_top_bit,
+    "empty": text(""),
+    "deep JSON": text("[" * 100_000),
+    "deep JSON in a record": text('{"schema_version": 2, "identity": ' + "[" * 100_000),
+    "a list": text("[]"),
+    "a schema that is a word": text('{"schema_version": "2"}'),
+    "a number of many digits": text('{"schema_version": ' + "9" * 5000 + "}"),
+    "a folder": folder,
+    "a pipe": pipe,
+    "a link": link,
+    "NaN as a step": sealed(step=float("nan")),
+    "a huge step": sealed(step=10**400),
+    "a step below zero": sealed(step=-1),
+    "a step beyond the last": sealed(step=3),
+    "a time that is none": sealed(began="then"),
+    "a time of nowhere": sealed(updated="2026-01-01T00:00:00"),
+    "a scalar that is NaN": sealed(scalars={"a": float("nan")}, metrics={"a": {}}),
+    "a scalar without definition": sealed(scalars={"a": 1.0}, metrics={}),
+    "no speed": timing(steps_per_s=0.0),
+    "a speed of next to nothing": timing(steps_per_s=5e-324),
+    "no lanes": timing(lanes=0),
+    "infinite seconds": timing(seconds=float("inf")),
+    "another identity": sealed(identity=SEED_0 | {"seed": 1}),
+    "an identity without a budget": sealed(identity={"seed": 0}),
+    "an identity whose budget is a word": sealed(identity={"seed": 0, "budget": "long"}),
+    "an identity of no steps": sealed(identity={"seed": 0, "budget": {"steps": 0}}),
+    "an identity of huge steps": sealed(identity={"seed": 0, "budget": {"steps": 10**400}}),
+    "an identity of deep lists": sealed(identity=SEED_0 | {"x": deep(400)}),
+    "a lone surrogate": text('{"schema_version": 2, "reason": "\\ud800"}'),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_a_damaged_record_is_one_damaged_run(what, tmp_path):
+    store, good = Store(tmp_path), make_run(seed=1)
+    finish(store, good)
+    DAMAGE[what](finish(store, make_run()) / "run.json")
+    assert store.find(make_run()).state is RunState.DAMAGED
+    assert store.read(make_run().folder).reason
+    states = {path.name: found.state for path, found in store.records()}
+    assert sorted(states.values(), key=str) == [RunState.DAMAGED, RunState.FINISHED]
+
+
+@pytest.mark.parametrize("what", ["a flipped top bit", "deep JSON", "a pipe", "a step below zero"])
+def test_status_goes_on_over_a_damaged_record(what, tmp_path):
+    store = Store(tmp_path)
+    finish(store, make_run(seed=1))
+    DAMAGE[what](finish(store, make_run()) / "run.json")
+    done = subprocess.run(
+        [sys.executable, "-m", "uqbench", "status", "--out", str(tmp_path)],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1 damaged, 1 finished" in done.stdout
+    assert f"damaged: {make_run().folder}: run.json" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["metrics.parquet", "episodes.parquet"])
+@pytest.mark.parametrize("damage", [folder, pipe, link, Path.unlink, text("PAR1")])
+def test_a_data_file_that_is_none_is_a_damaged_run(damage, name, tmp_path):
+    store, run = Store(tmp_path), make_run()
+    damage(finish(store, run) / name)
+    found = store.find(run)
+    assert found.state is RunState.DAMAGED
+    assert not found.unreadable
+    assert name in str(found.reason)
+    with pytest.raises(UqbenchError, match="is damaged, because"):
+        store.columns(run)
+
+
+@pytest.mark.parametrize(
+    "table", [{"step": [1]}, {"step": [None]}, METRICS | {"metric": [None, 1]}, {}]
+)
+def test_a_table_of_another_schema_is_told_from_the_runs_own(table, tmp_path):
+    store, run = Store(tmp_path), make_run()
+    path = finish(store, run) / "metrics.parquet"
+    columns = {name: [str(v) if name == "metric" else v for v in c] for name, c in table.items()}
+    pq.write_table(pa.table(columns), path)
+    with pytest.raises(UqbenchError, match="are damaged, because"):
+        store.columns(run)
+
+
+def test_a_run_folder_that_is_a_link_is_damaged_and_its_target_left_alone(tmp_path):
+    store, run = Store(tmp_path / "out"), make_run()
+    elsewhere = finish(store, run).rename(tmp_path / "elsewhere")
+    store.folder(run).symlink_to(elsewhere)
+    assert store.find(run).state is RunState.DAMAGED
+    store.set_aside(run)
+    assert (elsewhere / "run.json").exists()
+
+
+def test_what_could_not_be_read_again_is_not_stored(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    record = make_record(run, scalars={"a": float("inf")})
+    with pytest.raises(UqbenchError, match="scalars"):
+        store.finish(
+            run, record.model_copy(update={"status": "finished"}), RunColumns(METRICS, EPISODES)
+        )
+    assert store.find(run).state is RunState.MISSING
+    store.write(run, make_record(run, status="failed", reason="no file 'a\udcff'"))
+    assert store.find(run).reason == r"no file 'a\udcff'"
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link"])
+def test_what_lies_in_the_place_of_a_lock_hangs_nobody(kind, tmp_path):
+    store, run = Store(tmp_path), make_run()
+    lock = store.lock(run)
+    assert lock is not None
+    store.write(run, make_record(run))
+    lock.release()
+    if kind == "folder":
+        lock.path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(lock.path)
+    else:
+        lock.path.symlink_to(tmp_path / "victim")
+    assert store.find(run).state is RunState.ABANDONED
+    if kind == "pipe":
+        held = store.lock(run)
+        assert held is not None
+        held.release()
+    else:
+        with pytest.raises(StorageError, match="cannot be created"):
+            store.lock(run)
+    assert not (tmp_path / "victim").exists()
+
+
+def test_numbers_survive_the_check_of_their_digest(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    odd = EPISODES | {"return": np.array([np.pi]), "step": np.array([2**53])}
+    store.finish(run, make_record(run, status="finished", step=2), RunColumns(METRICS, odd))
+    assert store.columns(run)[1]["return"][0] == np.pi
+
+
+def test_a_run_whose_names_lead_elsewhere_is_not_stored(tmp_path):
+    run = make_run()
+    evil = type(run)("..", "..", "task", "method", 0, run.identity)
+    with pytest.raises(UqbenchError, match="cannot be the name of a folder"):
+        Store(tmp_path / "out").write(evil, make_record(evil))
+    assert list(tmp_path.iterdir()) == []

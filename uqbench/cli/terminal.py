@@ -1,0 +1,37 @@
+"""What commands print: text from elsewhere is made visible before a terminal can obey it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+
+import click
+
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Categories of characters that a terminal obeys, or shows as nothing."""
+
+
+def visible(text: str) -> str:
+    """One line of text in which every control character is written out, as ``\\x1b``."""
+    return "".join(
+        char.encode("unicode_escape").decode() if unicodedata.category(char) in _UNSEEN else char
+        for char in text
+    )
+
+
+def say(
+    *lines: str, err: bool = False, bold: bool = False, colors: Mapping[str, str] | None = None
+) -> None:
+    """Print lines; whatever is in one, it stays one line.
+
+    Args:
+        lines: to print.
+        err: to stderr.
+        bold: the whole lines.
+        colors: colors by words; each word is colored where a line first has it.
+    """
+    for line in lines:
+        text = visible(line)
+        for words, color in (colors or {}).items():
+            text = text.replace(words, click.style(words, fg=color), 1)
+        click.echo(click.style(text, bold=True) if bold else text, err=err)

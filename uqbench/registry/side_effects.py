@@ -1,0 +1,52 @@
+"""Global defaults that importing a plugin must not change: detected, named and restored."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+Getter, Setter = Callable[[], Any], Callable[[Any], object]
+
+
+@contextmanager
+def watched(changed: list[str]) -> Iterator[None]:
+    """Add to ``changed`` the defaults that were changed inside, and restore them.
+
+    Imports nothing: a library that was not imported before has no state to change.
+    """
+    before = [(name, get, set_, get()) for name, get, set_ in _defaults()]
+    try:
+        yield
+    finally:
+        for name, get, set_, value in before:
+            if not _same(get(), value):
+                changed.append(name)
+                set_(value)
+
+
+def _defaults() -> list[tuple[str, Getter, Setter]]:
+    found: list[tuple[str, Getter, Setter]] = [
+        ("Python's random state", random.getstate, random.setstate)
+    ]
+    if numpy := sys.modules.get("numpy"):
+        found.append(
+            ("numpy's random state", lambda: numpy.random.get_state(False), numpy.random.set_state)
+        )
+    if torch := sys.modules.get("torch"):
+        found += [
+            ("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
+            ("torch's gradient mode", torch.is_grad_enabled, torch.set_grad_enabled),
+            ("torch's random state", torch.get_rng_state, torch.set_rng_state),
+            ("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
+        ]
+    return found
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_same(one[k], other[k]) for k in one)
+    equal = one == other
+    return bool(equal.all()) if hasattr(equal, "all") else bool(equal)
