@@ -17,8 +17,8 @@ from torch import Tensor
 
 from uqbench.agent import Uncertainty
 from uqbench.scoring import epistemic, forecasts
-from uqbench.scoring.truth import Truth
 from uqbench.scoring.uncertainty import LEVELS, central_interval, interval_score
+from uqbench.truth import Truth
 
 PREFIX = "queries/"
 TAIL = 0.25
@@ -47,13 +47,21 @@ class _Lane:
 
     Attributes:
         stated: with ``[1, K, 1]`` for ``[L, M, A]``.
+        truth: with ``[K]`` for ``[L, M, A]``.
     """
 
     stated: Uncertainty
-    q: Tensor
-    noise: Tensor
-    returns: Tensor
-    probs: Tensor | None
+    truth: Truth
+
+    @property
+    def q(self) -> Tensor:
+        """``Q^π`` ``[K]``."""
+        return self.truth.q
+
+    @property
+    def noise(self) -> Tensor:
+        """Its squared standard error, ``[K]``."""
+        return self.truth.q_var
 
 
 def score_queries(stated: Uncertainty, truth: Truth) -> list[QueryScores]:
@@ -82,7 +90,7 @@ def novelty(stated_seen: Uncertainty, stated_unseen: Uncertainty) -> list[float]
 def _score(lane: _Lane) -> QueryScores:
     scores: dict[str, float] = {}
     curves: dict[str, Curve] = {}
-    if lane.stated.return_atoms is not None and lane.stated.return_probs is not None:
+    if lane.stated.return_atoms is not None and lane.truth.returns is not None:
         _score_distribution(lane, scores, curves)
     if lane.stated.aleatoric_var is not None:
         _score_spread(lane, scores)
@@ -99,7 +107,8 @@ def _score_distribution(lane: _Lane, scores: dict[str, float], curves: dict[str,
     assert lane.stated.return_atoms is not None
     assert lane.stated.return_probs is not None
     atoms, probs = (x.flatten(0, 2) for x in (lane.stated.return_atoms, lane.stated.return_probs))
-    outcomes, weights = lane.returns, lane.probs
+    outcomes, weights = lane.truth.returns, lane.truth.probs
+    assert outcomes is not None
     own = _expected_crps(atoms, probs, outcomes, weights)
     mean = (atoms * probs).sum(-1, keepdim=True)
     residuals = _pooled(outcomes - mean, weights)
@@ -201,14 +210,17 @@ def _return_std(lane: _Lane) -> tuple[Tensor, Tensor]:
 
     Of R samples it is unbiased, with its error, for normal returns (``c₄`` of quality control).
     """
-    if lane.probs is not None:
-        mean = (lane.probs * lane.returns).sum(-1, keepdim=True)
-        var = (lane.probs * (lane.returns - mean).square()).sum(-1)
+    returns, probs = lane.truth.returns, lane.truth.probs
+    var = lane.truth.return_var
+    if returns is not None and probs is not None:
+        var = (probs * (returns - lane.q[:, None]).square()).sum(-1)
+    if var is not None:
         return var.sqrt(), torch.zeros_like(var)
-    count = lane.returns.shape[-1]
+    assert returns is not None
+    count = returns.shape[-1]
     log_c4 = 0.5 * math.log(2 / (count - 1)) + math.lgamma(count / 2) - math.lgamma((count - 1) / 2)
     c4 = math.exp(log_c4)
-    var = lane.returns.var(-1)
+    var = returns.var(-1)
     return var.sqrt() / c4, var * (1 - c4**2) / c4**2
 
 
@@ -221,14 +233,11 @@ def _epistemic_std(stated: Uncertainty) -> Tensor | None:
 
 def _lanes(stated: Uncertainty, truth: Truth) -> Iterator[_Lane]:
     predictions = {name: x for name, x in vars(stated).items() if x is not None}
+    facts = {name: x for name, x in vars(truth).items() if x is not None}
     for lane, known in enumerate(~truth.q.isnan()):
         own = {name: x[lane][known].double()[None, :, None] for name, x in predictions.items()}
         yield _Lane(
-            Uncertainty(**own),
-            truth.q[lane][known],
-            truth.q_var[lane][known],
-            truth.returns[lane][known],
-            None if truth.probs is None else truth.probs[lane][known],
+            Uncertainty(**own), Truth(**{name: x[lane][known] for name, x in facts.items()})
         )
 
 

@@ -64,15 +64,16 @@ class Queries(Table):
     """What agents predict at query states is scored against the truth about their own policy.
 
     Attributes:
-        states: query states of a task, asked after training.
-        early_states: those asked after a quarter and a half of training; None for all.
+        states: query states of a task, asked after training. Where the environment knows the
+            truth, all its states are asked, and nothing else in this table counts.
+        early_states: those asked after a quarter and a half of training; None for as many.
         rollouts: of the policy after every action in each of them.
         tail: a rollout ends with its episode, or when a reward would count less than this.
     """
 
-    states: Count
+    states: Count | None = None
     early_states: Count | None = None
-    rollouts: Annotated[int, Field(ge=2)]
+    rollouts: Annotated[int, Field(ge=2)] | None = None
     tail: Annotated[float, Field(gt=0, lt=1)] = 1e-3
 
 

@@ -24,6 +24,7 @@ from uqbench.runner.train.evaluation import Policy, evaluate
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
 from uqbench.runner.train.queries import QueryScorer
+from uqbench.runner.train.query_sources import ExactSource, QuerySource, RolloutSource
 from uqbench.runner.train.recorder import Recorder
 from uqbench.scoring.uncertainty import score_return_law, score_uncertainty
 from uqbench.suites.configs import task_config
@@ -137,16 +138,21 @@ def _environment_info(batch: Batch, env: LaneEnv) -> EnvironmentInfo:
 def _query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer | None:
     """What asks the agents, where the budget says so and the task has query states."""
     spec = host.environments[str(batch.cell.task.environment)]
-    if batch.budget.queries is None or spec.queries is None:
+    queries, runs, steps = batch.budget.queries, batch.runs, batch.budget.steps
+    if queries is None or (spec.queries is None and spec.exact_truth is None):
         return None
-    return QueryScorer(
-        batch.budget.queries,
-        spec.queries(_task_config(batch, host)),
-        batch.runs,
-        lambda seeds: make_lanes(batch, host, seeds, device),
-        float(batch.cell.task.discount or 0.0),
-        batch.budget.steps,
-    )
+    config, discount = _task_config(batch, host), float(batch.cell.task.discount or 0.0)
+    source: QuerySource
+    if spec.exact_truth is not None:
+        source = ExactSource(spec.exact_truth(config, discount), len(runs), device)
+    else:
+        assert spec.queries is not None
+
+        def make(seeds: Sequence[int]) -> LaneEnv:
+            return make_lanes(batch, host, seeds, device)
+
+        source = RolloutSource(queries, spec.queries(config), runs, make, discount, steps)
+    return QueryScorer(source, len(runs), steps)
 
 
 class _Stateful(Protocol):

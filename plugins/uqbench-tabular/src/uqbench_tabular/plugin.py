@@ -7,7 +7,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
-from uqbench_tabular.environments.ground_truth import optimal_q, optimal_reward
+from uqbench_tabular.environments.ground_truth import exact_truth, optimal_q, optimal_reward
 
 SUITES = ("five-state", "deepsea", "widenarrow", "priormdp", "deepsea-deep")
 
@@ -86,6 +86,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_tabular.environments.config:ChainConfig",
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
         ),
         EnvironmentSpec(
             name="deepsea",
@@ -96,6 +97,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("regret",),
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
         ),
         EnvironmentSpec(
             name="widenarrow",
@@ -106,6 +108,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("regret",),
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
         ),
         EnvironmentSpec(
             name="priormdp",
@@ -116,6 +119,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("regret",),
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
         ),
     ]
 
