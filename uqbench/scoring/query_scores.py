@@ -167,6 +167,7 @@ def _score_epistemic(
     scores["rank_correlation"] = epistemic.rank_correlation(std, error.abs())
     scores["sparsification_skill"] = 1 - epistemic.ause(std, error)
     scores["ence"] = epistemic.ence(std, error, lane.noise)
+    scores["first_rank"] = _first_rank(lane, std)
     curves["reliability"] = (_levels(RELIABILITY), _levels([covers[p] for p in RELIABILITY]))
     left = torch.arange(epistemic.SPARSIFICATION_STEPS).double() / epistemic.SPARSIFICATION_STEPS
     curves["sparsification"] = (left, epistemic.sparsification(std, error))
@@ -182,6 +183,18 @@ def _coverage(lane: _Lane, level: float) -> float:
     z = NormalDist().inv_cdf(0.5 + level / 2)
     inside = epistemic.covered(low, high, center, lane.q, lane.noise, z)
     return float(inside.double().mean())
+
+
+def _first_rank(lane: _Lane, std: Tensor) -> float:
+    """Rank of the first truth in its predicted distribution, from 0 to 1.
+
+    Over many worlds drawn from a prior it is uniform for the exact posterior (Talts et al. 2018).
+    """
+    truth, samples, mean = lane.q[0], lane.stated.value_samples, lane.stated.mean
+    if samples is not None:
+        return float((samples.flatten(0, 2)[0] < truth).double().mean())
+    assert mean is not None
+    return float(torch.special.ndtr((truth - mean.flatten()[0]) / std[0]))
 
 
 def _expected_crps(

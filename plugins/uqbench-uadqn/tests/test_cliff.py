@@ -301,7 +301,7 @@ def test_the_suite_states_what_the_tables_give():
 def test_every_lane_has_the_truth_of_its_own_policy():
     """Lane 0 acts optimally, lane 1 goes around the ledge: 4 for certain, once it is up there."""
     best = optimal_q(PAPER, 1.0)
-    exact = exact_truth(PAPER, 1.0)
+    exact = exact_truth(PAPER, 1.0, [])
     assert torch.equal(exact.obs, best.obs)
     optimal = best.values.argmax(-1)
     cell = exact.obs[:, :-1].argmax(-1)

@@ -144,7 +144,8 @@ def _query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer
     config, discount = _task_config(batch, host), float(batch.cell.task.discount or 0.0)
     source: QuerySource
     if spec.exact_truth is not None:
-        source = ExactSource(spec.exact_truth(config, discount), len(runs), device)
+        exact = spec.exact_truth(config, discount, [run.environment_seed for run in runs])
+        source = ExactSource(exact, len(runs), device)
     else:
         assert spec.queries is not None
 

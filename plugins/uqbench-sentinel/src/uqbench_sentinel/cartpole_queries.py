@@ -34,5 +34,5 @@ def query_states(_: CartPoleConfig) -> QueryStates:
 
 
 def off_the_track(obs: Tensor) -> Tensor:
-    """The same poles on a cart five units to the right: beyond 2.4, where every episode has ended."""
+    """The same poles five units to the right: beyond 2.4, where every episode has ended."""
     return obs + obs.new_tensor([5.0, 0.0, 0.0, 0.0])

@@ -21,7 +21,7 @@ GAMMA = 0.9
 @pytest.mark.parametrize("config", [ChainConfig(), DeepSeaConfig(), WideNarrowConfig()])
 def test_the_optimal_policy_has_q_star_and_another_lane_has_less(config):
     best = optimal_q(config, GAMMA).values
-    exact = exact_truth(config, GAMMA)
+    exact = exact_truth(config, GAMMA, [])
     optimal = greedy(best.nan_to_num(-torch.inf), model(config).available)
     worst = greedy(-best.nan_to_num(torch.inf), model(config).available)
     truth = exact.evaluate(torch.stack([optimal, worst]))
@@ -36,7 +36,7 @@ def test_variances_are_those_of_sampled_returns():
     """4,000 returns of one state's actions: a variance has a relative error of 3 % (1σ)."""
     config = PriorMDPConfig(seed=1)
     world, policy = prior_mdp(config), torch.tensor([0, 1, 1, 0])
-    truth = exact_truth(config, GAMMA).evaluate(policy[None])
+    truth = exact_truth(config, GAMMA, []).evaluate(policy[None])
     generator = torch.Generator().manual_seed(0)
     state = torch.zeros(2, 4_000, dtype=torch.int64)
     action = torch.tensor([[0], [1]]).expand_as(state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -59,10 +59,10 @@ def _optimal_q(config: Any, discount: float) -> Any:
     return optimal_q(config, discount)
 
 
-def _exact_truth(config: Any, discount: float) -> Any:
+def _exact_truth(config: Any, discount: float, seeds: Sequence[int]) -> Any:
     from uqbench_uadqn.cliff.policy_truth import exact_truth  # likewise
 
-    return exact_truth(config, discount)
+    return exact_truth(config, discount, seeds)
 
 
 @hookimpl

@@ -5,11 +5,13 @@ Imports are local, so that listing plugins does not import torch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from uqbench_tabular.environments.config import (
     ChainConfig,
     DeepSeaConfig,
+    DrawnMDPConfig,
     PriorMDPConfig,
     WideNarrowConfig,
 )
@@ -43,8 +45,8 @@ def optimal_q(config: Config, discount: float) -> OptimalQ:
     return OptimalQ(torch.arange(len(values)), values)
 
 
-def exact_truth(config: Config, discount: float) -> ExactTruth:
-    """Values and variances of the return of any policy, in every state."""
+def exact_truth(config: Config, discount: float, _seeds: Sequence[int]) -> ExactTruth:
+    """Values and variances of the return of any policy, in every state, whatever the seeds."""
     import torch
 
     from uqbench.truth import ExactTruth, Truth
@@ -62,6 +64,25 @@ def exact_truth(config: Config, discount: float) -> ExactTruth:
         return Truth(q, torch.zeros_like(q), return_var=var)
 
     return ExactTruth(torch.arange(len(mdp.available)), mdp.available, evaluate)
+
+
+def drawn_optimal_truth(
+    config: DrawnMDPConfig, discount: float, seeds: Sequence[int]
+) -> ExactTruth:
+    """Q* of every seed's own MDP, whatever an agent's policy.
+
+    A posterior over MDPs is one over Q*, and is calibrated about that.
+    """
+    import torch
+
+    from uqbench.truth import ExactTruth, Truth
+    from uqbench_tabular.environments.prior_mdp import drawn
+    from uqbench_tabular.planning import policy_iteration
+
+    mdps = drawn(config, seeds).mdp
+    best = policy_iteration(mdps, discount)
+    truth = Truth(best, torch.zeros_like(best))
+    return ExactTruth(torch.arange(config.states), None, lambda _: truth)
 
 
 def model(config: Config) -> MDP:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -12,8 +14,8 @@ from uqbench_uadqn.cliff.ground_truth import reachable, return_atoms, return_pro
 from uqbench_uadqn.cliff.truth import HORIZON
 
 
-def exact_truth(config: CliffConfig, discount: float) -> ExactTruth:
-    """In every cell after every number of steps that an episode can be in.
+def exact_truth(config: CliffConfig, discount: float, _seeds: Sequence[int]) -> ExactTruth:
+    """In every cell after every number of steps that an episode can be in, whatever the seeds.
 
     A policy may depend on the number of steps, which agents observe.
     """
