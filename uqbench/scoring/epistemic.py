@@ -6,6 +6,8 @@ where ``Q^π`` itself is known with a standard error, its square is ``noise``.
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import torch
 from torch import Tensor
 
@@ -23,18 +25,16 @@ def coverage_ceiling(level: float, samples: int | None) -> float:
     return level if samples is None else min(level, (samples - 1) / (samples + 1))
 
 
-def covered(
-    low: Tensor, high: Tensor, center: Tensor, truth: Tensor, noise: Tensor, z: float
-) -> Tensor:
-    """Whether each truth is in its interval, ``[K]`` bool.
+def widened(low: Tensor, high: Tensor, noise: Tensor, level: float) -> tuple[Tensor, Tensor]:
+    """Intervals of ``level`` for an estimate of the truth, whose squared standard error is known.
 
-    A truth that is an estimate is in an interval that is wider by it: half-widths ``h`` become
-    ``√(h² + z² noise)``, exact for normal predictions.
+    Half-widths ``h`` become ``√(h² + z² noise)``: exact for normal predictions. Without it, a noisy
+    truth would lie outside of right intervals too often.
     """
-    wider = z**2 * noise
-    below = ((center - low).clamp(min=0).square() + wider).sqrt()
-    above = ((high - center).clamp(min=0).square() + wider).sqrt()
-    return (center - below <= truth) & (truth <= center + above)
+    center = 0.5 * (low + high)
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    half = ((high - center).square() + z**2 * noise).sqrt()
+    return center - half, center + half
 
 
 def best_constant_half_width(error: Tensor, level: float) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import torch
 from torch import Tensor
@@ -155,9 +154,7 @@ def _score_epistemic(
         percent = round(100 * level)
         scores[f"coverage_{percent}"] = covers[level]
         scores[f"coverage_{percent}_ceiling"] = epistemic.coverage_ceiling(level, count)
-    interval = central_interval(lane.stated, SHARP)
-    assert interval is not None
-    low, high = (end.flatten() for end in interval)
+    low, high = _interval(lane, SHARP)
     reach = epistemic.best_constant_half_width(error, SHARP)
     mean = error + lane.q
     own = float(interval_score(low, high, lane.q, SHARP).mean())
@@ -176,13 +173,16 @@ def _score_epistemic(
 
 
 def _coverage(lane: _Lane, level: float) -> float:
+    low, high = _interval(lane, level)
+    return float(((low <= lane.q) & (lane.q <= high)).double().mean())
+
+
+def _interval(lane: _Lane, level: float) -> tuple[Tensor, Tensor]:
+    """The predicted intervals ``[K]``, wider by the noise of the truth."""
     interval = central_interval(lane.stated, level)
     assert interval is not None
     low, high = (end.flatten() for end in interval)
-    center = 0.5 * (low + high)
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    inside = epistemic.covered(low, high, center, lane.q, lane.noise, z)
-    return float(inside.double().mean())
+    return epistemic.widened(low, high, lane.noise, level)
 
 
 def _first_rank(lane: _Lane, std: Tensor) -> float:
