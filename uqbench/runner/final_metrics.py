@@ -22,6 +22,7 @@ def final_metrics(
     truth = truth_of(batch.cell.task, host)
     for metric in batch.metrics:
         measured = metric.kind != "evaluation" or batch.budget.evaluation
+        measured = measured and (metric.kind != "queries" or batch.budget.queries)
         if not metric.suits(batch.cell.task) or not measured:
             continue
         if metric.kind == "cost":
