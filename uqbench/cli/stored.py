@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from uqbench.cli.options import Selection
 from uqbench.errors import UqbenchError
@@ -43,9 +45,11 @@ class StoredBoard:
         """Read the board of a plan.
 
         Raises:
-            UqbenchError: there is none, or its scores are not those of the plan.
+            UqbenchError: there is none, it is of an earlier protocol, or its scores are not those
+                of the plan.
         """
         from uqbench.results.files import stored_bytes, stored_text
+        from uqbench.scoring.protocol import departures
         from uqbench.scoring.scores import check_scores, from_csv
 
         path = folder / "scores.csv"
@@ -55,6 +59,17 @@ class StoredBoard:
                 f"--budget {plan.budget_name}."
             )
         files = {p.name: stored_bytes(p) for p in folder.iterdir() if p.suffix in SUFFIXES}
+        try:
+            changed = departures(_manifest(files, folder), plan.suite)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise UqbenchError(
+                f"{folder / 'manifest.json'} is damaged: {type(error).__name__} {error!s:.300}"
+            ) from error
+        if changed:
+            raise UqbenchError(
+                f"{folder} is of an earlier protocol: {'; '.join(changed)}. It is kept as it was "
+                f"written; tox -e leaderboard-{plan.suite.name}-{plan.budget_name} runs it again."
+            )
         scores = from_csv(stored_text(files["scores.csv"], path), str(path))
         methods = tuple(sorted({score.method for score in scores}))
         if methods:
@@ -106,3 +121,16 @@ class StoredBoard:
                 raise UqbenchError(
                     f"{self.folder}: the suite has no metric {gone} any more; run it again instead."
                 )
+
+
+def _manifest(files: Mapping[str, bytes], folder: Path) -> dict[str, Any]:
+    from uqbench.results.files import stored_text
+
+    path = folder / "manifest.json"
+    try:
+        found = json.loads(stored_text(files.get("manifest.json", b""), path))
+    except (ValueError, RecursionError) as error:
+        raise UqbenchError(f"{path} is damaged, because {error!s:.300}") from error
+    if not isinstance(found, dict):
+        raise UqbenchError(f"{path} is damaged: expected a table, got {type(found).__name__}")
+    return found
