@@ -73,6 +73,8 @@ class Uncertainty:
     Attributes:
         mean: of Q.
         epistemic_var: the variance of Q that more data would reduce.
+        quantile_epistemic_var: the same of the return distribution's quantiles, averaged over them;
+            at least ``epistemic_var`` (Clements et al. 2019, equation 4).
         aleatoric_var: the variance of the return that remains when everything is known.
         return_atoms: values of the return distribution,
         return_probs: and their probabilities.
@@ -83,6 +85,7 @@ class Uncertainty:
 
     mean: Tensor | None = None
     epistemic_var: Tensor | None = None
+    quantile_epistemic_var: Tensor | None = None
     aleatoric_var: Tensor | None = None
     return_atoms: Tensor | None = None
     return_probs: Tensor | None = None

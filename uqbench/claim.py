@@ -149,6 +149,11 @@ class ClaimKind(ABC):
     def named_methods(self) -> tuple[str, ...]:
         """The methods whose runs the claim needs; they need not be installed."""
 
+    @property
+    def published(self) -> bool:
+        """Whether the runs are compared with a published number, whose place the source names."""
+        return False
+
     def check(self, tasks: Sequence[str], normalized: Container[str]) -> None:
         """Raise ``ValueError`` where a suite lacks what the claim needs.
 

@@ -33,8 +33,11 @@ class RiskNames(Protocol):
     def composite(self, text: str) -> Any:
         """The :class:`uqbench.risk.CompositeRisk` that ``text`` names."""
 
+    def rule(self, text: str) -> Any:
+        """The :class:`uqbench.risk.DecisionRule` that ``text`` names."""
+
     def text(self, measure: Any) -> str:
-        """The text that names a measure or a composition."""
+        """The text that names a measure, a composition or a decision rule."""
 
 
 def resolve(

@@ -1,7 +1,7 @@
-"""Config fields that hold a risk measure, written in suites as ``"cvar(0.25) of wang(0.1)"``.
+"""Config fields that hold a risk measure or decision rule: ``"cvar(0.25) of wang(0.1)"``.
 
 When the harness reads a config it resolves the names among all installed plugins' measures; an
-agent gets the measure itself.
+agent gets the measure, or the rule, itself.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pydantic import PlainSerializer, PlainValidator, SerializationInfo, Validat
 from uqbench.config import RiskNames
 from uqbench.errors import UqbenchError
 from uqbench.risk.composite import CompositeRisk
+from uqbench.risk.decision import DecisionRule
 from uqbench.risk.measure import RiskMeasure
 
 
@@ -25,6 +26,23 @@ def _measure(value: object, info: ValidationInfo) -> RiskMeasure:
 def _composite(value: object, info: ValidationInfo) -> CompositeRisk:
     composite: CompositeRisk = _named(value, _names(info.context).composite)
     return composite
+
+
+def _rule(value: object, info: ValidationInfo) -> DecisionRule:
+    rule: DecisionRule = _named(value, _names(info.context).rule)
+    return rule
+
+
+def _marginal_rule(value: object, info: ValidationInfo) -> DecisionRule:
+    rule = _rule(value, info)
+    if not rule.marginal:
+        raise ValueError(
+            "a composition needs several models, each with a return distribution, and this agent "
+            "has one return distribution, or samples of Q; expected a measure, such as "
+            "'cvar(0.25)', or a weighted sum of measures, such as "
+            "'0.5 * expectation + 0.5 * cvar(0.25)'"
+        )
+    return rule
 
 
 def _text(value: object, info: SerializationInfo) -> str:
@@ -58,3 +76,14 @@ CompositeRiskField = Annotated[CompositeRisk, PlainValidator(_composite), PlainS
 
 A single measure means the additive composition, which is neutral about the model.
 """
+
+DecisionRuleField = Annotated[DecisionRule, PlainValidator(_rule), PlainSerializer(_text)]
+"""A field that holds a :class:`uqbench.risk.DecisionRule`, for agents with several models.
+
+A measure, of the models' mixture: ``"cvar(0.25)"``; a composition: ``"cvar(0.25) of wang(0.1)"``; a
+weighted sum of either: ``"0.5 * expectation + 0.5 * cvar(0.25) of expectation"``. The additive
+composition is written out: ``"expectation of cvar(0.25)"``.
+"""
+
+MarginalRuleField = Annotated[DecisionRule, PlainValidator(_marginal_rule), PlainSerializer(_text)]
+"""The same for agents with one return distribution, or with samples of Q: without compositions."""

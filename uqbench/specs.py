@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from uqbench.errors import did_you_mean
 
 if TYPE_CHECKING:  # imports torch, which would slow down listing plugins
     from uqbench.environment import OptimalQ
+    from uqbench.queries import QueryStates
+    from uqbench.truth import ExactTruth
+
+Role = Literal["method", "trivial", "oracle"]
+ROLES: tuple[Role, ...] = get_args(Role)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +69,18 @@ class AgentSpec(Spec):
     Attributes:
         owns_loop: whether the method has its own training loop; each run then has its own process,
             and an interrupted one starts over.
+        role: ``trivial`` for what costs no learning (random play, a constant action, a script),
+            ``oracle`` for what knows more than an agent may (exact policies, look-ahead in the
+            simulation). Both are shown on boards beside the methods, and have no rank.
     """
 
     owns_loop: bool = False
+    role: Role = "method"
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            near = did_you_mean(self.role, ROLES)
+            raise ValueError(f"agent {self.name!r}: there is no role {self.role!r}. {near}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +100,10 @@ class EnvironmentSpec(Spec):
         optimal_reward: the same for continuing tasks: the best average reward per step.
         optimal_q: the exact Q*, where known: from a config and a discount to a
             :class:`uqbench.environment.OptimalQ`. Agents' predictions of Q are scored against it.
+        exact_truth: the exact values of any policy, where known: from a config, a discount and the
+            lanes' seeds to a :class:`uqbench.truth.ExactTruth`.
+        queries: from a config to the :class:`uqbench.queries.QueryStates` of that task, where
+            agents' predictions are scored against the truth about their own policy.
     """
 
     events: tuple[str, ...] = ()
@@ -91,6 +111,8 @@ class EnvironmentSpec(Spec):
     optimal_return: Callable[[Any], float] | None = None
     optimal_reward: Callable[[Any], float] | None = None
     optimal_q: Callable[[Any, float], OptimalQ] | None = None
+    exact_truth: Callable[[Any, float, Sequence[int]], ExactTruth] | None = None
+    queries: Callable[[Any], QueryStates] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,24 @@ from uqbench.config import as_table, resolve
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.registry.risk_names import MeasuresByName
-from uqbench.risk import CVaR, Expectation, MeanStd, RiskMeasure, Wang, additive, compose
-from uqbench.risk_config import CompositeRiskField, RiskField
+from uqbench.risk import (
+    CVaR,
+    DecisionRule,
+    Expectation,
+    MarginalRisk,
+    MeanStd,
+    RiskMeasure,
+    Wang,
+    WeightedRisk,
+    additive,
+    compose,
+)
+from uqbench.risk_config import (
+    CompositeRiskField,
+    DecisionRuleField,
+    MarginalRuleField,
+    RiskField,
+)
 from uqbench.specs import Spec
 
 NAMES = MeasuresByName(Host.load().risk_measures)
@@ -78,6 +94,42 @@ def test_a_measure_is_written_as_it_is_read(text: str) -> None:
     assert NAMES.text(made) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cvar(0.25)", MarginalRisk(CVaR(0.25))),
+        ("cvar(0.25) of wang(0.1)", compose(CVaR(0.25), Wang(0.1))),
+        ("expectation of cvar(0.25)", additive(CVaR(0.25))),
+        (
+            "0.5 * expectation + 0.5 * cvar(0.25)",
+            WeightedRisk(((0.5, MarginalRisk(Expectation())), (0.5, MarginalRisk(CVaR(0.25))))),
+        ),
+        (
+            "2.0 * cvar(0.25) of expectation + -1.0 * expectation",
+            WeightedRisk(
+                ((2.0, compose(CVaR(0.25), Expectation())), (-1.0, MarginalRisk(Expectation())))
+            ),
+        ),
+    ],
+)
+def test_a_decision_rule_by_name_and_back(text: str, expected: DecisionRule) -> None:
+    assert NAMES.rule(text) == expected
+    assert NAMES.text(expected) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("half * cvar", "a weighted measure such as '0.5 \\* cvar"),
+        ("0.5 * cvr + 0.5 * wang", "no risk measure 'cvr'"),
+        ("0.5 *", "expected a risk measure"),
+    ],
+)
+def test_what_is_wrong_with_a_rule_is_told(text: str, message: str) -> None:
+    with pytest.raises(UqbenchError, match=message):
+        NAMES.rule(text)
+
+
 def test_a_third_partys_measure_is_named_like_any_other() -> None:
     spec = Spec(name="median", version="1", factory=Median, summary="the median")
     names = MeasuresByName({"median": spec})
@@ -125,3 +177,23 @@ def test_a_measure_of_the_running_registry_can_be_used_in_a_config() -> None:
     host.register(name="median", distribution="median", version="1", load=lambda: Plugin)
     made = resolve(Config, {"one": "median"}, where="x", risk_names=host.risk_names)
     assert made.one == Median()
+    table = {"several": "0.5 * median + 0.5 * cvar(0.25) of median", "one": "median"}
+    rules = resolve(Rules, table, where="x", risk_names=host.risk_names)
+    assert rules.one == MarginalRisk(Median())
+    assert as_table(rules, host.risk_names) == table
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """Fields of decision rules."""
+
+    several: DecisionRuleField | None = None
+    one: MarginalRuleField | None = None
+
+
+def test_an_agent_with_one_distribution_takes_no_composition() -> None:
+    table = {"several": "cvar(0.25) of wang(0.1)", "one": "0.5 * expectation + 0.5 * cvar(0.25)"}
+    made = resolve(Rules, table, where="x", risk_names=NAMES)
+    assert as_table(made, NAMES) == table
+    with pytest.raises(UqbenchError, match=r"one: .*a composition needs several models"):
+        resolve(Rules, {"one": "cvar of wang"}, where="x", risk_names=NAMES)

@@ -106,8 +106,21 @@ def test_the_ratio_of_variances_is_their_geometric_mean():
         epistemic_var=torch.tensor([[[2.0, 8.0, 5.0]]]),
         oracle_var=torch.tensor([[[1.0, 1.0, 9.0]]]),
     )
-    assert score_uncertainty(stated, truth).keys() == {"uncertainty/variance_ratio"}
-    assert score_uncertainty(stated, truth)["uncertainty/variance_ratio"].item() == pytest.approx(4)
+    scores = score_uncertainty(stated, truth)
+    assert scores.keys() == {"uncertainty/variance_ratio", "uncertainty/bound_share"}
+    assert scores["uncertainty/variance_ratio"].item() == pytest.approx(4)
+    assert scores["uncertainty/bound_share"].item() == 1
+
+
+def test_a_bound_must_hold_at_every_state_and_action():
+    """A geometric mean of 4 hides the pair whose variance is half of the reference."""
+    stated = Uncertainty(
+        epistemic_var=torch.tensor([[[0.5, 32.0, 5.0]]]), oracle_var=torch.ones(1, 1, 3)
+    )
+    truth = torch.tensor([[0.0, 0.0, NAN]], dtype=torch.float64)
+    scores = score_uncertainty(stated, truth)
+    assert scores["uncertainty/variance_ratio"].item() == pytest.approx(4)
+    assert scores["uncertainty/bound_share"].item() == 0.5
 
 
 def test_nothing_stated_nothing_scored():

@@ -24,6 +24,7 @@ COLORS = {
     "does not hold": "red",
     "undecided": "yellow",
     "not run": "bright_black",
+    "calibrated": "blue",
 }
 
 
@@ -38,10 +39,11 @@ COLORS = {
 )
 @json_option
 def command(selection: Selection, out: Path, boards: Path | None, as_json: bool) -> None:
-    """Judge each claim of a suite by the runs: holds, does not hold, undecided, not run.
+    """Judge each claim of a suite by the runs.
 
-    Without --suite: a line for each suite. Without --budget: the longest budget that has runs. The
-    exit code does not depend on the verdicts.
+    A claim holds, does not hold, is undecided or not run; one whose number a setting was calibrated
+    on is not judged. Without --suite: a line for each suite. Without --budget: the longest budget
+    that has runs. The exit code does not depend on the verdicts.
 
     \b
     Examples:
@@ -114,7 +116,7 @@ def _overview(
             else:
                 verdicts = Counter(judged.verdict.value for judged in judgements)
                 entry |= {"budget": budgets[0], "verdicts": dict(verdicts)}
-        entry["papers"] = sorted({claim.source.split(",")[0] for claim in suite.claims})
+        entry["papers"] = sorted({claim.paper for claim in suite.claims})
         entries.append(entry)
     if as_json:
         click.echo(json.dumps(entries, indent=1, allow_nan=False))

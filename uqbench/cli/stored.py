@@ -14,6 +14,7 @@ from uqbench.errors import UqbenchError
 if TYPE_CHECKING:
     from uqbench.claim import ClaimKind
     from uqbench.registry.plugins import Host
+    from uqbench.scoring.made_with import MadeWith
     from uqbench.scoring.scores import Score
     from uqbench.suites.claims import Claim
     from uqbench.suites.plan import Plan
@@ -61,6 +62,13 @@ class StoredBoard:
             plan = replace(own, standard=plan.standard)
         check_scores(scores, plan, str(path))
         return cls(folder, files, plan, scores)
+
+    @property
+    def made(self) -> tuple[list[MadeWith], str]:
+        """What its runs were made with, and what was older than the code installed then."""
+        from uqbench.scoring.made_with import read_made_with
+
+        return read_made_with(self.files.get("made_with.json"))
 
     @property
     def own_claims(self) -> tuple[tuple[Claim, ClaimKind], ...]:

@@ -12,6 +12,7 @@ from rich.table import Table
 from uqbench.cli.terminal import visible
 from uqbench.scoring.coverage import coverage_note
 from uqbench.scoring.leaderboard import Board
+from uqbench.scoring.remarks import remark, remarks_note
 from uqbench.scoring.standings import BoardRow, shown_statistics
 from uqbench.scoring.tables import interval, label
 
@@ -44,14 +45,9 @@ def print_board(board: Board) -> None:
 def show_board(board: Board, console: Console) -> None:
     """Print a board's table to a console, in its width."""
     plan = board.plan
-    places = board.places
-    lines = sorted(
-        board.lines,
-        key=lambda line: places[line.method].rank if line.method in places else len(board.lines),
-    )
-    shown, left_out = _fitting(_columns(board, lines), console.width)
+    shown, left_out = _fitting(_columns(board, board.best_first), console.width)
     console.print(visible(f"{plan.suite.name} · {plan.name}"), style="italic", highlight=False)
-    table = Table(box=None, padding=(0, _PADDING, 0, 0), header_style="bold")
+    table = Table(box=None, padding=(0, _PADDING, 0, 0), pad_edge=False, header_style="bold")
     for column in shown:
         justify: Literal["left", "right"] = "left" if column.left else "right"
         table.add_column(column.header, justify=justify, no_wrap=True, vertical="bottom")
@@ -80,9 +76,7 @@ def notes(board: Board) -> list[str]:
         )
     else:
         lines.append(f"The budget {plan.budget_name!r} is too short to rank methods: no order.")
-    covered = coverage_note(board)
-    if covered:
-        lines.append(covered)
+    lines += filter(None, [remarks_note(board), coverage_note(board)])
     without = Counter(
         "finished without a value" if score.status == "finished" else score.status
         for score in board.scores
@@ -112,7 +106,8 @@ def _columns(board: Board, lines: list[BoardRow]) -> list[_Column]:
     if board.places:
         ranks = tuple(str(board.places.get(line.method, "")) for line in lines)
         columns.append(_Column("rank", ranks))
-    columns.append(_Column("method", tuple(line.method for line in lines), left=True))
+    names = tuple(line.method + remark(board, line.method) for line in lines)
+    columns.append(_Column("method", names, left=True))
     columns.append(statistic(ranking))
     if any(line.method != baseline for line in lines):
         cells = ("" if x.method == baseline else interval(x.improvement) for x in lines)

@@ -14,7 +14,13 @@ from uqbench.lanes.exploration import (
     epsilon_greedy,
     greedy,
 )
-from uqbench.lanes.networks import LaneConv2d, LaneLinear, initialize, lane_generators
+from uqbench.lanes.networks import (
+    LaneConv2d,
+    LaneLinear,
+    initialize,
+    initialize_uniform,
+    lane_generators,
+)
 from uqbench.lanes.optimizers import Adam, RMSProp
 from uqbench.lanes.random import DistinctIntegers, Normal, Uniform, generators
 from uqbench.lanes.replay_buffer import ReplayBuffer, TransitionBuffer
@@ -41,6 +47,7 @@ __all__ = [
     "generators",
     "greedy",
     "initialize",
+    "initialize_uniform",
     "lane_generators",
     "linear_schedule",
     "sync_target",

@@ -95,8 +95,9 @@ class EpsilonGreedy(Exploration):
         clock: the step.
         initial: ε until step ``start``.
         final: ε after the decay.
-        start: step at which the decay begins.
+        start: step from which the decay is counted.
         decay_steps: length of the decay.
+        random_until: ε stays ``initial`` before this step, wherever the decay is counted from.
     """
 
     def __init__(
@@ -109,17 +110,24 @@ class EpsilonGreedy(Exploration):
         final: float,
         start: int,
         decay_steps: int,
+        random_until: int = 0,
     ) -> None:
         self._lanes = len(seeds)
         self._n_actions = n_actions
         self._clock = clock
         self._decay = (initial, final, start, decay_steps)
+        self._random_until = random_until
         self._u = Uniform(seeds, "explore", (2,), clock.tensor.device)
 
     @property
     def epsilon(self) -> Tensor:
         """ε at the coming step, ``[]``."""
-        return linear_schedule(self._clock.tensor, *self._decay)
+        t = self._clock.tensor
+        epsilon = linear_schedule(t, *self._decay)
+        initial, _, start, _ = self._decay
+        if self._random_until <= start:
+            return epsilon
+        return torch.where(t < self._random_until, initial, epsilon)
 
     def noise(self) -> Tensor:
         """``[L, 2]`` uniform in [0, 1): whether to explore, and which action."""

@@ -108,3 +108,17 @@ def initialize(module: nn.Module, generators: Sequence[torch.Generator], gain: f
                     for weight in lane.view(-1, *lane.shape[-2:]):
                         nn.init.orthogonal_(weight, gain, generator=generator)
                 layer.bias.zero_()
+
+
+def initialize_uniform(module: nn.Module, generators: Sequence[torch.Generator]) -> None:
+    """Weights and biases uniform within ``±1/√inputs``, as ``torch.nn.Linear`` draws them.
+
+    Lane by lane from its own generator, layers in the order of ``module.modules()``.
+    """
+    for layer in module.modules():
+        if isinstance(layer, LaneLinear):
+            bound = layer.weight.shape[-2] ** -0.5
+            with torch.no_grad():
+                for parameter in (layer.weight, layer.bias):
+                    for lane, generator in zip(parameter, generators, strict=True):
+                        lane.uniform_(-bound, bound, generator=generator)

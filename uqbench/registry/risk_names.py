@@ -2,6 +2,8 @@
 
 ::
 
+    rule        = term { " + " term }            a weighted sum
+    term        = [ number "*" ] ( measure | composition )
     composition = measure " of " measure         epistemic, then aleatoric
     measure     = name [ "(" value { "," value } ")" ]
     value       = [ key "=" ] number             without keys: in the order of the measure's fields
@@ -22,9 +24,11 @@ from uqbench.specs import Spec
 
 if TYPE_CHECKING:  # imports torch, which would slow down reading suites
     from uqbench.risk.composite import CompositeRisk
+    from uqbench.risk.decision import DecisionRule
     from uqbench.risk.measure import RiskMeasure
 
 _MEASURE = re.compile(r"(?P<name>[a-z0-9_.:-]+)\s*(?:\((?P<values>[^()]*)\))?", re.IGNORECASE)
+_SUM = re.compile(r"\s+\+\s+")
 
 
 class MeasuresByName:
@@ -66,20 +70,54 @@ class MeasuresByName:
         named = [self.measure(part) for part in parts]
         return additive(*named) if len(named) == 1 else compose(*named)
 
+    def rule(self, text: str) -> DecisionRule:
+        """The decision rule that ``text`` names; a single measure is of the models' mixture.
+
+        Raises:
+            UqbenchError: the text does not parse, or there is no such measure or value.
+        """
+        from uqbench.risk.decision import WeightedRisk
+
+        terms = [self._term(part) for part in _SUM.split(text.strip())]
+        if len(terms) == 1 and terms[0][0] is None:
+            return terms[0][1]
+        return WeightedRisk(tuple((1.0 if w is None else w, rule) for w, rule in terms))
+
+    def _term(self, text: str) -> tuple[float | None, DecisionRule]:
+        """The weight, None where there is none, and the rule of one term of a sum."""
+        from uqbench.risk.decision import MarginalRisk
+
+        factor, times, rest = text.rpartition("*")
+        weight = None
+        if times:
+            try:
+                weight = float(factor)
+            except ValueError:
+                raise UqbenchError(
+                    f"expected a weighted measure such as '0.5 * cvar(0.25)', got {text!r}"
+                ) from None
+        composed = len(_parts(rest)) > 1
+        return weight, self.composite(rest) if composed else MarginalRisk(self.measure(rest))
+
     def name(self, text: str) -> str:
         """The registered name of the measure that ``text`` names."""
         return self._parsed(text)[0]
 
-    def text(self, measure: RiskMeasure | CompositeRisk) -> str:
-        """The text that names a measure, or a composition, with all its values.
+    def text(self, measure: RiskMeasure | DecisionRule) -> str:
+        """The text that names a measure, a composition or a decision rule, with all its values.
 
         Raises:
             UqbenchError: no plugin registered its class.
         """
         from uqbench.risk.composite import CompositeRisk
+        from uqbench.risk.decision import MarginalRisk, WeightedRisk
 
         if isinstance(measure, CompositeRisk):
             return f"{self.text(measure.epistemic)} of {self.text(measure.aleatoric)}"
+        if isinstance(measure, MarginalRisk):
+            return self.text(measure.measure)
+        if isinstance(measure, WeightedRisk):
+            return " + ".join(f"{weight!r} * {self.text(rule)}" for weight, rule in measure.terms)
         for name, spec in self._specs.items():
             if spec.load_config() is type(measure):
                 values = ", ".join(repr(v) for v in dataclasses.astuple(measure))  # type: ignore[call-overload]
@@ -93,7 +131,9 @@ class MeasuresByName:
         """The registered names of all measures in a config and in texts."""
         noted = _Noted(self)
         as_table(config, noted)
-        return sorted({self.name(part) for text in (*noted.texts, *texts) for part in _parts(text)})
+        terms = [term for text in (*noted.texts, *texts) for term in _SUM.split(text.strip())]
+        measures = [part for term in terms for part in _parts(term.rpartition("*")[2])]
+        return sorted({self.name(measure) for measure in measures})
 
     def _parsed(self, text: str) -> tuple[str, str | None]:
         matched = _MEASURE.fullmatch(text.strip())
@@ -111,11 +151,11 @@ class _Noted:
     """Converts measures to text, and keeps the texts."""
 
     def __init__(self, names: MeasuresByName) -> None:
-        self.measure, self.composite = names.measure, names.composite
+        self.measure, self.composite, self.rule = names.measure, names.composite, names.rule
         self._names = names
         self.texts: list[str] = []
 
-    def text(self, measure: RiskMeasure | CompositeRisk) -> str:
+    def text(self, measure: RiskMeasure | DecisionRule) -> str:
         self.texts.append(self._names.text(measure))
         return self.texts[-1]
 

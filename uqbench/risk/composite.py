@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from uqbench.risk.decision import DecisionRule
 from uqbench.risk.distortion import Expectation
 from uqbench.risk.measure import RiskMeasure
 
 
 @dataclass(frozen=True)
-class CompositeRisk:
+class CompositeRisk(DecisionRule):
     """``F^C = Risk_E(Risk_A(Z | θ) | β)`` (definition 1, equation 3).
 
     Attributes:
@@ -26,6 +27,11 @@ class CompositeRisk:
     def coherent(self) -> bool:
         """A composition of coherent measures is coherent (theorem 2)."""
         return self.epistemic.coherent and self.aleatoric.coherent
+
+    @property
+    def marginal(self) -> bool:
+        """Only where both are the mean."""
+        return isinstance(self.epistemic, Expectation) and isinstance(self.aleatoric, Expectation)
 
     def __call__(self, values: Tensor, probabilities: Tensor, belief: Tensor) -> Tensor:
         """The composite risk ``[...]``; larger is better.

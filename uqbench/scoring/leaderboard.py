@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +21,8 @@ from uqbench.scoring.claims.judge import Judgement, judge
 from uqbench.scoring.claims.paired import DRAWS
 from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
 from uqbench.scoring.estimate import estimate
+from uqbench.scoring.floor import Floor, floor
+from uqbench.scoring.pareto import pareto_methods
 from uqbench.scoring.ranks import Pair, Place, compare, places
 from uqbench.scoring.rliable import CONFIDENCE, REPETITIONS, rliable_columns, rliable_rows
 from uqbench.scoring.scores import Score, gather, to_csv
@@ -37,18 +39,25 @@ from uqbench.scoring.tables import PAIR_COLUMNS, Row, cells, csv_text, pair_row
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
 
-SCHEMA_VERSION = 2
-"""Of ``manifest.json``: 2 since ranks are sets, and intervals those of the claims."""
+SCHEMA_VERSION = 3
+"""Of ``manifest.json``: 2 since ranks are sets, 3 since rows have roles and claims readings."""
 
 
 @dataclass(frozen=True)
 class Board:
-    """A plan's scores, and the tables and verdicts that follow from them."""
+    """A plan's scores, and the tables and verdicts that follow from them.
+
+    Attributes:
+        compared: the pairs, where they were not all compared by these scores, but at several looks.
+        origins: by method, the stored board that its scores are from; none for runs of the store.
+    """
 
     plan: Plan
     scores: tuple[Score, ...]
     lines: tuple[BoardRow, ...]
     claims: tuple[Judgement, ...]
+    compared: tuple[Pair, ...] | None = None
+    origins: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, scores: Sequence[Score]) -> Board:
@@ -67,15 +76,42 @@ class Board:
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
-        """All pairs of fully scored methods."""
-        return compare(self._matrices, self.ranking, paired=self.plan.suite.paired)
+        """All pairs of fully scored rows."""
+        if self.compared is not None:
+            return self.compared
+        return compare(
+            self._matrices,
+            self.ranking,
+            paired=self.plan.suite.paired,
+            unranked=[name for name, role in self.plan.roles.items() if role != "method"],
+        )
 
     @cached_property
     def places(self) -> dict[str, Place]:
         """Place of each fully scored method; none under a budget that cannot rank."""
         if not self.plan.budget.ranks:
             return {}
-        return places(self._matrices, self.pairs, self.ranking)
+        roles = self.plan.roles
+        ranked = {name: m for name, m in self._matrices.items() if roles[name] == "method"}
+        return places(ranked, self.pairs, self.ranking)
+
+    @cached_property
+    def floor(self) -> Floor | None:
+        """The best trivial row, and which methods beat it."""
+        values = {line.method: line.primary[self.ranking].value for line in self._scored}
+        return floor(values, self.plan.roles, self.pairs, paired=self.plan.suite.paired)
+
+    @property
+    def best_first(self) -> list[BoardRow]:
+        """The lines, by the ranking statistic where the budget can rank; incomplete ones last."""
+        if not self.plan.budget.ranks:
+            return list(self.lines)
+        scored = sorted(self._scored, key=lambda line: -line.primary[self.ranking].value)
+        return scored + [line for line in self.lines if line not in scored]
+
+    @property
+    def _scored(self) -> list[BoardRow]:
+        return [line for line in self.lines if self.ranking in line.primary]
 
     @property
     def content(self) -> dict[str, list[str]]:
@@ -117,11 +153,15 @@ class Board:
             if metric != self.primary and self.plan.suite.normalization_constants(metric)
         ]
         baseline = self.plan.suite.baseline
+        front = pareto_methods(self.plan.suite, self.scores)
         rows = []
         for line in self.lines:
             place = self.places.get(line.method)
+            beaten = None if self.floor is None else self.floor.beaten.get(line.method)
             row = {
                 "method": line.method,
+                "role": self.plan.roles[line.method],
+                "beats_trivial": {True: "yes", False: "no", None: ""}[beaten],
                 "rank": "" if place is None else str(place.rank),
                 "rank_low": "" if place is None else str(place.low),
                 "rank_high": "" if place is None else str(place.high),
@@ -130,6 +170,10 @@ class Board:
                 "runs_scored": str(line.scored),
                 "runs_failed": str(line.failed),
             }
+            if self.origins:
+                row["stored_in"] = self.origins.get(line.method, "")
+            if self.plan.suite.pareto:
+                row["pareto"] = "yes" if line.method in front else "no"
             for name in shown_statistics(self.plan):
                 row |= cells(name, line.primary.get(name))
             if self.primary.fails_beyond is not None:

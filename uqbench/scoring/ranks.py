@@ -9,8 +9,8 @@ with Holm's procedure in place of the bootstrap).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -34,7 +34,7 @@ class Pair:
         difference: of the ranking statistic of the scores, of independent runs (Welch).
         paired: mean difference of the scores, seed by seed.
         p: of the difference, two-sided; None with fewer than three seeds.
-        adjusted: by Holm's procedure over all pairs of the board.
+        adjusted: by Holm's procedure over all pairs of ranked methods of the board.
     """
 
     first: str
@@ -58,19 +58,31 @@ class Place:
         return str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
 
 
-def compare(scores: Mapping[str, Matrix], statistic: str, *, paired: bool) -> tuple[Pair, ...]:
+def compare(
+    scores: Mapping[str, Matrix],
+    statistic: str,
+    *,
+    paired: bool,
+    unranked: Container[str] = (),
+) -> tuple[Pair, ...]:
     """All pairs of methods, by their ``[runs, tasks]`` scores.
 
     Args:
         scores: by method, with the same tasks, and the same seeds in the same order.
         statistic: that ranks.
-        paired: whether p-values are those of the swap test, which compares seed by seed, instead of
-            Welch's.
+        paired: whether seeds with all their tasks are the unit: p-values are those of the swap
+            test, which compares seed by seed, instead of Welch's.
+        unranked: rows that take no part in the ranking: pairs with one of them have no adjusted
+            p-value, and do not raise those of the others.
     """
     if not scores:
         return ()
     few = min(map(len, scores.values())) < MINIMUM_SEEDS
-    locations = {} if few else {name: location(m, statistic) for name, m in scores.items()}
+    locations = (
+        {}
+        if few
+        else {name: location(m, statistic, clustered=paired) for name, m in scores.items()}
+    )
     pairs = []
     for first, second in combinations(sorted(scores), 2):
         a, b = scores[first], scores[second]
@@ -90,17 +102,28 @@ def compare(scores: Mapping[str, Matrix], statistic: str, *, paired: bool) -> tu
                 first, second, improvement(a, b), Estimate.around(difference, interval), by_seed, p
             )
         )
-    return tuple(_adjusted(pairs))
+    ranked = [pair.first not in unranked and pair.second not in unranked for pair in pairs]
+    return tuple(_adjusted(pairs, ranked))
 
 
 def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) -> dict[str, Place]:
-    """Each method's place by the ranking statistic (more is better) and its rank set."""
+    """Each method's place by the ranking statistic (more is better) and its rank set.
+
+    Args:
+        scores: of the methods that are ranked.
+        pairs: those with another method do not count.
+        statistic: that ranks.
+    """
     values = {name: point(statistic, matrix) for name, matrix in scores.items()}
     ordered = sorted(values, key=lambda name: (-values[name], name))
     better = dict.fromkeys(values, 0)  # methods that are surely better than it
     worse = dict.fromkeys(values, 0)
     for pair in pairs:
-        if pair.adjusted is not None and pair.adjusted <= ALPHA:
+        if (
+            {pair.first, pair.second} <= values.keys()
+            and pair.adjusted is not None
+            and pair.adjusted <= ALPHA
+        ):
             winner, loser = pair.first, pair.second
             if values[winner] < values[loser]:
                 winner, loser = loser, winner
@@ -125,22 +148,17 @@ def _without_spread(first: Location, second: Location) -> float:
     return min(1.0, sum(x.runs / x.seeds * 2.0 ** (1 - x.seeds) for x in (first, second)))
 
 
-def _adjusted(pairs: Sequence[Pair]) -> list[Pair]:
-    """Holm's step-down: p-values that may be held against 5 % each."""
-    known = sorted(
-        (i for i, pair in enumerate(pairs) if pair.p is not None), key=lambda i: _p(pairs[i])
-    )
-    adjusted: dict[int, float] = {}
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's step-down: p-values that may be held against 5 % each, in their order."""
+    adjusted = [0.0] * len(p)
     least = 0.0
-    for place, i in enumerate(known):
-        least = max(least, min(1.0, (len(known) - place) * _p(pairs[i])))
+    for place, i in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        least = max(least, min(1.0, (len(p) - place) * p[i]))
         adjusted[i] = least
-    return [
-        Pair(p.first, p.second, p.improvement, p.difference, p.paired, p.p, adjusted.get(i))
-        for i, p in enumerate(pairs)
-    ]
+    return adjusted
 
 
-def _p(pair: Pair) -> float:
-    assert pair.p is not None
-    return pair.p
+def _adjusted(pairs: Sequence[Pair], ranked: Sequence[bool]) -> list[Pair]:
+    known = {i: pair.p for i, pair in enumerate(pairs) if ranked[i] and pair.p is not None}
+    adjusted = dict(zip(known, holm(list(known.values())), strict=True))
+    return [replace(pair, adjusted=adjusted.get(i)) for i, pair in enumerate(pairs)]

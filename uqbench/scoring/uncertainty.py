@@ -35,9 +35,11 @@ def score_uncertainty(stated: Uncertainty, optimal_q: Tensor) -> Mapping[str, Te
       in expectation for the true quantiles.
     - ``uncertainty/error``: root mean squared error of the stated mean.
     - ``uncertainty/variance_ratio``: geometric mean of stated over reference variance.
+    - ``uncertainty/bound_share``: share of the (s, a) where the stated variance is at least the
+      reference: one where it is a bound.
 
     What an agent does not state has no score: intervals need posterior samples, or a mean and a
-    variance, which stand for a normal distribution; the ratio needs a ``oracle_var``.
+    variance, which stand for a normal distribution; the last two need an ``oracle_var``.
 
     Args:
         stated: about the M states, ``[L, M, A]``.
@@ -65,6 +67,7 @@ def score_uncertainty(stated: Uncertainty, optimal_q: Tensor) -> Mapping[str, Te
     if stated.epistemic_var is not None and stated.oracle_var is not None:
         ratio = stated.epistemic_var.double().log() - stated.oracle_var.double().log()
         scores[f"{PREFIX}variance_ratio"] = _mean(ratio, known).exp()
+        scores[f"{PREFIX}bound_share"] = _mean((ratio >= 0).double(), known)
     return scores
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.registry.plugins import Host
 from uqbench.specs import EnvironmentSpec
-from uqbench.suites.claims import Claim
+from uqbench.suites.claims import NOT_VERIFIABLE, Claim
 from uqbench.suites.configs import field_names, method_config, task_config
 from uqbench.suites.metrics import (
     EPISODE_STATISTICS,
@@ -36,6 +36,8 @@ def check_suite(suite: Suite, host: Host, where: str) -> None:
     check_unique(metrics, f"{where}: metrics")
     check_unique([claim.id for claim in suite.claims], f"{where}: claims")
     _known(suite.primary, metrics, f"{where}: primary", "metric")
+    for name in suite.pareto:
+        _known(name, metrics, f"{where}: pareto", "metric")
     _known(suite.default_budget, suite.budgets, f"{where}: default_budget", "budget")
     for required in ("smoke", "paper"):
         key = f"{where}: budgets: every suite needs smoke and paper"
@@ -200,7 +202,14 @@ def check_claim(claim: Claim, suite: Suite, host: Host, where: str) -> None:
             raise UqbenchError(
                 f"{key}.budgets: the budget {name!r} cannot rank methods; a claim cannot use it."
             )
+    for name in claim.readings:
+        _known(name, suite.readings, f"{key}.readings", "reading")
     kind = claim.load(host, key)
+    if kind.published and not claim.names_place:
+        raise UqbenchError(
+            f"{key}.source: {claim.source!r} does not say where the published number stands: "
+            f"expected a figure, table or edition, or {NOT_VERIFIABLE!r}."
+        )
     _known(kind.metric, [metric.name for metric in suite.metrics], f"{key}.metric", "metric")
     metric = suite.metric(kind.metric)
     for budget in claim.budgets:

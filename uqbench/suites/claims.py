@@ -1,7 +1,8 @@
-"""A paper's claim, as a suite states it."""
+"""A paper's claim, as a suite states it, and the readings of the paper that it rests on."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
@@ -12,6 +13,28 @@ from uqbench.errors import UqbenchError, unknown
 from uqbench.registry.plugins import Host
 from uqbench.suites.tables import Name, Table
 
+NOT_VERIFIABLE = "read off figures, not verifiable from the text"
+"""What a source says where a number can be found in no text that we have."""
+
+_PLACE = re.compile(
+    r"(?i:figures?|fig\.|tables?|section|equation|theorem|proposition|example|appendix|app\.|page)"
+    r"\s+\(?(\d|[A-Z]\b)|\b(abstract|edition|version)\b"
+)
+
+
+class Reading(Table):
+    """One way to read a paper that can be read in two.
+
+    Attributes:
+        chosen: what the suite takes the paper to say.
+        alternative: what it may say as well.
+        moved: what moved when the alternative was tried; may say that it was not.
+    """
+
+    chosen: str
+    alternative: str
+    moved: str
+
 
 class Claim(Table):
     """A statement in a paper that the suite's runs can confirm or refute.
@@ -19,9 +42,13 @@ class Claim(Table):
     Attributes:
         id: unique in the suite.
         sentence: what is claimed, in our own words.
-        source: the paper, with its figure or table.
+        source: the paper, then figure, table or edition. Where the claim compares with a published
+            number it must name the place, or say :data:`NOT_VERIFIABLE`.
         budgets: under any other budget the claim is never decided.
         kind: name of the claim kind; all other keys of the table are the kind's.
+        readings: names of the suite's readings that the verdict depends on.
+        calibrated_on: the published number by which a free setting was chosen; the claim is then
+            not judged.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -31,6 +58,18 @@ class Claim(Table):
     source: str
     budgets: Annotated[tuple[str, ...], Field(min_length=1)]
     kind: str
+    readings: tuple[Name, ...] = ()
+    calibrated_on: Annotated[str, Field(min_length=1)] | None = None
+
+    @property
+    def paper(self) -> str:
+        """The paper: what stands before the first comma of the source."""
+        return self.source.split(",")[0]
+
+    @property
+    def names_place(self) -> bool:
+        """Whether the source says where in the paper, or that no text of it can be checked."""
+        return NOT_VERIFIABLE in self.source or _PLACE.search(self.source) is not None
 
     @property
     def settings(self) -> dict[str, Any]:

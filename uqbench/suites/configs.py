@@ -88,4 +88,7 @@ def _followed(value: Any, task: Task, where: str) -> Any:
             f"{where}: task {task.name!r} has no {name!r} in its config. "
             f"{did_you_mean(str(name), task.config)}"
         )
-    return value.get("times", 1) * task.config[name] + value.get("plus", 0)
+    followed = task.config[name]
+    if len(value) == 1:  # the value itself, which may be a name
+        return followed
+    return value.get("times", 1) * followed + value.get("plus", 0)

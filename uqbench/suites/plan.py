@@ -11,6 +11,7 @@ from uqbench.config import as_table
 from uqbench.errors import UqbenchError, unknown
 from uqbench.identity import DeviceKind, Run, digest_of
 from uqbench.registry.plugins import Host
+from uqbench.specs import AgentSpec, Role
 from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
 from uqbench.suites.suite import Suite
@@ -24,6 +25,7 @@ class Cell:
     Attributes:
         config: the method's typed config, resolved for this task and budget.
         owns_loop: whether the method is a ``LoopAgent``.
+        role: of its agent: a method, or a trivial or oracle row beside the methods.
     """
 
     task: Task
@@ -31,6 +33,7 @@ class Cell:
     config: Any
     owns_loop: bool
     runs: tuple[Run, ...]
+    role: Role = "method"
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,11 @@ class Plan:
     def runs(self) -> tuple[Run, ...]:
         """All runs, cell by cell."""
         return tuple(run for cell in self.cells for run in cell.runs)
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """The role of each method."""
+        return {cell.method.name: cell.role for cell in self.cells}
 
     @property
     def name(self) -> str:
@@ -134,6 +142,7 @@ def make_plan(
                     **planned.on(task).model_dump(
                         mode="json", include={"steps", "numerics", "evaluation"}
                     ),
+                    **_queries(planned),
                 },
                 "task": task.model_dump(mode="json") | {"version": task_spec(task, host).version},
                 "method": {
@@ -154,13 +163,21 @@ def make_plan(
                 )
                 for seed in chosen_seeds
             )
-            cells.append(Cell(task, method, config, getattr(spec, "owns_loop", False), runs))
+            owns_loop, role = (
+                (spec.owns_loop, spec.role) if isinstance(spec, AgentSpec) else (False, "method")
+            )
+            cells.append(Cell(task, method, config, owns_loop, runs, role))
     as_written = steps is None and not settings
     standard = as_written
     standard &= chosen_methods == usual_methods and chosen_tasks == suite.tasks_of(planned)
     standard &= chosen_seeds == tuple(range(planned.seeds))
     claims = tuple((c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in suite.claims)
     return Plan(suite, budget_name, planned, tuple(cells), standard, as_written, claims)
+
+
+def _queries(budget: Budget) -> dict[str, Any]:
+    """What is asked; absent, not None, so that runs without queries keep their identity."""
+    return {} if budget.queries is None else {"queries": budget.queries.model_dump(mode="json")}
 
 
 def _choose(kind: str, things: Iterable[Any], names: Sequence[str] | None) -> tuple[Any, ...]:

@@ -1,7 +1,7 @@
 """Reading suites from TOML.
 
-A file holds one suite, or ``[extend.NAME]`` tables that add methods, and claims about them, to
-another plugin's suite. A suite's ``task_defaults`` hold what its tasks share; a method may have
+A file holds one suite, or ``[extend.NAME]`` tables that add methods, claims and readings of papers
+to another plugin's suite. A suite's ``task_defaults`` hold what its tasks share; a method may have
 another as its ``base``, even one from another plugin. Errors name the plugin, the file, the key,
 what was expected and the nearest known name.
 """
@@ -14,7 +14,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from uqbench.config import explain
 from uqbench.errors import UqbenchError, did_you_mean, unknown
@@ -27,10 +27,10 @@ from uqbench.suites.checks import (
     check_suite,
     check_unique,
 )
-from uqbench.suites.claims import Claim
+from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
 from uqbench.suites.suite import Suite
-from uqbench.suites.tables import Budget, Evaluation, Method, Table, Task
+from uqbench.suites.tables import Budget, Evaluation, Method, Name, Table, Task
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class Extension(Table):
     """What an ``[extend.NAME]`` table adds to a suite."""
 
     methods: tuple[Method, ...] = ()
+    readings: dict[Name, Reading] = Field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
 
 
@@ -109,7 +110,7 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
         try:
             joined, added = _joined(suite, table, place, bases.get(name, {}))
             if check is None or name in check:
-                _check_added(added, suite, host, place)
+                _check_added(added, joined, host, place)
             suites[name] = joined, origin
         except Exception as error:  # a config's module may fail in any way
             problems.append(Problem(plugin, _reason(error, place)))
@@ -135,7 +136,7 @@ def parse_suite(text: str, host: Host, where: str) -> Suite:
 def join(suite: Suite, table: Any, host: Host, where: str) -> Suite:
     """Return the suite with the methods and claims of an ``[extend.NAME]`` table added."""
     joined, extension = _joined(suite, table, where, {})
-    _check_added(extension, suite, host, where)
+    _check_added(extension, joined, host, where)
     return joined
 
 
@@ -210,10 +211,12 @@ def _joined(
     joined = suite.model_copy(
         update={
             "methods": suite.methods + extension.methods,
+            "readings": suite.readings | extension.readings,
             "claims": suite.claims + extension.claims,
         }
     )
     check_unique([method.name for method in joined.methods], f"{where}.methods")
+    check_unique([*suite.readings, *extension.readings], f"{where}.readings")
     check_unique([claim.id for claim in joined.claims], f"{where}.claims")
     return joined, extension
 
@@ -265,5 +268,6 @@ _TABLES: dict[int | str, type[BaseModel]] = {
     "methods": Method,
     "metrics": Metric,
     "normalization": Normalization,
+    "readings": Reading,
     "constants": NormalizationConstants,
 }

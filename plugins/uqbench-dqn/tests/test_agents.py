@@ -22,7 +22,7 @@ from uqbench_dqn.dqn import DQN
 from uqbench_dqn.qr_dqn import QRDQN
 from uqbench_dqn.vdqn import VDQN
 
-from uqbench.risk import CVaR
+from uqbench.risk import CVaR, Expectation, MarginalRisk, WeightedRisk
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.agents import AgentTests
 from uqbench.testing.capture import run
@@ -36,11 +36,13 @@ SHORT = {
     "replay_capacity": 150,
 }
 SMALL = {"hidden": (16,), "channels": 4}
+MEAN_AND_CVAR = WeightedRisk(((0.5, MarginalRisk(Expectation())), (0.5, MarginalRisk(CVaR(0.25)))))
 ODD = {"hidden": (9, 7), "batch_size": 6, "samples": 4}  # no multiples of a vector
+TRIANGULAR = {"schedule": "triangular", "updates_per_event": 3, "target_sync_updates": 2}
 
 
 def make(kind: type[DeepQ], seeds: Sequence[int] = SEEDS) -> DeepQ:
-    config = (QRDQNConfig if kind is QRDQN else DQNConfig)(**SHORT | SMALL)
+    config = QRDQNConfig(gain=3.0, **SHORT | SMALL) if kind is QRDQN else DQNConfig(**SHORT | SMALL)
     return kind(RotatingPixels.info(), seeds, config, torch.device("cpu"))
 
 
@@ -49,8 +51,10 @@ FAMILY: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "qr-dqn": (QRDQN, QRDQNConfig, SMALL | {"quantiles": 7}),
     "bootstrapped-dqn": (BootstrappedDQN, BootstrappedDQNConfig, SMALL | {"heads": 4}),
     "c51": (C51, C51Config, SMALL | {"atoms": 11}),
+    "c51-risk": (C51, C51Config, SMALL | {"atoms": 11, "risk": MEAN_AND_CVAR}),
     "vdqn": (VDQN, VDQNConfig, ODD),
-    "vdqn-cvar": (VDQN, VDQNConfig, ODD | {"risk": CVaR(0.25)}),
+    "vdqn-cvar": (VDQN, VDQNConfig, ODD | {"risk": MarginalRisk(CVaR(0.25))}),
+    "vdqn-triangular": (VDQN, VDQNConfig, ODD | TRIANGULAR),
     "vdqn-epsilon": (VDQN, VDQNConfig, ODD | {"exploration": "epsilon-greedy"}),
 }
 

@@ -14,6 +14,7 @@ from uqbench_dqn.config import BootstrappedDQNConfig
 
 from uqbench.agent import EnvironmentInfo, Step
 from uqbench.lanes import initialize, lane_generators
+from uqbench.risk import CVaR, MarginalRisk
 from uqbench.testing.worlds import RotatingPixels
 
 CPU = torch.device("cpu")
@@ -175,12 +176,31 @@ def test_a_new_head_is_drawn_only_where_an_episode_ends(ending):
 
 def test_it_predicts_its_heads_as_a_sample_of_the_posterior():
     agent, obs = make(), observations()
-    stated = agent.uncertainty(obs)
+    predicted = agent.uncertainty(obs)
     heads = agent.online(obs)
-    assert torch.equal(stated.value_samples, heads)
-    assert torch.allclose(stated.mean, heads.mean(-1))
-    assert torch.allclose(stated.epistemic_var, heads.var(-1))
+    assert torch.equal(predicted.value_samples, heads)
+    assert torch.allclose(predicted.mean, heads.mean(-1))
+    assert torch.allclose(predicted.epistemic_var, heads.var(-1))
     assert torch.equal(agent.policy(obs), heads.mean(-1).argmax(-1))
+
+
+def test_with_a_risk_measure_it_acts_by_that_of_all_heads():
+    agent, obs = make(risk=MarginalRisk(CVaR(0.5)), epsilon_initial=0.0), observations()
+    worse = agent.online(obs).sort(-1).values[..., :2].mean(-1)
+    assert torch.equal(agent.policy(obs), worse.argmax(-1))
+    assert torch.equal(agent.act(obs[:, 0]), worse[:, 0].argmax(-1))
+
+
+def test_heads_may_start_as_torchs_own_layers():
+    agent = make(head_weights="uniform", hidden=(64,))
+    assert torch.equal(agent.online.layers[0].weight, agent.target.layers[0].weight)
+    for layer in agent.online.layers:
+        bound = layer.weight.shape[-2] ** -0.5
+        for parameter in (layer.weight, layer.bias):
+            assert 0.8 * bound < parameter.abs().max() <= bound
+            assert (parameter[:, 0] != parameter[:, 1]).all()  # heads differ
+    alone = make([5], head_weights="uniform", hidden=(64,))
+    assert torch.equal(alone.online.layers[1].bias[0], agent.online.layers[1].bias[1])
 
 
 def test_the_settings_are_the_papers():
@@ -199,7 +219,9 @@ def test_it_learns_which_of_two_arms_pays():
         action = torch.randint(2, (2,), generator=generator)
         reward = (action == 1).float() * (torch.rand(2, generator=generator) < 0.8)
         agent.observe(Step(t, obs, action, reward, done, ~done, obs))
-    stated = agent.uncertainty(obs[:, None])
-    assert torch.allclose(stated.mean[:, 0, 1], torch.tensor(0.8), atol=0.15)
-    assert torch.allclose(stated.mean[:, 0, 0], torch.tensor(0.0), atol=0.05)
-    assert (stated.epistemic_var[:, 0, :2].amax(-1) < stated.epistemic_var[:, 0, 2:].amin(-1)).all()
+    predicted = agent.uncertainty(obs[:, None])
+    assert torch.allclose(predicted.mean[:, 0, 1], torch.tensor(0.8), atol=0.15)
+    assert torch.allclose(predicted.mean[:, 0, 0], torch.tensor(0.0), atol=0.05)
+    assert (
+        predicted.epistemic_var[:, 0, :2].amax(-1) < predicted.epistemic_var[:, 0, 2:].amin(-1)
+    ).all()

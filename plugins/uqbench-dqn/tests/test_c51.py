@@ -10,9 +10,11 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 from uqbench_dqn.c51 import C51
+from uqbench_dqn.categorical import project
 from uqbench_dqn.config import C51Config
 
 from uqbench.agent import EnvironmentInfo, Step
+from uqbench.risk import CVaR, DecisionRule, MarginalRisk
 from uqbench.testing.worlds import transitions
 
 CPU = torch.device("cpu")
@@ -23,8 +25,8 @@ SMALL = C51Config(
 )  # fmt: skip
 
 
-def c51_batch() -> tuple[C51, dict[str, Tensor]]:
-    agent = C51(INFO, [5, 2], SMALL, CPU)
+def c51_batch(risk: DecisionRule | None = None) -> tuple[C51, dict[str, Tensor]]:
+    agent = C51(INFO, [5, 2], replace(SMALL, risk=risk), CPU)
     for step in transitions([5, 2], (5,), 3, 40):
         agent.observe(replace(step, action=agent.act(step.obs)))
     batch = agent.replay.gather(torch.arange(12).expand(2, -1))
@@ -36,13 +38,13 @@ def test_the_target_is_algorithm_1_by_hand() -> None:
     agent, batch = c51_batch()
     given = agent.bellman_target(batch)
     z, width = agent.support, agent.support[1] - agent.support[0]
-    laws = agent.target(batch["next_obs"]).softmax(-1)
+    distributions = agent.target(batch["next_obs"]).softmax(-1)
     for lane in range(2):
         for b in range(12):
-            best = (laws[lane, b] * z).sum(-1).argmax()
+            best = (distributions[lane, b] * z).sum(-1).argmax()
             keeps = 0.0 if batch["terminated"][lane, b] else 0.9
             expected = torch.zeros(11)
-            for probability, atom in zip(laws[lane, b, best], z, strict=True):
+            for probability, atom in zip(distributions[lane, b, best], z, strict=True):
                 moved = (batch["reward"][lane, b] + keeps * atom).clamp(z[0], z[-1])
                 place = ((moved - z[0]) / width).item()
                 low = min(math.floor(place), 9)
@@ -53,14 +55,32 @@ def test_the_target_is_algorithm_1_by_hand() -> None:
 
 def test_c51_predicts_the_return_distribution() -> None:
     agent, batch = c51_batch()
-    stated = agent.uncertainty(batch["obs"])
-    assert stated.return_probs is not None
-    torch.testing.assert_close(stated.return_probs.sum(-1), torch.ones(2, 12, 3))
-    mean = (stated.return_probs * stated.return_atoms).sum(-1)
-    square = (stated.return_probs * stated.return_atoms.square()).sum(-1)
-    torch.testing.assert_close(stated.mean, mean)
-    torch.testing.assert_close(stated.aleatoric_var, square - mean**2, rtol=1e-3, atol=1e-3)
-    assert stated.epistemic_var is None
+    predicted = agent.uncertainty(batch["obs"])
+    assert predicted.return_probs is not None
+    torch.testing.assert_close(predicted.return_probs.sum(-1), torch.ones(2, 12, 3))
+    mean = (predicted.return_probs * predicted.return_atoms).sum(-1)
+    square = (predicted.return_probs * predicted.return_atoms.square()).sum(-1)
+    torch.testing.assert_close(predicted.mean, mean)
+    torch.testing.assert_close(predicted.aleatoric_var, square - mean**2, rtol=1e-3, atol=1e-3)
+    assert predicted.epistemic_var is None
+
+
+def test_c51_acts_by_a_risk_measure_in_its_targets_too() -> None:
+    rule = MarginalRisk(CVaR(0.3))
+    agent, batch = c51_batch(risk=rule)
+    outputs = agent.online(batch["obs"])
+    probs = outputs.softmax(-1)
+    worst = CVaR(0.3)(agent.support.expand_as(probs), probs)
+    assert torch.equal(agent.policy(batch["obs"]), worst.argmax(-1))
+    assert not torch.equal(agent.policy(batch["obs"]), agent.q_values(outputs).argmax(-1))
+    after = agent.target(batch["next_obs"]).softmax(-1)
+    best = CVaR(0.3)(agent.support.expand_as(after), after).argmax(-1)
+    ended = batch["terminated"]
+    keeps = 0.9 * ~ended
+    values = batch["reward"][..., None] + keeps[..., None] * agent.support
+    chosen = after.gather(-2, best[..., None, None].expand(*best.shape, 1, 11)).squeeze(-2)
+    expected = project(values, chosen, agent.support)
+    torch.testing.assert_close(agent.bellman_target(batch), expected)
 
 
 def test_c51_learns_the_distribution_of_a_reward() -> None:

@@ -1,4 +1,4 @@
-"""Categorical laws: the projection keeps mass and mean, and is equation 7."""
+"""Categorical distributions: the projection keeps mass and mean, and is equation 7."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 from uqbench_dqn.categorical import cross_entropy, project, support
 
 ATOMS = support(21, -3.0, 7.0)
-laws = (
+distributions = (
     st.lists(st.integers(0, 20), min_size=6, max_size=6)
     .filter(any)
     .map(lambda counts: torch.tensor(counts, dtype=torch.float32) / sum(counts))
@@ -19,7 +19,7 @@ examples = settings(max_examples=25, deadline=None, derandomize=True)
 
 
 @examples
-@given(z=values, p=laws)
+@given(z=values, p=distributions)
 def test_projection_is_equation_7(z: Tensor, p: Tensor) -> None:
     share = 1 - (z.clamp(-3, 7) - ATOMS[:, None]).abs() / 0.5
     torch.testing.assert_close(
@@ -28,7 +28,7 @@ def test_projection_is_equation_7(z: Tensor, p: Tensor) -> None:
 
 
 @examples
-@given(z=values, p=laws)
+@given(z=values, p=distributions)
 def test_projection_keeps_mass_and_the_mean_of_what_is_inside(z: Tensor, p: Tensor) -> None:
     projected = project(z, p, ATOMS)
     assert (projected >= -1e-7).all()
@@ -38,7 +38,7 @@ def test_projection_keeps_mass_and_the_mean_of_what_is_inside(z: Tensor, p: Tens
     )
 
 
-def test_a_law_on_the_support_stays_as_it_is() -> None:
+def test_a_distribution_on_the_support_stays_as_it_is() -> None:
     p = torch.rand(4, 21, generator=torch.Generator().manual_seed(0)).softmax(-1)
     torch.testing.assert_close(project(ATOMS.expand(4, 21), p, ATOMS), p, atol=1e-6, rtol=0)
 
@@ -46,7 +46,9 @@ def test_a_law_on_the_support_stays_as_it_is() -> None:
 def test_one_row_of_values_serves_many_laws() -> None:
     p = torch.rand(4, 3, 21, generator=torch.Generator().manual_seed(0)).softmax(-1)
     shifted = 0.9 * ATOMS + 1
-    every = torch.stack([project(shifted, law, ATOMS) for law in p.flatten(0, 1)]).view(4, 3, 21)
+    every = torch.stack(
+        [project(shifted, distribution, ATOMS) for distribution in p.flatten(0, 1)]
+    ).view(4, 3, 21)
     torch.testing.assert_close(project(shifted.expand(4, 1, 21), p, ATOMS), every)
 
 

@@ -21,6 +21,7 @@ from uqbench_dqn.qr_dqn import QRDQN
 from uqbench.agent import EnvironmentInfo, Step
 from uqbench.config import resolve
 from uqbench.environment import GymnasiumLanes, LaneEnv, Outcome, TimeLimit
+from uqbench.risk import CVaR, MarginalRisk
 from uqbench.runner.train.loop import interact
 from uqbench.testing.worlds import RotatingPixels
 
@@ -41,14 +42,14 @@ def make(
 
 
 @every_agent
-def test_policy_is_greedy_in_the_stated_mean_in_every_lane(kind: type[DeepQ]) -> None:
+def test_policy_is_greedy_in_the_predicted_mean_in_every_lane(kind: type[DeepQ]) -> None:
     agent = make(kind, RotatingPixels(2), [3, 9])
     obs = torch.rand(2, 7, *RotatingPixels.SHAPE, generator=torch.Generator().manual_seed(0)) < 0.2
-    stated = agent.uncertainty(obs)
-    assert stated is not None
-    assert stated.mean is not None
-    assert stated.mean.shape == (2, 7, 4)
-    assert torch.equal(agent.policy(obs), stated.mean.argmax(-1))
+    predicted = agent.uncertainty(obs)
+    assert predicted is not None
+    assert predicted.mean is not None
+    assert predicted.mean.shape == (2, 7, 4)
+    assert torch.equal(agent.policy(obs), predicted.mean.argmax(-1))
     torch.testing.assert_close(agent.policy(obs)[:, 3:4], agent.policy(obs[:, 3:4]))
 
 
@@ -57,15 +58,15 @@ def test_dqn_predicts_no_uncertainty_and_qr_dqn_the_return_distribution() -> Non
     obs = torch.rand(1, 5, *RotatingPixels.SHAPE, generator=torch.Generator().manual_seed(0)) < 0.2
     plain = make(DQN, env, [0]).uncertainty(obs)
     assert [f.name for f in fields(plain) if getattr(plain, f.name) is not None] == ["mean"]
-    law = make(QRDQN, env, [0]).uncertainty(obs)
-    assert law.return_atoms is not None
-    assert law.return_atoms.shape == law.return_probs.shape == (1, 5, 4, 50)
-    torch.testing.assert_close(law.return_probs.sum(-1), torch.ones(1, 5, 4))
-    mean = (law.return_probs * law.return_atoms).sum(-1)
-    square = (law.return_probs * law.return_atoms**2).sum(-1)
-    torch.testing.assert_close(law.mean, mean)
-    torch.testing.assert_close(law.aleatoric_var, square - mean**2, rtol=1e-3, atol=1e-4)
-    assert law.epistemic_var is None
+    distribution = make(QRDQN, env, [0]).uncertainty(obs)
+    assert distribution.return_atoms is not None
+    assert distribution.return_atoms.shape == distribution.return_probs.shape == (1, 5, 4, 50)
+    torch.testing.assert_close(distribution.return_probs.sum(-1), torch.ones(1, 5, 4))
+    mean = (distribution.return_probs * distribution.return_atoms).sum(-1)
+    square = (distribution.return_probs * distribution.return_atoms**2).sum(-1)
+    torch.testing.assert_close(distribution.mean, mean)
+    torch.testing.assert_close(distribution.aleatoric_var, square - mean**2, rtol=1e-3, atol=1e-4)
+    assert distribution.epistemic_var is None
 
 
 # --- settings ------------------------------------------------------------------------------------
@@ -91,10 +92,10 @@ def test_dqn_defaults_are_the_papers() -> None:
     )
 
 
-def test_qr_dqn_defaults_are_dqns_but_for_quantiles_loss_and_gain() -> None:
-    """50 quantiles, plain quantile regression, gain 3."""
+def test_qr_dqn_defaults_are_dqns_but_for_quantiles_and_loss() -> None:
+    """50 quantiles, plain quantile regression; initial weights as DQN's and UA-DQN's."""
     shared = {f.name: getattr(DQNConfig(), f.name) for f in fields(DQNConfig)}
-    assert QRDQNConfig() == QRDQNConfig(**shared | {"quantiles": 50, "kappa": 0.0, "gain": 3.0})
+    assert QRDQNConfig() == QRDQNConfig(**shared | {"quantiles": 50, "kappa": 0.0})
 
 
 @pytest.mark.parametrize("config", [DQNConfig, QRDQNConfig])
@@ -340,6 +341,39 @@ def test_epsilon_is_one_until_learning_starts_and_falls_linearly() -> None:
         feed(agent, t)
 
 
+def test_epsilon_may_decay_from_the_first_step_on_but_is_one_until_learning_starts() -> None:
+    agent = tabular(
+        DQN, 2, 0.9, learning_starts=40, epsilon_decay_steps=100, epsilon_final=0.2, batch_size=2,
+        epsilon_decay_from="first-step",
+    )  # fmt: skip
+    for t, epsilon in enumerate([1.0] * 40 + [1 - 0.008 * k for k in range(40, 100)] + [0.2] * 10):
+        assert agent.exploration.epsilon.item() == pytest.approx(epsilon), f"step {t}"
+        feed(agent, t)
+
+
+def test_qr_dqn_acts_by_a_risk_measure_in_its_targets_too() -> None:
+    """Action 1 has the better mean, action 0 the better worst half."""
+    rule = MarginalRisk(CVaR(0.5))
+    averse = tabular(QRDQN, 2, discount=0.5, quantiles=2, risk=rule)
+    table = torch.tensor([[2.0, 4.0], [10.0, -2.0]]).expand(2, STATES, ACTIONS, 2)
+    for network in (averse.online, averse.target):
+        fill(network, table)
+    target = averse.bellman_target(batch())
+    assert target[0].tolist() == [[2, 3]] * 3
+    obs = one_hot([[0, 1, 2], [2, 1, 0]])
+    assert (averse.policy(obs) == 0).all()
+    assert (tabular_policy(QRDQN, table, obs) == 1).all()
+    predicted = averse.uncertainty(obs)
+    assert predicted is not None
+    assert torch.equal(predicted.mean, table.mean(-1))  # what it predicts is no less the mean
+
+
+def tabular_policy(kind: type[DeepQ], table: Tensor, obs: Tensor) -> Tensor:
+    neutral = tabular(kind, 2, discount=0.5, quantiles=2)
+    fill(neutral.online, table)
+    return neutral.policy(obs)
+
+
 @every_agent
 def test_training_actions_are_valid(kind: type[DeepQ]) -> None:
     agent = tabular(kind, 2, 0.9, learning_starts=10, epsilon_decay_steps=20, batch_size=4)
@@ -439,13 +473,13 @@ def test_qr_dqn_learns_the_distribution_of_a_gamble() -> None:
     The two quantiles next to the middle would be wrong where one value made up more than 55 % of
     some 1,000 rewards: 3 standard deviations, one in 100 for any of three fresh seeds.
     """
-    law = learned(QRDQN, Gamble, 2000, quantiles=10).uncertainty(STATE)
-    atoms = law.return_atoms[:, 0]
+    distribution = learned(QRDQN, Gamble, 2000, quantiles=10).uncertainty(STATE)
+    atoms = distribution.return_atoms[:, 0]
     near(atoms[:, 0], [1.5] * 10, 0.25)
     near(atoms[:, 1].sort(-1).values, [0.0] * 5 + [4.0] * 5, 0.6)
-    near(law.mean[:, 0], [1.5, 2.0], 0.2)
-    near(law.aleatoric_var[:, 0, 1], [4.0] * len(SEEDS), 0.6)
-    assert law.aleatoric_var[:, 0, 0].max() < 0.05
+    near(distribution.mean[:, 0], [1.5, 2.0], 0.2)
+    near(distribution.aleatoric_var[:, 0, 1], [4.0] * len(SEEDS), 0.6)
+    assert distribution.aleatoric_var[:, 0, 0].max() < 0.05
 
 
 @every_agent
@@ -462,8 +496,8 @@ def test_a_truncated_episode_is_worth_more_than_a_terminated_one(
 ) -> None:
     settings = {"quantiles": 5} if kind is QRDQN else {}
     agent = learned(kind, Endless, 900, limit, **settings)
-    stated = agent.uncertainty(STATE).mean[:, 0].tolist()
-    assert stated == [pytest.approx([value, value], abs=0.1)] * len(SEEDS)
+    predicted = agent.uncertainty(STATE).mean[:, 0].tolist()
+    assert predicted == [pytest.approx([value, value], abs=0.1)] * len(SEEDS)
 
 
 @pytest.mark.parametrize("kind", [DQN, QRDQN])

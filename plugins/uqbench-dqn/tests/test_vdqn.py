@@ -20,7 +20,7 @@ from uqbench.agent import EnvironmentInfo
 from uqbench.config import resolve
 from uqbench.errors import UqbenchError
 from uqbench.lanes import lane_generators
-from uqbench.risk import CVaR
+from uqbench.risk import CVaR, DecisionRule, MarginalRisk
 from uqbench.testing.worlds import transitions
 
 CPU = torch.device("cpu")
@@ -114,7 +114,7 @@ def forward(network: Any, lane: int, obs: Tensor, noise: Tensor) -> Tensor:
 
 
 def test_the_risk_measure_decides_over_the_draws() -> None:
-    agent = make([5], samples=8, risk=CVaR(0.25), posterior_std=2.0)
+    agent = make([5], samples=8, risk=MarginalRisk(CVaR(0.25)), posterior_std=2.0)
     obs = torch.rand(1, 200, 5, generator=torch.Generator().manual_seed(0))
     values = agent.uncertainty(obs).value_samples
     assert values.shape == (1, 200, 3, 8)
@@ -142,8 +142,8 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], messa
         resolve(VDQNConfig, settings, where="x")
 
 
-@pytest.mark.parametrize("risk", [None, CVaR(0.25)])
-def test_with_an_epsilon_of_zero_it_is_itself_bit_for_bit(risk: CVaR | None) -> None:
+@pytest.mark.parametrize("risk", [None, MarginalRisk(CVaR(0.25))])
+def test_with_an_epsilon_of_zero_it_is_itself_bit_for_bit(risk: DecisionRule | None) -> None:
     never = {"exploration": "epsilon-greedy", "epsilon_initial": 0.0, "epsilon_final": 0.0}
     plain = make([5, 2], samples=4, risk=risk)
     exploring = make([5, 2], samples=4, risk=risk, **never)

@@ -54,7 +54,7 @@ def oracle() -> type[Oracle]:
 # -- players --------------------------------------------------------------------------------------
 
 
-def towards(x: int, target: int) -> int:
+def toward(x: int, target: int) -> int:
     return LEFT if target < x else RIGHT if target > x else NOTHING
 
 
@@ -83,7 +83,7 @@ def play_asterix(g: Any) -> int:
 
 
 def play_breakout(g: Any) -> int:
-    return towards(g.pos, g.ball_x)
+    return toward(g.pos, g.ball_x)
 
 
 def play_freeway(g: Any) -> int:
@@ -134,13 +134,13 @@ def play_space_invaders(g: Any) -> int:
     near = g.e_bullet_map[5:9].any(0) | g.alien_map[8:].any(0)
     if near[x]:
         free = [to for to in (x - 1, x + 1) if 0 <= to <= 9 and not near[to]]
-        return towards(x, free[0]) if free else LEFT
+        return toward(x, free[0]) if free else LEFT
     if g.shot_timer == 0 and will_hit(g):
         return FIRE
     columns = np.flatnonzero(g.alien_map.any(0))
     goal = columns.max() if g.alien_dir > 0 else columns.min()  # the edge that comes down
     goal = min(9, max(0, goal + g.alien_dir))
-    step = towards(x, goal)
+    step = toward(x, goal)
     return NOTHING if near[x + {LEFT: -1, RIGHT: 1, NOTHING: 0}[step]] else step
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from uqbench_tabular.environments.chain import chain_mdp
 from uqbench_tabular.environments.config import (
     ChainConfig,
@@ -53,6 +54,26 @@ def test_the_chains_normalization_is_the_exact_gains(paper):
         assert constants.one == pytest.approx(exact, abs=1e-12)
 
 
+@pytest.mark.parametrize("name", [*FIGURE_SUITES, "five-state"])
+def test_every_suite_has_a_floor_and_a_ceiling_that_know_the_tasks_config(name, paper):
+    """The oracle's config is its environment's, task by task."""
+    plan = paper(name)
+    configs = {(cell.task.name, cell.method.name): cell.config for cell in plan.cells}
+    for task in plan.suite.tasks:
+        assert vars(configs[task.name, "oracle"]).items() >= task.config.items()
+        assert (task.name, "uniform-random") in configs
+
+
+def test_the_constant_action_of_a_priormdp_is_the_better_one(paper):
+    plan = paper("priormdp")
+    for cell in plan.cells:
+        if cell.method.name == "constant-action":
+            mdp = WORLDS["priormdp"](cell.task.config).mdp
+            always = torch.eye(2).double()[:, None].expand(2, *mdp.available.shape)
+            gains = [gain(mdp, policy).item() for policy in always]
+            assert gains[cell.config.action] == max(gains)
+
+
 @pytest.mark.parametrize("name", FIGURE_SUITES)
 def test_the_numbers_in_the_suites_are_those_of_the_models(name, paper):
     """Horizons, planning intervals, R_max and normalization, from the tasks' config."""
@@ -61,7 +82,8 @@ def test_the_numbers_in_the_suites_are_those_of_the_models(name, paper):
     configs = {(cell.task.name, cell.method.name): cell.config for cell in plan.cells}
     methods = {cell.method.name for cell in plan.cells}
     assert {"psrl", "ube", "mm"} <= methods
-    assert (plan.budget.seeds, {task.discount for task in plan.suite.tasks}) == (10, {0.9})
+    seeds = 10 if name == "deepsea-deep" else 100
+    assert (plan.budget.seeds, {task.discount for task in plan.suite.tasks}) == (seeds, {0.9})
     for task in plan.suite.tasks:
         world = WORLDS[str(task.environment)](task.config)
         assert constants[task.name].zero == pytest.approx(world.oracle_gain(), abs=1e-12)

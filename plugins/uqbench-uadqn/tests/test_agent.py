@@ -16,12 +16,14 @@ from uqbench_uadqn.uncertainty import aleatoric_var, epistemic_var
 
 from uqbench.agent import EnvironmentInfo, Step
 from uqbench.lanes import Normal
+from uqbench.registry.plugins import Host
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.agents import AgentTests
 from uqbench.testing.capture import run
 from uqbench.testing.worlds import RotatingPixels, transitions
 
 CPU = torch.device("cpu")
+NAMES = Host.load().risk_names
 SMALL = UADQNConfig(
     hidden=(16,), quantiles=5, learning_starts=40, target_sync_period=50, batch_size=8
 )
@@ -83,6 +85,38 @@ def test_epsilon_takes_the_place_of_some_actions_and_of_nothing_else():
     assert abs((chosen(0.5) != own).sum() - 750) < 135
 
 
+def test_the_evaluated_policy_has_the_penalty_and_no_noise():
+    agent = small_agent(aleatoric_weight=3.0, epistemic_weight=9.0)
+    obs = torch.randn(2, 200, 3, generator=torch.Generator().manual_seed(5))
+    predicted = agent.uncertainty(obs)
+    averse = predicted.mean - 3.0 * predicted.aleatoric_var.sqrt()
+    assert torch.equal(agent.policy(obs), averse.argmax(-1))
+    assert not torch.equal(agent.policy(obs), predicted.mean.argmax(-1))
+
+
+def test_a_decision_rule_takes_the_place_of_the_penalty():
+    rule = NAMES.rule("0.5 * cvar(0.25) of expectation + 0.5 * cvar(0.5)")
+    agent = small_agent(risk=rule, epistemic_weight=0.0)
+    obs = torch.randn(2, 50, 3, generator=torch.Generator().manual_seed(5))
+    samples = agent.posterior(obs)
+    worse = samples.mean(-1).amin(1)  # a quarter of two equally likely models is the worse one
+    pooled = samples.movedim(1, -2).flatten(-2).sort(-1).values[..., :5].mean(-1)
+    assert torch.equal(agent.policy(obs), (0.5 * worse + 0.5 * pooled).argmax(-1))
+    assert torch.equal(agent.act(obs[:, 0]), agent.policy(obs[:, :1])[:, 0])
+    with pytest.raises(ValueError, match="either a risk or an aleatoric_weight"):
+        small_agent(risk=rule, aleatoric_weight=0.5)
+
+
+def test_the_variance_of_q_is_that_of_the_samples_means_and_the_quantiles_is_larger():
+    agent = small_agent()
+    obs = torch.randn(2, 9, 3, generator=torch.Generator().manual_seed(5))
+    predicted = agent.uncertainty(obs)
+    a, b = agent.posterior(obs).unbind(1)
+    assert torch.allclose(predicted.epistemic_var, (a.mean(-1) - b.mean(-1)).square() / 2)
+    assert torch.allclose(predicted.quantile_epistemic_var, epistemic_var(a, b))
+    assert (predicted.epistemic_var < predicted.quantile_epistemic_var).all()
+
+
 def test_the_biased_variant_penalizes_the_spread_of_the_main_network():
     obs = torch.randn(2, 1, 3, generator=torch.Generator().manual_seed(5))
     biased = small_agent(aleatoric="biased")
@@ -90,8 +124,8 @@ def test_the_biased_variant_penalizes_the_spread_of_the_main_network():
     assert torch.allclose(biased.uncertainty(obs).aleatoric_var, expected)
     unbiased = small_agent()
     a, b = unbiased.posterior(obs).unbind(1)
-    stated = unbiased.uncertainty(obs).aleatoric_var
-    assert torch.allclose(stated, aleatoric_var(a, b).clamp(min=0))
+    predicted = unbiased.uncertainty(obs).aleatoric_var
+    assert torch.allclose(predicted, aleatoric_var(a, b).clamp(min=0))
 
 
 def test_one_target_vector_of_the_main_network_trains_all_three():
@@ -140,8 +174,9 @@ def test_the_noise_is_normal_and_new_at_every_step():
     noise = Normal((0, 1), "thompson", (4,))
     for t in range(6):
         agent.clock.load_state_dict({"t": t})
-        mean, epistemic, _ = (values[:, 0] for values in agent._moments(obs[:, None]))
-        score = mean + 5.0 * (epistemic + 1e-8).sqrt() * noise.at(t)
+        predicted = agent.uncertainty(obs[:, None])
+        std = (predicted.quantile_epistemic_var[:, 0] + 1e-8).sqrt()
+        score = predicted.mean[:, 0] + 5.0 * std * noise.at(t)
         assert torch.equal(agent.act(obs), score.argmax(-1))
 
 
@@ -163,6 +198,20 @@ def test_the_share_of_non_greedy_actions_is_that_of_the_last_full_hundredth_of_t
     assert (share > 0).all()
     assert (share < 1).all()
     assert greedy_one.metrics()["non_greedy_share"].tolist() == [0, 0]
+
+
+def test_the_share_of_non_greedy_actions_counts_random_ones():
+    settings = {"exploration": "epsilon-greedy", "epsilon_initial": 1.0, "epistemic_weight": 0.0}
+    agent = small_agent(range(400), **settings)
+    obs = torch.randn(400, 3, generator=torch.Generator().manual_seed(5))
+    own = agent.policy(obs[:, None])[:, 0]
+    share = torch.zeros(400)
+    for t in range(10):
+        agent.clock.load_state_dict({"t": t})
+        share += (agent.act(obs) != own) / 10
+    assert torch.allclose(agent.metrics()["non_greedy_share"], share)
+    # three of four actions: 3,000 of 4,000, ± 165 with a probability of 2e-9
+    assert abs(4_000 * share.mean() - 3_000) < 165
 
 
 def test_the_policy_keeps_to_valid_actions():
@@ -239,8 +288,8 @@ def test_it_learns_both_uncertainties_of_a_bandit():
         sign = torch.randint(2, (3,), generator=g) * 2.0 - 1.0
         reward = torch.where(action == 0, sign, 0.0)
         agent.observe(Step(t, obs, action, reward, done, ~done, obs))
-    stated = agent.uncertainty(obs[:, None])
-    aleatoric, epistemic = stated.aleatoric_var[:, 0], stated.epistemic_var[:, 0]
+    predicted = agent.uncertainty(obs[:, None])
+    aleatoric, epistemic = predicted.aleatoric_var[:, 0], predicted.epistemic_var[:, 0]
     assert torch.allclose(aleatoric[:, 0], torch.tensor(1.0), atol=0.3)
     assert (aleatoric[:, 1] < 0.1).all()
     assert (epistemic[:, :2].amax(1) < epistemic[:, 2:].amin(1)).all()
@@ -300,7 +349,7 @@ def test_a_short_run_ends_with_the_numbers_that_it_always_had() -> None:
     found = [
         agent.metrics()["loss"][0],
         predicted.mean[0].mean(),
-        predicted.epistemic_var[0].mean(),
+        predicted.quantile_epistemic_var[0].mean(),
     ]
     pinned = [28.8393, 0.0036157, 0.121186]
     assert [value.item() for value in found] == pytest.approx(pinned, rel=1e-3)

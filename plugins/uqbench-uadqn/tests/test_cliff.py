@@ -7,8 +7,12 @@ from importlib.resources import files
 
 import pytest
 import torch
+from gymnasium import spaces
 from uqbench_uadqn.cliff.environment import WindyCliff
 from uqbench_uadqn.cliff.grid import ACTIONS, CELLS, DOWN, LEFT, RIGHT, UP, CliffConfig, grid
+from uqbench_uadqn.cliff.ground_truth import optimal_q, reachable
+from uqbench_uadqn.cliff.policy_truth import exact_truth
+from uqbench_uadqn.cliff.script import CliffScript, CliffScriptConfig
 from uqbench_uadqn.cliff.truth import (
     HORIZON,
     RISKY_PATH,
@@ -19,7 +23,10 @@ from uqbench_uadqn.cliff.truth import (
     return_distribution,
 )
 
+from uqbench.agent import EnvironmentInfo
 from uqbench.environment import TimeLimit
+from uqbench.errors import UqbenchError
+from uqbench.risk import CVaR
 
 PAPER = CliffConfig()
 LIMIT = TimeLimit(15, "terminal")
@@ -35,31 +42,31 @@ def walk(env: WindyCliff, actions):
 # -- what is exactly known ------------------------------------------------------------------------
 
 
-def test_the_risky_path_has_the_published_law():
-    law = return_distribution(PAPER, RISKY_PATH)
+def test_the_risky_path_has_the_published_return_distribution():
+    distribution = return_distribution(PAPER, RISKY_PATH)
     still = 0.95
-    assert dict(law.probabilities) == pytest.approx(
+    assert dict(distribution.probabilities) == pytest.approx(
         {-1: 0.05, -2: still * 0.05, -3: still**2 * 0.05, 6: still**3}
     )
-    assert law.mean == pytest.approx(4.863875, abs=1e-12)  # the paper's "4.8"
-    assert law.variance == pytest.approx(7.854345, abs=1e-6)
-    assert law.fall == pytest.approx(0.142625, abs=1e-12)
+    assert distribution.mean == pytest.approx(4.863875, abs=1e-12)  # the paper's "4.8"
+    assert distribution.variance == pytest.approx(7.854345, abs=1e-6)
+    assert distribution.fall == pytest.approx(0.142625, abs=1e-12)
 
 
 def test_the_safe_path_is_deterministic():
-    law = return_distribution(PAPER, SAFE_PATH)
-    assert dict(law.probabilities) == {4.0: 1.0}
-    assert (law.mean, law.variance, law.fall) == (4.0, 0.0, 0.0)
+    distribution = return_distribution(PAPER, SAFE_PATH)
+    assert dict(distribution.probabilities) == {4.0: 1.0}
+    assert (distribution.mean, distribution.variance, distribution.fall) == (4.0, 0.0, 0.0)
 
 
 def test_a_risk_averse_agent_prefers_the_safe_path_beyond_a_weight_of_0_308():
-    law = return_distribution(PAPER, RISKY_PATH)
-    std = law.variance**0.5
-    assert (law.mean - 4.0) / std == pytest.approx(0.30824, abs=1e-5)
-    assert law.mean - 0.5 * std == pytest.approx(3.46259, abs=1e-5)
+    distribution = return_distribution(PAPER, RISKY_PATH)
+    std = distribution.variance**0.5
+    assert (distribution.mean - 4.0) / std == pytest.approx(0.30824, abs=1e-5)
+    assert distribution.mean - 0.5 * std == pytest.approx(3.46259, abs=1e-5)
 
 
-def test_actions_that_miss_the_goal_have_no_law():
+def test_actions_that_miss_the_goal_have_no_return_distribution():
     with pytest.raises(ValueError, match="the goal; they end in 1"):
         return_distribution(PAPER, [RIGHT])
 
@@ -87,6 +94,67 @@ def test_fall_rates_of_both_paths():
     length = 1 + still + still**2 + still**3
     assert fall_rate(PAPER, risky.double()) == pytest.approx(0.142625 / length)
     assert fall_rate(PAPER, safe.double()) == 0
+
+
+def test_the_exact_values_are_the_means_of_the_return_distributions():
+    for discount in (1.0, 0.9):
+        truth = optimal_q(PAPER, discount)
+        assert truth.obs.shape == (len(truth.values), CELLS + 1)
+        assert torch.allclose(truth.return_probs.sum(-1), torch.ones(()).double())
+        assert torch.allclose((truth.return_atoms * truth.return_probs).sum(-1), truth.values)
+    start = optimal_q(PAPER, 1.0)
+    assert start.obs[0].tolist() == [1] + [0] * CELLS
+    ledge = zip(
+        start.return_atoms[0, RIGHT].tolist(), start.return_probs[0, RIGHT].tolist(), strict=True
+    )
+    distribution = return_distribution(PAPER, RISKY_PATH)
+    assert {atom: p for atom, p in ledge if p} == pytest.approx(dict(distribution.probabilities))
+    assert start.return_probs[0, UP].max() == 1  # the way around is certain
+    # the discounted value of two steps to the goal, from the last cell of the ledge but one
+    t, q = 2, optimal_values(PAPER, discount=0.9)
+    assert q[t, 2, RIGHT] == pytest.approx(-1 + 0.95 * 0.9 * 9)
+
+
+def test_the_exact_values_are_those_of_episodes_played_by_them():
+    """The start's Q* of going right, in 20,000 episodes: wrong once in 1.7 million."""
+    env = WindyCliff(PAPER, range(20_000), LIMIT)
+    q = optimal_values(PAPER)
+    obs, _ = env.reset()
+    returns, playing = torch.zeros(20_000), torch.ones(20_000, dtype=torch.bool)
+    for t in range(HORIZON):
+        outcome = env.step(q[t, obs[:, :CELLS].argmax(-1)].argmax(-1))
+        returns += playing * outcome.reward
+        playing &= ~outcome.terminated
+        obs = outcome.obs
+    assert not playing.any()
+    error = 7.854345**0.5 / 20_000**0.5
+    assert abs(returns.mean().item() - 4.863875) < 5 * error
+
+
+def test_only_states_that_an_episode_can_be_in_are_scored():
+    states = reachable(PAPER)
+    assert states[0].nonzero().flatten().tolist() == [0]
+    assert sorted(states[1].nonzero().flatten().tolist()) == [0, 1, 5]
+    assert not states[:, 4].any()  # the goal ends the episode
+    assert len(optimal_q(PAPER, 1.0).values) == states.sum() == 114
+
+
+def test_the_script_goes_around():
+    env = WindyCliff(PAPER, [1, 2], LIMIT)
+    info = EnvironmentInfo(env.observation_space, ACTIONS, 1.0, 100)
+    script = CliffScript(info, [0], CliffScriptConfig(), torch.device("cpu"))
+    obs, _ = env.reset()
+    taken = []
+    for _ in SAFE_PATH:
+        action = script.policy(obs[None])[0]
+        taken.append(action[0].item())
+        obs = env.step(action).obs
+    assert tuple(taken) == SAFE_PATH
+    with pytest.raises(UqbenchError, match="of the windy cliff; got"):
+        CliffScript(
+            EnvironmentInfo(spaces.Box(0, 1, (3,)), 2, 1.0, 100), [0], CliffScriptConfig(),
+            torch.device("cpu"),
+        )  # fmt: skip
 
 
 # -- the tables -----------------------------------------------------------------------------------
@@ -117,6 +185,7 @@ def test_the_safe_path_pays_four_and_counts_on_its_last_step():
     assert [o.reward.tolist() for o in outcomes] == [[-1, -1]] * 5 + [[9, 9]]
     assert [o.terminated.any().item() for o in outcomes] == [False] * 5 + [True]
     assert [o.events["safe_path"].tolist() for o in outcomes] == [[0, 0]] * 5 + [[1, 1]]
+    assert all((o.events["risky_path"] == 0).all() for o in outcomes)
     assert all((o.events["falls"] == 0).all() for o in outcomes)
     last = outcomes[-1]
     assert last.next_obs[0].tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 6]
@@ -140,6 +209,7 @@ def test_an_episode_by_the_ledge_is_no_safe_one_and_the_next_episode_may_be():
     along = walk(env, RISKY_PATH)
     assert along[-1].reward.tolist() == [9]
     assert along[-1].events["safe_path"].tolist() == [0]
+    assert [o.events["risky_path"].item() for o in along] == [0, 0, 0, 1]
     back = [RIGHT, UP, LEFT, *SAFE_PATH[1:]]  # one foot on the ledge
     around = [env.step(torch.tensor([action])) for action in (*back, *SAFE_PATH)]
     assert [o.events["safe_path"].item() for o in around] == [0] * (len(back) + 5) + [1]
@@ -206,13 +276,44 @@ def test_the_suite_states_what_the_tables_give():
     assert constants["falls_per_step"]["zero"] == pytest.approx(fall_rate(config, UNIFORM))
     assert constants["late_return"]["one"] == pytest.approx(optimal_return(config))
     assert suite["tasks"][0]["time_limit"] == HORIZON
-    configs = [method["config"] for method in suite["methods"]]
+    cvar = CVaR(0.25)
+    for end, path in (("zero", RISKY_PATH), ("one", SAFE_PATH)):
+        distribution = return_distribution(config, path).probabilities
+        values, probs = (
+            torch.tensor(list(of), dtype=torch.float64)
+            for of in (distribution, distribution.values())
+        )
+        assert constants["training_cvar25"][end] == pytest.approx(cvar(values, probs).item())
+    learning = {"ua-dqn", "qr-dqn"}
+    configs = [method["config"] for method in suite["methods"] if method["agent"] in learning]
     own = (
         "epsilon_final",
         "epsilon_decay_steps",
+        "epsilon_decay_from",
         "epistemic_weight",
         "aleatoric_weight",
         "aleatoric",
     )
     shared = [{k: v for k, v in config.items() if k not in own} for config in configs]
     assert all(config == shared[0] for config in shared)  # "differ only in action selection"
+
+
+def test_every_lane_has_the_truth_of_its_own_policy():
+    """Lane 0 acts optimally, lane 1 goes around the ledge: 4 for certain, once it is up there."""
+    best = optimal_q(PAPER, 1.0)
+    exact = exact_truth(PAPER, 1.0, [])
+    assert torch.equal(exact.obs, best.obs)
+    optimal = best.values.argmax(-1)
+    cell = exact.obs[:, :-1].argmax(-1)
+    around = torch.where(cell == 9, DOWN, torch.where(cell >= 5, RIGHT, UP))
+    truth = exact.evaluate(torch.stack([optimal, around]))
+    torch.testing.assert_close(truth.q[0], best.values)
+    torch.testing.assert_close(truth.probs[0], best.return_probs)
+    start = (exact.obs[:, 0] == 1) & (exact.obs[:, -1] == 0)
+    assert truth.q[1, start, UP].item() == pytest.approx(4.0)
+    assert truth.probs[1, start, UP].max().item() == 1.0
+    along = return_distribution(PAPER, (RIGHT, UP, RIGHT, RIGHT, RIGHT, DOWN))
+    assert truth.q[1, start, RIGHT].item() == pytest.approx(along.mean)
+    values, probs = truth.returns[1, start, RIGHT], truth.probs[1, start, RIGHT]
+    variance = (probs * (values - along.mean).square()).sum().item()
+    assert variance == pytest.approx(along.variance)

@@ -29,7 +29,7 @@ COSINE = NoisyCosine(NoisyCosineConfig())
 FUNCTION = PriorFunction(PriorFunctionConfig())
 
 
-def stated(epistemic, aleatoric=1.0) -> PredictiveUncertainty:
+def predicted(epistemic, aleatoric=1.0) -> PredictiveUncertainty:
     """A statement about as many points as there are numbers, in one lane."""
     epistemic = torch.as_tensor(epistemic)[None]
     aleatoric = torch.full_like(epistemic, aleatoric)
@@ -71,7 +71,7 @@ def test_data_are_a_function_of_the_seed(task):
 
 def test_the_cosine_is_scored_against_its_own_noise():
     def twice_too_much(x):
-        return stated(torch.full((x.shape[1],), 0.04), aleatoric=4 / 9)
+        return predicted(torch.full((x.shape[1],), 0.04), aleatoric=4 / 9)
 
     scores = COSINE.score([0], twice_too_much)
     assert scores["aleatoric_error"].item() == pytest.approx(1 / 3, rel=1e-5)
@@ -81,14 +81,14 @@ def test_the_cosine_is_scored_against_its_own_noise():
 
 
 def test_the_area_counts_the_pairs_that_are_in_order_and_ties_by_half():
-    scores = epistemic_scores(stated([1.0, 2.0]), stated([2.0, 3.0, 0.5]))
+    scores = epistemic_scores(predicted([1.0, 2.0]), predicted([2.0, 3.0, 0.5]))
     assert scores["off_data_auroc"].item() == pytest.approx((1.5 + 2 + 0) / 6)
     assert scores["epistemic_on"].item() == pytest.approx(math.sqrt(1.5))
 
 
 def test_the_exact_posterior_has_the_best_score_and_twice_it_is_wrong_by_log_two():
     def exact(factor):
-        return lambda x: stated(factor * FUNCTION.exact_var(x[0, :, 0]))
+        return lambda x: predicted(factor * FUNCTION.exact_var(x[0, :, 0]))
 
     right, double = FUNCTION.score([0], exact(1.0)), FUNCTION.score([0], exact(4.0))
     assert right["off_data_log_error"].item() == pytest.approx(0, abs=1e-6)

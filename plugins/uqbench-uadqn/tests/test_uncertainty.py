@@ -51,7 +51,7 @@ def test_the_variance_of_one_networks_quantiles_is_biased_by_the_epistemic_varia
     assert standard_errors_off(biased_aleatoric_var(a), ALEATORIC * N / (N - 1) + EPISTEMIC) < 5
 
 
-def test_a_posterior_that_only_shifts_the_law_does_not_bias_it():
+def test_a_posterior_that_only_shifts_the_return_distribution_does_not_bias_it():
     a, _ = posterior(independent=False)
     assert torch.allclose(a.var(-1, correction=0), torch.tensor(ALEATORIC, dtype=torch.float64))
 

@@ -19,9 +19,10 @@ from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.scoring.claims.judge import judge
 from uqbench.scoring.claims.location import Value, location
-from uqbench.scoring.claims.table import as_text
+from uqbench.scoring.claims.table import as_json, as_text
 from uqbench.scoring.claims.verdict import Verdict
 from uqbench.scoring.leaderboard import Board, write
+from uqbench.scoring.page import page
 from uqbench.scoring.scores import Score
 from uqbench.specs import Spec
 from uqbench.suites.plan import make_plan
@@ -123,6 +124,12 @@ def judged(host, claim, value=spread, *, budget="paper", change=None, **selectio
 
 
 ORDER = 'kind = "order"\nmetric = "score"\nmethods = ["c", ["a", "b"]]'
+READING = """
+[readings.decay]
+chosen = "from step 0 on"
+alternative = "from the start of learning on"
+moved = "not tried"
+"""
 
 
 # -- verdicts -------------------------------------------------------------------------------------
@@ -372,6 +379,8 @@ def test_a_plugin_adds_a_kind(host):
          "2 trials can never decide it"),
         (f'{ORDER}\nper_task = true\npaired = true\nby = "mean"', "5 seeds can never decide it"),
         (f'{ORDER}\npaired = true\nby = "iqm"', "paired = true goes with by"),
+        (f'{ORDER}\nreadings = ["decai"]\n{READING}', "no reading 'decai'. Did you mean 'decay'"),
+        (f"{ORDER}\n{READING}".replace("moved", "move"), "decay: unknown key 'move'. Did you mean"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_claim_is_told_with_file_key_and_nearest_name(host, settings, message):
@@ -379,6 +388,18 @@ def test_what_is_wrong_in_a_claim_is_told_with_file_key_and_nearest_name(host, s
         parse_suite(stated(settings), host, "claims.toml")
     assert str(caught.value).startswith("claims.toml: ")
     assert message in str(caught.value)
+
+
+def test_a_published_number_says_where_it_stands(host):
+    published = 'kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = 2.2\ntolerance = 1.0'
+    good = ("A 2019, Table 2", "A 2019, Figures C.2 and 3", "A 2019, section 5.1, on a GPU",
+            "A 2019, figures on it; read off figures, not verifiable from the text")  # fmt: skip
+    for source in good:
+        parse_suite(stated(published).replace("Figure 1", source), host, "claims.toml")
+    for source in ("A 2019", "A 2019, figures on it", "A 2019, tables"):
+        with pytest.raises(UqbenchError, match=f"source: '{source}' does not say where"):
+            parse_suite(stated(published).replace("Figure 1", source), host, "claims.toml")
+        parse_suite(stated(ORDER).replace("Figure 1", source), host, "claims.toml")
 
 
 @pytest.mark.parametrize(
@@ -426,7 +447,7 @@ def test_the_examples_of_the_documentation_are_read(host):
         block = block.replace("deepsea-4", "near").replace("deepsea-6", "far")
         suite = SUITE.replace("seeds = 5", "seeds = 10")
         kinds += [c.kind for c in parse_suite(suite + block, host, "claims.md").claims]
-    assert kinds == ["order", "order", "band", "band", "trend", "share"]
+    assert kinds == ["order", "order", "order", "band", "band", "trend", "share"]
 
 
 # -- tables and commands --------------------------------------------------------------------------
@@ -468,6 +489,44 @@ def test_the_text_gives_verdict_sentence_evidence_and_source(host):
     assert "2 comparisons, 95 % together (Holm)" in text
     assert text.endswith("Figure 1")
     assert "(needs paper)" in as_text(judged(host, ORDER, budget="long"))
+
+
+def test_verdicts_are_printed_with_the_readings_that_they_rest_on(host):
+    settings = f'{ORDER}\nreadings = ["decay"]\n{READING}'
+    judgement = judged(host, settings)
+    text = as_text(judgement)
+    assert "\n  under the reading decay: from step 0 on (not: from the start of learning on" in text
+    assert as_json(judgement)["readings"]["decay"]["moved"] == "not tried"
+    found = board(host, settings)
+    assert {
+        row["readings"] for row in csv.DictReader(io.StringIO(found.files()["claims.csv"]))
+    } == {"decay"}
+    shown = page(found, [], "")
+    assert "| **holds** under the reading `decay` |" in shown
+    assert "| `decay` | from step 0 on | from the start of learning on | not tried |" in shown
+    assert "reading" not in as_text(judged(host, f"{ORDER}\n{READING}"))
+
+
+def test_a_plugin_brings_the_readings_of_its_claims(host):
+    suite = parse_suite(stated(f"{ORDER}\n{READING}"), host, "claims.toml")
+    reading = suite.readings["decay"].model_dump()
+    claim = suite.claims[0].model_dump() | {"id": "mine", "readings": ["ramp", "decay"]}
+    joined = join(suite, {"claims": [claim], "readings": {"ramp": reading}}, host, "mine.toml")
+    assert [*joined.readings] == ["decay", "ramp"]
+    with pytest.raises(UqbenchError, match="readings: the name 'decay' is taken"):
+        join(suite, {"readings": {"decay": reading}}, host, "mine.toml")
+    with pytest.raises(UqbenchError, match=r"mine\.toml: claims\.mine\.readings: there is no"):
+        join(suite, {"claims": [claim]}, host, "mine.toml")
+
+
+def test_what_a_setting_was_calibrated_on_is_not_judged(host):
+    judgement = judged(host, f'{ORDER}\ncalibrated_on = "the crashes of Table 1"')
+    assert judgement.verdict is Verdict.CALIBRATED
+    assert judgement.findings == ()
+    assert as_text(judgement).startswith(
+        "it: calibrated: not judged, since a setting was calibrated on the crashes of Table 1\n"
+    )
+    assert judgement.runs.finished == judgement.runs.planned
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from uqbench.claim import CannotCompareError, ClaimKind, Evidence, Observations
 from uqbench.results.store import RunState
 from uqbench.scoring.claims.verdict import (
+    ALPHA,
     MINIMUM_SEEDS,
     MOST_SEEDS,
     Finding,
@@ -22,7 +23,7 @@ from uqbench.scoring.claims.verdict import (
     seeds_needed,
 )
 from uqbench.scoring.scores import Score, is_finite
-from uqbench.suites.claims import Claim
+from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.plan import Plan
 
 MOST_NAMED = 5
@@ -50,6 +51,7 @@ class Judgement:
             estimates and spread; None where that is not what is missing, or where none would.
         more_seeds_low, more_seeds_high: a range of it; None for none.
         findings: the comparisons; none where runs are missing.
+        readings: of the paper, by name, that the verdict rests on.
     """
 
     claim: Claim
@@ -62,14 +64,17 @@ class Judgement:
     more_seeds_low: int | None = None
     more_seeds_high: int | None = None
     findings: tuple[Finding, ...] = ()
+    readings: Mapping[str, Reading] = field(default_factory=dict)
 
 
-def judge(plan: Plan, scores: Sequence[Score]) -> tuple[Judgement, ...]:
-    """Judge all claims of a plan, in their order in the suite."""
+def judge(plan: Plan, scores: Sequence[Score], alpha: float = ALPHA) -> tuple[Judgement, ...]:
+    """Judge all claims of a plan, in their order in the suite; each may err with ``alpha``."""
     by_cell: dict[tuple[str, str], list[Score]] = {}
     for score in sorted(scores, key=lambda score: score.seed):
         by_cell.setdefault((score.method, score.task), []).append(score)
-    return tuple(_Case(plan, claim, kind, by_cell).judgement() for claim, kind in plan.claims)
+    return tuple(
+        _Case(plan, claim, kind, by_cell, alpha).judgement() for claim, kind in plan.claims
+    )
 
 
 class _Case:
@@ -81,9 +86,10 @@ class _Case:
         claim: Claim,
         kind: ClaimKind,
         scores: Mapping[tuple[str, str], Sequence[Score]],
+        alpha: float,
     ) -> None:
         suite = plan.suite
-        self.plan, self.claim, self.kind = plan, claim, kind
+        self.plan, self.claim, self.kind, self.alpha = plan, claim, kind, alpha
         self.metric = suite.metric(kind.metric)
         self.run_tasks = [t.name for t in suite.tasks_of(suite.budget(plan.budget_name))]
         named = kind.tasks or [
@@ -99,6 +105,9 @@ class _Case:
 
     def judgement(self) -> Judgement:
         """The verdict, with its evidence or what is missing."""
+        if self.claim.calibrated_on is not None:
+            reason = f"not judged, since a setting was calibrated on {self.claim.calibrated_on}"
+            return self._say(Verdict.CALIBRATED, reason)
         missing = self._missing()
         if missing:
             return self._say(Verdict.NOT_RUN, missing)
@@ -110,7 +119,7 @@ class _Case:
         except CannotCompareError as error:
             return self._say(Verdict.UNDECIDED, str(error))
         enough = self.seeds >= MINIMUM_SEEDS
-        findings = find(evidence, intervals=enough)
+        findings = find(evidence, intervals=enough, together=self.alpha)
         verdict = combine(evidence, [finding.true for finding in findings])
         forbidden = self._forbidden()
         if forbidden:
@@ -244,6 +253,7 @@ class _Case:
             more_seeds_low,
             more_seeds_high,
             findings,
+            {name: self.plan.suite.readings[name] for name in self.claim.readings},
         )
 
 

@@ -14,7 +14,7 @@ COLUMNS = (
     "claim", "verdict", "reason", "more_seeds", "more_seeds_low", "more_seeds_high", "budget",
     "needs_budget", "runs_planned", "runs_finished", "runs_failed", "seeds", "kind", "comparison",
     "group", "statistic", "estimate", "low", "high", "confidence", "must_be_above", "must_be_below",
-    "comparison_is", "runs", "sentence", "source",
+    "comparison_is", "runs", "readings", "calibrated_on", "sentence", "source",
 )  # fmt: skip
 
 _WORDS = {True: "true", False: "false", None: "open"}
@@ -26,6 +26,7 @@ def rows(judgements: Sequence[Judgement]) -> list[dict[str, str]]:
     for judged in judgements:
         entry = as_json(judged)
         comparisons = entry.pop("comparisons") or [{}]
+        entry["readings"] = " ".join(judged.readings)
         for comparison in comparisons:
             row = {key: value for key, value in (entry | comparison).items() if key in COLUMNS}
             found.append({name: _cell(row.get(name)) for name in COLUMNS})
@@ -44,6 +45,8 @@ def as_json(judged: Judgement) -> dict[str, Any]:
         "more_seeds_high": judged.more_seeds_high,
         "sentence": claim.sentence,
         "source": claim.source,
+        "readings": {name: of.model_dump() for name, of in judged.readings.items()},
+        "calibrated_on": claim.calibrated_on,
         "kind": claim.kind,
         "settings": claim.settings,
         "budget": judged.budget,
@@ -79,6 +82,10 @@ def as_text(judged: Judgement) -> str:
     claim, runs, findings = judged.claim, judged.runs, judged.findings
     verdict = ": ".join(part for part in (judged.verdict.value, judged.reason) if part)
     lines = [f"{claim.id}: {verdict}", f"  {claim.sentence}"]
+    lines += [
+        f"  under the reading {name}: {of.chosen} (not: {of.alternative}; {of.moved})"
+        for name, of in judged.readings.items()
+    ]
     lines += [f"  - {_sentence(finding)}" for finding in findings]
     counted = f"{runs.finished} of {runs.planned} runs" + (
         f", {runs.failed} failed" if runs.failed else ""

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from uqbench.agent import EnvironmentInfo, Step, Uncertainty
-from uqbench.lanes import Uniform, greedy
+from uqbench.lanes import Uniform, greedy, initialize_uniform
 from uqbench_dqn.bootstrapped_network import HeadsNetwork, heads_network
 from uqbench_dqn.config import BootstrappedDQNConfig
 from uqbench_dqn.deep_q import DeepQ
@@ -45,10 +45,19 @@ class BootstrappedDQN(DeepQ):
         self._next_head = Uniform(seeds, "head", (), device)
         self._head = self._drawn(Uniform(seeds, "first head", (), device).at(0))
 
+    def initialize(self, generators: Sequence[torch.Generator]) -> None:
+        """The trunk's weights, and the heads' as ``head_weights`` says."""
+        super().initialize(generators)
+        if self.config.head_weights == "uniform":
+            initialize_uniform(self.online.layers, generators)
+
     def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
-        """ε-greedy actions ``[L]`` in the values of the episode's head."""
-        action = greedy(self.online.of_head(obs[:, None], self._head)[:, 0], valid)
-        return self.exploration.explore(action, noise, valid)
+        """ε-greedy actions ``[L]`` in the episode's head, or in a risk measure of all heads."""
+        if self.config.risk is None:
+            values = self.online.of_head(obs[:, None], self._head)
+        else:
+            values = self.risk_adjusted(self.online(obs[:, None]))
+        return self.exploration.explore(greedy(values[:, 0], valid), noise, valid)
 
     def observe(self, step: Step) -> None:
         """Learn, and draw a head where an episode ended."""
@@ -63,6 +72,11 @@ class BootstrappedDQN(DeepQ):
     def q_values(self, outputs: Tensor) -> Tensor:
         """The mean of the heads, in which the evaluated policy is greedy."""
         return outputs.mean(-1)
+
+    def risk_adjusted(self, outputs: Tensor) -> Tensor:
+        """A risk measure of the heads, as samples of the posterior of Q; their mean without one."""
+        risk = self.config.risk
+        return self.q_values(outputs) if risk is None else risk.of_samples(outputs)
 
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
         """Huber loss of each head's temporal-difference error, averaged over the heads."""

@@ -15,7 +15,7 @@ from uqbench_dqn.deep_q import DeepQ, of_action
 
 
 class C51(DeepQ):
-    """Categorical DQN (CDQN), ε-greedy.
+    """Categorical DQN (CDQN), ε-greedy; with a risk measure, risk-sensitive.
 
     A network with N outputs per action: logits of the return distribution on a fixed support.
 
@@ -34,15 +34,25 @@ class C51(DeepQ):
         """``Q(s, a) = Σ_i z_i p_i(s, a)``."""
         return (outputs.softmax(-1) * self.support).sum(-1)
 
+    def risk_adjusted(self, outputs: Tensor) -> Tensor:
+        """``risk(Z(s, a))``, or Q without one."""
+        risk = self.config.risk
+        if risk is None:
+            return self.q_values(outputs)
+        return risk.of_distribution(self.support.expand_as(outputs), outputs.softmax(-1))
+
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
         """Cross-entropy of logits with the projected target distribution (Algorithm 1)."""
         return cross_entropy(predicted, target)
 
     @torch.no_grad()
     def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """``Φ(r + γ Z⁻(s', a*))``, ``a* = argmax_a Q⁻(s', a)``: masses ``[L, B, N]``."""
+        """``Φ(r + γ Z⁻(s', a*))``, ``a* = argmax_a Q⁻(s', a)``: masses ``[L, B, N]``.
+
+        With a risk measure a* is the action that it prefers.
+        """
         outputs = self.target(batch["next_obs"])
-        best = greedy(self.q_values(outputs), batch["next_valid"])
+        best = greedy(self.risk_adjusted(outputs), batch["next_valid"])
         continues = self.discount * (~batch["terminated"])
         values = batch["reward"][..., None] + continues[..., None] * self.support
         return project(values, of_action(outputs, best).softmax(-1), self.support)

@@ -2,7 +2,8 @@
 
 The defaults are those of Clements et al. 2019, section 3.2 and Appendix D (UA-DQN's MinAtar
 experiments): the hyper-parameters of Young & Tian 2019, with Adam instead of RMSProp and a final ε
-of 0.03. κ and the gains of the initial weights are not in the paper; they are the released code's.
+of 0.03. κ and the gain of the initial weights are not in the paper. κ is the released code's, and
+so is the gain of √2, but for QR-DQN: it starts with 3 there, and as all others here.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from uqbench.config import Steps
-from uqbench.risk_config import RiskField
+from uqbench.risk_config import MarginalRuleField
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +26,18 @@ class DeepQConfig:
         adam_epsilon: Adam's ε.
         rmsprop_decay: RMSProp's ρ.
         rmsprop_epsilon: RMSProp's ε, inside the root.
-        batch_size: transitions of a gradient step, drawn without repeats.
+        batch_size: transitions of a gradient step, drawn without repeats if the schedule is
+            periodic.
         replay_capacity: transitions kept.
-        learning_starts: first step with a gradient step; never before ``batch_size`` steps, since
-            a batch must fit.
-        learn_period: environment steps for each gradient step.
+        learning_starts: first step with a gradient step; never before ``batch_size`` steps where a
+            batch has no repeats, since it must fit.
+        schedule: of gradient steps: ``periodic``, one every ``learn_period`` steps, or
+            ``triangular``, ``updates_per_event`` after n (n + 1) / 2 steps (Eriksson et al. 2022).
+        learn_period: environment steps for each gradient step; periodic only.
+        updates_per_event: gradient steps of an event; triangular only.
         reward_clip: learn from rewards clipped to ± this; None for no clipping.
-        target_sync_period: C, steps between syncs of the target network.
+        target_sync_period: C, steps between syncs of the target network; periodic only.
+        target_sync_updates: events between syncs of the target network; triangular only.
         channels: filters of the convolution, or of each of several (image observations only).
         kernel: side of the convolution's kernel; one for all, or one for each.
         stride: step of the kernel, likewise.
@@ -47,9 +53,12 @@ class DeepQConfig:
     batch_size: int = 32
     replay_capacity: int = 100_000
     learning_starts: Steps = 5_000
+    schedule: Literal["periodic", "triangular"] = "periodic"
     learn_period: int = 1
+    updates_per_event: int = 32
     reward_clip: float | None = None
     target_sync_period: Steps = 1_000
+    target_sync_updates: int = 5
     channels: int | tuple[int, ...] = 16
     kernel: int | tuple[int, ...] = 3
     stride: int | tuple[int, ...] = 1
@@ -57,7 +66,14 @@ class DeepQConfig:
     gain: float = math.sqrt(2)
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "learning_starts", "learn_period", "target_sync_period"):
+        for name in (
+            "batch_size",
+            "learning_starts",
+            "learn_period",
+            "updates_per_event",
+            "target_sync_period",
+            "target_sync_updates",
+        ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.reward_clip is not None and self.reward_clip <= 0:
@@ -77,13 +93,17 @@ class EpsilonGreedyConfig(DeepQConfig):
             probability ε; or ``none``.
         epsilon_initial: ε until ``learning_starts``.
         epsilon_final: ε at the end of its decay.
-        epsilon_decay_steps: steps of the linear decay, from ``learning_starts`` on.
+        epsilon_decay_steps: steps of the linear decay.
+        epsilon_decay_from: where these are counted from: ``learning-starts`` (Young & Tian 2019),
+            or ``first-step`` (the released code of Clements et al. 2019), where ε is below
+            ``epsilon_initial`` as soon as learning starts.
     """
 
     exploration: Literal["epsilon-greedy", "none"] = "epsilon-greedy"
     epsilon_initial: float = 1.0
     epsilon_final: float = 0.03
     epsilon_decay_steps: Steps = 100_000
+    epsilon_decay_from: Literal["learning-starts", "first-step"] = "learning-starts"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -114,11 +134,12 @@ class QRDQNConfig(EpsilonGreedyConfig):
     Attributes:
         quantiles: N.
         kappa: κ of the quantile Huber loss; 0 is the plain quantile regression loss.
+        risk: act by this measure of the return distribution, in the target too; None for its mean.
     """
 
     quantiles: int = 50
     kappa: float = 0.0
-    gain: float = 3.0
+    risk: MarginalRuleField | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,10 +156,16 @@ class BootstrappedDQNConfig(EpsilonGreedyConfig):
     Attributes:
         heads: K.
         kappa: where the Huber loss turns from quadratic to linear.
+        head_weights: how heads start: ``orthogonal`` with ``gain`` and zero biases, as all other
+            layers, or ``uniform`` within ±1/√inputs, biases too, as torch's own layers.
+        risk: act by this measure of the heads' values; None for one head an episode, and for the
+            heads' mean when evaluated.
     """
 
     heads: int = 10
     kappa: float = 1.0
+    head_weights: Literal["orthogonal", "uniform"] = "orthogonal"
+    risk: MarginalRuleField | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -154,11 +181,13 @@ class C51Config(EpsilonGreedyConfig):
         atoms: N.
         v_min: lowest atom, in units of discounted return.
         v_max: highest atom.
+        risk: act by this measure of the return distribution, in the target too; None for its mean.
     """
 
     atoms: int = 51
     v_min: float = -10.0
     v_max: float = 10.0
+    risk: MarginalRuleField | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -191,7 +220,7 @@ class VDQNConfig(EpsilonGreedyConfig):
     likelihood_std: float = 0.1
     posterior_std: float = 0.017
     samples: int = 32
-    risk: RiskField | None = None
+    risk: MarginalRuleField | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

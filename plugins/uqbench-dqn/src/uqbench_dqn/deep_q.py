@@ -1,7 +1,7 @@
 """What the DQN family has in common (Mnih et al. 2015, Algorithm 1).
 
-A replay buffer, a target network, exploration, and one gradient step every ``learn_period``
-environment steps from ``learning_starts`` on.
+A replay buffer, a target network, exploration, and gradient steps by a schedule
+(:mod:`uqbench_dqn.updates`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from uqbench.lanes import (
     Adam,
     Capturable,
     Clock,
-    DistinctIntegers,
     EpsilonGreedy,
     Exploration,
     NoExploration,
@@ -32,6 +31,7 @@ from uqbench.lanes import (
 )
 from uqbench_dqn.config import DeepQConfig, EpsilonGreedyConfig
 from uqbench_dqn.networks import q_network
+from uqbench_dqn.updates import PeriodicUpdates, TriangularUpdates
 
 
 class DeepQ(Capturable, Agent):
@@ -63,23 +63,34 @@ class DeepQ(Capturable, Agent):
         self.config = config
         self.discount = info.discount
         self.n_actions = info.n_actions
-        self.start = max(config.learning_starts, config.batch_size)
+        periodic = config.schedule == "periodic"
+        # a batch without repeats must fit
+        self.start = max(config.learning_starts, config.batch_size if periodic else 1)
         self.clock = Clock(device)
         self.exploration = _exploration(config, seeds, info.n_actions, self.start, self.clock)
         self.online = q_network(len(seeds), info, config, outputs) if network is None else network
-        initialize(self.online, lane_generators(seeds), config.gain)
+        self.initialize(lane_generators(seeds))
         self.online.to(device)
         self.target = target_copy(self.online)
         extra = [] if extra_networks is None else [extra_networks]
         self.optimizer = _optimizer(nn.ModuleList([self.online, *extra]), config)
         capacity = min(config.replay_capacity, info.total_steps)
         self.replay = TransitionBuffer(len(seeds), capacity, info, self.clock)
-        self._batches = DistinctIntegers(seeds, "replay", config.batch_size, capacity, device)
+        schedule = PeriodicUpdates if periodic else TriangularUpdates
+        self.updates = schedule(seeds, config, self.start, self.replay, self.clock)
         self._loss = torch.full((len(seeds),), torch.nan, device=device)
+
+    def initialize(self, generators: Sequence[torch.Generator]) -> None:
+        """Draw the online network's initial weights, one generator a lane."""
+        initialize(self.online, generators, self.config.gain)
 
     @abstractmethod
     def q_values(self, outputs: Tensor) -> Tensor:
         """Expected returns ``[..., A]`` from network outputs ``[..., A, outputs]``."""
+
+    def risk_adjusted(self, outputs: Tensor) -> Tensor:
+        """What actions are chosen by, ``[..., A]``: Q-values, where a child has no risk measure."""
+        return self.q_values(outputs)
 
     @abstractmethod
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
@@ -92,33 +103,32 @@ class DeepQ(Capturable, Agent):
 
     def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
         """Training actions ``[L]`` in ``obs`` ``[L, *obs]``, by random numbers ``noise``."""
-        values = self.q_values(self.online(obs[:, None]))[:, 0]
+        values = self.risk_adjusted(self.online(obs[:, None]))[:, 0]
         return self.exploration.explore(greedy(values, valid), noise, valid)
 
     @torch.no_grad()
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """The greedy action in each of ``[L, M]`` observations."""
-        return greedy(self.q_values(self.online(obs)), valid)
+        return greedy(self.risk_adjusted(self.online(obs)), valid)
 
     def observe(self, step: Step) -> None:
-        """Store the transition, take a gradient step and sync the target network when due."""
+        """Store the transition, take gradient steps and sync the target network when due."""
         self.replay.store(step, self.reward(step))
         learns, syncs, *_ = self.phase(self.clock.t)
         if learns:
-            objective = self.learn(self._batches.at(self.clock))
-            self._loss.copy_(objective.mean(-1))
+            for index in self.updates.batches():
+                objective = self.learn(index)
+                self._loss.copy_(objective.mean(-1))
         if syncs:
             sync_target(self.online, self.target)
         self.clock.advance()
 
     def phase(self, t: int) -> tuple[bool, ...]:
-        """Whether step ``t`` takes a gradient step, and whether it syncs the target network.
+        """Whether step ``t`` takes gradient steps, and whether it syncs the target network.
 
         A child adds what else makes its steps differ.
         """
-        started = t >= self.start
-        learns = started and t % self.config.learn_period == 0
-        return learns, started and t % self.config.target_sync_period == 0
+        return self.updates.phase(t)
 
     def reward(self, step: Step) -> Tensor:
         """The reward to learn from, ``[L]``: the step's, clipped."""
@@ -144,9 +154,13 @@ class DeepQ(Capturable, Agent):
 
     @torch.no_grad()
     def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """``r + γ θ⁻(s', a*)``, ``a* = argmax_a Q⁻(s', a)``: ``[L, B, outputs]``."""
+        """``r + γ θ⁻(s', a*)``, ``a* = argmax_a Q⁻(s', a)``: ``[L, B, outputs]``.
+
+        With a risk measure a* is the action that it prefers, as in Dabney et al. 2018, "Implicit
+        quantile networks", section 3: the return distribution is that of the policy.
+        """
         outputs = self.target(batch["next_obs"])
-        best = greedy(self.q_values(outputs), batch["next_valid"])
+        best = greedy(self.risk_adjusted(outputs), batch["next_valid"])
         continues = self.discount * (~batch["terminated"])
         return batch["reward"][..., None] + continues[..., None] * of_action(outputs, best)
 
@@ -166,8 +180,9 @@ def _exploration(
         clock,
         initial=config.epsilon_initial,
         final=config.epsilon_final,
-        start=start,
+        start=start if config.epsilon_decay_from == "learning-starts" else 0,
         decay_steps=config.epsilon_decay_steps,
+        random_until=start,
     )
 
 

@@ -21,7 +21,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="qr-dqn",
-            version="2",
+            version="3",
             factory="uqbench_dqn.qr_dqn:QRDQN",
             config="uqbench_dqn.config:QRDQNConfig",
         ),

@@ -14,7 +14,7 @@ from uqbench_dqn.quantiles import midpoint_levels, quantile_loss
 
 
 class QRDQN(DeepQ):
-    """Quantile-regression DQN, ε-greedy.
+    """Quantile-regression DQN, ε-greedy; with a risk measure, risk-sensitive.
 
     A network with N outputs per action: quantiles of the return.
 
@@ -32,6 +32,13 @@ class QRDQN(DeepQ):
     def q_values(self, outputs: Tensor) -> Tensor:
         """``Q(s, a) = 1/N Σ_i q_i(s, a)``."""
         return outputs.mean(-1)
+
+    def risk_adjusted(self, outputs: Tensor) -> Tensor:
+        """``risk(Z(s, a))``, or Q without one."""
+        risk = self.config.risk
+        if risk is None:
+            return self.q_values(outputs)
+        return risk.of_distribution(outputs, torch.ones_like(outputs))
 
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
         """Quantile regression loss."""

@@ -42,17 +42,22 @@ class VDQN(DeepQ):
             lane_generators(seeds),
         )
         super().__init__(info, seeds, config, 1, device, network=network)
-        self.risk = config.risk
-        units, draws = network.units, 1 if self.risk is None else config.samples
+        units, draws = network.units, 1 if config.risk is None else config.samples
         self._acting = Normal(seeds, "acting", (draws, units), device, BLOCK)
-        self._learning = Normal(seeds, "learning", (2, config.batch_size, units), device, BLOCK)
-        self._learning.at(self.clock)  # the clock prepares it from now on
+        shape, block = (2, config.batch_size, units), self.updates.block or BLOCK
+        self._learning = Normal(seeds, "learning", shape, device, block)
+        self._learning.at(self.updates.draws)  # that clock prepares it from now on
         # the same draws for every prediction, so that only the posterior changes it
         self._predicting = Normal(seeds, "stated", (config.samples, units), device, 1).at(0)
 
     def q_values(self, outputs: Tensor) -> Tensor:
         """``Q(s, a)`` of one draw, which the network gives."""
         return outputs.squeeze(-1)
+
+    def risk_adjusted(self, outputs: Tensor) -> Tensor:
+        """The mean, or the risk measure, of S draws ``[..., A, S]``."""
+        risk = self.config.risk
+        return outputs.mean(-1) if risk is None else risk.of_samples(outputs)
 
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
         """``−log N(d; Q, σ²)`` but for a constant: of ``[..., 1]`` each, ``[...]``."""
@@ -64,7 +69,7 @@ class VDQN(DeepQ):
         ``Σ_b −log N(d_b; Q_θ(s_b, a_b), σ²) − Σ_j log σ_j``: the prior is flat, so that the
         divergence from it is the negative entropy of the posterior.
         """
-        noise, target_noise = self._learning.at(self.clock).unbind(1)
+        noise, target_noise = self._learning.at(self.updates.draws).unbind(1)
         drawn = self.online(batch["obs"], noise).gather(-1, batch["action"][..., None])
         target = self.drawn_target(batch, target_noise)
         likelihoods = self.loss(drawn, target) * batch["action"].shape[-1]
@@ -89,7 +94,7 @@ class VDQN(DeepQ):
     def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
         """Actions ``[L]`` in ``obs`` ``[L, *obs]`` by draws ``noise`` ``[L, S, units]``."""
         values = self._samples(obs[:, None], noise)[:, 0]
-        return greedy(self._decisive(values), valid)
+        return greedy(self.risk_adjusted(values), valid)
 
     def _samples(self, obs: Tensor, noise: Tensor) -> Tensor:
         """Draws of Q of ``[L, M, *obs]`` by noise ``[L, S, units]``: ``[L, M, A, S]``."""
@@ -99,14 +104,10 @@ class VDQN(DeepQ):
         drawn: Tensor = values.unflatten(1, (questions, samples)).transpose(-1, -2)
         return drawn
 
-    def _decisive(self, values: Tensor) -> Tensor:
-        """The draw, or the risk measure of the draws: ``[..., A, S] -> [..., A]``."""
-        return values.mean(-1) if self.risk is None else self.risk.of_quantiles(values)
-
     @torch.no_grad()
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """The greedy action of the mean, or of the risk measure, of S draws."""
-        return greedy(self._decisive(self._samples(obs, self._predicting)), valid)
+        return greedy(self.risk_adjusted(self._samples(obs, self._predicting)), valid)
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:

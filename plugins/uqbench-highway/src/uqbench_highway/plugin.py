@@ -34,12 +34,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench_highway.agents.keep_right:KeepRight",
             config="uqbench_highway.agents.config:KeepRightConfig",
+            role="trivial",
         ),
         AgentSpec(
             name="highway-planner",
             version="1",
             factory="uqbench_highway.agents.planner:Planner",
             config="uqbench_highway.agents.config:PlannerConfig",
+            role="oracle",
         ),
     ]
 

@@ -11,6 +11,8 @@ from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
 
 if TYPE_CHECKING:
     from uqbench.environment import OptimalQ
+    from uqbench.queries import QueryStates
+    from uqbench_sentinel.cartpole import CartPoleConfig
     from uqbench_sentinel.three_states import ThreeStatesConfig
 
 
@@ -24,15 +26,35 @@ def _return_distributions(config: ThreeStatesConfig, discount: float) -> Optimal
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """SENTINEL-K."""
+    """SENTINEL-K, and what learns nothing on CartPole."""
     return [
         AgentSpec(
             name="sentinel-k",
             version="1",
             factory="uqbench_sentinel.agent:Sentinel",
             config="uqbench_sentinel.config:SentinelConfig",
-        )
+        ),
+        AgentSpec(
+            name="cartpole-push-to-the-fall",
+            version="1",
+            factory="uqbench_sentinel.cartpole_agents:PushToTheFall",
+            config="uqbench_sentinel.cartpole_agents:CartPoleScriptConfig",
+            role="trivial",
+        ),
+        AgentSpec(
+            name="cartpole-lqr",
+            version="1",
+            factory="uqbench_sentinel.cartpole_agents:LinearQuadratic",
+            config="uqbench_sentinel.cartpole_agents:CartPoleScriptConfig",
+            role="oracle",
+        ),
     ]
+
+
+def _query_states(config: CartPoleConfig) -> QueryStates:
+    from uqbench_sentinel.cartpole_queries import query_states  # likewise
+
+    return query_states(config)
 
 
 @hookimpl
@@ -46,6 +68,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_sentinel.cartpole:CartPoleConfig",
             events=("falls",),
             lanes=True,
+            queries=_query_states,
         ),
         EnvironmentSpec(
             name="three-states",

@@ -7,14 +7,27 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
-from uqbench_tabular.environments.ground_truth import optimal_q, optimal_reward
+from uqbench_tabular.environments.ground_truth import (
+    drawn_optimal_truth,
+    exact_truth,
+    optimal_q,
+    optimal_reward,
+)
 
-SUITES = ("five-state", "deepsea", "widenarrow", "priormdp", "deepsea-deep")
+SUITES = ("five-state", "deepsea", "widenarrow", "priormdp", "deepsea-deep", "priormdp-sbc")
+
+ORACLES = {
+    "chain": "ChainConfig",
+    "deepsea": "DeepSeaConfig",
+    "widenarrow": "WideNarrowConfig",
+    "priormdp": "PriorMDPConfig",
+}
+"""Environments, and the configs that their oracles share with them."""
 
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """The paper's five agents, and certainty equivalence."""
+    """The paper's five agents, certainty equivalence, and the exact policies."""
     return [
         AgentSpec(
             name="psrl",
@@ -24,13 +37,13 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="ube",
-            version="1",
+            version="2",
             factory="uqbench_tabular.agents.ube:UBE",
             config="uqbench_tabular.agents.config:UBEConfig",
         ),
         AgentSpec(
             name="moment-matching",
-            version="1",
+            version="2",
             factory="uqbench_tabular.agents.moment_matching:MomentMatching",
             config="uqbench_tabular.agents.config:MomentMatchingConfig",
         ),
@@ -52,12 +65,24 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             factory="uqbench_tabular.agents.certainty_equivalence:CertaintyEquivalence",
             config="uqbench_tabular.agents.config:CertaintyEquivalenceConfig",
         ),
+        *(_oracle(name, config) for name, config in ORACLES.items()),
     ]
+
+
+def _oracle(environment: str, config: str) -> AgentSpec:
+    """The exact policy of an environment."""
+    return AgentSpec(
+        name=f"{environment}-oracle",
+        version="1",
+        factory="uqbench_tabular.agents.oracle:Oracle",
+        config=f"uqbench_tabular.environments.config:{config}",
+        role="oracle",
+    )
 
 
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
-    """The five-state chain and the paper's three."""
+    """The five-state chain, the paper's three, and MDPs that are drawn for every seed."""
     return [
         EnvironmentSpec(
             name="chain",
@@ -66,6 +91,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_tabular.environments.config:ChainConfig",
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
         ),
         EnvironmentSpec(
             name="deepsea",
@@ -76,6 +102,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("regret",),
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
         ),
         EnvironmentSpec(
             name="widenarrow",
@@ -86,6 +113,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("regret",),
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
         ),
         EnvironmentSpec(
             name="priormdp",
@@ -96,11 +124,21 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("regret",),
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
+        ),
+        EnvironmentSpec(
+            name="drawn-mdp",
+            version="1",
+            factory="uqbench_tabular.environments.prior_mdp:make_drawn_lanes",
+            config="uqbench_tabular.environments.config:DrawnMDPConfig",
+            lanes=True,
+            events=("regret",),
+            exact_truth=drawn_optimal_truth,
         ),
     ]
 
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The chain's suite, the paper's figures, and a deeper DeepSea."""
+    """The chain's suite, the paper's figures, a deeper DeepSea, and calibration."""
     return [files("uqbench_tabular") / "suites" / f"{name}.toml" for name in SUITES]

@@ -57,23 +57,52 @@ class UADQN(DeepQ):
     @torch.no_grad()
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """UA-DQN's action; with ε, where ``exploration`` says so, a random one."""
-        action = self.choose_action(obs, self.thompson.noise(), valid)
-        return self.exploration.explore(action, self.exploration.noise(), valid)
+        return self.choose_action(obs, self.thompson.noise(), valid, self.exploration.noise())
 
-    def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
+    def choose_action(
+        self, obs: Tensor, noise: Tensor, valid: Tensor | None, random: Tensor | None = None
+    ) -> Tensor:
         """``argmax_a  E_i y_i − λ σ̃_aleatoric + β σ̃_epistemic ξ_a``, ``ξ_a ~ N(0, 1)``.
 
-        Actions ``[L]`` in ``obs`` ``[L, *obs]``; ``noise`` is ξ, ``[L, A]``.
+        Actions ``[L]`` in ``obs`` ``[L, *obs]``; ``noise`` is ξ, ``[L, A]``, and ``random`` are
+        exploration's numbers, None for no random actions.
         """
-        mean, epistemic, aleatoric = (values[:, 0] for values in self._moments(obs[:, None]))
+        quantiles, samples = self.online(obs[:, None]), self.posterior(obs[:, None])
+        epistemic = epistemic_var(*samples.unbind(1))
         action = self.thompson.choose(
-            mean - self.config.aleatoric_weight * aleatoric.clamp(min=0).sqrt(),
-            self.config.epistemic_weight * (epistemic + VARIANCE_FLOOR).sqrt(),
+            self.risk_adjusted_by(quantiles, samples)[:, 0],
+            self.config.epistemic_weight * (epistemic[:, 0] + VARIANCE_FLOOR).sqrt(),
             noise,
             valid,
         )
-        self._non_greedy.add(action != greedy(mean, valid))
+        if random is not None:
+            action = self.exploration.explore(action, random, valid)
+        self._non_greedy.add(action != greedy(self.q_values(quantiles)[:, 0], valid))
         return action
+
+    def risk_adjusted_by(self, quantiles: Tensor, samples: Tensor) -> Tensor:
+        """``E_i y_i − λ σ̃_aleatoric``, or what ``risk`` says: ``[L, M, A]``.
+
+        Args:
+            quantiles: of the main network, ``[L, M, A, N]``.
+            samples: of both posterior samples, ``[L, 2, M, A, N]``.
+        """
+        config = self.config
+        if config.risk is not None:
+            models = samples.movedim(1, -2)
+            return config.risk(models, torch.ones_like(models), torch.ones_like(models[..., 0]))
+        mean = self.q_values(quantiles)
+        if not config.aleatoric_weight:
+            return mean
+        std = self._aleatoric_var(quantiles, samples).clamp(min=0).sqrt()
+        return mean - config.aleatoric_weight * std
+
+    @torch.no_grad()
+    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """The actions of training without its exploration: as averse to risk as that."""
+        if self.config.risk is None and not self.config.aleatoric_weight:
+            return super().policy(obs, valid)
+        return greedy(self.risk_adjusted_by(self.online(obs), self.posterior(obs)), valid)
 
     def objective(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Quantile losses of the three networks on the same targets, and the anchors' penalty."""
@@ -96,27 +125,27 @@ class UADQN(DeepQ):
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:
-        """Means, both variances (the aleatoric one clamped at zero), the return distribution."""
-        atoms = self.online(obs)
-        mean, epistemic, aleatoric = self._moments(obs)
+        """Means, variances (the aleatoric one clamped at zero), the return distribution.
+
+        The variance of Q is that of the posterior samples' means. The paper's σ̃²_epistemic, by
+        which actions are chosen, is the quantiles': their variances averaged, not the variance of
+        their average.
+        """
+        atoms, samples = self.online(obs), self.posterior(obs)
         return Uncertainty(
-            mean=mean,
-            epistemic_var=epistemic,
-            aleatoric_var=aleatoric.clamp(min=0),
+            mean=self.q_values(atoms),
+            epistemic_var=samples.mean(-1).var(1, correction=1),
+            quantile_epistemic_var=epistemic_var(*samples.unbind(1)),
+            aleatoric_var=self._aleatoric_var(atoms, samples).clamp(min=0),
             return_atoms=atoms,
             return_probs=torch.full_like(atoms, 1 / atoms.shape[-1]),
         )
 
-    def _moments(self, obs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Mean, epistemic and aleatoric variance of each action, ``[L, M, A]`` each."""
-        quantiles = self.online(obs)
-        sample_a, sample_b = self.posterior(obs).unbind(1)
-        aleatoric = (
-            aleatoric_var(sample_a, sample_b)
-            if self.config.aleatoric == "unbiased"
-            else biased_aleatoric_var(quantiles)
-        )
-        return self.q_values(quantiles), epistemic_var(sample_a, sample_b), aleatoric
+    def _aleatoric_var(self, quantiles: Tensor, samples: Tensor) -> Tensor:
+        """By the covariance of the two samples, or variant 1's, ``[L, M, A]``."""
+        if self.config.aleatoric == "biased":
+            return biased_aleatoric_var(quantiles)
+        return aleatoric_var(*samples.unbind(1))
 
     def metrics(self) -> Mapping[str, Tensor]:
         """The last loss, and the share of non-greedy actions in the last hundredth of the run."""

@@ -7,6 +7,8 @@ from typing import Literal
 
 from uqbench_dqn.config import EpsilonGreedyConfig
 
+from uqbench.risk_config import DecisionRuleField
+
 
 @dataclass(frozen=True, kw_only=True)
 class UADQNConfig(EpsilonGreedyConfig):
@@ -21,6 +23,8 @@ class UADQNConfig(EpsilonGreedyConfig):
             ``biased``, the spread of the main network's quantiles (variant 1 of section 3.1).
         posterior_gain: of the initial weights of the posterior samples.
         noise_scale: standard deviation of the data noise in the anchored posterior.
+        risk: what takes the place of the mean less the penalty: a decision rule on the return
+            distributions of the two posterior samples, equally likely; None for the paper's.
     """
 
     exploration: Literal["epsilon-greedy", "none"] = "none"
@@ -31,6 +35,7 @@ class UADQNConfig(EpsilonGreedyConfig):
     aleatoric: Literal["unbiased", "biased"] = "unbiased"
     posterior_gain: float = 3.0
     noise_scale: float = 1.0
+    risk: DecisionRuleField | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -39,3 +44,8 @@ class UADQNConfig(EpsilonGreedyConfig):
         for name in ("kappa", "noise_scale", "epistemic_weight", "aleatoric_weight"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+        if self.risk is not None and self.aleatoric_weight:
+            raise ValueError(
+                f"expected either a risk or an aleatoric_weight, got both: the penalty of weight "
+                f"{self.aleatoric_weight} is what a risk replaces; set aleatoric_weight to 0"
+            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -12,13 +12,20 @@ from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """UA-DQN."""
+    """UA-DQN, and a script for the windy cliff."""
     return [
         AgentSpec(
             name="ua-dqn",
-            version="3",
+            version="4",
             factory="uqbench_uadqn.agent:UADQN",
             config="uqbench_uadqn.config:UADQNConfig",
+        ),
+        AgentSpec(
+            name="windy-cliff-script",
+            version="1",
+            factory="uqbench_uadqn.cliff.script:CliffScript",
+            config="uqbench_uadqn.cliff.script:CliffScriptConfig",
+            role="oracle",
         ),
     ]
 
@@ -29,12 +36,14 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
     return [
         EnvironmentSpec(
             name="windy-cliff",
-            version="1",
+            version="2",
             lanes=True,
             factory="uqbench_uadqn.cliff.environment:WindyCliff",
             config="uqbench_uadqn.cliff.grid:CliffConfig",
-            events=("falls", "safe_path"),
+            events=("falls", "safe_path", "risky_path"),
             optimal_return=_optimal_return,
+            optimal_q=_optimal_q,
+            exact_truth=_exact_truth,
         )
     ]
 
@@ -43,6 +52,18 @@ def _optimal_return(config: Any) -> float:
     from uqbench_uadqn.cliff.truth import optimal_return  # torch, which a listing does not need
 
     return optimal_return(config)
+
+
+def _optimal_q(config: Any, discount: float) -> Any:
+    from uqbench_uadqn.cliff.ground_truth import optimal_q  # likewise
+
+    return optimal_q(config, discount)
+
+
+def _exact_truth(config: Any, discount: float, seeds: Sequence[int]) -> Any:
+    from uqbench_uadqn.cliff.policy_truth import exact_truth  # likewise
+
+    return exact_truth(config, discount, seeds)
 
 
 @hookimpl

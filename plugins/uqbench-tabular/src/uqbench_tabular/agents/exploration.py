@@ -68,18 +68,18 @@ class GaussianThompson:
         return greedy(mean + self._noise.at(t) * deviation, valid)
 
     def uncertainty(
-        self, mean: Tensor, variance: Tensor, samples: Tensor, obs: Tensor
+        self, mean: Tensor, variance: Tensor, oracle: Tensor, obs: Tensor
     ) -> Uncertainty:
         """The Gaussian that actions are sampled from, with the posterior's variance as its oracle.
 
         Args:
             mean: μ, ``[L, S, A]``.
             variance: σ², ``[L, S, A]``.
-            samples: ``Q*`` under the joint posterior, ``[L, K, S, A]``.
+            oracle: the variance of ``Q^π`` under the joint posterior, ``[L, S, A]``.
             obs: states ``[L, M]``.
         """
         return Uncertainty(
             mean=at_states(mean, obs),
             epistemic_var=at_states(self.zeta**2 * variance, obs),
-            oracle_var=at_states(samples.var(1), obs),
+            oracle_var=at_states(oracle, obs),
         )

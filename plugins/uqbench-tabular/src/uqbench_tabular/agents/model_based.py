@@ -13,7 +13,7 @@ from uqbench.agent import EnvironmentInfo, Step, Uncertainty
 from uqbench.lanes import generators
 from uqbench_tabular.agents.config import ModelBasedConfig
 from uqbench_tabular.agents.tabular import TabularAgent, at_states
-from uqbench_tabular.planning import policy_iteration
+from uqbench_tabular.planning import MDP, action_values, evaluate_policy, policy_iteration
 from uqbench_tabular.posteriors.mdp_posterior import MDPPosterior
 
 
@@ -38,7 +38,7 @@ class ModelBased(TabularAgent):
             device=device,
         )
         self.plan = torch.zeros(self.shape, dtype=torch.float64, device=device)
-        self._drawn: tuple[tuple[int, MDPPosterior, Tensor], Tensor] | None = None
+        self._drawn: tuple[tuple[int, MDPPosterior, Tensor], MDP, Tensor] | None = None
 
     @abstractmethod
     def make_plan(self) -> Tensor:
@@ -77,7 +77,18 @@ class ModelBased(TabularAgent):
         )
 
     def value_samples(self) -> Tensor:
-        """``Q*`` of MDPs drawn from the posterior, ``[L, K, S, A]``: a function of the step.
+        """``Q*`` of MDPs drawn from the posterior, ``[L, K, S, A]``: a function of the step."""
+        return self._samples()[1]
+
+    def policy_variance(self, policy: Tensor) -> Tensor:
+        """Variance of ``Q^π`` under the same MDPs, ``[L, S, A]``, for actions π ``[L, S]``."""
+        mdps, _ = self._samples()
+        each = policy[:, None].expand(-1, self.samples, -1)
+        values = evaluate_policy(mdps, each, self.discount)
+        return action_values(mdps, values, self.discount).var(1)
+
+    def _samples(self) -> tuple[MDP, Tensor]:
+        """MDPs drawn from the posterior and their ``Q*``.
 
         Actions count as available where no mask has been seen. The samples are cached until what
         they depend on changes, because one record asks for them several times.
@@ -88,8 +99,8 @@ class ModelBased(TabularAgent):
         ):
             draws = generators(self.seeds, "tabular/value-samples", self.t)
             mdps = self.posterior.sample(draws, self.samples, self.available)
-            self._drawn = known, policy_iteration(mdps, self.discount)
-        return self._drawn[1]
+            self._drawn = known, mdps, policy_iteration(mdps, self.discount)
+        return self._drawn[1:]
 
     def metrics(self) -> Mapping[str, Tensor]:
         """The mean posterior standard deviation of ``Q*``, and how many (s, a) have been tried."""

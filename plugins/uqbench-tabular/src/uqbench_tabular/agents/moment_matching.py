@@ -9,6 +9,7 @@ from torch import Tensor
 from uqbench_ube.equation import solve_uncertainty
 
 from uqbench.agent import EnvironmentInfo, Uncertainty
+from uqbench.lanes import greedy
 from uqbench_tabular.agents.config import MomentMatchingConfig
 from uqbench_tabular.agents.exploration import GaussianThompson
 from uqbench_tabular.agents.model_based import ModelBased
@@ -68,6 +69,10 @@ class MomentMatching(ModelBased):
         return epistemic
 
     def uncertainty(self, obs: Tensor) -> Uncertainty:
-        """The Gaussian that is acted by, and the variance of ``Q*`` under posterior samples."""
+        """The Gaussian that is acted by, and the variance of ``Q^π`` under posterior samples.
+
+        π is greedy in ``Q*`` of the posterior-mean MDP, as in the equation.
+        """
         values = self.action_values()
-        return self.thompson.uncertainty(values, self.variance(values), self.value_samples(), obs)
+        exact = self.policy_variance(greedy(values, self.available))
+        return self.thompson.uncertainty(values, self.variance(values), exact, obs)

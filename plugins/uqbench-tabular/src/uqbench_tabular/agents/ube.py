@@ -10,6 +10,7 @@ from uqbench_ube.equation import solve_uncertainty
 from uqbench_ube.local import dirichlet_moments, ratio
 
 from uqbench.agent import EnvironmentInfo, Uncertainty
+from uqbench.lanes import greedy
 from uqbench_tabular.agents.config import UBEConfig
 from uqbench_tabular.agents.exploration import GaussianThompson
 from uqbench_tabular.agents.model_based import ModelBased
@@ -54,9 +55,13 @@ class UBE(ModelBased):
         return solve_uncertainty(local, policy, mean.transitions, self.discount)
 
     def uncertainty(self, obs: Tensor) -> Uncertainty:
-        """The Gaussian that is acted by, and the variance of ``Q*`` under posterior samples."""
+        """The Gaussian that is acted by, and the variance of ``Q^π`` under posterior samples.
+
+        π is greedy in ``Q*`` of the posterior-mean MDP, as in the equation.
+        """
         values = self.action_values()
-        return self.thompson.uncertainty(values, self.variance(values), self.value_samples(), obs)
+        exact = self.policy_variance(greedy(values, self.available))
+        return self.thompson.uncertainty(values, self.variance(values), exact, obs)
 
 
 def local_uncertainty(posterior: MDPPosterior, q_max: float, discount: float) -> Tensor:

@@ -31,9 +31,9 @@ class WindyCliff(LaneEnv):
 
     Every step costs 1, the goal pays 10, and a fall ends the episode without a further reward.
     Observations are the cell, one-hot, and the number of steps in the episode, unscaled:
-    ``[L, CELLS + 1]``. Events are ``falls`` and ``safe_path``, 1 on the step that reaches the goal
-    of an episode that was never on the ledge. The wind is a function of the lane's seed and the
-    step.
+    ``[L, CELLS + 1]``. Events are ``falls``, and 1 on the step that reaches the goal: ``safe_path``
+    in an episode that was never on the ledge, ``risky_path`` in the others. The wind is a function
+    of the lane's seed and the step.
 
     Source: Clements et al. 2019, section 3.1
     """
@@ -88,7 +88,7 @@ class WindyCliff(LaneEnv):
             else:
                 truncated = late & ~terminated
         final = self._observed()
-        safe = arrived & ~self._exposed
+        safe, risky = arrived & ~self._exposed, arrived & self._exposed
         self._begin(terminated | truncated)
         self._clock.advance()
         return Outcome(
@@ -97,7 +97,11 @@ class WindyCliff(LaneEnv):
             truncated=truncated,
             next_obs=final,
             obs=self._observed(),
-            events={"falls": fell.float(), "safe_path": safe.float()},
+            events={
+                "falls": fell.float(),
+                "safe_path": safe.float(),
+                "risky_path": risky.float(),
+            },
         )
 
     def _begin(self, ended: Tensor) -> None:

@@ -1,6 +1,7 @@
 """What is known exactly about the windy cliff, by dynamic programming over the grid's tables.
 
-Returns are undiscounted, as in the paper: the goal is worth 10, every step costs 1.
+Returns are undiscounted, as in the paper, unless a discount is given: the goal is worth 10, every
+step costs 1.
 """
 
 from __future__ import annotations
@@ -80,17 +81,17 @@ def return_distribution(config: CliffConfig, actions: Sequence[int]) -> ReturnDi
     return ReturnDistribution(probabilities, 1 - walking)
 
 
-def optimal_values(config: CliffConfig, horizon: int = HORIZON) -> Tensor:
+def optimal_values(config: CliffConfig, horizon: int = HORIZON, discount: float = 1.0) -> Tensor:
     """Bellman's optimality equation backwards in time: ``Q*``, ``[horizon, CELLS, ACTIONS]``.
 
-    ``Q*(t, s, a) = r + (1 − P(fall)) (10 if s' is the goal else max_a' Q*(t + 1, s', a'))``, and
+    ``Q*(t, s, a) = r + (1 − P(fall)) (10 if s' is the goal else γ max_a' Q*(t + 1, s', a'))``, and
     nothing after ``horizon`` steps; float64. Nothing leaves the goal: its values are zero.
     """
     tables = grid(config)
     values = torch.zeros(horizon + 1, CELLS, dtype=torch.float64)
     q = torch.zeros(horizon, *tables.fall.shape, dtype=torch.float64)
     for t in reversed(range(horizon)):
-        after = values[t + 1].clone()
+        after = discount * values[t + 1]
         after[GOAL] = GOAL_REWARD
         q[t] = STEP_REWARD + (1 - tables.fall) * after[tables.leads_to]
         q[t, GOAL] = 0.0

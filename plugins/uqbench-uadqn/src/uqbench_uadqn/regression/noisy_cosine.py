@@ -53,7 +53,7 @@ class NoisyCosine(Dataset):
         return Data(torch.stack(inputs).float()[..., None], torch.stack(targets).float())
 
     def reference_model(self, seeds: Sequence[int]) -> None:
-        """Setting (a): there is no given model."""
+        """Setting (a): there is no reference model."""
 
     def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
         """The epistemic scores, and how well the noise is predicted.

@@ -1,0 +1,115 @@
+"""Decision rules: what risk makes of an agent's predictions, one number per action.
+
+An agent predicts with K models, each a return distribution, and a belief over the models. A rule is
+a measure of their mixture (:class:`MarginalRisk`), ``Risk_E of Risk_A``
+(:class:`uqbench.risk.CompositeRisk`), or a weighted sum of such (:class:`WeightedRisk`).
+
+An agent with one return distribution has one model. Posterior samples of Q are models whose return
+is certain.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from uqbench.risk.measure import RiskMeasure
+
+
+class DecisionRule(ABC):
+    """Risk-adjusted values of actions; an agent takes the action with the highest."""
+
+    @property
+    @abstractmethod
+    def coherent(self) -> bool:
+        """Whether it is coherent as a risk measure of the marginal, or of each model, is."""
+
+    @property
+    @abstractmethod
+    def marginal(self) -> bool:
+        """Whether it depends on the mixture of the models alone."""
+
+    @abstractmethod
+    def __call__(self, values: Tensor, probabilities: Tensor, belief: Tensor) -> Tensor:
+        """The risk-adjusted values ``[...]``; larger is better.
+
+        Args:
+            values: returns of each of K models, ``[..., K, N]``, in any order.
+            probabilities: of the values, or weights proportional to them, ``[..., K, N]``; the sum
+                is the same for every model.
+            belief: probabilities of the models, or weights proportional to them, ``[..., K]``.
+        """
+
+    def of_distribution(self, values: Tensor, probabilities: Tensor) -> Tensor:
+        """For one model: values and probabilities ``[..., N] -> [...]``."""
+        belief = torch.ones_like(values[..., :1])
+        return self(values[..., None, :], probabilities[..., None, :], belief)
+
+    def of_samples(self, values: Tensor) -> Tensor:
+        """For equally likely samples of Q, ``[..., K] -> [...]``."""
+        certain = torch.ones_like(values)
+        return self(values[..., None], certain[..., None], certain)
+
+
+@dataclass(frozen=True)
+class MarginalRisk(DecisionRule):
+    """A measure of the mixture of the models' return distributions.
+
+    It does not tell epistemic from aleatoric uncertainty.
+    """
+
+    measure: RiskMeasure
+
+    @property
+    def coherent(self) -> bool:
+        """That of the measure."""
+        return self.measure.coherent
+
+    @property
+    def marginal(self) -> bool:
+        """By definition."""
+        return True
+
+    def __call__(self, values: Tensor, probabilities: Tensor, belief: Tensor) -> Tensor:
+        """``Risk(Σ_k β_k P_k)``."""
+        weights = probabilities * belief[..., None]
+        return self.measure(values.flatten(-2), weights.flatten(-2))
+
+
+@dataclass(frozen=True)
+class WeightedRisk(DecisionRule):
+    """``Σ_i w_i rule_i``, such as mean and CVaR, or penalties on two kinds of uncertainty.
+
+    Attributes:
+        terms: weights and rules.
+    """
+
+    terms: tuple[tuple[float, DecisionRule], ...]
+
+    def __post_init__(self) -> None:
+        if not self.terms or not all(math.isfinite(weight) for weight, _ in self.terms):
+            raise ValueError(f"expected at least one term, with finite weights; got {self.terms}")
+
+    @property
+    def coherent(self) -> bool:
+        """Where it is an average of coherent rules."""
+        weights = [weight for weight, _ in self.terms]
+        average = min(weights) >= 0 and abs(sum(weights) - 1) < 1e-9
+        return average and all(rule.coherent for _, rule in self.terms)
+
+    @property
+    def marginal(self) -> bool:
+        """Where all terms are."""
+        return all(rule.marginal for _, rule in self.terms)
+
+    def __call__(self, values: Tensor, probabilities: Tensor, belief: Tensor) -> Tensor:
+        """``Σ_i w_i rule_i``."""
+        (weight, rule), *others = self.terms
+        total = weight * rule(values, probabilities, belief)
+        for weight, rule in others:
+            total = total + weight * rule(values, probabilities, belief)
+        return total
