@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from uqbench.cli.options import Selection
+from uqbench.cli.terminal import say
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
@@ -46,10 +47,9 @@ class StoredBoard:
 
         Raises:
             UqbenchError: there is none, it is of an earlier protocol, or its scores are not those
-                of the plan.
+                of the plan and of its own manifest.
         """
         from uqbench.results.files import stored_bytes, stored_text
-        from uqbench.scoring.protocol import departures
         from uqbench.scoring.scores import check_scores, from_csv
 
         path = folder / "scores.csv"
@@ -59,21 +59,18 @@ class StoredBoard:
                 f"--budget {plan.budget_name}."
             )
         files = {p.name: stored_bytes(p) for p in folder.iterdir() if p.suffix in SUFFIXES}
-        try:
-            changed = departures(_manifest(files, folder), plan.suite)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise UqbenchError(
-                f"{folder / 'manifest.json'} is damaged: {type(error).__name__} {error!s:.300}"
-            ) from error
-        if changed:
-            raise UqbenchError(
-                f"{folder} is of an earlier protocol: {'; '.join(changed)}. It is kept as it was "
-                f"written; tox -e leaderboard-{plan.suite.name}-{plan.budget_name} runs it again."
-            )
         scores = from_csv(stored_text(files["scores.csv"], path), str(path))
+        _check_manifest(files, scores, plan, folder)
         methods = tuple(sorted({score.method for score in scores}))
         if methods:
             own = replace(selection, methods=methods).plan(host, "cpu")
+            absent = sorted({cell.method.name for cell in plan.cells} - set(methods))
+            if absent:
+                say(
+                    f"uqbench: {folder} has no runs of {', '.join(absent)}, which the suite has "
+                    f"here: not judged.",
+                    err=True,
+                )
             plan = replace(own, standard=plan.standard)
         check_scores(scores, plan, str(path))
         return cls(folder, files, plan, scores)
@@ -123,14 +120,34 @@ class StoredBoard:
                 )
 
 
-def _manifest(files: Mapping[str, bytes], folder: Path) -> dict[str, Any]:
-    from uqbench.results.files import stored_text
+def _check_manifest(
+    files: Mapping[str, bytes], scores: Sequence[Score], plan: Plan, folder: Path
+) -> None:
+    """Check that a board is of today's protocol, with rows of all that its manifest lists.
 
+    Raises:
+        UqbenchError: the protocol was another, rows were removed, or the manifest is damaged.
+    """
+    from uqbench.scoring.protocol import departures
+
+    if "manifest.json" not in files:
+        return  # it is compared, and missed, where the board is checked
     path = folder / "manifest.json"
     try:
-        found = json.loads(stored_text(files.get("manifest.json", b""), path))
-    except (ValueError, RecursionError) as error:
-        raise UqbenchError(f"{path} is damaged, because {error!s:.300}") from error
-    if not isinstance(found, dict):
-        raise UqbenchError(f"{path} is damaged: expected a table, got {type(found).__name__}")
-    return found
+        manifest = json.loads(files["manifest.json"])
+        listed = set(manifest["methods"])
+        changed = departures(manifest, plan.suite)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UqbenchError(f"{path} is damaged: {type(error).__name__}: {error!s:.300}") from error
+    if changed:
+        raise UqbenchError(
+            f"{folder} is of an earlier protocol: {'; '.join(changed)}. It is kept as it was "
+            f"written; tox -e leaderboard-{plan.suite.name}-{plan.budget_name} runs it again."
+        )
+    missing = sorted(map(str, listed - {f"{score.task}/{score.method}" for score in scores}))
+    if missing:
+        raise UqbenchError(
+            f"{folder / 'scores.csv'} has no rows of {', '.join(missing[:5])}"
+            f"{' …' if len(missing) > 5 else ''}, which {path.name} lists: restore them, or write "
+            f"the board again from its runs."
+        )
