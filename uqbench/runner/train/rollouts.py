@@ -13,7 +13,7 @@ from torch import Tensor
 from uqbench.environment import LaneEnv
 from uqbench.runner.train.evaluation import Policy
 
-SLAB = 128
+SLAB = 64
 """Observations of a lane that the policy is asked about at once: always as many, so that a lane's
 actions have the same bits whatever the others' rollouts do."""
 
