@@ -118,6 +118,28 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
     return gathered  # type: ignore[return-value]
 
 
+def limit_options(function: F) -> F:
+    """Add the limits of a run; the command receives them as ``limits``."""
+    from uqbench.runner.executors.limits import Limits
+
+    def gathered(**options: Any) -> Any:
+        names = ("run_minutes", "run_memory", "stall_minutes")
+        limits = Limits(*(options.pop(name) for name in names))
+        limits.check()
+        return function(limits=limits, **options)
+
+    gathered.__doc__ = function.__doc__
+    gathered.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
+    positive = click.FloatRange(min=0, min_open=True)
+    for name, unit, text in (
+        ("--stall-minutes", "M", "Longest time without progress; an estimator shows none."),
+        ("--run-memory", "GB", "Most memory of a run; its batch may take that times its runs."),
+        ("--run-minutes", "M", "Most wall time of a run; its batch may take that times its runs."),
+    ):
+        gathered = click.option(name, type=positive, metavar=unit, help=text)(gathered)
+    return gathered  # type: ignore[return-value]
+
+
 def load_host() -> Host:
     """Load the plugins; those that fail are named on stderr and left out."""
     from uqbench.registry.plugins import Host

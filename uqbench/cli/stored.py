@@ -14,6 +14,7 @@ from uqbench.errors import UqbenchError
 if TYPE_CHECKING:
     from uqbench.claim import ClaimKind
     from uqbench.registry.plugins import Host
+    from uqbench.scoring.made_with import MadeWith
     from uqbench.scoring.scores import Score
     from uqbench.suites.claims import Claim
     from uqbench.suites.plan import Plan
@@ -63,10 +64,23 @@ class StoredBoard:
         return cls(folder, files, plan, scores)
 
     @property
+    def made(self) -> tuple[list[MadeWith], str]:
+        """What its runs were made with, and what was older than the code installed then."""
+        from uqbench.scoring.made_with import read_made_with
+
+        return read_made_with(self.files.get("made_with.json"))
+
+    @property
     def own_claims(self) -> tuple[tuple[Claim, ClaimKind], ...]:
-        """The plan's claims that are on the board."""
-        text = self.files.get("claims.csv", b"").decode("utf-8")
-        stored = {row["claim"] for row in csv.DictReader(io.StringIO(text))}
+        """The plan's claims that are on the board.
+
+        Raises:
+            UqbenchError: ``claims.csv`` is damaged.
+        """
+        from uqbench.results.files import stored_text
+
+        text = stored_text(self.files.get("claims.csv", b""), self.folder / "claims.csv")
+        stored = {row.get("claim") for row in csv.DictReader(io.StringIO(text))}
         return tuple(pair for pair in self.plan.claims if pair[0].id in stored)
 
     def check_as_run(self) -> None:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import replace
+from functools import partial
 from importlib import metadata
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -23,9 +24,11 @@ from packaging.utils import canonicalize_name
 
 from uqbench import hookspecs
 from uqbench.errors import unknown
+from uqbench.registry import trials
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.registry.risk_names import MeasuresByName
 from uqbench.registry.side_effects import watched
+from uqbench.registry.trials import EntryPoint
 from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
 
 SELECTION = "UQBENCH_PLUGINS"
@@ -64,12 +67,15 @@ class Host:
             UqbenchError: ``UQBENCH_PLUGINS`` names one that is not installed.
         """
         host = cls()
-        for distribution, entry_point in _chosen(list(_entry_points())):
+        chosen = _chosen(list(_entry_points()))
+        impossible = trials.failures([(d, e) for d, e in chosen if _is_for_this_contract(d)])
+        for distribution, entry_point in chosen:
+            reason = impossible.get(f"{distribution.name}:{entry_point.name}")
             host.register(
                 name=entry_point.name,
                 distribution=distribution.name,
                 version=distribution.version,
-                load=entry_point.load,
+                load=entry_point.load if reason is None else partial(_refuse, reason),
                 package=entry_point.module.partition(".")[0],
                 requires=distribution.requires or (),
             )
@@ -226,7 +232,16 @@ def _check_contract(requirements: Iterable[Requirement]) -> None:
             )
 
 
-EntryPoint = tuple[metadata.Distribution, metadata.EntryPoint]
+def _is_for_this_contract(distribution: metadata.Distribution) -> bool:
+    try:
+        _check_contract(Requirement(text) for text in distribution.requires or ())
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse(reason: str) -> object:
+    raise ImportError(reason)
 
 
 def _chosen(found: list[EntryPoint]) -> list[EntryPoint]:

@@ -123,6 +123,34 @@ def create(folder: Path, name: str) -> tuple[BinaryIO, Path]:
     return os.fdopen(os.open(path, flags, 0o666), "w+b"), path
 
 
+def make_folder(folder: Path) -> None:
+    """Create a folder and those above it, and flush their names to disk.
+
+    Raises:
+        OSError: it cannot be created.
+    """
+    missing = []
+    while not folder.is_dir():
+        missing.append(folder)
+        folder = folder.parent
+    for new in reversed(missing):
+        new.mkdir(exist_ok=True)
+        flush_names(new.parent)
+
+
+def flush_names(folder: Path) -> None:
+    """Flush to disk which files and folders a folder has.
+
+    Raises:
+        OSError: that failed.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Let ``write`` fill a temporary file, flush it to disk, and rename it.
 
@@ -131,18 +159,14 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """
     temporary: Path | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         file, temporary = create(path.parent, path.name)
         with file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        flush_names(path.parent)
     except OSError as error:
         _discard(temporary)
         raise StorageError(

@@ -27,7 +27,16 @@ from uqbench.config import explain
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import Run
 from uqbench.results.columns import Columns, RunColumns, columns_digest
-from uqbench.results.files import NOT_A_FILE, create, file_digest, is_linked, open_file, write_whole
+from uqbench.results.files import (
+    NOT_A_FILE,
+    create,
+    file_digest,
+    flush_names,
+    is_linked,
+    make_folder,
+    open_file,
+    write_whole,
+)
 from uqbench.results.locks import RunLock, RunLocks
 from uqbench.results.paths import run_folder
 from uqbench.results.record_files import (
@@ -110,7 +119,7 @@ class Store:
             UqbenchError: it cannot be written; raised before the first step.
         """
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
+            make_folder(self.root)
             file, probe = create(self.root, "probe")
             try:
                 with file:
@@ -217,7 +226,9 @@ class Store:
             aside = folder.with_name(f"{folder.name}.damaged-{number}")
             if not os.path.lexists(aside):
                 try:
-                    return folder.rename(aside)
+                    folder.rename(aside)
+                    flush_names(folder.parent)
+                    return aside
                 except OSError as error:
                     raise UqbenchError(f"{folder} cannot be set aside: {error.strerror}") from error
         raise UqbenchError(f"{run.folder}: too many damaged copies; remove some of them.")

@@ -10,10 +10,16 @@ from uqbench.runner.batching.batches import Batch
 
 @dataclass(frozen=True)
 class Started:
-    """A batch began, or resumed from a checkpoint after ``step`` steps."""
+    """A batch began, or resumed from a checkpoint after ``step`` steps.
+
+    ``seconds`` were taken before, by all ``lanes`` that execute: the runs, and any others that the
+    checkpoint holds.
+    """
 
     batch: Batch
     step: int = 0
+    seconds: float = 0.0
+    lanes: int = 1
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ def final_metrics(
 ) -> dict[str, float | None]:
     """A run's final value of every metric that its budget measures."""
     values: dict[str, float | None] = {}
-    truth = _truth(batch.cell.task, host)
+    truth = truth_of(batch.cell.task, host)
     for metric in batch.metrics:
         measured = metric.kind != "evaluation" or batch.budget.evaluation
         measured = measured and (metric.kind != "queries" or batch.budget.queries)
@@ -39,7 +39,7 @@ def final_metrics(
     return values
 
 
-def _truth(task: Task, host: Host) -> Truth:
+def truth_of(task: Task, host: Host) -> Truth:
     """The return and reward of the best policy, where the task's environment knows them."""
     if task.environment is None:
         return Truth()

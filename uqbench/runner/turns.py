@@ -25,10 +25,11 @@ from uqbench.runner.events import (
     Split,
     Taken,
 )
+from uqbench.runner.failures import fail
 from uqbench.runner.patience import Patience
 from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
-from uqbench.runner.worker import BatchWork, fail
+from uqbench.runner.worker import BatchWork
 
 
 def execute(

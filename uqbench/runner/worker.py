@@ -16,7 +16,7 @@ from uqbench.errors import StorageError, UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import RunColumns
 from uqbench.results.records import Resumed, Saved, Timing
-from uqbench.results.store import RunState, Store, now, this_process
+from uqbench.results.store import Store, now, this_process
 from uqbench.runner.batching.batches import Batch
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read_state
@@ -101,7 +101,8 @@ class BatchWork:
             }
             self.record = self.blank.model_copy(update=update)
         self.patience.when_there_is_room(partial(self._write_running, step))
-        self.report(Started(self.batch, step))
+        seconds = 0.0 if origin is None else origin.about.seconds
+        self.report(Started(self.batch, step, seconds, len(self.lanes)))
 
     def _compute(
         self, origin: ResumePoint | None, checkpoint_seconds: float, stop: Stop
@@ -237,25 +238,3 @@ class BatchWork:
             with suppress(UqbenchError):  # the error that led here is the one to report
                 self._write_running(saved.step)
                 tidy(self.store.root / saved.folder, self.store, self.lanes)
-
-
-def fail(batch: Batch, store: Store, reason: str, trace: str | None = None) -> None:
-    """Mark the runs of a batch that did not finish as failed, with the reason.
-
-    Raises:
-        StorageError: it cannot be written, as on a full disk.
-    """
-    for run in batch.runs:
-        lock = store.lock(run)
-        if lock is None:
-            continue  # another process has it
-        try:
-            found = store.find(run)
-            if found.state is RunState.FINISHED:
-                continue
-            record = found.record or blank_record((), "unknown")
-            write_record(
-                store, run, record, {"status": "failed", "reason": reason, "traceback": trace}
-            )
-        finally:
-            lock.release()

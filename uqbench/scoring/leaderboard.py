@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
@@ -45,12 +45,19 @@ SCHEMA_VERSION = 3
 
 @dataclass(frozen=True)
 class Board:
-    """A plan's scores, and the tables and verdicts that follow from them."""
+    """A plan's scores, and the tables and verdicts that follow from them.
+
+    Attributes:
+        compared: the pairs, where they were not all compared by these scores, but at several looks.
+        origins: by method, the stored board that its scores are from; none for runs of the store.
+    """
 
     plan: Plan
     scores: tuple[Score, ...]
     lines: tuple[BoardRow, ...]
     claims: tuple[Judgement, ...]
+    compared: tuple[Pair, ...] | None = None
+    origins: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, scores: Sequence[Score]) -> Board:
@@ -70,6 +77,8 @@ class Board:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """All pairs of fully scored rows."""
+        if self.compared is not None:
+            return self.compared
         return compare(
             self._matrices,
             self.ranking,
@@ -161,6 +170,8 @@ class Board:
                 "runs_scored": str(line.scored),
                 "runs_failed": str(line.failed),
             }
+            if self.origins:
+                row["stored_in"] = self.origins.get(line.method, "")
             if self.plan.suite.pareto:
                 row["pareto"] = "yes" if line.method in front else "no"
             for name in shown_statistics(self.plan):

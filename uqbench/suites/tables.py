@@ -127,7 +127,8 @@ class Method(Table):
     ``config``, ``tasks`` and ``budget_config`` key by key.
 
     ``tasks`` holds values that replace those of ``config`` on single tasks. A value
-    ``{ task = "KEY", plus = N, times = X }`` follows the task's own config: ``X · task.KEY + N``.
+    ``{ task = "KEY", plus = N, times = X }`` follows the task's own config: ``X · task.KEY + N``;
+    ``{ task = "KEY" }`` is that value itself, which may be a name.
     ``budgets`` are the budgets that include it, unless it is selected by name; None for all.
     ``budget_config`` holds values by budget; they override the budget's own ``config`` and are not
     scaled by its schedule either.

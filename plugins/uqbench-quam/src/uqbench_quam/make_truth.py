@@ -107,7 +107,8 @@ def sampled(task: Dataset, datasets: Sequence[int], config: HMCConfig, points: T
     chains.fit(task.data(datasets), None, steps=1)
     _say(f"data sets {list(datasets)}: accepted {chains.acceptance.min():.2f} or more")
     outputs = chains.sample.outputs(points.expand(len(datasets), *points.shape))
-    return outputs.unflatten(0, (config.chains, config.iterations))
+    by_chain: Tensor = outputs.unflatten(0, (config.chains, config.iterations))
+    return by_chain
 
 
 def agreement(by_chain: Tensor, worst_of: int) -> dict[str, Tensor]:

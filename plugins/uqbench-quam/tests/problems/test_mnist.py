@@ -37,9 +37,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idx) -> Path:
         archive.writestr(mnist.LETTERS, gzip.compress(idx(images(12, 5))))
     drawn = io.BytesIO()
     with zipfile.ZipFile(drawn, "w") as archive:
-        for name, grey in (("b/2.png", 255), ("a/1.png", 0)):
+        for name, gray in (("b/2.png", 255), ("a/1.png", 0)):
             png = io.BytesIO()
-            Image.new("L", (105, 105), grey).save(png, "PNG")
+            Image.new("L", (105, 105), gray).save(png, "PNG")
             archive.writestr(f"images_evaluation/{name}", png.getvalue())
     contents = {
         "train-images": gzip.compress(idx(images(40, 1))),
@@ -95,8 +95,8 @@ def test_an_estimator_goes_through_mnist(folder, against):
     data = task.data(seeds)
     assert data.inputs.shape == (2, 30, 28, 28)
     assert not torch.equal(data.targets[0], data.targets[1])
-    grey = normalized(np.array([[[0, 255]]], np.uint8)).flatten().tolist()
-    assert grey == pytest.approx([-0.1307 / 0.3081, (1 - 0.1307) / 0.3081])
+    gray = normalized(np.array([[[0, 255]]], np.uint8)).flatten().tolist()
+    assert gray == pytest.approx([-0.1307 / 0.3081, (1 - 0.1307) / 0.3081])
     estimator = Quam(task, seeds, QuamConfig(search_steps=3, search_batch=10), CPU)
     estimator.fit(data, task.reference_model(seeds), steps=1)
     scores = task.score(seeds, estimator.predict)

@@ -39,12 +39,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench_sentinel.cartpole_agents:PushToTheFall",
             config="uqbench_sentinel.cartpole_agents:CartPoleScriptConfig",
+            role="trivial",
         ),
         AgentSpec(
             name="cartpole-lqr",
             version="1",
             factory="uqbench_sentinel.cartpole_agents:LinearQuadratic",
             config="uqbench_sentinel.cartpole_agents:CartPoleScriptConfig",
+            role="oracle",
         ),
     ]
 

@@ -25,6 +25,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench_uadqn.cliff.script:CliffScript",
             config="uqbench_uadqn.cliff.script:CliffScriptConfig",
+            role="oracle",
         ),
     ]
 

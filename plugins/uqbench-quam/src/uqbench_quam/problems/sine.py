@@ -83,7 +83,7 @@ class Sine(Dataset):
             raise ValueError("expected a mean and variances from an estimator of the sine")
         std = predicted.epistemic.clamp(min=0).sqrt()
         inside = x.abs() <= pi
-        scores = {}
+        scores: dict[str, Tensor] = {}
         for prior, prefix in (("suite", ""), ("paper", "paper_prior_")):
             truth = ground_truth(prior, seeds)
             error = (std - truth).abs()
