@@ -62,7 +62,8 @@ def sparsification(std: Tensor, error: Tensor) -> Tensor:
     kept = mean[std.argsort(stable=True)].cumsum(0)  # the most certain first
     share = torch.arange(SPARSIFICATION_STEPS, dtype=torch.float64) / SPARSIFICATION_STEPS
     count = (len(std) * (1 - share)).ceil().long().clamp(min=1).to(std.device)
-    return kept[count - 1] / count
+    curve: Tensor = kept[count - 1] / count
+    return curve
 
 
 def ause(std: Tensor, error: Tensor) -> float:
@@ -102,4 +103,5 @@ def _ranks(x: Tensor) -> Tensor:
     """Ranks from 1 on, ties at their mean, ``[K]`` float64."""
     _, tie, count = x.unique(return_inverse=True, return_counts=True)
     last = count.cumsum(0).double()
-    return (last - (count.double() - 1) / 2)[tie]
+    ranks: Tensor = (last - (count.double() - 1) / 2)[tie]
+    return ranks

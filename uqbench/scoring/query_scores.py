@@ -134,10 +134,11 @@ def _score_distribution(lane: _Lane, scores: dict[str, float], curves: dict[str,
 
 
 def _score_spread(lane: _Lane, scores: dict[str, float]) -> None:
-    """``aleatoric_error`` and ``aleatoric_skill``: of the standard deviation of the return."""
+    """Mean, error and skill of the predicted standard deviation of the return."""
     assert lane.stated.aleatoric_var is not None
     std = lane.stated.aleatoric_var.flatten().clamp(min=0).sqrt()
     true, noise = _return_std(lane)
+    scores["aleatoric_std"] = float(std.mean())
     squared = float(((std - true).square() - noise).mean())
     constant = float(true.var(correction=0) - noise.mean())
     scores["aleatoric_error"] = math.sqrt(max(squared, 0.0))
@@ -164,6 +165,7 @@ def _score_epistemic(
     scores["rank_correlation"] = epistemic.rank_correlation(std, error.abs())
     scores["sparsification_skill"] = 1 - epistemic.ause(std, error)
     scores["ence"] = epistemic.ence(std, error, lane.noise)
+    scores["epistemic_std"] = float(std.mean())
     scores["first_rank"] = _first_rank(lane, std)
     curves["reliability"] = (_levels(RELIABILITY), _levels([covers[p] for p in RELIABILITY]))
     left = torch.arange(epistemic.SPARSIFICATION_STEPS).double() / epistemic.SPARSIFICATION_STEPS

@@ -13,7 +13,7 @@ from torch import Tensor
 from uqbench.environment import LaneEnv
 from uqbench.runner.train.evaluation import Policy
 
-SLAB = 128
+SLAB = 64
 """Observations of a lane that the policy is asked about at once: always as many, so that a lane's
 actions have the same bits whatever the others' rollouts do."""
 
@@ -69,7 +69,8 @@ def rollout_returns(
         t += 1
         most = int(running.sum(1).max())
         if most == 0 or discount**t < tail:
-            return returns.unflatten(1, (count, actions, each))
+            found: Tensor = returns.unflatten(1, (count, actions, each))
+            return found
         obs = outcome.obs.unflatten(0, own.shape)
         order = (~running).to(torch.uint8).argsort(dim=1, stable=True)  # those that run come first
         width = -(-most // SLAB) * SLAB

@@ -114,5 +114,12 @@ def uqbench_suites() -> Iterable[Traversable]:
     suites = files("uqbench_sentinel") / "suites"
     return [
         suites / f"{name}.toml"
-        for name in ("cartpole", "highway", "minatar", "return-distribution", "risk-estimation")
+        for name in (
+            "cartpole",
+            "highway",
+            "minatar",
+            "noise-and-ignorance",
+            "return-distribution",
+            "risk-estimation",
+        )
     ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 from uqbench_tabular.environments.ground_truth import (
@@ -14,7 +15,19 @@ from uqbench_tabular.environments.ground_truth import (
     optimal_reward,
 )
 
-SUITES = ("five-state", "deepsea", "widenarrow", "priormdp", "deepsea-deep", "priormdp-sbc")
+if TYPE_CHECKING:
+    from uqbench.truth import ExactTruth
+    from uqbench_tabular.environments.config import NoisyRingConfig
+
+SUITES = (
+    "five-state",
+    "deepsea",
+    "widenarrow",
+    "priormdp",
+    "deepsea-deep",
+    "priormdp-sbc",
+    "noise-and-ignorance",
+)
 
 ORACLES = {
     "chain": "ChainConfig",
@@ -82,7 +95,7 @@ def _oracle(environment: str, config: str) -> AgentSpec:
 
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
-    """The five-state chain, the paper's three, and MDPs that are drawn for every seed."""
+    """The five-state chain, the paper's three, MDPs that are drawn for every seed, and a ring."""
     return [
         EnvironmentSpec(
             name="chain",
@@ -135,10 +148,25 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("regret",),
             exact_truth=drawn_optimal_truth,
         ),
+        EnvironmentSpec(
+            name="noisy-ring",
+            version="1",
+            factory="uqbench_tabular.environments.noisy_ring:NoisyRing",
+            config="uqbench_tabular.environments.config:NoisyRingConfig",
+            lanes=True,
+            events=("regret",),
+            exact_truth=_ring_truth,
+        ),
     ]
+
+
+def _ring_truth(config: NoisyRingConfig, discount: float, seeds: Sequence[int]) -> ExactTruth:
+    from uqbench_tabular.environments.noisy_ring import ring_truth  # imports torch
+
+    return ring_truth(config, discount, seeds)
 
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The chain's suite, the paper's figures, a deeper DeepSea, and calibration."""
+    """The chain's suite, the paper's figures, a deeper DeepSea, and two about uncertainty."""
     return [files("uqbench_tabular") / "suites" / f"{name}.toml" for name in SUITES]

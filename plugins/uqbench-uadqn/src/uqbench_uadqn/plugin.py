@@ -124,5 +124,12 @@ def uqbench_estimators() -> Iterable[Spec]:
 def uqbench_suites() -> Iterable[Traversable]:
     """``windy-cliff``, ``uncertainty-toy``, ``output-width``, and UA-DQN in other suites."""
     suites = files("uqbench_uadqn") / "suites"
-    names = ("windy-cliff", "uncertainty-toy", "output-width", "minatar", "highway")
+    names = (
+        "windy-cliff",
+        "uncertainty-toy",
+        "output-width",
+        "minatar",
+        "highway",
+        "noise-and-ignorance",
+    )
     return [suites / f"{name}.toml" for name in names]

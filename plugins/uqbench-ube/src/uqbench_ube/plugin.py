@@ -9,6 +9,8 @@ from importlib.resources.abc import Traversable
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 from uqbench_ube.chain.config import best_return
 
+SUITES = ("ube-chain", "minatar", "atari", "noise-and-ignorance")
+
 
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
@@ -67,6 +69,6 @@ def uqbench_agents() -> Iterable[AgentSpec]:
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The ``ube-chain`` suite, and the deep agents in ``minatar`` and ``atari``."""
+    """The ``ube-chain`` suite, and the deep agents in other suites."""
     suites = files("uqbench_ube") / "suites"
-    return [suites / f"{name}.toml" for name in ("ube-chain", "minatar", "atari")]
+    return [suites / f"{name}.toml" for name in SUITES]

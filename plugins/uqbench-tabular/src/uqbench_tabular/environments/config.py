@@ -137,3 +137,20 @@ class DrawnMDPConfig:
                 f"an MDP has at least one state and action; got {self.states}, {self.actions}"
             )
         require_positive(self, "lam", "alpha", "beta")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyRingConfig:
+    """Config of the noisy ring.
+
+    Attributes:
+        sigma: σ, standard deviation of every reward.
+        oracle_discount: γ of the optimal policy that the regret compares with.
+    """
+
+    sigma: float = 1.0
+    oracle_discount: float = 0.9
+
+    def __post_init__(self) -> None:
+        if self.sigma < 0:
+            raise ValueError(f"sigma must not be negative; got {self.sigma}")

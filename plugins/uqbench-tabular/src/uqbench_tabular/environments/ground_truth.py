@@ -5,7 +5,7 @@ Imports are local, so that listing plugins does not import torch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from uqbench_tabular.environments.config import (
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from uqbench.environment import OptimalQ
-    from uqbench.truth import ExactTruth
+    from uqbench.truth import ExactTruth, Truth
     from uqbench_tabular.planning import MDP
 
 Config = ChainConfig | DeepSeaConfig | WideNarrowConfig | PriorMDPConfig
@@ -49,21 +49,29 @@ def exact_truth(config: Config, discount: float, _seeds: Sequence[int]) -> Exact
     """Values and variances of the return of any policy, in every state, whatever the seeds."""
     import torch
 
-    from uqbench.truth import ExactTruth, Truth
+    from uqbench.truth import ExactTruth
+
+    mdp = model(config)
+    evaluate = truth_of_policies(mdp, reward_variance(config), discount)
+    return ExactTruth(torch.arange(len(mdp.available)), mdp.available, evaluate)
+
+
+def truth_of_policies(mdp: MDP, reward_var: Tensor, discount: float) -> Callable[[Tensor], Truth]:
+    """From the actions ``[L, S]`` of policies in an MDP to what they are worth, exactly."""
+    import torch
+
+    from uqbench.truth import Truth
     from uqbench_tabular.planning import MDP, action_values, evaluate_policy, return_variance
 
-    mdp, reward_var = model(config), reward_variance(config)
-
-    def evaluate(actions: torch.Tensor) -> Truth:
-        lanes = len(actions)
+    def evaluate(actions: Tensor) -> Truth:
         tables = (mdp.transitions, mdp.rewards, mdp.available)
-        same = MDP(*(table.expand(lanes, *table.shape) for table in tables))
+        same = MDP(*(table.expand(len(actions), *table.shape) for table in tables))
         q = action_values(same, evaluate_policy(same, actions, discount), discount)
         var = return_variance(same, reward_var, actions, discount)
         q = q.masked_fill(~mdp.available, torch.nan)
         return Truth(q, torch.zeros_like(q), return_var=var)
 
-    return ExactTruth(torch.arange(len(mdp.available)), mdp.available, evaluate)
+    return evaluate
 
 
 def drawn_optimal_truth(
