@@ -37,6 +37,7 @@ def test_without_locks_finished_runs_are_finished_and_no_run_is_begun(code, tmp_
     store, finished, unfinished = Store(tmp_path), make_run(0), make_run(1)
     write(store, finished, "finished")
     write(store, unfinished, "running")
+    assert store.lock(unfinished) is not None
 
     def flock(descriptor: int, operation: int) -> None:
         raise OSError(code, "no locks here")
