@@ -24,7 +24,7 @@ from uqbench.runner.train.evaluation import Policy, evaluate
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
-from uqbench.scoring.uncertainty import score_return_law, score_uncertainty
+from uqbench.scoring.uncertainty import score_return_distribution, score_uncertainty
 from uqbench.suites.configs import task_config
 
 OnStep = Callable[[int, Mapping[str, NDArray[np.float64]]], None]
@@ -199,7 +199,7 @@ def _metrics(agent: Agent, truth: OptimalQ | None, lanes: int) -> dict[str, Tens
         if stated is not None:
             metrics |= score_uncertainty(stated, truth.values)
             if truth.return_atoms is not None and truth.return_probs is not None:
-                metrics |= score_return_law(stated, truth.return_atoms, truth.return_probs)
+                metrics |= score_return_distribution(stated, truth.return_atoms, truth.return_probs)
     return metrics
 
 
