@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from uqbench_quam.methods.config import QuamConfig
 from uqbench_quam.methods.quam import Quam
-from uqbench_quam.methods.search import search, towards
+from uqbench_quam.methods.search import search, toward
 from uqbench_quam.networks.architectures import rows
 from uqbench_quam.problems.two_moons import TwoMoons, TwoMoonsConfig
 
@@ -80,7 +80,7 @@ def one_search(estimator: Quam, point: Tensor, config: QuamConfig) -> None:
         estimator.data,
         lane,
         point[None],
-        towards(lane),
+        toward(lane),
         estimator.reference_loss,
         config,
     )

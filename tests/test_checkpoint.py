@@ -1,4 +1,4 @@
-"""A run that is cut off goes on from its checkpoint, and equals an unbroken one bit for bit."""
+"""An interrupted run resumes from its checkpoint, and equals an uninterrupted one bit for bit."""
 
 import json
 import os
@@ -119,7 +119,7 @@ def test_runs_that_were_killed_go_on_elsewhere_with_other_workers_and_equal_unbr
     shutil.copytree(here, there)
     stderr = run(there, *PAIRS, "--workers", "3")
     assert f"2 abandoned: again, 2 from step {step}." in stderr
-    assert f"long/slow/0,1: goes on from step {step}" in stderr
+    assert f"long/slow/0,1: resumed from step {step}" in stderr
     assert results(there) == unbroken
     for name, record in records(there).items():
         assert [one["step"] for one in record["resumed"]] == ([step] if name in pair else [])
@@ -145,7 +145,7 @@ def test_status_says_where_a_run_goes_on(tmp_path):
     step = saved(tmp_path)[0]["step"]
     status = [sys.executable, "-m", "uqbench", "status", "--out", str(tmp_path)]
     text = subprocess.run(status, capture_output=True, text=True, check=True).stdout
-    assert f"its process is gone; goes on from step {step} of 600" in text
+    assert f"its process is gone; resumes from step {step} of 600" in text
     listed = subprocess.run([*status, "--json"], capture_output=True, text=True, check=True).stdout
     assert [entry["checkpoint_step"] for entry in json.loads(listed)] == [step]
 
@@ -157,8 +157,8 @@ def test_a_damaged_checkpoint_is_named_and_the_run_starts_again(unbroken, tmp_pa
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
     stderr = run(tmp_path, *ALONE)
-    assert f"the first step again: {path} does not match its digest" in stderr
-    assert "goes on" not in stderr
+    assert f"starting over: {path} does not match its digest" in stderr
+    assert "resumed from" not in stderr
     assert results(tmp_path).items() <= unbroken.items()
     assert next(iter(records(tmp_path).values()))["resumed"] == []
     assert checkpoints(tmp_path) == []
@@ -178,7 +178,7 @@ def test_an_environment_that_cannot_be_saved_is_told_once_and_runs(unbroken, tmp
     stderr = run(
         tmp_path, *PAIRS, "--workers", "1", "--checkpoint-seconds", "0.1", TOY_UNSAVABLE="1"
     )
-    assert stderr.count("an interrupted run starts again: the environment cannot be saved") == 1
+    assert stderr.count("an interrupted run starts over: the environment cannot be saved") == 1
     assert "the corridor is in another process" in stderr
     assert results(tmp_path) == unbroken
     assert checkpoints(tmp_path) == []
@@ -205,5 +205,5 @@ def test_an_error_removes_the_checkpoint_and_the_death_of_a_worker_does_not(
     assert len(saved(out)) == len(checkpoints(out)) == int(kept)
     healed.touch()
     stderr = run(out, *settings)
-    assert ("goes on from step" in stderr) == kept
+    assert ("resumed from step" in stderr) == kept
     assert results(out).items() <= unbroken.items()

@@ -179,7 +179,7 @@ def test_a_lane_that_fails_does_not_take_the_others_with_it(tmp_path):
         tmp_path, "--tasks", "short", "--methods", "slow", "--set", "slow.wrong=range", "--set",
         "slow.only_below=0.5", "--seeds", "8", "--workers", "1", code=1,
     )  # fmt: skip
-    assert "once more, each run alone" in done.stderr
+    assert "retrying each run alone" in done.stderr
     assert sorted(set(states(tmp_path).values())) == ["failed", "finished"]
 
 
@@ -189,7 +189,7 @@ def test_a_reward_that_is_no_number_fails_its_run_alone_and_the_board_is_written
     found = states(tmp_path)
     assert sorted(found.values()) == ["failed"] * 2 + ["finished"] * 6
     assert all("/short/" in run and "/1-" in run for run, s in found.items() if s == "failed")
-    reason = "the environment 'corridor' gave the reward nan in lane 0 at step 120"
+    reason = "the environment 'corridor' returned the reward nan in lane 0 at step 120"
     assert done.stderr.count(f"/1: FAILED: UqbenchError: {reason}") == 2
     assert "2 of 8 planned runs have no score (2 failed)" in done.stdout
     assert (tmp_path / "leaderboards" / "toy" / "smoke" / "leaderboard.csv").exists()
@@ -436,8 +436,8 @@ def test_metrics_and_episodes_agree_with_each_other(finished):
         (("--suite", "toy", "--set", "fast.forward=nan"), "not JSON compliant"),
         (("--suite", "toy", "--set", "fast.forward=1\nx=2"), "forward: Input should be a valid"),
         (("--suite", "toy", "--seeds", "-1"), "-1 is not in the range 1<=x"),
-        (("--suite", "toy", "--seed", "3", "--seed", "3"), "--seed 3 is given more than once"),
-        (("--suite", "toy", "--seed", "3", "--seeds", "3"), "give one of them"),
+        (("--suite", "toy", "--seed", "3", "--seed", "3"), "--seed 3 appears more than once"),
+        (("--suite", "toy", "--seed", "3", "--seeds", "3"), "use one of them"),
         (("--suite", "toy", "--steps", "0"), "0 is not in the range x>=1"),
         (("--suite", "toy", "--device", "cuda"), "use --device cpu"),
         (("--suite", "toy", "--out", "/proc/nothing"), "Results cannot be written to"),

@@ -24,10 +24,15 @@ class Data:
     """One training set per lane: ``inputs`` ``[L, n, *x]`` and ``targets`` ``[L, n]``.
 
     Targets are int64 classes, or float32 values for a regression.
+
+    Attributes:
+        validation: further data of the same kind, for choosing a method's settings; None where the
+            problem has none.
     """
 
     inputs: Tensor
     targets: Tensor
+    validation: Data | None = None
 
 
 @dataclass(frozen=True)
@@ -90,10 +95,14 @@ class Dataset(ABC):
     Attributes:
         inputs: shape ``*x`` of one input.
         n_classes: C; 0 for a regression.
+        n_datasets: how many data sets there are, where they are numbered (only so many have a
+            ground truth, say). A run has the data set of its own number, 0 to ``n_datasets - 1``,
+            and that number is the lane's seed. None where any seed makes a data set of its own.
     """
 
     inputs: tuple[int, ...]
     n_classes: int
+    n_datasets: int | None = None
 
     @abstractmethod
     def data(self, seeds: Sequence[int]) -> Data:

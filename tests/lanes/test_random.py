@@ -83,7 +83,7 @@ def test_no_two_steps_share_their_values(kind: type[Uniform]) -> None:
     assert len({tuple(row) for row in rows.tolist()}) == len(rows)
 
 
-def test_streams_and_neighbouring_seeds_are_uncorrelated() -> None:
+def test_streams_and_neighboring_seeds_are_uncorrelated() -> None:
     """One in a million."""
     base = draws(Uniform([5], "a"), range(4096)).flatten().numpy()
     for seed, stream in [(5, "b"), (6, "a")]:

@@ -23,11 +23,11 @@ class Config:
 class Averages(Agent):
     """ε-greedy in the mean reward of each action."""
 
-    def __init__(self, spec, seeds, config, device):
+    def __init__(self, info, seeds, config, device):
         self.config, self.t = config, 0
         self.uniform = Uniform(seeds, "averages", (2,), device)
-        self.sums = torch.zeros(len(seeds), spec.n_actions, device=device)
-        self.counts = torch.ones(len(seeds), spec.n_actions, device=device)
+        self.sums = torch.zeros(len(seeds), info.n_actions, device=device)
+        self.counts = torch.ones(len(seeds), info.n_actions, device=device)
 
     def act(self, obs, valid=None):
         explore, where = self.uniform.at(self.t).unbind(1)
@@ -45,7 +45,7 @@ class Averages(Agent):
 
 
 class FirstAttempt(LoopAgent):
-    def __init__(self, spec, config):
+    def __init__(self, info, config):
         self.best = 0
 
     def train(self, env, total_steps, seed):

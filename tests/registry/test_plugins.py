@@ -127,14 +127,14 @@ def test_a_plugin_that_cannot_be_imported_is_reported_and_the_rest_goes_on():
     assert list(host.agents) == ["a"]
 
 
-def test_a_misspelt_hook_is_a_failure_of_its_plugin_alone():
+def test_a_misspelled_hook_is_a_failure_of_its_plugin_alone():
     host = Host()
 
     def uqbench_agnets() -> list[AgentSpec]:
         return []
 
-    misspelt = Module(uqbench_agnets=hookimpl(uqbench_agnets))
-    assert "uqbench_agnets" in str(register(host, "misspelt", misspelt).failure)
+    misspelled = Module(uqbench_agnets=hookimpl(uqbench_agnets))
+    assert "uqbench_agnets" in str(register(host, "misspelled", misspelled).failure)
     assert register(host, "good", agents("a")).failure is None
 
 
@@ -180,5 +180,5 @@ def test_a_plugin_that_changes_a_global_default_is_named_and_it_is_set_back(chan
     )
     assert plugin.failure is None
     assert plugin.changed == (name,)
-    assert f"changed {name}, which was set back" in host.complaints(plugin)[0]
+    assert f"changed {name}, which was restored" in host.complaints(plugin)[0]
     assert state() == before

@@ -62,7 +62,7 @@ def test_a_composition_by_name_is_epistemic_of_aleatoric() -> None:
         ("cvr(0.2)", "no risk measure 'cvr'. Did you mean 'cvar'"),
         ("cvar(level=0.2)", "unknown key 'level'. Known: alpha"),
         ("cvar(0.2, 0.3)", "has 2 values; the measure takes 1: alpha"),
-        ("cvar(0.2, alpha=0.3)", "gives 'alpha' twice"),
+        ("cvar(0.2, alpha=0.3)", "has 'alpha' twice"),
         ("cvar(low)", "expected a number for 'alpha', got 'low'"),
         ("cvar(2)", r"alpha must be in \(0, 1\], got 2.0"),
         ("cvar(0.2", "expected a risk measure such as 'cvar"),
@@ -177,6 +177,10 @@ def test_a_measure_of_the_running_registry_can_be_used_in_a_config() -> None:
     host.register(name="median", distribution="median", version="1", load=lambda: Plugin)
     made = resolve(Config, {"one": "median"}, where="x", risk_names=host.risk_names)
     assert made.one == Median()
+    table = {"several": "0.5 * median + 0.5 * cvar(0.25) of median", "one": "median"}
+    rules = resolve(Rules, table, where="x", risk_names=host.risk_names)
+    assert rules.one == MarginalRisk(Median())
+    assert as_table(rules, host.risk_names) == table
 
 
 @dataclasses.dataclass(frozen=True)

@@ -167,7 +167,7 @@ def test_a_record_that_cannot_be_written_under_way_is_told_once_and_costs_nothin
 
     told = run(batch, store, host, monkeypatch, at={100: block, 200: unblock})
     [notice] = notices(told)
-    assert notice.startswith(f"it goes on, but {path} cannot be written: Is a directory")
+    assert notice.startswith(f"the run continues, but {path} cannot be written: Is a directory")
     assert digests(store, batch) == unbroken
 
 
@@ -196,7 +196,7 @@ def test_an_error_of_the_disk_under_way_costs_a_checkpoint_and_not_the_run(
     told = run(batch, store, host, monkeypatch, at, saves={50, 150, 250}, until=300)
     assert not any(isinstance(event, Failed | Split) for event in told)
     assert [text.split(":")[0].split(",")[0] for text in notices(told)] == [
-        "it goes on",
+        "the run continues",
         "no checkpoint",
     ]
     told = run(batch, store, host, monkeypatch)

@@ -267,4 +267,7 @@ def test_minatar_is_the_protocol_of_the_paper():
         "paper": True,
     }
     assert {method.name for method in suite.methods} >= {"dqn", "qr-dqn"}
+    script = next(method for method in suite.methods if method.name == "script")
+    for task in suite.tasks:  # a name follows the task's config, too
+        assert method_config(script, task, host, where="x").game == task.config["game"]
     assert (files("uqbench_minatar") / "suites" / "minatar.toml").is_file()

@@ -1,4 +1,4 @@
-"""``uqbench claims``: what the runs say about the statements of the suites' papers."""
+"""``uqbench claims``: whether the runs support the claims of the suites' papers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def command(selection: Selection, out: Path, boards: Path | None, as_json: bool)
         entries = [judgement_as_json(judged) for judged in judgements]
         click.echo(json.dumps(entries, indent=1, allow_nan=False))
     elif not judgements:
-        say(f"The suite {selection.suite} states no claims.")
+        say(f"The suite {selection.suite} has no claims.")
     else:
         for number, judged in enumerate(judgements):
             first, *more = as_text(judged).splitlines()

@@ -1,4 +1,4 @@
-"""How long a plan will take: a sum over its methods of what a step of each takes here."""
+"""How long a plan will take: the time of a step of each method here, summed over its runs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from uqbench.suites.suite import Suite
 
 @dataclass(frozen=True)
 class Estimate:
-    """Wall time in seconds, and what it rests on.
+    """Wall time in seconds, and the basis of the estimate.
 
     Attributes:
         seconds: until all is done, with all processes at work.
         basis: in words.
-        core_seconds: of each run that is to do, from where it goes on.
+        core_seconds: of each run to do, from where it resumes.
     """
 
     seconds: float
@@ -45,17 +45,16 @@ def estimate(
 ) -> Estimate:
     """Estimate the wall time of some of a plan's runs on ``workers`` processes.
 
-    A step takes what it took in earlier runs of the method on the task under the budget; where
-    there are none, what was measured on this machine; else what other budgets' runs say, whose
-    gradient steps may be denser: how much longer than their nominal time they took; else the
-    budget's nominal time.
+    The time of a step is that of earlier runs of the method on the task under the budget; without
+    any, what was measured on this machine; else the nominal time, times the ratio of actual to
+    nominal time in other budgets' runs, whose gradient steps may be denser; else the nominal time.
 
     Args:
         plan: what was planned.
         todo: the runs to do.
         store: holds earlier runs.
         workers: processes.
-        measured: by method.
+        measured: speeds by method.
     """
     slowness, saved = _earlier(plan.suite, store)
     core_seconds: dict[Run, float] = {}
@@ -87,11 +86,11 @@ def estimate(
 
 
 Slowness = Mapping[tuple[str, str, str], Mapping[str, Sequence[float]]]
-"""Measured over nominal time of a step, by (task, method, device) and budget."""
+"""Ratio of measured to nominal time of a step, by (task, method, device) and budget."""
 
 
 def _earlier(suite: Suite, store: Store) -> tuple[Slowness, Mapping[PurePosixPath, int]]:
-    """What stored runs tell: their slowness, and the steps of unfinished ones that are saved."""
+    """From stored runs: their slowness, and the checkpointed steps of unfinished ones."""
     slowness: dict[tuple[str, str, str], dict[str, list[float]]] = {}
     saved: dict[PurePosixPath, int] = {}
     for folder, found in store.records(suite.name):

@@ -207,9 +207,10 @@ def _rewrite(stored: StoredBoard) -> int:
 
 def _tables(stored: StoredBoard, plan: Plan, older: str) -> dict[str, str]:
     """What follows from the stored scores, and from what was written down when they were made."""
+    from uqbench.results.files import stored_text
     from uqbench.scoring.leaderboard import Board
     from uqbench.scoring.page import page
 
     board = Board.of(plan, stored.scores)
-    cost = stored.files.get("cost.csv", b"").decode("utf-8")
+    cost = stored_text(stored.files.get("cost.csv", b""), stored.folder / "cost.csv")
     return {**board.files(), "README.md": page(board, stored.made[0], cost, older)}

@@ -68,7 +68,7 @@ class Selection:
 def selection_options(function: F, *, suite_required: bool = True) -> F:
     """Add the options that select runs; the command receives them as ``selection``.
 
-    Where no suite is required, ``selection.suite`` is empty if none is given.
+    Where no suite is required, ``selection.suite`` is empty if the user named none.
     """
 
     def gathered(**options: Any) -> Any:
@@ -103,7 +103,7 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
             help="Exactly this seed; may be repeated.",
         ),
         click.option(
-            "--steps", type=click.IntRange(min=1), metavar="N", help="Steps a run, for a trial."
+            "--steps", type=click.IntRange(min=1), metavar="N", help="Steps per run, for a trial."
         ),
         click.option(
             "--set",
@@ -115,6 +115,28 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
     ]
     for option in reversed(options):
         gathered = option(gathered)
+    return gathered  # type: ignore[return-value]
+
+
+def limit_options(function: F) -> F:
+    """Add the limits of a run; the command receives them as ``limits``."""
+    from uqbench.runner.executors.limits import Limits
+
+    def gathered(**options: Any) -> Any:
+        names = ("run_minutes", "run_memory", "stall_minutes")
+        limits = Limits(*(options.pop(name) for name in names))
+        limits.check()
+        return function(limits=limits, **options)
+
+    gathered.__doc__ = function.__doc__
+    gathered.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
+    positive = click.FloatRange(min=0, min_open=True)
+    for name, unit, text in (
+        ("--stall-minutes", "M", "Longest time without progress; an estimator shows none."),
+        ("--run-memory", "GB", "Most memory of a run; its batch may take that times its runs."),
+        ("--run-minutes", "M", "Most wall time of a run; its batch may take that times its runs."),
+    ):
+        gathered = click.option(name, type=positive, metavar=unit, help=text)(gathered)
     return gathered  # type: ignore[return-value]
 
 
@@ -151,10 +173,10 @@ def _names(text: str | None) -> tuple[str, ...] | None:
 
 def _seeds(count: int | None, exact: tuple[int, ...]) -> tuple[int, ...] | None:
     if count is not None and exact:
-        raise UqbenchError("--seeds N means seeds 0 to N-1, --seed S exactly S: give one of them.")
+        raise UqbenchError("--seeds N means seeds 0 to N-1, --seed S exactly S: use one of them.")
     for seed in exact:
         if exact.count(seed) > 1:
-            raise UqbenchError(f"--seed {seed} is given more than once.")
+            raise UqbenchError(f"--seed {seed} appears more than once.")
     if exact:
         return exact
     return None if count is None else tuple(range(count))

@@ -21,7 +21,7 @@ LINE_SECONDS = 15.0
 
 
 class Display:
-    """Shows batches as they run, and the whole, with steps/s and the time that is left.
+    """Shows each batch and the whole as they run, with steps/s and the time left.
 
     Steps are those of all runs; ``steps/s`` of a batch is the sum over its lanes.
     """
@@ -37,7 +37,7 @@ class Display:
         self._time = TimeLeft(groups, core_seconds, processes, clock)
         self._console = Console(stderr=True)
         self._live = self._console.is_terminal
-        self._before: dict[str, int] = {}  # steps that earlier processes took
+        self._before: dict[str, int] = {}  # steps of earlier processes
         self._told: set[str] = set()
         self._rows: dict[str, TaskID] = {}
         self._spoken: dict[str, float] = {}
@@ -64,18 +64,18 @@ class Display:
         self._bars.stop()
 
     def show(self, event: events.Event) -> None:
-        """Take in one event."""
+        """Show one event."""
         name = event.batch.name
         self._time.show(event)
         match event:
             case events.Started():
-                self._forget(name)  # where it begins once more
+                self._forget(name)  # it may start again
                 self._before[name] = event.step * len(event.batch.runs)
                 self._rows[name] = self._bars.add_task(
                     name, total=event.batch.budget.steps, speed="", eta=""
                 )
                 self._spoken[name] = self._clock()
-                how = f"goes on from step {event.step:,}" if event.step else "started"
+                how = f"resumed from step {event.step:,}" if event.step else "started"
                 self._line(f"{name}: {how}")
             case events.Progress():
                 lanes = len(event.batch.runs)
@@ -102,10 +102,10 @@ class Display:
             case events.Split():
                 self._forget(name)
                 self._before.pop(name, None)
-                self._say(f"{name}: {event.reason}; once more, each run alone")
+                self._say(f"{name}: {event.reason}; retrying each run alone")
             case events.Taken():
                 self._forget(name)
-                self._say(f"{name}: another process has it")
+                self._say(f"{name}: another process is working on it")
             case events.SetAside():
                 self._say(f"{name}: the damaged run is kept as {event.kept_as}")
             case events.Notice():
@@ -120,7 +120,7 @@ class Display:
             self._bars.remove_task(self._rows.pop(name))
 
     def _all(self) -> tuple[float, float]:
-        """The share of the time that has passed, and the seconds that are left."""
+        """The share of the time that has passed, and the seconds left."""
         left, spent = self._time.left(), self._clock() - self._began
         return (spent / (spent + left) if spent + left else 0.0), left
 

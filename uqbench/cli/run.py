@@ -18,6 +18,7 @@ from uqbench.cli.options import (
     MOST_SEEDS,
     Selection,
     count,
+    limit_options,
     load_host,
     out_option,
     selection_options,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from uqbench.runner.batching.batches import BatchGroup
     from uqbench.runner.batching.speeds import Speeds
     from uqbench.runner.events import Event
+    from uqbench.runner.executors.limits import Limits
     from uqbench.suites.plan import Plan
 
 
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     metavar="S",
     help="Seconds between checkpoints of unfinished runs; 0 for none.",
 )
+@limit_options
 @out_option
 @click.option("--dry-run", is_flag=True, help="Say what would run, and stop.")
 @click.option(
@@ -85,6 +88,7 @@ def command(
     device: str,
     workers: int | None,
     checkpoint_seconds: float,
+    limits: Limits,
     out: Path,
     dry_run: bool,
     until_decided: bool,
@@ -93,8 +97,9 @@ def command(
 ) -> int:
     """Run a suite: do what is missing, then print its leaderboard.
 
-    Safe to interrupt at any moment; run again, it does only what is missing. What was under way
-    goes on from its last checkpoint, also on another machine that has a copy of --out.
+    Safe to interrupt at any moment: run it again, and it does only what is missing. Unfinished runs
+    resume from their last checkpoint, also on another machine that has a copy of --out. A run that
+    exceeds a limit fails with that reason, and the others continue.
 
     \b
     Examples:
@@ -112,7 +117,7 @@ def command(
     store = Store(out)
     execute = partial(
         complete, host=host, kind=kind, store=store, workers=workers,
-        checkpoint_seconds=checkpoint_seconds, dry_run=dry_run,
+        checkpoint_seconds=checkpoint_seconds, limits=limits, dry_run=dry_run,
     )  # fmt: skip
     if not dry_run:
         store.prepare()
@@ -142,6 +147,7 @@ def complete(
     store: Store,
     workers: int | None,
     checkpoint_seconds: float,
+    limits: Limits,
     dry_run: bool = False,
 ) -> dict[Run, RunState]:
     """Do what is missing of a plan, or say it; return the states of its runs."""
@@ -182,10 +188,12 @@ def complete(
             expected = estimate(plan, todo, store, team, speeds.of(plan))
             say(
                 f"On {kind}, {count(team, 'process')}: about {duration(expected.seconds)} "
-                f"(from {expected.basis}). Safe to interrupt; run again to go on.",
+                f"(from {expected.basis}). Safe to interrupt; run again to resume.",
                 err=True,
             )
-            tried |= _execute(host, groups, out, team, expected.core_seconds, checkpoint_seconds)
+            tried |= _execute(
+                host, groups, out, team, expected.core_seconds, checkpoint_seconds, limits
+            )
         left = {run: store.read(run.folder).state for run in plan.runs}
         todo = {run for run, state in left.items() if state in TO_DO} - tried
         running = [run for run, state in left.items() if state is RunState.RUNNING]
@@ -198,7 +206,7 @@ def complete(
 
 
 def _by_method(plan: Plan, todo: Collection[Run], alone: Estimate, speeds: Speeds) -> str:
-    """What each method has to do, the slowest first: runs, time of a core, memory of a run."""
+    """What is left of each method, the slowest first: runs, core time, memory of a run."""
     from uqbench.cli.eta import duration
 
     known = speeds.of(plan)
@@ -223,7 +231,7 @@ def _measure_methods(
     store: Store,
     speeds: Speeds,
 ) -> None:
-    """Have each method's speed measured, where it is not known and the plan is long."""
+    """Measure the speed of methods where it is unknown and the plan is long."""
     from uqbench.cli.eta import estimate
     from uqbench.runner.batching.autotune import method_speeds
 
@@ -240,7 +248,7 @@ def _measure_methods(
 def _arrange(
     plan: Plan, todo: Collection[Run], device: DeviceKind, workers: int | None, alone: Estimate
 ) -> Arrangement:
-    """How the runs are spread, told where it was measured."""
+    """Choose lanes and processes; say so if they were measured."""
     from uqbench.runner.batching.autotune import arrange
 
     chosen = arrange(plan, todo, device, workers, _cores(), alone.by_method())
@@ -256,7 +264,7 @@ def _arrange(
 
 
 def _wait_for_any(running: Sequence[Run], store: Store) -> None:
-    """Wait until one of these runs, which another process works on, is not running any more."""
+    """Wait until one of these runs, which another process works on, stops running."""
     from uqbench.results.store import RunState
 
     while all(store.read(run.folder).state is RunState.RUNNING for run in running):
@@ -264,7 +272,7 @@ def _wait_for_any(running: Sequence[Run], store: Store) -> None:
 
 
 def _announce(plan: Plan, states: dict[Run, StoredRun], out: Path) -> set[Run]:
-    """Say what will run and why; return the runs to do."""
+    """Print what will run and why; return the runs to do."""
     from uqbench.results.store import TO_DO, RunState
 
     todo = {run for run, found in states.items() if found.state in TO_DO}
@@ -289,14 +297,14 @@ def _announce(plan: Plan, states: dict[Run, StoredRun], out: Path) -> set[Run]:
 
 
 def _steps(plan: Plan) -> str:
-    """Steps of a run: a number, or the least and the most of the plan's tasks."""
+    """Steps of a run: a number, or the range over the plan's tasks."""
     steps = [plan.budget.on(cell.task).steps for cell in plan.cells]
     least, most = min(steps), max(steps)
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _from_steps(runs: Sequence[Run], states: dict[Run, StoredRun]) -> str:
-    """How many of some runs go on from a checkpoint, and from which steps."""
+    """How many of some runs resume from a checkpoint, and at which steps."""
     records = (states[run].record for run in runs)
     steps = [r.checkpoint.step for r in records if r is not None and r.checkpoint is not None]
     if not steps:
@@ -312,26 +320,27 @@ def _execute(
     workers: int,
     core_seconds: Mapping[Run, float],
     checkpoint_seconds: float,
+    limits: Limits,
 ) -> set[Run]:
     """Execute; return the runs that were tried, whether they finished or failed."""
     from uqbench.cli.progress import Display
     from uqbench.runner import events
     from uqbench.runner.executors.local import run_locally
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's word for Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # how a scheduler interrupts
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
     with (
         Display(groups, core_seconds, workers) as display,
-        closing(run_locally(groups, out, workers, checkpoint_seconds)) as executed,
+        closing(run_locally(groups, out, workers, checkpoint_seconds, limits)) as executed,
     ):
         for event in executed:
             display.show(event)
-            complaints |= dict.fromkeys(_tell_plugins(host, event))
+            complaints |= dict.fromkeys(_call_hooks(host, event))
             if isinstance(event, events.Finished | events.Failed):
                 tried |= set(event.batch.runs)
             if isinstance(event, events.Failed) and event.full:
-                complaints["the disk stayed full; what is left was not tried"] = None
+                complaints["the disk stayed full; what was left was not tried"] = None
                 tried |= {run for group in groups for batch in group for run in batch.runs}
                 break
     for complaint in complaints:
@@ -339,24 +348,24 @@ def _execute(
     return tried
 
 
-def _tell_plugins(host: Host, event: Event) -> Iterator[str]:
-    """Call the life-cycle hooks, run by run; yields what plugins did wrong."""
+def _call_hooks(host: Host, event: Event) -> Iterator[str]:
+    """Call the life-cycle hooks, run by run; yields a message for each failure."""
     from uqbench.runner import events
 
     for run in event.batch.runs:
         match event:
             case events.Started():
-                yield from host.tell("uqbench_run_started", run=run)
+                yield from host.call_hook("uqbench_run_started", run=run)
             case events.Progress():
                 metrics = event.metrics[run.seed]
-                yield from host.tell(
+                yield from host.call_hook(
                     "uqbench_run_progress", run=run, step=event.step, metrics=metrics
                 )
             case events.Finished():
                 scalars = event.scalars[run.seed]
-                yield from host.tell("uqbench_run_finished", run=run, scalars=scalars)
+                yield from host.call_hook("uqbench_run_finished", run=run, scalars=scalars)
             case events.Failed():
-                yield from host.tell("uqbench_run_failed", run=run, reason=event.reason)
+                yield from host.call_hook("uqbench_run_failed", run=run, reason=event.reason)
 
 
 def _show(plan: Plan, store: Store, stored: StoredBoard | None) -> None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @out_option
 @json_option
 def command(out: Path, as_json: bool) -> None:
-    """Say what is done, running and failed, with reasons and the time that is left.
+    """Show what is done, running and failed, with reasons and the time left.
 
-    Reads each run's run.json alone.
+    Reads only run.json of each run.
 
     \b
     Example:
@@ -51,7 +51,7 @@ def command(out: Path, as_json: bool) -> None:
             say(f"running: {entry['run']}: {entry['step']:,} of {entry['steps']:,}{eta}")
         elif entry["reason"]:
             at = entry["checkpoint_step"]
-            on = "" if at is None else f"; goes on from step {at:,} of {entry['steps']:,}"
+            on = "" if at is None else f"; resumes from step {at:,} of {entry['steps']:,}"
             say(f"{entry['state']}: {entry['run']}: {entry['reason']}{on}")
 
 

@@ -72,9 +72,15 @@ class StoredBoard:
 
     @property
     def own_claims(self) -> tuple[tuple[Claim, ClaimKind], ...]:
-        """The plan's claims that are on the board."""
-        text = self.files.get("claims.csv", b"").decode("utf-8")
-        stored = {row["claim"] for row in csv.DictReader(io.StringIO(text))}
+        """The plan's claims that are on the board.
+
+        Raises:
+            UqbenchError: ``claims.csv`` is damaged.
+        """
+        from uqbench.results.files import stored_text
+
+        text = stored_text(self.files.get("claims.csv", b""), self.folder / "claims.csv")
+        stored = {row.get("claim") for row in csv.DictReader(io.StringIO(text))}
         return tuple(pair for pair in self.plan.claims if pair[0].id in stored)
 
     def check_as_run(self) -> None:

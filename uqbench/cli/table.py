@@ -86,7 +86,7 @@ def notes(board: Board) -> list[str]:
         states = ", ".join(f"{number} {state}" for state, number in sorted(without.items()))
         lines.append(
             f"{without.total()} of {len(board.scores)} planned runs have no score ({states}): "
-            f"no aggregate is given where one is missing."
+            f"no aggregate is shown where one is missing."
         )
     mixed = [package for package, hashes in board.content.items() if len(hashes) > 1]
     if mixed:

@@ -1,8 +1,8 @@
-"""The time that is left, while batches run: what was expected of each, corrected by what is seen.
+"""The time left while batches run: the estimate of each, corrected by what was observed.
 
-Methods differ in cost by more than tenfold, so that a share of steps says little. What is left is a
-sum over batches: a running one goes on at its own pace; one that waits takes what was expected of
-it, times how far off expectation its method's batches were, or, before there is one, all batches.
+Methods differ in cost by more than tenfold, so a share of steps says little. The time left is a sum
+over batches: a running one continues at its own pace; a waiting one takes its estimate times the
+ratio of actual to estimated time of its method's batches, or, before there is one, of all batches.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from uqbench.runner import events
 from uqbench.runner.batching.batches import Batch
 
 ENOUGH = 0.05
-"""Share of a batch's steps from which on its own pace counts."""
+"""Share of a batch's steps after which its own pace counts."""
 LITTLE = 0.01
-"""Share of all work that counts as seen, as it was expected, before anything is."""
+"""Share of all work that is assumed to have gone as estimated before anything is observed."""
 
 
 @dataclass
 class _Course:
-    """How a batch goes.
+    """The progress of a batch.
 
     Attributes:
-        expected: core seconds, from where it goes on.
+        expected: core seconds, from where it resumes.
         began: by the clock; None while it waits.
-        first: steps, and seconds since it began, when it first told of steps.
-        last: likewise, when it told last.
+        first: steps, and seconds since it began, at its first progress report.
+        last: the same at the latest report.
         together: batches whose steps take turns with its own.
     """
 
@@ -44,7 +44,7 @@ class _Course:
     done: float | None = None
 
     def left(self, now: float, factor: float) -> float:
-        """Core seconds that it will still take, if its kind takes ``factor`` times as expected."""
+        """Core seconds left, if its kind takes ``factor`` times its estimate."""
         if self.done is not None:
             return 0.0
         spent = 0.0 if self.began is None else now - self.began
@@ -56,20 +56,20 @@ class _Course:
 
     @property
     def own_share(self) -> float:
-        """Share of its steps whose pace was seen."""
+        """Share of its steps whose pace was observed."""
         if self.first is None or self.last is None:
             return 0.0
         return (self.last[0] - self.first[0]) / self.steps
 
 
 class TimeLeft:
-    """Tells how much time is left, from the events of the batches.
+    """Estimates the time left from the events of the batches.
 
     Args:
         groups: what will run; the batches of a group take turns in one process.
         core_seconds: expected of each run.
-        processes: that work at once.
-        clock: tells seconds.
+        processes: number of concurrent processes.
+        clock: returns seconds.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class TimeLeft:
         self._total = sum(course.expected for course in self._courses.values())
 
     def show(self, event: events.Event) -> None:
-        """Take in one event."""
+        """Process one event."""
         batch, now = event.batch, self._clock()
         course = self._courses.setdefault(batch.name, self._course(batch, 1))
         match event:
@@ -122,10 +122,10 @@ class TimeLeft:
         return max(sum(left for _, left in rest) / self._processes, longest)
 
     def _factors(self) -> dict[str | None, float]:
-        """Seconds taken over seconds expected, by method, and under None of all.
+        """Actual over estimated seconds by method, and of all under None.
 
-        A little that went as expected is thought to have been seen of all: so a first batch of
-        seconds says nothing of hours.
+        A small share of the work is assumed to have gone as estimated, so that a first batch of
+        seconds does not predict hours.
         """
         little = LITTLE * self._total
         seen: dict[str | None, tuple[float, float]] = {None: (little, little)}

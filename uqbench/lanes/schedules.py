@@ -31,5 +31,10 @@ def update_index(step: int, schedule: Literal["periodic", "triangular"], period:
     """
     if schedule == "periodic":
         return None if step % period else step // period
-    index = (isqrt(8 * step + 1) - 1) // 2
+    index = triangular_numbers(step)
     return index if index * (index + 1) // 2 == step else None
+
+
+def triangular_numbers(step: int) -> int:
+    """How many of 1, 3, 6, 10, … are at most ``step``, which is 0 or more."""
+    return (isqrt(8 * step + 1) - 1) // 2

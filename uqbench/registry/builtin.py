@@ -49,7 +49,7 @@ def uqbench_risk_measures() -> Iterable[Spec]:
             "Rockafellar & Uryasev 2000",
         ),
         measure(
-            "wang", "distortion:Wang", "Wang's transform of the CDF; 0.5 is neutral", "Wang 2000"
+            "wang", "distortion:Wang", "Wang's transform of the CDF; 0.5 is neutral", "Wang 2002"
         ),
         measure(
             "proportional-hazard",

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import replace
+from functools import partial
 from importlib import metadata
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -23,9 +24,11 @@ from packaging.utils import canonicalize_name
 
 from uqbench import hookspecs
 from uqbench.errors import unknown
+from uqbench.registry import trials
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.registry.risk_names import MeasuresByName
 from uqbench.registry.side_effects import watched
+from uqbench.registry.trials import EntryPoint
 from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
 
 SELECTION = "UQBENCH_PLUGINS"
@@ -58,18 +61,21 @@ class Host:
 
     @classmethod
     def load(cls) -> Host:
-        """Load all installed plugins, or those that ``UQBENCH_PLUGINS`` names.
+        """Load all installed plugins, or only those named in ``UQBENCH_PLUGINS``.
 
         Raises:
             UqbenchError: ``UQBENCH_PLUGINS`` names one that is not installed.
         """
         host = cls()
-        for distribution, entry_point in _chosen(list(_entry_points())):
+        chosen = _chosen(list(_entry_points()))
+        impossible = trials.failures([(d, e) for d, e in chosen if _is_for_this_contract(d)])
+        for distribution, entry_point in chosen:
+            reason = impossible.get(f"{distribution.name}:{entry_point.name}")
             host.register(
                 name=entry_point.name,
                 distribution=distribution.name,
                 version=distribution.version,
-                load=entry_point.load,
+                load=entry_point.load if reason is None else partial(_refuse, reason),
                 package=entry_point.module.partition(".")[0],
                 requires=distribution.requires or (),
             )
@@ -108,15 +114,12 @@ class Host:
         try:
             self._check_name(plugin)
             _check_contract(requirements)
-            with (
-                watched(changed),
-                redirect_stdout(sys.stderr),
-            ):  # what it prints is none of a command's output
+            with watched(changed), redirect_stdout(sys.stderr):  # stdout is for results
                 module = load()
             self.manager.register(module, name=key)
             self.manager.check_pending()
             self._collect(plugin, key)
-        except (Exception, SystemExit) as error:  # it may fail in any way; the reason is shown
+        except (Exception, SystemExit) as error:  # a plugin may fail in any way
             if self.manager.has_plugin(key):
                 self.manager.unregister(name=key)
             plugin = replace(plugin, failure=f"{type(error).__name__}: {error}")
@@ -128,7 +131,7 @@ class Host:
         key = (canonicalize_name(plugin.distribution), plugin.name)
         for other in self.plugins:
             if (canonicalize_name(other.distribution), other.name) == key and not other.failure:
-                raise ValueError(f"the entry point {plugin.name!r} is there twice")
+                raise ValueError(f"the entry point {plugin.name!r} is installed twice")
 
     def _collect(self, plugin: Plugin, key: str) -> None:
         """Call one plugin's registration hooks; register only if all of them succeed."""
@@ -156,20 +159,20 @@ class Host:
         return specs + [f"suite file {path.name}" for path, by in self.suite_files if by == plugin]
 
     def complaints(self, plugin: Plugin) -> list[str]:
-        """What to know of a plugin that is loaded: names it shares, defaults it changed."""
+        """What is wrong with a loaded plugin: names that others claim too, defaults it changed."""
         clashes = [text for r in self._registries.values() for text in r.clashes(plugin)]
         if plugin.changed:
             clashes.append(
                 f"importing the plugin {plugin.name!r} of {plugin.distribution} {plugin.version} "
-                f"changed {', '.join(plugin.changed)}, which was set back"
+                f"changed {', '.join(plugin.changed)}, which was restored"
             )
         return clashes
 
     def measure_versions(self, config: Any, *texts: str) -> dict[str, str]:
-        """Versions of the risk measures that a config, and these texts, name, for an identity.
+        """Versions of the risk measures named by a config and by texts, for an identity.
 
-        Those of uqbench itself at version "1" are left out: the identities of all runs, and with
-        them the committed boards, are from before versions of measures were part of them.
+        uqbench's own at version "1" are left out: the identities of existing runs, and so the
+        committed boards, predate versions of measures.
         """
         versions = {}
         for name in self.risk_names.names_in(config, *texts):
@@ -193,7 +196,7 @@ class Host:
                 ]
         return [found[name] for name in sorted(found)]
 
-    def tell(self, hook: str, **arguments: Any) -> list[str]:
+    def call_hook(self, hook: str, **arguments: Any) -> list[str]:
         """Call a life-cycle hook of every plugin; return a message for each that raises."""
         messages = []
         for implementation in getattr(self.manager.hook, hook).get_hookimpls():
@@ -229,7 +232,16 @@ def _check_contract(requirements: Iterable[Requirement]) -> None:
             )
 
 
-EntryPoint = tuple[metadata.Distribution, metadata.EntryPoint]
+def _is_for_this_contract(distribution: metadata.Distribution) -> bool:
+    try:
+        _check_contract(Requirement(text) for text in distribution.requires or ())
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse(reason: str) -> object:
+    raise ImportError(reason)
 
 
 def _chosen(found: list[EntryPoint]) -> list[EntryPoint]:

@@ -57,8 +57,8 @@ class Plugin:
 class Registry(Mapping[str, S], Generic[S]):
     """Specs of one kind by name, each with the plugin that it came from.
 
-    ``distribution:name`` always names a spec. A name that several distributions claim is that of
-    uqbench's own, where exactly one of them is, and nobody's otherwise.
+    ``distribution:name`` always works. A bare name that several distributions claim means the one
+    of uqbench's own distributions, if exactly one of those claims it, and nothing otherwise.
     """
 
     def __init__(self, kind: str) -> None:
@@ -66,7 +66,7 @@ class Registry(Mapping[str, S], Generic[S]):
         self._claims: dict[str, dict[str, tuple[S, Plugin]]] = {}
 
     def check(self, specs: Iterable[S], origin: Plugin) -> None:
-        """Refuse a name that a distribution gives twice."""
+        """Refuse a name that a distribution registers twice."""
         names = [spec.name for spec in specs]
         own = canonicalize_name(origin.distribution)
         for name in names:
@@ -104,7 +104,7 @@ class Registry(Mapping[str, S], Generic[S]):
         return self._find(name)[1]
 
     def clashes(self, plugin: Plugin) -> list[str]:
-        """What to know of names that the plugin shares with other distributions."""
+        """Messages about names that other distributions claim too."""
         own = canonicalize_name(plugin.distribution)
         return [
             self._clash(name)
@@ -135,5 +135,5 @@ class Registry(Mapping[str, S], Generic[S]):
         who = " and ".join(f"{p.distribution} {p.version}" for _, p in claims.values())
         forms = " or ".join(repr(f"{d}:{name}") for d in claims)
         owner = self._claim(name)
-        whose = "is nobody's" if owner is None else f"is that of {owner[1].distribution}"
+        whose = "is disabled" if owner is None else f"means that of {owner[1].distribution}"
         return f"the {self.kind} {name!r} is claimed by {who} and {whose}: write {forms}"

@@ -128,7 +128,7 @@ class MeasuresByName:
         )
 
     def names_in(self, config: Any, *texts: str) -> list[str]:
-        """The registered names of all measures that a config, and these texts, name."""
+        """The registered names of all measures in a config and in texts."""
         noted = _Noted(self)
         as_table(config, noted)
         terms = [term for text in (*noted.texts, *texts) for term in _SUM.split(text.strip())]
@@ -143,12 +143,12 @@ class MeasuresByName:
                 + ("; a composition cannot be used here" if _parts(text)[1:] else "")
             )
         name = matched["name"].lower()
-        _ = self._specs[name]  # or it says what there is
+        _ = self._specs[name]  # raises, with the known names
         return name, matched["values"]
 
 
 class _Noted:
-    """Writes measures as text, and keeps what it wrote."""
+    """Converts measures to text, and keeps the texts."""
 
     def __init__(self, names: MeasuresByName) -> None:
         self.measure, self.composite, self.rule = names.measure, names.composite, names.rule
@@ -176,7 +176,7 @@ def _table(text: str | None, fields: list[str], where: str) -> dict[str, Any]:
                 )
             key = fields[position]
         if key in table:
-            raise UqbenchError(f"{where!r} gives {key!r} twice.")
+            raise UqbenchError(f"{where!r} has {key!r} twice.")
         try:
             table[key] = float(number)
         except ValueError:

@@ -1,4 +1,4 @@
-"""Global defaults that importing a plugin must not change: found, named, and set back."""
+"""Global defaults that importing a plugin must not change: detected, named and restored."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Getter, Setter = Callable[[], Any], Callable[[Any], object]
 
 @contextmanager
 def watched(changed: list[str]) -> Iterator[None]:
-    """Put into ``changed`` the names of the defaults that were changed inside; they are set back.
+    """Add to ``changed`` the defaults that were changed inside, and restore them.
 
-    Nothing is imported for it: what was not imported before has no state to be changed.
+    Imports nothing: a library that was not imported before has no state to change.
     """
     before = [(name, get, set_, get()) for name, get, set_ in _defaults()]
     try:

@@ -1,7 +1,7 @@
-"""Reading and writing files: plain files only, and whole: the old one or the new one.
+"""Reading and writing regular files, atomically: readers find the old file or the new one.
 
-A folder of results may come from anywhere. No symbolic link is followed in the place of a file, a
-pipe does not hang who reads it, and the names of temporary files cannot be guessed.
+A results folder may come from anywhere, so symbolic links in place of files are not followed,
+reading a pipe does not hang, and names of temporary files cannot be guessed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 NOT_A_FILE = (
     errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO,
 )  # fmt: skip
-"""What is there under a name is no file; any other error says nothing about what is there."""
+"""There is no regular file of that name; other errors say nothing about what is there."""
 
 
 def open_file(path: Path) -> BufferedReader:
-    """Open a file for reading, and nothing else: no link, no folder, no pipe or device.
+    """Open a regular file for reading; links, folders, pipes and devices are refused.
 
     Raises:
-        OSError: it cannot be opened; one of ``NOT_A_FILE`` where what is there is no file.
+        OSError: it cannot be opened; one of ``NOT_A_FILE`` if it is not a regular file.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
@@ -53,7 +53,7 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
 
     Args:
         path: the file.
-        most: bytes that it may have; None for any number.
+        most: largest size in bytes; None for no limit.
 
     Raises:
         OSError: see :func:`open_file`.
@@ -70,7 +70,7 @@ def stored_bytes(path: Path) -> bytes:
     """The contents of a file that is part of a stored board.
 
     Raises:
-        UqbenchError: it is no file, or cannot be read.
+        UqbenchError: it is not a regular file, or cannot be read.
     """
     try:
         return read_bytes(path)
@@ -81,10 +81,10 @@ def stored_bytes(path: Path) -> bytes:
 
 
 def stored_text(data: bytes, path: Path) -> str:
-    """What such a file says.
+    """The text of such a file.
 
     Raises:
-        UqbenchError: it is no UTF-8.
+        UqbenchError: it is not UTF-8.
     """
     try:
         return data.decode("utf-8")
@@ -103,7 +103,7 @@ def file_digest(path: Path) -> str:
 
 
 def is_linked(root: Path, path: Path) -> bool:
-    """Whether a path leaves the root, or there is a symbolic link on the way down to it."""
+    """Whether a path leaves the root, or a symbolic link lies between them."""
     if not path.is_relative_to(root):
         return True
     names = path.relative_to(root).parts
@@ -113,36 +113,60 @@ def is_linked(root: Path, path: Path) -> bool:
 
 
 def create(folder: Path, name: str) -> tuple[BinaryIO, Path]:
-    """A new temporary file beside a file called ``name``; nobody can have put a link in its place.
+    """Create a temporary file next to a file called ``name``; nobody can have planted a link.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     path = folder / f".{name}.{secrets.token_hex(8)}.tmp"
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     return os.fdopen(os.open(path, flags, 0o666), "w+b"), path
 
 
+def make_folder(folder: Path) -> None:
+    """Create a folder and those above it, and flush their names to disk.
+
+    Raises:
+        OSError: it cannot be created.
+    """
+    missing = []
+    while not folder.is_dir():
+        missing.append(folder)
+        folder = folder.parent
+    for new in reversed(missing):
+        new.mkdir(exist_ok=True)
+        flush_names(new.parent)
+
+
+def flush_names(folder: Path) -> None:
+    """Flush to disk which files and folders a folder has.
+
+    Raises:
+        OSError: that failed.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Let ``write`` fill a temporary file, flush it to disk, and give it its name.
+    """Let ``write`` fill a temporary file, flush it to disk, and rename it.
 
     Raises:
         StorageError: it cannot be written, as on a full disk; an old file is left untouched.
     """
     temporary: Path | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         file, temporary = create(path.parent, path.name)
         with file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        flush_names(path.parent)
     except OSError as error:
         _discard(temporary)
         raise StorageError(

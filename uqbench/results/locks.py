@@ -1,6 +1,6 @@
-"""Locks on runs: one process works on a run at a time.
+"""Run locks: one process at a time works on a run.
 
-The operating system locks a file in ``<root>/.locks/``: the lock ends with the process, however
+The operating system locks a file in ``<root>/.locks/``, so a lock ends with its process, however
 that ends.
 """
 
@@ -19,7 +19,7 @@ from uqbench.results.files import NO_ROOM, NOT_A_FILE
 LOCKS = ".locks"
 ATTEMPTS = 5
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""No link is followed, and a pipe in the place of a lock does not hang who opens it."""
+"""Follow no link, and do not hang on a pipe in place of a lock."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class RunLocks:
                 if path.stat().st_ino == os.fstat(descriptor).st_ino:
                     return RunLock(path, descriptor)
             except (BlockingIOError, FileNotFoundError):
-                time.sleep(0.01)  # held, perhaps only to look at it; or its holder removed the file
+                time.sleep(0.01)  # held, perhaps only for a check; or its holder removed the file
             except OSError as error:
                 os.close(descriptor)
                 raise StorageError(f"{path} cannot be locked: {error.strerror}") from error
@@ -76,7 +76,7 @@ class RunLocks:
         """Whether any process has locked the run.
 
         Raises:
-            StorageError: that cannot be told.
+            StorageError: the lock cannot be examined.
         """
         path = self._path(folder)
         try:

@@ -1,4 +1,4 @@
-"""Every path that is made from names of suites, budgets, tasks and methods is made here."""
+"""All paths made from names of suites, budgets, tasks and methods are made here."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from uqbench.errors import UqbenchError
 from uqbench.results.files import is_linked
 
 LONGEST = 255
-"""Bytes of a name, at most, on the file systems of today."""
+"""Most bytes of a name on common file systems."""
 
 
 def below(root: Path, *names: str) -> Path:
     """The path of a file or folder some names below a root.
 
     Raises:
-        UqbenchError: one of them is not the name of a single file or folder.
+        UqbenchError: a name is not that of a single file or folder.
     """
     for name in names:
         if (
@@ -32,24 +32,24 @@ def below(root: Path, *names: str) -> Path:
 
 
 def run_folder(root: Path, folder: PurePosixPath | str) -> Path:
-    """Where a run is kept: its folder below the store's root.
+    """A run's folder below the store's root.
 
     Raises:
-        UqbenchError: it would be somewhere else.
+        UqbenchError: it would be elsewhere.
     """
     return below(root, *str(folder).split("/"))
 
 
 def board_folder(root: Path, suite: str, board: str) -> Path:
-    """Where a leaderboard is kept, below the folder of leaderboards; links are not followed.
+    """A leaderboard's folder below that of all leaderboards; links are not followed.
 
     Raises:
-        UqbenchError: it would be somewhere else.
+        UqbenchError: it would be elsewhere.
     """
     folder = below(root, suite, board)
     if is_linked(root, folder):
         raise UqbenchError(
             f"{folder} is a symbolic link, or lies behind one: a leaderboard is not written "
-            f"through links below {root}; remove the link, or give its target with --to."
+            f"through links below {root}; remove the link, or pass its target as --to."
         )
     return folder

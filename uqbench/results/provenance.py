@@ -7,10 +7,10 @@ import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
-from hashlib import sha256
-from importlib import metadata, util
+from importlib import metadata
 from pathlib import Path
 
+from uqbench.registry.contents import content_hash
 from uqbench.registry.registry import Plugin
 from uqbench.results.records import Provenance
 
@@ -36,27 +36,6 @@ def provenance(plugins: Iterable[Plugin], device: str) -> Provenance:
         content={plugin.package: content_hash(plugin.package) for plugin in plugins},
         git_revision=_git_revision(),
     )
-
-
-@cache
-def content_hash(package: str) -> str:
-    """The sha256 of a package's installed files: a version string does not reveal an edited copy.
-
-    Raises:
-        ModuleNotFoundError: there is no such package.
-    """
-    spec = util.find_spec(package)
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"no installed package {package!r} to hash")
-    origin = Path(spec.origin)
-    root = origin.parent if spec.submodule_search_locations else origin
-    files = sorted(root.rglob("*")) if root.is_dir() else [root]
-    digest = sha256()
-    for path in files:
-        if path.is_file() and "__pycache__" not in path.parts:
-            digest.update(path.relative_to(origin.parent).as_posix().encode() + b"\0")
-            digest.update(sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Reading ``run.json``: a record that may come from anywhere, or what is wrong with it."""
+"""Reading ``run.json``, which may come from anywhere: a valid record, or what is wrong with it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_REASON = 500
 
 
 class DamagedError(Exception):
-    """A file is not what it says it is; the message tells why."""
+    """A file is damaged; the message says why."""
 
 
 class NewerError(Exception):
@@ -29,9 +29,9 @@ def read_record(folder: Path) -> RunRecord:
     """The record in a run's folder.
 
     Raises:
-        OSError: it cannot be read, or is no file.
+        OSError: it cannot be read, or is not a regular file.
         NewerError: its schema is newer than this uqbench.
-        DamagedError: it is anything but a whole record.
+        DamagedError: it is not a valid record.
     """
     try:
         data = read_bytes(folder / RECORD, MOST_BYTES)
@@ -51,10 +51,10 @@ def read_record(folder: Path) -> RunRecord:
 
 
 def check_place(record: RunRecord, folder: PurePosixPath) -> None:
-    """See that a record is of the run whose folder it lies in.
+    """Check that a record belongs to the run whose folder it is in.
 
     Raises:
-        DamagedError: it is not, or does not say what run it is of.
+        DamagedError: it does not, or does not say which run it is.
     """
     identity = record.identity
     budget = identity.get("budget")

@@ -26,8 +26,17 @@ from pydantic import ValidationError
 from uqbench.config import explain
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import Run
-from uqbench.results.columns import Columns, columns_digest
-from uqbench.results.files import NOT_A_FILE, create, file_digest, is_linked, open_file, write_whole
+from uqbench.results.columns import Columns, RunColumns, columns_digest
+from uqbench.results.files import (
+    NOT_A_FILE,
+    create,
+    file_digest,
+    flush_names,
+    is_linked,
+    make_folder,
+    open_file,
+    write_whole,
+)
 from uqbench.results.locks import RunLock, RunLocks
 from uqbench.results.paths import run_folder
 from uqbench.results.record_files import (
@@ -41,6 +50,7 @@ from uqbench.results.records import Process, RunRecord
 
 METRICS = "metrics.parquet"
 EPISODES = "episodes.parquet"
+CURVES = "uncertainty.parquet"
 CHECKPOINT = "checkpoint"
 
 
@@ -74,8 +84,7 @@ TO_DO = (RunState.MISSING, RunState.ABANDONED, RunState.FAILED, RunState.DAMAGED
 class StoredRun:
     """A run's state, its record if it can be read, and the reason for the state if there is one.
 
-    ``unreadable``: the disk failed; what is stored may be intact and is neither moved nor
-    overwritten.
+    ``unreadable``: the disk failed; the files may be intact, and are neither moved nor overwritten.
     """
 
     state: RunState
@@ -100,7 +109,7 @@ class Store:
         return self.folder(run) / CHECKPOINT
 
     def is_linked(self, path: Path) -> bool:
-        """Whether a path leaves the root, or there is a symbolic link on the way down to it."""
+        """Whether a path leaves the root, or a symbolic link lies between them."""
         return is_linked(self.root, path)
 
     def prepare(self) -> None:
@@ -110,7 +119,7 @@ class Store:
             UqbenchError: it cannot be written; raised before the first step.
         """
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
+            make_folder(self.root)
             file, probe = create(self.root, "probe")
             try:
                 with file:
@@ -148,7 +157,7 @@ class Store:
             return found
         if found.record.identity != run.identity:
             return StoredRun(RunState.DAMAGED, reason=f"{RECORD} has another identity")
-        for name in (METRICS, EPISODES):
+        for name in (METRICS, EPISODES, *({CURVES} & found.record.digests.keys())):
             path = self.folder(run) / name
             try:
                 whole = file_digest(path) == found.record.digests.get(name)
@@ -172,9 +181,9 @@ class Store:
         """Write a run's record atomically.
 
         Raises:
-            UqbenchError: the run is finished, and a finished run is immutable; or the record is
-                none that could be read again.
-            StorageError: it cannot be written, or not be seen whether it is finished.
+            UqbenchError: the run is finished, and a finished run is immutable; or the record could
+                not be read back.
+            StorageError: it cannot be written, or the stored record cannot be read.
         """
         folder = self.folder(run)
         found = _read(folder)
@@ -191,21 +200,23 @@ class Store:
             raise UqbenchError(f"{run.folder} cannot be stored: {explain(error)}") from error
         write_whole(folder / RECORD, lambda file: file.write(text.encode()))
 
-    def finish(self, run: Run, record: RunRecord, metrics: Columns, episodes: Columns) -> None:
+    def finish(self, run: Run, record: RunRecord, columns: RunColumns) -> None:
         """Write a run's data, then its record with their digests.
 
         Raises:
             StorageError: it cannot be written.
         """
         folder = self.folder(run)
-        for name, columns in ((METRICS, metrics), (EPISODES, episodes)):
-            table = pa.table(dict(columns))
-            write_whole(folder / name, partial(pq.write_table, table))
+        tables = {METRICS: columns.metrics, EPISODES: columns.episodes}
+        if columns.curves is not None:
+            tables[CURVES] = columns.curves
+        for name, table in tables.items():
+            write_whole(folder / name, partial(pq.write_table, pa.table(dict(table))))
         try:
-            digests = {name: file_digest(folder / name) for name in (METRICS, EPISODES)}
+            digests = {name: file_digest(folder / name) for name in tables}
         except OSError as error:
             raise StorageError(f"{folder} cannot be read back: {error.strerror}") from error
-        digests["results"] = columns_digest(metrics, episodes)
+        digests["results"] = columns_digest(*tables.values())
         self.write(run, record.model_copy(update={"digests": digests}))
 
     def set_aside(self, run: Run) -> Path:
@@ -215,7 +226,9 @@ class Store:
             aside = folder.with_name(f"{folder.name}.damaged-{number}")
             if not os.path.lexists(aside):
                 try:
-                    return folder.rename(aside)
+                    folder.rename(aside)
+                    flush_names(folder.parent)
+                    return aside
                 except OSError as error:
                     raise UqbenchError(f"{folder} cannot be set aside: {error.strerror}") from error
         raise UqbenchError(f"{run.folder}: too many damaged copies; remove some of them.")
@@ -224,8 +237,8 @@ class Store:
         """A finished run's metrics and episodes.
 
         Raises:
-            UqbenchError: they are damaged: no tables, or others than the run's record says.
-            StorageError: they cannot be read, and may be whole.
+            UqbenchError: they are damaged: not tables, or not those of the run's record.
+            StorageError: they cannot be read, and may be intact.
         """
         metrics, episodes = (_columns(self.folder(run) / name) for name in (METRICS, EPISODES))
         record = self.read(run.folder).record
@@ -245,7 +258,7 @@ class Store:
 
 
 def _read(folder: Path) -> StoredRun:
-    """A run's record and what it says, whole or not."""
+    """A run's record and its state, damaged or not."""
     if folder.is_symlink():
         return StoredRun(RunState.DAMAGED, reason="its folder is a symbolic link")
     try:
@@ -262,7 +275,7 @@ def _read(folder: Path) -> StoredRun:
 
 
 def _check_checkpoint(record: RunRecord, folder: PurePosixPath) -> None:
-    """See that the checkpoint is one of this cell, exactly as uqbench names it.
+    """Check that the checkpoint belongs to this cell and is named as uqbench names it.
 
     A record from elsewhere may name any folder.
     """
@@ -285,15 +298,15 @@ def _columns(path: Path) -> Columns:
             for name, column in zip(table.column_names, table.columns, strict=True)
         }
     except pa.ArrowException as error:
-        raise UqbenchError(f"{path} is damaged, because it is no table: {error}") from error
-    except OSError as error:  # Arrow's too: what is cut or altered may be told so
+        raise UqbenchError(f"{path} is damaged, because it is not a table: {error}") from error
+    except OSError as error:  # Arrow reports damaged files this way too
         if error.errno is None or error.errno in NOT_A_FILE:
             raise UqbenchError(f"{path} is damaged, because {error.strerror or error}") from error
         raise StorageError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _digest(metrics: Columns, episodes: Columns) -> str | None:
-    """The digest of a run's numbers; None where the columns hold something else."""
+    """The digest of a run's numbers; None if the columns hold something else."""
     try:
         return columns_digest(metrics, episodes)
     except (TypeError, ValueError):

@@ -110,7 +110,11 @@ class VaR(Distortion):
 
 @dataclass(frozen=True)
 class Wang(Distortion):
-    """Wang's transform ``g(p) = Φ(Φ⁻¹(p) − Φ⁻¹(α))``: averse below α = 1/2 (Wang 2002)."""
+    """Wang's transform ``g(p) = Φ(Φ⁻¹(p) − Φ⁻¹(α))``: averse below α = 1/2.
+
+    With the level α: Wang 2002, "A risk measure that goes beyond coherence", which Eriksson et al.
+    cite; the shift of a normal score is that of Wang 2000.
+    """
 
     alpha: float = 0.25
     neutral: ClassVar[Mapping[str, float]] = {"alpha": 0.5}
@@ -121,7 +125,7 @@ class Wang(Distortion):
 
     @property
     def coherent(self) -> bool:
-        """Where it is averse or neutral: ``g`` is convex above α = 1/2."""
+        """Where ``g`` is concave, up to α = 1/2; beyond, it is convex and risk-seeking."""
         return self.alpha <= 0.5
 
     def distort(self, cdf: Tensor) -> Tensor:
@@ -149,7 +153,7 @@ class ProportionalHazard(Distortion):
 
     @property
     def coherent(self) -> bool:
-        """Where it is averse or neutral: ``g`` is convex above α = 1."""
+        """Where ``g`` is concave, up to α = 1; beyond, it is convex and risk-seeking."""
         return self.alpha <= 1
 
     def distort(self, cdf: Tensor) -> Tensor:

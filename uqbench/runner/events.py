@@ -1,4 +1,4 @@
-"""What an executor tells while it works."""
+"""Events that an executor reports."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ from uqbench.runner.batching.batches import Batch
 
 @dataclass(frozen=True)
 class Started:
-    """A batch began, or goes on from a checkpoint after ``step`` steps."""
+    """A batch began, or resumed from a checkpoint after ``step`` steps.
+
+    ``seconds`` were taken before, by all ``lanes`` that execute: the runs, and any others that the
+    checkpoint holds.
+    """
 
     batch: Batch
     step: int = 0
+    seconds: float = 0.0
+    lanes: int = 1
 
 
 @dataclass(frozen=True)
 class Progress:
     """A batch has taken ``step`` steps in every lane; ``metrics`` holds the latest by seed.
 
-    ``seconds`` have passed since this process began it or went on with it.
+    ``seconds`` have passed since this process began or resumed it.
     """
 
     batch: Batch
@@ -43,9 +49,9 @@ class Finished:
 
 @dataclass(frozen=True)
 class Failed:
-    """A batch failed; its runs are marked with the reason and tried again by the next run.
+    """A batch failed; its runs are marked with the reason; the next ``uqbench run`` retries them.
 
-    ``full``: for want of room on the disk, which others need too.
+    ``full``: because the disk is full, which affects the others too.
     """
 
     batch: Batch
@@ -55,7 +61,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Split:
-    """A batch of several runs failed: each is tried once more alone, so that the others go on."""
+    """A batch of several runs failed: each is retried alone, so that only the culprit fails."""
 
     batch: Batch
     reason: str
@@ -70,7 +76,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class SetAside:
-    """A damaged run of the batch was moved out of the way, and is run again."""
+    """A damaged run of the batch was moved aside, and is run again."""
 
     batch: Batch
     kept_as: str
@@ -78,7 +84,7 @@ class SetAside:
 
 @dataclass(frozen=True)
 class Notice:
-    """What the user should know about a batch, which goes on all the same."""
+    """A message for the user about a batch, which continues."""
 
     batch: Batch
     text: str

@@ -17,12 +17,13 @@ from uqbench.suites.tables import Task
 def final_metrics(
     batch: Batch, host: Host, metrics: Columns, episodes: Columns, timing: Timing
 ) -> dict[str, float | None]:
-    """A run's final value of every metric that its budget gives."""
+    """A run's final value of every metric that its budget measures."""
     values: dict[str, float | None] = {}
     truth = truth_of(batch.cell.task, host)
     for metric in batch.metrics:
-        given = metric.kind != "evaluation" or batch.budget.evaluation
-        if not metric.suits(batch.cell.task) or not given:
+        measured = metric.kind != "evaluation" or batch.budget.evaluation
+        measured = measured and (metric.kind != "queries" or batch.budget.queries)
+        if not metric.suits(batch.cell.task) or not measured:
             continue
         if metric.kind == "cost":
             values[metric.name] = timing.steps_per_s
@@ -32,14 +33,14 @@ def final_metrics(
         if value is not None and not math.isfinite(value):
             raise UqbenchError(
                 f"the metric {metric.name!r} of {batch.cell.method.name} on "
-                f"{batch.cell.task.name} came to {value}; expected a finite number"
+                f"{batch.cell.task.name} is {value}; expected a finite number"
             )
         values[metric.name] = value
     return values
 
 
 def truth_of(task: Task, host: Host) -> Truth:
-    """What the task's environment states of the best policy."""
+    """The return and reward of the best policy, where the task's environment knows them."""
     if task.environment is None:
         return Truth()
     spec = host.environments[task.environment]

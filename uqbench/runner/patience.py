@@ -1,4 +1,4 @@
-"""A full disk: wait until there is room, and then go on."""
+"""A full disk: wait until there is room."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ ROOM_SECONDS = 600.0
 """How long to wait for room before the runs end as failed, with everything kept."""
 POLL_SECONDS = 3.0
 GLANCE_SECONDS = 0.2
-"""Between two looks at whether the process was asked to stop."""
+"""Between two checks of whether the process was asked to stop."""
 
 _Result = TypeVar("_Result")
 
 
 class Patience:
-    """Does what needs room on the disk.
+    """Repeats what needs room on the disk until there is some.
 
     Args:
-        watch: of the batch's own time, in which waiting does not count.
-        stop: by which the process is asked to stop; it does not wait then.
-        tell: called with what the user should know.
+        watch: measures the batch's own time; waiting is not counted.
+        stop: asks the process to stop; ends the wait.
+        notify: called with messages for the user.
     """
 
-    def __init__(self, watch: Stopwatch, stop: Stop, tell: Callable[[str], None]) -> None:
-        self._watch, self._stop, self._tell = watch, stop, tell
+    def __init__(self, watch: Stopwatch, stop: Stop, notify: Callable[[str], None]) -> None:
+        self._watch, self._stop, self._notify = watch, stop, notify
 
     def when_there_is_room(self, write: Callable[[], _Result]) -> _Result:
-        """Write, as often as the disk is full.
+        """Call ``write``, again and again while the disk is full.
 
         Raises:
             StorageError: it cannot be written for another reason; or there was no room for
                 ``ROOM_SECONDS``, or the process was asked to stop.
         """
-        began, told = time.monotonic(), False
+        began, warned = time.monotonic(), False
         while True:
             try:
                 return write()
@@ -49,10 +49,10 @@ class Patience:
                 late = time.monotonic() - began >= ROOM_SECONDS
                 if not error.full or self._stop.asked or late:
                     raise
-                if not told:
-                    told = True
-                    self._tell(
-                        f"paused at {now()}, the disk is full: {error} It goes on when there is "
+                if not warned:
+                    warned = True
+                    self._notify(
+                        f"paused at {now()}, the disk is full: {error} It resumes when there is "
                         f"room; after {ROOM_SECONDS / 60:.0f} minutes it fails, keeping everything."
                     )
             with self._watch.paused():

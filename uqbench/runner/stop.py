@@ -1,4 +1,4 @@
-"""A request that a process ends, at once or after the step that it is in."""
+"""A request that a process ends, at once or after the current step."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from contextlib import contextmanager
 
 
 class Stop:
-    """A request that this process ends, at once or after the step that it is in."""
+    """A request that this process ends, at once or after the current step."""
 
     def __init__(self) -> None:
         self.asked = False
         self._deferrals = 0
 
     def ask(self, *_signal: object) -> None:
-        """End the process, or, where that is deferred, ask for it; a signal handler.
+        """End the process, or, if deferred, only note the request; a signal handler.
 
         Raises:
             SystemExit: it is not deferred.
@@ -25,9 +25,9 @@ class Stop:
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Within, only ``asked`` is set; who steps on looks at it after every step.
+        """Inside, :meth:`ask` only sets ``asked``, which the training loop checks after every step.
 
-        Several may be within at once, their steps taking turns.
+        Several loops may be inside at once, their steps taking turns.
         """
         self._deferrals += 1
         try:

@@ -11,7 +11,7 @@ class Stopwatch:
     """Wall time spent within it, over all of its turns.
 
     The times of batches that take turns in one process add up to no more than the process took,
-    also where a turn waits for what another has queued on a GPU.
+    even where a turn waits for what another has queued on a GPU.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float:
-        """Of the turns that ended, and of the one under way."""
+        """Seconds of the turns that ended, and of the current one."""
         if self._began is None:
             return self._before
         return self._before + time.monotonic() - self._began

@@ -1,4 +1,4 @@
-"""Executing a group of batches, whose steps take turns, in the process that it is called in."""
+"""Executing a group of batches, whose steps take turns, in the calling process."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ from uqbench.runner.events import (
     Split,
     Taken,
 )
+from uqbench.runner.failures import fail
 from uqbench.runner.patience import Patience
 from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
-from uqbench.runner.worker import BatchWork, fail
+from uqbench.runner.worker import BatchWork
 
 
 def execute(
@@ -41,14 +42,15 @@ def execute(
 ) -> None:
     """Train, evaluate and store the runs of some batches, whose steps take turns.
 
-    A batch that raises ends with ``Split``, or, where it is of one run or the disk failed,
-    ``Failed``; the others go on. Runs that another process has are left. A full disk is waited for.
+    A batch that raises ends with ``Split``, or with ``Failed`` if it has one run or the disk
+    failed; the others continue. Runs that another process has locked are left to it. On a full
+    disk it waits.
 
     Args:
         group: what to run.
         store: where the runs are kept.
         host: the plugins.
-        report: called with what happens.
+        report: called with each event.
         checkpoint_seconds: between two checkpoints; 0 for none.
         stop: by which the process is asked to stop.
 
@@ -56,7 +58,7 @@ def execute(
         SystemExit: the process was asked to stop.
     """
     if any(batch.budget.numerics == "compiled" for batch in group):
-        torch.compiler.reset()  # what was compiled for agents before, and holds on to them
+        torch.compiler.reset()  # code compiled for earlier agents keeps them alive
         gc.collect()
     stop = stop or Stop()
     stopped = False
@@ -75,9 +77,9 @@ def execute(
                 going.append(turn)
             except StopIteration:
                 pass
-            except (SystemExit, Exception) as error:  # a plugin's is the reason of its failed runs
+            except (SystemExit, Exception) as error:  # a plugin may raise anything
                 if isinstance(error, SystemExit) and stop.asked:
-                    stopped = True  # the others write their checkpoints too
+                    stopped = True  # the others still write their checkpoints
                     continue
                 reason = f"{type(error).__name__}: {error}"
                 if len(batch.runs) > 1 and not isinstance(error, StorageError):

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import Columns
+from uqbench.results.columns import RunColumns
 from uqbench.results.records import Resumed, Saved, Timing
-from uqbench.results.store import RunState, Store, now, this_process
+from uqbench.results.store import Store, now, this_process
 from uqbench.runner.batching.batches import Batch
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read_state
@@ -43,8 +43,8 @@ HEARTBEAT_SECONDS = 10.0
 class BatchWork:
     """The runs of a batch, locked by this process, from their first step or a checkpoint on.
 
-    ``lanes`` are those that execute: the runs, and those that a checkpoint holds beside them, which
-    are not stored.
+    ``lanes`` are all that execute: the runs, and any others that the checkpoint holds, which are
+    not stored.
     """
 
     def __init__(
@@ -65,10 +65,7 @@ class BatchWork:
         self.lanes = batch.runs
 
     def steps(self, checkpoint_seconds: float, stop: Stop) -> Iterator[None]:
-        """Do the work, yielding after every step.
-
-        Once more from the first step where a checkpoint cannot be used.
-        """
+        """Do the work, yielding after every step; start over if the checkpoint cannot be used."""
         runs = self.batch.runs
         wrong: str | None = None
         try:
@@ -78,18 +75,18 @@ class BatchWork:
         except UnusableError as error:
             wrong = str(error)
         if wrong is not None:  # outside of the handler, which keeps what failed in memory
-            self.report(Notice(self.batch, f"the first step again: {wrong}"))
+            self.report(Notice(self.batch, f"starting over: {wrong}"))
             wrong_folders = named_folders(runs, self.store) - {None}
             self._begin(None)
             for folder in wrong_folders:
                 assert folder is not None
-                with suppress(StorageError):  # whether another run names it; it may stay
+                with suppress(StorageError):  # another run may name it: it stays
                     tidy(folder, self.store)
             columns, seconds = yield from self._compute(None, checkpoint_seconds, stop)
         self._finish(columns, seconds)
 
     def _begin(self, origin: ResumePoint | None) -> None:
-        """Put down in the runs' records that they begin, or go on."""
+        """Write in the runs' records that they begin, or resume."""
         step, self.lanes, self.record = 0, self.batch.runs, self.blank
         if origin is not None:
             step, self.lanes = origin.about.step, origin.lanes
@@ -104,12 +101,13 @@ class BatchWork:
             }
             self.record = self.blank.model_copy(update=update)
         self.patience.when_there_is_room(partial(self._write_running, step))
-        self.report(Started(self.batch, step))
+        seconds = 0.0 if origin is None else origin.about.seconds
+        self.report(Started(self.batch, step, seconds, len(self.lanes)))
 
     def _compute(
         self, origin: ResumePoint | None, checkpoint_seconds: float, stop: Stop
-    ) -> Generator[None, None, tuple[list[tuple[Columns, Columns]], float]]:
-        """The metrics and episodes of each lane, and the wall time of their own turns."""
+    ) -> Generator[None, None, tuple[list[RunColumns], float]]:
+        """What each lane leaves behind, and the wall time of their own turns."""
         batch, device = self.batch.of(self.lanes), self.device
         if batch.cell.method.estimator is not None:
             began = self.watch.seconds
@@ -134,11 +132,11 @@ class BatchWork:
             if origin is not None and origin.folder != folder:
                 tidy(origin.folder, self.store, self.lanes)
 
-        def tell(text: str) -> None:
+        def notify(text: str) -> None:
             self.report(Notice(self.batch, text))
 
         checkpointer = Checkpointer(
-            folder, about, self.watch, checkpoint_seconds, stop, written, tell
+            folder, about, self.watch, checkpoint_seconds, stop, written, notify
         )
         saved = None
         if origin is not None:
@@ -148,19 +146,19 @@ class BatchWork:
                 batch, self.host, device, self._on_step(), checkpointer, saved
             )
         except (UnusableError, StorageError):
-            raise  # nothing is wrong with the checkpoint, or the caller sees to it
-        except Exception:  # it would come to the same again: what led to it may be in the state
+            raise  # the checkpoint is not to blame, or the caller handles it
+        except Exception:  # it would recur: its cause may be in the saved state
             self._drop_checkpoint()
             raise
         return columns, checkpointer.seconds
 
     def _on_step(self) -> OnStep:
-        """Reports progress and writes the records now and then."""
+        """Report progress, and rewrite the records now and then."""
         began = reported = beaten = time.monotonic()
-        told = False
+        warned = False
 
         def on_step(step: int, latest: Mapping[str, NDArray[np.float64]]) -> None:
-            nonlocal reported, beaten, told
+            nonlocal reported, beaten, warned
             clock = time.monotonic()
             if clock - reported >= REPORT_SECONDS:
                 reported = clock
@@ -176,15 +174,15 @@ class BatchWork:
                 beaten = clock
                 try:
                     self._write_running(step)
-                except StorageError as error:  # for those who look: nothing depends on it
-                    if not told:
-                        told = True
-                        self.report(Notice(self.batch, f"it goes on, but {error}"))
+                except StorageError as error:  # only `uqbench status` reads it
+                    if not warned:
+                        warned = True
+                        self.report(Notice(self.batch, f"the run continues, but {error}"))
 
         return on_step
 
-    def _finish(self, columns: Sequence[tuple[Columns, Columns]], seconds: float) -> None:
-        """Store the runs; their checkpoint is not needed any more."""
+    def _finish(self, columns: Sequence[RunColumns], seconds: float) -> None:
+        """Store the runs, and remove their checkpoint."""
         batch, steps = self.batch, self.batch.budget.steps
         timing = Timing(
             seconds=seconds,
@@ -193,8 +191,8 @@ class BatchWork:
         )
         scalars, errors = {}, []
         for run in batch.runs:
-            metrics, episodes = columns[self.lanes.index(run)]
-            scalars[run.seed] = final_metrics(batch, self.host, metrics, episodes, timing)
+            left = columns[self.lanes.index(run)]
+            scalars[run.seed] = final_metrics(batch, self.host, left.metrics, left.episodes, timing)
             update = {
                 "identity": dict(run.identity),
                 "status": "finished",
@@ -206,17 +204,17 @@ class BatchWork:
                 "metrics": {metric.name: metric.definition() for metric in batch.metrics},
             }
             record = self.record.model_copy(update=update)
-            store = partial(self.store.finish, run, record, metrics, episodes)
+            store = partial(self.store.finish, run, record, left)
             try:
                 self.patience.when_there_is_room(store)
             except StorageError as error:
                 if error.full:
                     raise
-                errors.append(error)  # the others may be stored all the same
+                errors.append(error)  # the others may still be stored
         if errors:
             raise errors[0]
         if self.record.checkpoint is not None:
-            with suppress(StorageError):  # the runs are stored; a checkpoint may be left over
+            with suppress(StorageError):  # the runs are stored; a leftover checkpoint does no harm
                 tidy(self.store.root / self.record.checkpoint.folder, self.store, self.lanes)
         self.report(Finished(batch, seconds, scalars))
 
@@ -237,28 +235,6 @@ class BatchWork:
         saved = self.record.checkpoint
         if saved is not None:
             self.record = self.record.model_copy(update={"checkpoint": None})
-            with suppress(UqbenchError):  # what is wrong is the error that led here
+            with suppress(UqbenchError):  # the error that led here is the one to report
                 self._write_running(saved.step)
                 tidy(self.store.root / saved.folder, self.store, self.lanes)
-
-
-def fail(batch: Batch, store: Store, reason: str, trace: str | None = None) -> None:
-    """Mark the runs of a batch that did not finish as failed, with the reason.
-
-    Raises:
-        StorageError: it cannot be written, as on a full disk.
-    """
-    for run in batch.runs:
-        lock = store.lock(run)
-        if lock is None:
-            continue  # another process has it
-        try:
-            found = store.find(run)
-            if found.state is RunState.FINISHED:
-                continue
-            record = found.record or blank_record((), "unknown")
-            write_record(
-                store, run, record, {"status": "failed", "reason": reason, "traceback": trace}
-            )
-        finally:
-            lock.release()

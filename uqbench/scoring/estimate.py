@@ -50,6 +50,8 @@ def estimate(
     values: NDArray[np.float64],
     failures: Failures | None = None,
     alpha: float = ALPHA,
+    *,
+    clustered: bool = False,
 ) -> Estimate:
     """A statistic of ``values``, ``[runs, tasks]``, with its interval of level ``1 − alpha``.
 
@@ -59,6 +61,8 @@ def estimate(
         failures: of the metric, where its runs may fail: its mean, which is what failures move, has
             a bounded interval then, or none where the range is not known.
         alpha: one minus the level.
+        clustered: whether the tasks of a seed share something, such as a data set: the seed with
+            all its tasks is the unit then.
     """
     value = point(name, values)
     if len(values) < MINIMUM_SEEDS:
@@ -67,7 +71,9 @@ def estimate(
         if failures.bounds is None:
             return Estimate(value, None, None)
         return Estimate.around(value, BoundedMean.of(values, failures.bounds).interval(alpha))
-    return Estimate.around(value, Value(location(values, name)).interval(alpha))
+    return Estimate.around(
+        value, Value(location(values, name, clustered=clustered)).interval(alpha)
+    )
 
 
 def improvement(

@@ -22,6 +22,7 @@ from uqbench.scoring.claims.paired import DRAWS
 from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
 from uqbench.scoring.estimate import estimate
 from uqbench.scoring.floor import Floor, floor
+from uqbench.scoring.pareto import pareto_methods
 from uqbench.scoring.ranks import Pair, Place, compare, places
 from uqbench.scoring.rliable import CONFIDENCE, REPETITIONS, rliable_columns, rliable_rows
 from uqbench.scoring.scores import Score, gather, to_csv
@@ -152,6 +153,7 @@ class Board:
             if metric != self.primary and self.plan.suite.normalization_constants(metric)
         ]
         baseline = self.plan.suite.baseline
+        front = pareto_methods(self.plan.suite, self.scores)
         rows = []
         for line in self.lines:
             place = self.places.get(line.method)
@@ -170,6 +172,8 @@ class Board:
             }
             if self.origins:
                 row["stored_in"] = self.origins.get(line.method, "")
+            if self.plan.suite.pareto:
+                row["pareto"] = "yes" if line.method in front else "no"
             for name in shown_statistics(self.plan):
                 row |= cells(name, line.primary.get(name))
             if self.primary.fails_beyond is not None:

@@ -9,8 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import TypedDict
 
-from uqbench.results.provenance import content_hash
+from pydantic import TypeAdapter
+
+from uqbench.errors import UqbenchError
+from uqbench.registry.contents import content_hash
 from uqbench.results.store import Store
 from uqbench.scoring.scores import Score
 
@@ -71,15 +75,26 @@ def made_with_json(made: Sequence[MadeWith], older: str) -> str:
     return json.dumps({"older": older, "runs": [asdict(one) for one in made]}, indent=1) + "\n"
 
 
+class _Stored(TypedDict):
+    older: str
+    runs: list[MadeWith]
+
+
 def read_made_with(text: bytes | None) -> tuple[list[MadeWith], str]:
     """Read it back; nothing where a board has none.
 
     Boards from before it was kept whether they are of older code have the list alone.
+
+    Raises:
+        UqbenchError: it is damaged.
     """
-    found = [] if text is None else json.loads(text)
-    if isinstance(found, list):
-        found = {"older": "", "runs": found}
-    return [MadeWith(**one) for one in found["runs"]], found["older"]
+    if text is None:
+        return [], ""
+    try:
+        found = TypeAdapter(_Stored | list[MadeWith]).validate_json(text, strict=True)
+    except (ValueError, RecursionError) as error:
+        raise UqbenchError(f"made_with.json is damaged, because {error!s:.300}") from error
+    return (found, "") if isinstance(found, list) else (found["runs"], found["older"])
 
 
 def of_older_code(scores: Sequence[Score]) -> str:

@@ -70,15 +70,19 @@ def compare(
     Args:
         scores: by method, with the same tasks, and the same seeds in the same order.
         statistic: that ranks.
-        paired: whether p-values are those of the swap test, which compares seed by seed, instead of
-            Welch's.
+        paired: whether seeds with all their tasks are the unit: p-values are those of the swap
+            test, which compares seed by seed, instead of Welch's.
         unranked: rows that take no part in the ranking: pairs with one of them have no adjusted
             p-value, and do not raise those of the others.
     """
     if not scores:
         return ()
     few = min(map(len, scores.values())) < MINIMUM_SEEDS
-    locations = {} if few else {name: location(m, statistic) for name, m in scores.items()}
+    locations = (
+        {}
+        if few
+        else {name: location(m, statistic, clustered=paired) for name, m in scores.items()}
+    )
     pairs = []
     for first, second in combinations(sorted(scores), 2):
         a, b = scores[first], scores[second]

@@ -73,7 +73,9 @@ def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
                 normal = matrix(scores, method, normalized(suite, metric))
                 if normal is not None:
                     failures = normalized_failures(suite, metric)
-                    others[metric.name] = estimate(ranking, normal, failures)
+                    others[metric.name] = estimate(
+                        ranking, normal, failures, clustered=suite.paired
+                    )
         failures = normalized_failures(suite, primary)
         lines.append(
             BoardRow(
@@ -83,7 +85,9 @@ def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
                 scored=sum(score.score is not None for score in own),
                 failed=sum(score.status == RunState.FAILED.value for score in own),
                 primary=(
-                    {} if values is None else {n: estimate(n, values, failures) for n in names}
+                    {}
+                    if values is None
+                    else {n: estimate(n, values, failures, clustered=suite.paired) for n in names}
                 ),
                 fail_share=_fail_share(scores, method, primary),
                 improvement=over,

@@ -173,7 +173,8 @@ def _bases(
     """Methods of extensions by suite and name; other extensions may use them as bases."""
     bases: dict[str, dict[str, Method]] = {}
     for name, table, where, _ in extensions:
-        for method in table.get("methods", ()) if isinstance(table, dict) else ():
+        methods = table.get("methods") if isinstance(table, dict) else None
+        for method in methods if isinstance(methods, list) else ():
             try:
                 read: Method = _validate(Method, method, where)
             except UqbenchError:

@@ -38,6 +38,7 @@ SHORT = {
 SMALL = {"hidden": (16,), "channels": 4}
 MEAN_AND_CVAR = WeightedRisk(((0.5, MarginalRisk(Expectation())), (0.5, MarginalRisk(CVaR(0.25)))))
 ODD = {"hidden": (9, 7), "batch_size": 6, "samples": 4}  # no multiples of a vector
+TRIANGULAR = {"schedule": "triangular", "updates_per_event": 3, "target_sync_updates": 2}
 
 
 def make(kind: type[DeepQ], seeds: Sequence[int] = SEEDS) -> DeepQ:
@@ -53,6 +54,7 @@ FAMILY: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "c51-risk": (C51, C51Config, SMALL | {"atoms": 11, "risk": MEAN_AND_CVAR}),
     "vdqn": (VDQN, VDQNConfig, ODD),
     "vdqn-cvar": (VDQN, VDQNConfig, ODD | {"risk": MarginalRisk(CVaR(0.25))}),
+    "vdqn-triangular": (VDQN, VDQNConfig, ODD | TRIANGULAR),
     "vdqn-epsilon": (VDQN, VDQNConfig, ODD | {"exploration": "epsilon-greedy"}),
 }
 

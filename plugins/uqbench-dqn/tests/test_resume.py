@@ -45,7 +45,7 @@ def test_a_killed_run_resumes_and_equals_an_uninterrupted_one(method, tmp_path):
     process.wait()
     shutil.copytree(here, there)
     again = subprocess.run(command(there, *small), check=True, capture_output=True, text=True)
-    assert "goes on from step" in again.stderr
+    assert "resumed from step" in again.stderr
     assert any(one["resumed"] for one in records(there))
     assert [one["digests"]["results"] for one in records(there)] == [
         one["digests"]["results"] for one in records(uninterrupted)

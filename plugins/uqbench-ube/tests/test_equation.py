@@ -179,7 +179,7 @@ def test_on_a_dag_the_solution_bounds_the_posterior_variance(seed):
     torch.testing.assert_close(u[-2:], q.var(0)[-2:])
 
 
-def test_the_printed_local_uncertainty_is_no_bound_and_the_ratio_is_tight():
+def test_without_the_division_it_is_no_bound_and_the_ratio_is_tight():
     """One step to ±Q with probability Beta(1, 1): the variance of Q(2p − 1) is Q² / 3."""
     counts = torch.tensor([[[1.0, 1.0]]], dtype=torch.float64)
     moments = dirichlet_moments(counts, torch.zeros(1, 1, dtype=torch.float64))

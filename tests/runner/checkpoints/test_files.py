@@ -193,7 +193,7 @@ def test_what_cannot_be_saved_is_told_once_and_not_tried_again(tmp_path):
     for step in range(1, 5):
         kept.checkpointer.after(step, locked)
     assert len(tried) == len(kept.told) == 1
-    assert "an interrupted run starts again: agent is a" in kept.told[0]
+    assert "an interrupted run starts over: agent is a" in kept.told[0]
 
 
 def test_a_full_disk_costs_a_checkpoint_and_not_the_run(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Wherever a batch is stopped, it goes on from that step, and ends as if it had not been."""
+"""Wherever a batch is stopped, it resumes at that step, and ends as if uninterrupted."""
 
 import io
 import os
@@ -209,7 +209,7 @@ def test_a_checkpoint_behind_a_symbolic_link_is_neither_used_nor_written_nor_rem
     told: list[Any] = []
     assert run(batch, store, host, monkeypatch, until=50, told=told) == 0
     notices = [event.text for event in told if isinstance(event, Notice)]
-    assert notices[0].startswith("the first step again: ")
+    assert notices[0].startswith("starting over: ")
     if linked == "checkpoint":
         assert notices[1].startswith("no checkpoints: ")
         assert all(text.endswith(" lies behind a symbolic link") for text in notices)
@@ -269,7 +269,7 @@ def test_a_checkpoint_from_elsewhere_runs_no_command(
     told: list[Any] = []
     run(batch, store, host, monkeypatch, told=told)
     assert not mark.exists()
-    assert any(isinstance(e, Notice) and "the first step again" in e.text for e in told)
+    assert any(isinstance(e, Notice) and "starting over: " in e.text for e in told)
     assert digests(store, batch) == unbroken
 
 
@@ -282,7 +282,7 @@ def test_an_environment_that_does_not_replay_begins_again_and_says_why(
     told: list[Any] = []
     run(batch, store, host, monkeypatch, told=told)
     [notice] = [event.text for event in told if isinstance(event, Notice)]
-    assert notice.startswith("the first step again: the environment does not take its saved state")
+    assert notice.startswith("starting over: the environment rejects its saved state")
     assert "Corridor does not replay" in notice
     assert [event.step for event in told if isinstance(event, Started)] == [100, 0]
     assert all(store.find(one).state is RunState.FINISHED for one in batch.runs)

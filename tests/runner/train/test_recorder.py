@@ -334,7 +334,7 @@ def test_what_is_no_number_is_refused_with_lane_step_and_environment(what, bad, 
             made.step(outcome(values["reward"], nothing, nothing, falls=values["events/falls"]))
         made.finish()
 
-    sentence = f"'cliff' gave the {what} {bad} in lane 1 at step {step};"
+    sentence = f"'cliff' returned the {what} {bad} in lane 1 at step {step};"
     with pytest.raises(UqbenchError, match=re.escape(sentence)):
         take()
 

@@ -200,6 +200,18 @@ def locations_statistic(name):
     return lambda values: float(batched(name)(values[None])[0])
 
 
+@pytest.mark.parametrize("statistic", ["mean", "iqm", "median"])
+def test_tasks_that_share_their_data_sets_are_no_further_evidence(statistic):
+    values = np.random.default_rng(0).normal(size=(12, 1))
+    twice = values.repeat(2, axis=1)
+    one = Value(location(values, statistic)).interval(0.05)
+    assert Value(location(twice, statistic, clustered=True)).interval(0.05) == pytest.approx(one)
+    apart = Value(location(twice, statistic)).interval(0.05)
+    assert apart[1] - apart[0] < 0.9 * (one[1] - one[0])
+    measured = location(twice, statistic, clustered=True)
+    assert (measured.runs, measured.seeds) == (24, 12)
+
+
 def test_fiellers_interval_holds_the_ratios_that_a_t_test_does_not_reject():
     generator = np.random.default_rng(5)
     a, b = (location(generator.normal(m, 1, (8, 2)), "mean") for m in (2, 4))

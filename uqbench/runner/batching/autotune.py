@@ -1,7 +1,7 @@
-"""How many lanes a process and how many processes: the budget says, a measurement, or a default.
+"""Autotuning of lanes per process and of processes: by the budget, a measurement, or a default.
 
-It decides how long runs take, never what they compute: a lane's numbers do not depend on the lanes
-beside it.
+This decides how long runs take, never what they compute: a lane's numbers do not depend on the
+other lanes.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from uqbench.runner.batching.throughput import Speed, measure_methods, measure_s
 from uqbench.suites.plan import Cell, Plan
 
 WORTH_FROM = {"eager": 600.0, "compiled": 3600.0}
-"""Seconds that a plan takes at least for lanes to be measured, by numerics.
+"""Seconds that a plan must take for a measurement of lanes to pay, by numerics.
 
-It takes some 15 s, with compiled updates a minute, since every number of lanes is compiled.
+It takes some 15 s, and a minute with compiled updates, since every number of lanes is compiled.
 """
 METHODS_WORTH_FROM = {"eager": 180.0, "compiled": 3600.0}
-"""Likewise for each method's speed: a second or two a method, with compiled updates half a minute.
-"""
+"""The same for each method's speed: a second or two per method, compiled half a minute."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +29,10 @@ class Arrangement:
     """How runs are spread.
 
     Attributes:
-        lanes: most runs of a batch on a CPU; a GPU takes as many as fit, whatever stands here.
-        processes: that work at once.
-        measured_with: whose steps were timed to choose them, with all ``speeds``; None where the
-            budget or the default says.
+        lanes: most runs of a batch on a CPU; ignored on a GPU, which takes as many as fit.
+        processes: number of concurrent processes.
+        measured_with: the cell whose steps were timed to choose them, with all ``speeds``; None if
+            the budget or the default decided.
     """
 
     lanes: int
@@ -43,7 +42,7 @@ class Arrangement:
 
 
 def measurable(plan: Plan, todo: Collection[Run]) -> list[Cell]:
-    """A cell of each method whose steps can be timed: agents that are written for lanes."""
+    """A cell of each method whose steps can be timed, which is an agent written for lanes."""
     first: dict[str, Cell] = {}
     for cell in plan.cells:
         if cell.method.agent and not cell.owns_loop and any(run in todo for run in cell.runs):
@@ -59,15 +58,15 @@ def method_speeds(
     processes: int,
     alone_seconds: float,
 ) -> list[tuple[Cell, MethodSpeed]]:
-    """Measure the methods that are not known, if the plan is long enough for it.
+    """Measure the methods whose speed is unknown, if the plan is long enough to pay for it.
 
     Args:
         plan: what was planned.
         todo: the runs to do.
         known: methods whose speed is known.
         device: where.
-        processes: that will work at once.
-        alone_seconds: how long the runs would take one process, so far as is known.
+        processes: number of concurrent processes.
+        alone_seconds: estimate of how long one process would take for the runs.
     """
     if device == "cuda" or alone_seconds / processes < METHODS_WORTH_FROM[plan.budget.numerics]:
         return []
@@ -88,17 +87,17 @@ def arrange(
     cores: int,
     seconds_by_method: Mapping[str, float],
 ) -> Arrangement:
-    """Choose lanes and processes: the budget's lanes, or measured where that is worth its time.
+    """Choose lanes per process and processes: the budget's lanes, or measured where that pays.
 
-    What is measured is the method that will take most of the time.
+    The method that will take most of the time is the one measured.
 
     Args:
         plan: what was planned.
         todo: the runs to do.
         device: where.
-        workers: the processes that the user asked for; None for one a core, one on a GPU.
+        workers: the processes that the user asked for; None for one per core, or one on a GPU.
         cores: that this process may use.
-        seconds_by_method: how long each method's runs would take one process.
+        seconds_by_method: how long one process would take for each method's runs.
     """
     if device == "cuda":
         return Arrangement(1, workers or 1)
@@ -115,13 +114,13 @@ def arrange(
     speeds = measure_speeds(batch, processes)
     if workers:
         speeds = [speed for speed in speeds if speed.processes == workers]
-    if not speeds:  # the method fails: so will its runs, and they tell why
+    if not speeds:  # the method fails: so will its runs, with the reason
         return default
     best = fastest(speeds, len(todo))
     return Arrangement(best.lanes, best.processes, cell, tuple(speeds))
 
 
 def fastest(speeds: Sequence[Speed], runs: int) -> Speed:
-    """The fastest of those that give every process something to do, with ``runs`` to be done."""
+    """The fastest of those that keep every process busy with ``runs`` runs to do."""
     useful = [speed for speed in speeds if speed.lanes * speed.processes <= max(runs, 1)]
     return max(useful or speeds[:1], key=lambda speed: speed.steps_per_s)

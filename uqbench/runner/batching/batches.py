@@ -11,11 +11,11 @@ from uqbench.suites.plan import Cell, Plan
 from uqbench.suites.tables import Budget
 
 CPU_LANES = 5
-"""Most lanes of a batch on a CPU core, where nothing was measured: more take no less time each."""
+"""Most lanes of a batch on a CPU core where nothing was measured: more are not faster per lane."""
 GPU_LANES = 64
-"""Most lanes of a group on a GPU: five games with ten seeds each, and their memory."""
+"""Most lanes of a group on a GPU: its memory holds five games with ten seeds each."""
 BATCHES_PER_WORKER = 4
-"""With fewer batches than that, workers end at very different times."""
+"""With fewer batches than this, workers end at very different times."""
 
 
 @dataclass(frozen=True)
@@ -29,19 +29,19 @@ class Batch:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """The runs, one a lane."""
+        """The runs, one per lane."""
         return self.cell.runs
 
     def of(self, runs: Sequence[Run]) -> Batch:
-        """The batch with these runs of its cell; lanes are independent, so each is the same."""
+        """The batch with these runs of its cell; lanes are independent, so no run changes."""
         return replace(self, cell=replace(self.cell, runs=tuple(runs)))
 
     @property
     def name(self) -> str:
         """What progress calls the batch."""
         seeds = [str(run.seed) for run in self.runs]
-        told = ",".join(seeds) if len(seeds) <= 10 else f"{seeds[0]},{seeds[1]},…,{seeds[-1]}"
-        return f"{self.cell.task.name}/{self.cell.method.name}/{told}"
+        shown = ",".join(seeds) if len(seeds) <= 10 else f"{seeds[0]},{seeds[1]},…,{seeds[-1]}"
+        return f"{self.cell.task.name}/{self.cell.method.name}/{shown}"
 
     @property
     def steps(self) -> int:
@@ -60,19 +60,19 @@ def make_batch_groups(
     lanes: int,
     checkpoints: Mapping[Run, str] | None = None,
 ) -> list[BatchGroup]:
-    """Split the runs that are to do into groups, in the plan's order.
+    """Split the runs to do into groups, in the plan's order.
 
     On a CPU a group is a batch of at most ``lanes`` runs of a cell. On a GPU all runs of a cell
     are a batch, and a method's tasks, whose observations differ in shape, a group. A method that
-    owns its loop has one run a batch. Runs that share a checkpoint, named in ``checkpoints``, are a
-    batch again.
+    owns its loop has one run per batch. Runs that share a checkpoint, named in ``checkpoints``,
+    form a batch again.
 
     Args:
         plan: what was planned.
         todo: the runs to do.
         device: where.
         lanes: most runs of a batch on a CPU.
-        checkpoints: by run.
+        checkpoints: the checkpoint that a run names, by run.
     """
     checkpoints = checkpoints or {}
     batches = []
@@ -95,7 +95,7 @@ def make_batch_groups(
 
 
 def _taking_turns(batches: Sequence[Batch]) -> list[BatchGroup]:
-    """Batches of one method in a row, as many as a GPU takes; those that own their loop alone."""
+    """Consecutive batches of one method, as many as a GPU takes; a method's own loop is alone."""
     groups: list[BatchGroup] = []
     for method in dict.fromkeys(batch.cell.method.name for batch in batches):
         for batch in (batch for batch in batches if batch.cell.method.name == method):
@@ -109,5 +109,5 @@ def _taking_turns(batches: Sequence[Batch]) -> list[BatchGroup]:
 
 
 def default_lanes(runs: int, workers: int) -> int:
-    """Lanes of a batch on a CPU: few where runs are few, so that every worker has several."""
+    """Lanes of a batch on a CPU: few if there are few runs, so that every worker has several."""
     return max(1, min(CPU_LANES, runs // (BATCHES_PER_WORKER * workers)))

@@ -1,7 +1,7 @@
-"""How fast each method's steps are on this machine: measured once, kept beside the results.
+"""How fast each method's steps are on this machine: measured once, kept with the results.
 
-``.speeds.json`` is a cache: delete it and it is measured again. What a step takes depends on the
-task, on the method's config and on how the update is executed, not on how many steps there are.
+``.speeds.json`` is a cache: delete it and it is measured again. The time of a step depends on
+the task, the method's config and how the update is executed, not on the number of steps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class MethodSpeed:
     """What a method's runs take, in one of as many processes as there will be.
 
     Attributes:
-        task: that was measured; other tasks of the suite are taken to be alike.
+        task: that was measured; other tasks of the suite are assumed to be alike.
         lanes: runs of a process.
         step_ms: milliseconds of one run's step.
         start_s: seconds of a batch before its steps have that speed: loading, compiling.
@@ -56,16 +56,16 @@ class Speeds:
                 for name, own in read.items()
             }
         except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-            self._all = {}  # not there, of another version, or damaged: it is measured again
+            self._all = {}  # missing, of another version, or damaged: measured again
 
     def of(self, plan: Plan) -> Mapping[str, MethodSpeed]:
-        """By method what this machine is known to take for it."""
+        """This machine's speed by method, where it is known."""
         own = self._all.get(self._machine, {})
         keys = {cell.method.name: key_of(plan, cell) for cell in reversed(plan.cells)}
         return {method: own[key] for method, key in keys.items() if key in own}
 
     def add(self, plan: Plan, measured: Iterable[tuple[Cell, MethodSpeed]]) -> None:
-        """Keep what was measured, and write it down."""
+        """Keep what was measured, in memory and on disk."""
         own = self._all.setdefault(self._machine, {})
         own.update({key_of(plan, cell): speed for cell, speed in measured})
         table = {
@@ -77,7 +77,7 @@ class Speeds:
 
 
 def key_of(plan: Plan, cell: Cell) -> str:
-    """What a speed is remembered under: the method, with all that its step depends on."""
+    """The key of a speed: the method, with all that its step depends on."""
     identity = next(iter(cell.runs)).identity
     depends = {
         "suite": identity["suite"],

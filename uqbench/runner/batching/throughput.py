@@ -1,4 +1,4 @@
-"""How fast a method's steps are here, by number of lanes and of processes: a short measurement."""
+"""A short measurement of a method's speed here, by number of lanes and of processes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:  # a spawned process imports this module before it limits its 
 
 LANES = (1, 2, 5, 10)
 SECONDS = 0.5
-"""Of the clock, for one number of lanes."""
+"""Time spent on one number of lanes."""
 WARM_UP = 150
-"""Steps before the clock starts: the first gradient steps compile and allocate."""
+"""Steps before timing starts: the first gradient steps compile and allocate."""
 WHOLE = 100
-"""Steps that are timed at least: gradient steps need not come with every one."""
+"""Fewest steps that are timed: not every step has a gradient step."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def measure_speeds(batch: Batch, cores: int) -> list[Speed]:
     """Time a method's steps, with gradient steps, in all cores and, uncompiled, in half of them.
 
     Args:
-        batch: runs of a cell of an agent written for lanes; the first are taken.
+        batch: runs of a cell of an agent written for lanes; the first ones are used.
         cores: most processes.
     """
     speeds = []
@@ -58,13 +58,13 @@ def measure_speeds(batch: Batch, cores: int) -> list[Speed]:
 
 
 def measure_methods(batches: Sequence[Batch], processes: int) -> Iterator[tuple[Cell, MethodSpeed]]:
-    """Time the steps of several methods, one batch of each, in as many processes as there will be.
+    """Time the steps of several methods, one batch of each, in as many processes as will run.
 
-    A method that fails is left out: so will its runs, and they tell why.
+    A method that fails is left out: its runs will fail too, with the reason.
 
     Args:
         batches: of agents written for lanes.
-        processes: that work at once.
+        processes: number of concurrent processes.
     """
     context = multiprocessing.get_context("spawn")
     open_: dict[Connection, BaseProcess] = {}
@@ -103,7 +103,7 @@ def _in_processes(batch: Batch, processes: int) -> Iterator[Mapping[int, float]]
             try:
                 yield connection.recv()
             except EOFError:
-                yield {}  # it failed: so will the runs, and they tell why
+                yield {}  # it failed: so will the runs, with the reason
             process.join()
     finally:
         for process, _ in started:
@@ -138,7 +138,7 @@ def _measure_methods(connection: Connection, batches: Sequence[Batch]) -> None:
             torch.compiler.reset()
         try:
             timed = time_steps(batch, host, device)
-        except Exception:  # a plugin's may be any, and is the reason of its failed runs
+        except Exception:  # a plugin may raise anything; its runs will fail with it
             continue
         lanes = len(batch.runs)
         speed = MethodSpeed(
@@ -157,7 +157,7 @@ class Timed:
 
     Attributes:
         steps_per_s: of all its lanes, once it is warm.
-        start_s: seconds before that beyond what the steps themselves take.
+        start_s: seconds before that, minus what the steps themselves take.
         megabytes: of its agent's tensors, the replay buffer as large as it will be.
     """
 
@@ -176,11 +176,11 @@ def time_steps(
     """Time a batch's steps, with gradient steps, once it is warm.
 
     Args:
-        batch: its agent learns from the first steps on, all else is as it is written.
+        batch: as planned, but its agent learns from the first steps on.
         host: the plugins.
         device: where.
-        seconds: of the clock, at least.
-        clock: tells seconds.
+        seconds: shortest time to measure.
+        clock: returns seconds.
     """
     from uqbench.runner.train.agents import make_agent, make_lanes
     from uqbench.runner.train.compiling import compile_agent
@@ -231,7 +231,7 @@ def _storages(thing: object, found: dict[int, int], seen: set[int] | None = None
 
 
 def _learning(config: object) -> object:
-    """A config with which an agent learns at once, where it says when it starts."""
+    """A config with which an agent learns at once, if it has a start."""
     if "learning_starts" not in {field.name for field in fields(config)}:  # type: ignore[arg-type]
         return config
     return replace(config, learning_starts=1)  # type: ignore[type-var]

@@ -1,4 +1,4 @@
-"""When checkpoints are written: every so often, and where a process is asked to stop.
+"""When checkpoints are written: at intervals, and when the process is asked to stop.
 
 The clock decides when a checkpoint is written, never what a run computes.
 """
@@ -18,20 +18,20 @@ from uqbench.runner.stopwatch import Stopwatch
 
 CHECKPOINT_SECONDS = 60.0
 SHARE = 0.01
-"""Of the time, at most, that writing checkpoints may take."""
+"""Largest share of the time that writing checkpoints may take."""
 
 
 class Checkpointer:
     """Writes the checkpoints of one batch.
 
     Args:
-        folder: where.
+        folder: where they are written.
         about: what they belong to; ``step`` and ``seconds`` are those at which this process began.
-        watch: of the batch's own time.
-        every: seconds between two; more where that takes more than ``SHARE``; 0 for none.
+        watch: measures the batch's own time.
+        every: seconds between two; more if they would take more than ``SHARE``; 0 for none.
         stop: whether to end after this step.
-        written: called with a checkpoint's step when it is whole.
-        tell: called with what the user should know.
+        written: called with a checkpoint's step once it is complete.
+        notify: called with messages for the user.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Checkpointer:
         every: float,
         stop: Stop,
         written: Callable[[int], None],
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
     ) -> None:
         self.stop = stop
         self._folder = folder
@@ -51,14 +51,14 @@ class Checkpointer:
         self._began = watch.seconds
         self._every = every
         self._written = written
-        self._tell = tell
-        self._patience = Patience(watch, stop, tell)
-        self._last = about.step  # there is one of this step, or nothing to save
+        self._notify = notify
+        self._patience = Patience(watch, stop, notify)
+        self._last = about.step  # that step has a checkpoint, or there is nothing to save
         self._due = time.monotonic() + every
 
     @property
     def seconds(self) -> float:
-        """Wall time of the batch's own turns, with those in processes before this one."""
+        """Wall time of the batch's own turns, including those in earlier processes."""
         return self._about.seconds + self._watch.seconds - self._began
 
     def after(self, step: int, state: Callable[[], Mapping[str, Any]]) -> None:
@@ -84,10 +84,10 @@ class Checkpointer:
             self._written(step)
         except CannotSaveError as error:
             self._every = 0.0
-            self._tell(f"no checkpoints, an interrupted run starts again: {error}")
-        except UqbenchError as error:  # the one before is still there
+            self._notify(f"no checkpoints, an interrupted run starts over: {error}")
+        except UqbenchError as error:  # the previous one is still there
             if isinstance(error, StorageError) and error.full and not self.stop.asked:
                 raise
-            self._tell(f"no checkpoint: {error}")
+            self._notify(f"no checkpoint: {error}")
         ended = time.monotonic()
         self._due = ended + max(self._every, (ended - began) / SHARE)

@@ -1,7 +1,7 @@
 """Checkpoints on disk: the state of a batch, and what it belongs to.
 
 ``<folder>/step-<n>.pt`` holds the state and ``<folder>/checkpoint.json``, written last, names it
-with its digest: whoever reads finds the old checkpoint or the new one, and a damaged one is told.
+with its digest: a reader finds the old checkpoint or the new one, and detects a damaged one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OWN = re.compile(rf"{_NAME}|\.{_NAME}\.[0-9a-f]+\.tmp")
 
 
 class UnusableError(UqbenchError):
-    """A checkpoint is damaged or belongs to something else; the run starts again."""
+    """A checkpoint is damaged or belongs to something else; the run starts over."""
 
 
 class Checkpoint(BaseModel):
@@ -42,8 +42,8 @@ class Checkpoint(BaseModel):
         step: steps taken.
         seconds: wall time that they took.
         began: UTC time at which work on the runs began.
-        provenance: of the process that began them; who goes on needs the same versions and content.
-        resumed: where and on what they went on since.
+        provenance: of the process that began them; resuming needs the same versions and content.
+        resumed: where, and on which device, they resumed since.
         state: digest of the state's file.
         digest: of these contents without this field.
     """
@@ -67,7 +67,7 @@ class Checkpoint(BaseModel):
 
 
 def write(folder: Path, about: Checkpoint, state: Mapping[str, Any]) -> None:
-    """Write a checkpoint, whole or not at all, in the place of the one that is there.
+    """Replace the checkpoint in a folder, completely or not at all.
 
     Args:
         folder: the checkpoint's own.
@@ -84,8 +84,8 @@ def write(folder: Path, about: Checkpoint, state: Mapping[str, Any]) -> None:
     about = about.model_copy(update={"state": file_digest(path)})
     about = about.model_copy(update={"digest": about.compute_digest()})
     write_whole(folder / ABOUT, partial(_write_text, about.model_dump_json(indent=1) + "\n"))
-    with suppress(OSError):  # the next one tries again
-        for other in _own_files(folder):  # the one before, and what was left half-written
+    with suppress(OSError):  # the next write tries again
+        for other in _own_files(folder):  # the previous one, and half-written files
             if other not in (path, folder / ABOUT):
                 other.unlink()
 
@@ -120,7 +120,7 @@ def read(folder: Path) -> Checkpoint:
 
 
 def read_state(folder: Path, about: Checkpoint, device: torch.device) -> dict[str, Any]:
-    """The state of a checkpoint; what was on the CPU is there again, the rest on ``device``.
+    """The state of a checkpoint: tensors that were on the CPU on the CPU, the rest on ``device``.
 
     Raises:
         UnusableError: it is damaged.
@@ -132,13 +132,13 @@ def read_state(folder: Path, about: Checkpoint, device: torch.device) -> dict[st
 
     path = _state_path(folder, about)
     try:
-        with open_file(path) as file:  # ours: torch's own makes any trouble a RuntimeError
+        with open_file(path) as file:  # our own: torch turns any I/O error into a RuntimeError
             state: dict[str, Any] = torch.load(file, map_location=place, weights_only=True)
     except OSError as error:
         raise _unreadable(path, error) from error
     except (UqbenchError, MemoryError, torch.OutOfMemoryError):
         raise
-    except Exception as error:  # whatever torch makes of other bytes than its own
+    except Exception as error:  # torch raises anything on foreign bytes
         raise UnusableError(f"{path} cannot be read: {error}") from error
     return state
 
@@ -150,7 +150,7 @@ def remove(folder: Path) -> None:
     """
     if folder.is_symlink():
         return
-    with suppress(OSError):  # what cannot be removed is in nobody's way
+    with suppress(OSError):  # what cannot be removed does no harm
         (folder / ABOUT).unlink(missing_ok=True)
         for path in _own_files(folder):
             path.unlink()
@@ -158,7 +158,7 @@ def remove(folder: Path) -> None:
 
 
 def _own_files(folder: Path) -> Iterator[Path]:
-    """What has the name of a checkpoint's file, and is no folder."""
+    """Entries named like a checkpoint's files that are not folders."""
     for path in list(folder.iterdir()):
         if _OWN.fullmatch(path.name) and (path.is_symlink() or not path.is_dir()):
             yield path
@@ -174,7 +174,7 @@ def _unreadable(path: Path, error: OSError) -> UqbenchError:
 
 
 def _save(state: Any, file: BinaryIO) -> None:
-    torch.save(state, file)  # to a file of ours: torch's own makes a full disk a RuntimeError
+    torch.save(state, file)  # our own file: torch turns a full disk into a RuntimeError
 
 
 def _write_text(text: str, file: BinaryIO) -> None:
@@ -182,7 +182,7 @@ def _write_text(text: str, file: BinaryIO) -> None:
 
 
 def _plain(value: Any, name: str) -> Any:
-    """The value, with views cut out of what they are views of: they would be saved with all of it.
+    """The value, with views copied: torch would save the whole storage behind them.
 
     Raises:
         CannotSaveError: it, or something in it, is not plain.

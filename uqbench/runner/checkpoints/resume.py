@@ -1,4 +1,4 @@
-"""Where a batch goes on from: the checkpoint that its runs name, if it fits them."""
+"""Where a batch resumes: the checkpoint that its runs name, if it fits them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read, re
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """A checkpoint to go on from.
+    """A checkpoint to resume from.
 
     Attributes:
         folder: of the checkpoint.
         about: what it belongs to.
-        lanes: the runs that it holds: all of them go on together, also those that are not wanted
-            any more, since a state is not divisible.
+        lanes: the runs that it holds: all of them resume together, wanted or not, since a state
+            cannot be divided.
     """
 
     folder: Path
@@ -31,7 +31,7 @@ class ResumePoint:
 
 
 def named_folders(runs: Iterable[Run], store: Store) -> set[Path | None]:
-    """The checkpoints that runs name; None where one names none.
+    """The checkpoints that runs name, with None for a run that names none.
 
     Raises:
         StorageError: what one names cannot be read.
@@ -53,11 +53,11 @@ def _named(folders: Iterable[PurePosixPath], store: Store) -> set[Path | None]:
 def find_resume_point(
     runs: Sequence[Run], store: Store, provenance: Provenance
 ) -> ResumePoint | None:
-    """What some runs of one cell go on from, or None where they have no checkpoint.
+    """Where some runs of one cell resume, or None if they have no checkpoint.
 
     Raises:
         UnusableError: there is one, and it is damaged or does not fit.
-        StorageError: it cannot be read, and may be whole.
+        StorageError: it cannot be read, and may be intact.
     """
     folders = named_folders(runs, store)
     if folders == {None}:
@@ -84,12 +84,12 @@ def find_resume_point(
 
 
 def tidy(folder: Path, store: Store, lanes: Iterable[Run] | None = None) -> None:
-    """Remove a checkpoint that no run names any more.
+    """Remove a checkpoint that no run names anymore.
 
     Args:
         folder: of the checkpoint.
         store: where the runs are kept.
-        lanes: the runs that it holds; None where that is not known: any of the cell's may name it.
+        lanes: the runs that it holds; None if unknown: any run of the cell may name it.
 
     Raises:
         StorageError: what the runs name cannot be read.
@@ -100,7 +100,7 @@ def tidy(folder: Path, store: Store, lanes: Iterable[Run] | None = None) -> None
 
 
 def _named_in_cell(folder: Path, store: Store) -> set[Path | None]:
-    """The checkpoints that the runs beside a checkpoint's own run name."""
+    """The checkpoints named by the runs of the cell that a checkpoint lies in."""
     cell = folder.parent.parent
     leaves = [path.parent for path in cell.glob(f"*/{RECORD}") if ".damaged-" not in path.parts[-2]]
     below = (leaf.relative_to(store.root).as_posix() for leaf in leaves)

@@ -1,7 +1,7 @@
 """The local executor: spawned processes, each with one torch thread.
 
-A worker is given one group after the other. An error costs the run that raised it: a batch of
-several is tried again run by run. A worker that dies costs the batches it had, and another takes
+A worker executes one group after another. An error costs only the run that raised it: a batch of
+several is retried run by run. When a worker dies, the batches it had fail, and a new worker takes
 its place.
 """
 
@@ -20,11 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uqbench.runner.executors import mkl
+from uqbench.runner.executors.limits import Limits, Watchdog
 
-if TYPE_CHECKING:  # a spawned process imports this module before it limits its threads
+if TYPE_CHECKING:  # a spawned process imports this module before it limits threads
     from multiprocessing.process import BaseProcess
 
     from uqbench.identity import Run
+    from uqbench.results.store import Store
     from uqbench.runner.batching.batches import Batch, BatchGroup
     from uqbench.runner.events import Event, Failed, Finished, Split, Taken
 
@@ -34,68 +36,118 @@ ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     mkl.VARIABLE: mkl.own_branches()[0],  # the same bits wherever in memory a lane's numbers lie
 }
-"""What a worker sets before it loads torch."""
+"""Set by a worker before it loads torch."""
 STOP_SECONDS = 5.0
 """For a last checkpoint, once the workers are asked to stop."""
+BURY_SECONDS = 1.0
+"""For a worker that closed its connection to end by itself, and for what it leaves behind."""
+POLL_SECONDS = 0.5
+"""Between two looks at whether the workers live and keep to the limits."""
+NO_LIMITS = Limits()
 
 
 def run_locally(
-    groups: Sequence[BatchGroup], out: Path, workers: int, checkpoint_seconds: float
+    groups: Sequence[BatchGroup],
+    out: Path,
+    workers: int,
+    checkpoint_seconds: float,
+    limits: Limits = NO_LIMITS,
 ) -> Generator[Event, None, None]:
-    """Execute groups in ``workers`` processes and yield what happens.
+    """Execute groups in ``workers`` processes and yield events.
 
-    Closing the iterator, or an interrupt, stops the workers, who may write a checkpoint first; what
-    they had not finished counts as abandoned.
+    Closing the iterator, or an interrupt, stops the workers, which may write a checkpoint first;
+    runs that they had not finished are abandoned.
 
     Args:
         groups: what to execute, in this order.
         out: root of the result store.
         workers: processes.
         checkpoint_seconds: between two checkpoints of a batch; 0 for none.
+        limits: of each run.
     """
-    from uqbench.errors import UqbenchError
     from uqbench.results.store import Store
-    from uqbench.runner.events import Failed, Finished, Split, Taken
-    from uqbench.runner.worker import fail
+    from uqbench.runner.events import Split
 
-    waiting = list(groups)
+    waiting, store = list(groups), Store(out)
     team: dict[Connection, _Worker] = {}
+    looked = time.monotonic()
     try:
         while waiting or team:
             while waiting and len(team) < workers:
-                worker = _Worker.start(out, checkpoint_seconds)
+                worker = _Worker.start(out, checkpoint_seconds, limits)
                 team[worker.connection] = worker
                 worker.give(waiting.pop(0))
-            for ready in wait(list(team)):
+            events: list[Event] = []
+            for ready in wait(list(team), POLL_SECONDS):
                 assert isinstance(ready, Connection)
-                worker = team[ready]
-                try:
-                    message = ready.recv()
-                except (EOFError, OSError):  # the second where it died in the middle of a word
-                    del team[ready]
-                    reason = worker.exit_reason()
-                    for batch in worker.under_way():
-                        with suppress(UqbenchError):  # on a full disk it stays abandoned
-                            fail(batch, Store(out), reason)
-                        yield Failed(batch, reason)
-                    continue
-                if isinstance(message, Finished | Failed | Split | Taken):
-                    worker.settle(message)
-                if isinstance(message, Split):
-                    waiting[:0] = [(message.batch.of([run]),) for run in message.batch.runs]
-                if message is not None:
-                    yield message
-                elif waiting and not worker.spent:
+                events += team[ready].receive()
+            look = time.monotonic() - looked >= POLL_SECONDS
+            looked = time.monotonic() if look else looked
+            for worker in list(team.values()):
+                if worker.broken or (look and not worker.process.is_alive()):
+                    del team[worker.connection]
+                    reason = worker.bury()
+                    events += worker.receive()
+                    events += [_failed(batch, store, reason) for batch in worker.unfinished()]
+                elif worker.idle and waiting and not worker.spent:
                     worker.give(waiting.pop(0))
-                else:
-                    del team[ready]
+                elif worker.idle:
+                    del team[worker.connection]
                     worker.dismiss()
+                elif look and (excess := worker.watchdog.exceeded(worker.process.pid or 0)):
+                    del team[worker.connection]
+                    worker.process.terminate()
+                    worker.stop(time.monotonic() + STOP_SECONDS)
+                    events += worker.receive()
+                    found, again = _narrowed(list(worker.unfinished()), store, excess)
+                    events += found
+                    waiting[:0] = again
+            for event in events:
+                if isinstance(event, Split):
+                    waiting[:0] = [(event.batch.of([run]),) for run in event.batch.runs]
+                yield event
     finally:
         for worker in team.values():
             worker.process.terminate()
-        patience = time.monotonic() + STOP_SECONDS
+        deadline = time.monotonic() + STOP_SECONDS
         for worker in team.values():
-            worker.stop(patience)
+            worker.stop(deadline)
+
+
+def _failed(batch: Batch, store: Store, reason: str) -> Failed:
+    from uqbench.errors import UqbenchError
+    from uqbench.runner.events import Failed
+    from uqbench.runner.failures import fail
+
+    with suppress(UqbenchError):  # on a full disk it stays abandoned
+        fail(batch, store, reason)
+    return Failed(batch, reason)
+
+
+def _narrowed(
+    batches: Sequence[Batch], store: Store, excess: str
+) -> tuple[list[Event], list[BatchGroup]]:
+    """What becomes of the unfinished batches of a process that exceeded a limit.
+
+    Returns:
+        Events, and groups to execute again.
+    """
+    from uqbench.errors import UqbenchError
+    from uqbench.runner.events import Notice, Split
+    from uqbench.runner.failures import forget_checkpoint
+
+    if len(batches) > 1:
+        text = f"{excess}; its batches are executed one by one"
+        return [Notice(batch, text) for batch in batches], [(batch,) for batch in batches]
+    events: list[Event] = []
+    for batch in batches:
+        if len(batch.runs) == 1:
+            events.append(_failed(batch, store, excess))
+            continue
+        with suppress(UqbenchError):  # on a full disk: they resume together, and exceed it again
+            forget_checkpoint(batch, store)
+        events.append(Split(batch, excess))
+    return events, []
 
 
 @dataclass
@@ -104,69 +156,105 @@ class _Worker:
 
     process: BaseProcess
     connection: Connection
+    limits: Limits
+    watchdog: Watchdog
     group: BatchGroup = ()
     settled: set[Run] = field(default_factory=set)
     failed_on_gpu: bool = False
+    idle: bool = True
+    broken: bool = False
 
     @classmethod
-    def start(cls, out: Path, checkpoint_seconds: float) -> _Worker:
+    def start(cls, out: Path, checkpoint_seconds: float, limits: Limits) -> _Worker:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         arguments = (theirs, str(out), checkpoint_seconds)
         process = context.Process(target=_work, args=arguments, daemon=True)
         process.start()
         theirs.close()
-        return cls(process, ours)
+        return cls(process, ours, limits, Watchdog(limits, ()))
 
     def give(self, group: BatchGroup) -> None:
-        self.group, self.settled = group, set()
-        with suppress(BrokenPipeError):  # it died: reading from it will tell
+        self.group, self.settled, self.idle = group, set(), False
+        self.watchdog = Watchdog(self.limits, group)
+        with suppress(BrokenPipeError):  # it died: the next read notices
             self.connection.send(group)
+
+    def receive(self) -> list[Event]:
+        """What it sent since the last call; notes which runs it is done with."""
+        from uqbench.runner.events import Failed, Finished, Split, Taken
+
+        events: list[Event] = []
+        try:
+            while not self.broken and self.connection.poll():
+                message = self.connection.recv()
+                if message is None:
+                    self.idle = True
+                    continue
+                self.watchdog.hear(message)
+                if isinstance(message, Finished | Failed | Split | Taken):
+                    self.settle(message)
+                events.append(message)
+        except Exception:  # it died, perhaps in the middle of a message, or a plugin wrote into it
+            self.broken = True
+        return events
 
     @property
     def spent(self) -> bool:
-        """Whether the process may have state left behind: a method's own, or a broken GPU's."""
+        """Whether the process may hold leftover state: a method's own, or a broken GPU's."""
         return self.failed_on_gpu or any(batch.cell.owns_loop for batch in self.group)
 
     def settle(self, event: Finished | Failed | Split | Taken) -> None:
-        """Take down which runs are done with."""
+        """Note which runs this worker is done with."""
         from uqbench.runner.events import Finished, Taken
 
         self.settled |= set(event.batch.runs)
         ill = not isinstance(event, Finished | Taken)
         self.failed_on_gpu |= ill and event.batch.device == "cuda"
 
-    def under_way(self) -> Iterator[Batch]:
-        """What the process had and was not done with."""
+    def unfinished(self) -> Iterator[Batch]:
+        """What the process had not finished."""
         for batch in self.group:
             runs = [run for run in batch.runs if run not in self.settled]
             if runs:
                 yield batch.of(runs)
 
-    def exit_reason(self) -> str:
-        self.process.join()
+    def bury(self) -> str:
+        """End what is left of a worker that died or cannot be talked to; the reason, in words."""
+        self.stop(time.monotonic() + BURY_SECONDS)
         code = self.process.exitcode or 0
         if code < 0:
             return f"the worker was killed by {signal.Signals(-code).name}"
         return f"the worker ended with exit code {code}"
 
     def dismiss(self) -> None:
+        """Let the process end by itself; a thread of a plugin may keep it from that."""
         self.connection.close()
-        self.process.join()
+        self.stop(time.monotonic() + STOP_SECONDS)
 
-    def stop(self, patience: float) -> None:
-        """Wait for its end, and no longer than until ``patience``."""
-        self.process.join(timeout=max(0.0, patience - time.monotonic()))
+    def stop(self, deadline: float) -> None:
+        """Wait for the process to end until ``deadline``, then kill it; its children end with it.
+
+        The process is polled: a forked child that lives on holds the pipes that tell of its end.
+        """
+        while self.process.is_alive() and time.monotonic() < deadline:
+            time.sleep(0.02)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()
+        with suppress(ProcessLookupError, PermissionError):  # nobody is left
+            os.killpg(self.process.pid or 0, signal.SIGKILL)
+            gone = time.monotonic() + BURY_SECONDS
+            while time.monotonic() < gone:  # until then, a child holds its parent's locks
+                os.killpg(self.process.pid or 0, 0)
+                time.sleep(0.02)
 
 
 def prepare_process() -> None:
-    """Settle a process that computes: one torch thread, and memory that is kept.
+    """Set up a process that computes: one torch thread, and an allocator that keeps its memory.
 
-    A step frees and allocates the same megabytes again; given back to the system they would be
-    fetched anew in every step, 4 % of its time with five lanes.
+    Each step frees and reallocates the same megabytes; returning them to the system costs 4 % of
+    the time with five lanes.
     """
     import torch
 
@@ -178,7 +266,8 @@ def prepare_process() -> None:
 
 
 def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
-    """A worker's life: receive a group, execute it, say None; until the connection closes."""
+    """A worker: receive a group, execute it, send None, until the connection closes."""
+    os.setpgid(0, 0)  # what plugins start can be ended with it
     os.environ.update(ENVIRONMENT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
 

@@ -1,11 +1,11 @@
-"""Which of its code branches MKL is told to take, so that a lane's bits do not depend on others.
+"""Which code branch MKL uses, pinned so that a lane's bits do not depend on other lanes.
 
-Without ``MKL_CBWR`` MKL chooses kernels by where in memory the numbers lie, and last bits differ.
-Pinned, each branch gives a lane the same bits, and different branches give different ones: which it
-was is provenance. On Intel's processors the branch is the widest that there is; on others MKL
-ignores the names of Intel's branches, and ``AUTO`` is what it does (``MKL_VERBOSE=1`` tells).
+Without ``MKL_CBWR`` MKL chooses kernels by memory alignment, and last bits differ. With a pinned
+branch a lane always has the same bits; different branches have different bits, so the branch is
+part of provenance. On Intel processors it is the widest available; on others MKL ignores the names
+of Intel's branches and behaves as with ``AUTO`` (see ``MKL_VERBOSE=1``).
 
-No torch here: a worker asks before it loads it.
+This module does not import torch: a worker calls it first.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ NEEDED: Mapping[str, frozenset[str]] = {
     "AVX512": frozenset({"avx512f", "avx512dq", "avx512bw", "avx512vl"}),
     "AVX2": frozenset({"avx2", "fma"}),
 }
-"""Branches, the widest first, and the processor's flags that they need."""
+"""Branches, the widest first, and the processor flags that each needs."""
 
 
 def branches(facts: str) -> list[str]:
     """The branches that a processor has, the best first.
 
     Args:
-        facts: what Linux tells of it, as in ``/proc/cpuinfo``; empty where nothing does.
+        facts: the contents of ``/proc/cpuinfo``; empty if there is none.
     """
     said = dict.fromkeys(("vendor_id", "flags"), "")
     for line in facts.splitlines():
@@ -44,10 +44,10 @@ def branches(facts: str) -> list[str]:
 
 @cache
 def own_branches() -> list[str]:
-    """The branches that this machine's processor has, the best first."""
+    """The branches of this machine's processor, the best first."""
     return branches(FACTS.read_text() if FACTS.exists() else "")
 
 
 def in_words() -> str:
-    """What this process told MKL, for a description of its device."""
+    """MKL's branch in this process, for a description of its device."""
     return f"MKL {os.environ.get(VARIABLE, 'not pinned')}"

@@ -15,7 +15,7 @@ from uqbench.agent import Agent, EnvironmentInfo, LoopAgent
 from uqbench.environment import GymnasiumLanes, LaneEnv, OptimalQ, TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import Columns
+from uqbench.results.columns import RunColumns
 from uqbench.runner.batching.batches import Batch
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import UnusableError
@@ -23,6 +23,8 @@ from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_
 from uqbench.runner.train.evaluation import Policy, evaluate
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
+from uqbench.runner.train.queries import QueryScorer
+from uqbench.runner.train.query_sources import ExactSource, QuerySource, RolloutSource
 from uqbench.runner.train.recorder import Recorder
 from uqbench.scoring.uncertainty import score_return_distribution, score_uncertainty
 from uqbench.suites.configs import task_config
@@ -38,7 +40,7 @@ def train_agent(
     on_step: OnStep,
     checkpointer: Checkpointer,
     saved: Callable[[], Mapping[str, Any]] | None = None,
-) -> Generator[None, None, list[tuple[Columns, Columns]]]:
+) -> Generator[None, None, list[RunColumns]]:
     """Train and evaluate the runs of a batch, yielding after every step.
 
     Args:
@@ -46,14 +48,14 @@ def train_agent(
         host: the plugins.
         device: where to compute.
         on_step: called after every step.
-        checkpointer: writes checkpoints.
-        saved: reads the one to go on from; None begins with the first step.
+        checkpointer: writes the checkpoints.
+        saved: reads the one to resume from; None starts with the first step.
 
     Returns:
-        The metrics and episodes of each run.
+        What each run leaves behind.
 
     Raises:
-        UnusableError: the runs cannot go on from what was saved.
+        UnusableError: the runs cannot resume from what was saved.
         SystemExit: the process was asked to stop.
     """
     task, budget, runs = batch.cell.task, batch.budget, batch.runs
@@ -61,6 +63,7 @@ def train_agent(
     environment = host.environments[str(task.environment)]
     env = make_lanes(batch, host, [run.environment_seed for run in runs], device)
     events, discount = environment.events, float(task.discount or 0.0)
+    queries: QueryScorer | None = None
     recorder = Recorder(len(runs), budget.steps, events, device, discount, environment.name)
     latest: Mapping[str, NDArray[np.float64]] = {}
 
@@ -87,26 +90,35 @@ def train_agent(
         yield
     else:
         agent = make_agent(batch, host, env, device)
+        queries = _query_scorer(batch, host, device)
         metrics = partial(_metrics, agent, _optimal_q(batch, host, device), len(runs))
         capture = None
         if budget.numerics == "compiled":
             compile_agent(agent)
             if can_be_captured(agent, env, device):
                 capture = cuda_graphs()
-        parts: Mapping[str, _Stateful] = {"agent": agent, "environment": env, "recorder": recorder}
+        parts: dict[str, _Stateful] = {"agent": agent, "environment": env, "recorder": recorder}
+        if queries is not None:
+            parts["curves"] = queries.curves
         start = None if saved is None else _load(saved(), parts)
         with checkpointer.stop.deferred():
             for position in interact(agent, env, budget.steps, recorder, start, capture):
                 if position.step in recorder.due:
                     _check_values(agent, position.step, position.obs)
+                if queries is not None and position.step in queries.points:
+                    recorder.add(queries.score(agent, position.step))
                 after(position.step, agent, metrics)
                 checkpointer.after(position.step, partial(_save, position, parts))
                 yield
-    return recorder.finish()
+    curves = [None] * len(runs) if queries is None else queries.curves.finish()
+    return [
+        RunColumns(metrics, episodes, drawn)
+        for (metrics, episodes), drawn in zip(recorder.finish(), curves, strict=True)
+    ]
 
 
 def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> Agent:
-    """The method's agent, written for lanes, with one lane a run."""
+    """The method's agent, written for lanes, with one lane per run."""
     make = host.agents[str(batch.cell.method.agent)].load_factory()
     seeds = [run.agent_seed for run in batch.runs]
     agent: Agent = make(_environment_info(batch, env), seeds, batch.cell.config, device)
@@ -123,6 +135,27 @@ def _environment_info(batch: Batch, env: LaneEnv) -> EnvironmentInfo:
     )
 
 
+def _query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer | None:
+    """What asks the agents, where the budget says so and the task has query states."""
+    spec = host.environments[str(batch.cell.task.environment)]
+    queries, runs, steps = batch.budget.queries, batch.runs, batch.budget.steps
+    if queries is None or (spec.queries is None and spec.exact_truth is None):
+        return None
+    config, discount = _task_config(batch, host), float(batch.cell.task.discount or 0.0)
+    source: QuerySource
+    if spec.exact_truth is not None:
+        exact = spec.exact_truth(config, discount, [run.environment_seed for run in runs])
+        source = ExactSource(exact, len(runs), device)
+    else:
+        assert spec.queries is not None
+
+        def make(seeds: Sequence[int]) -> LaneEnv:
+            return make_lanes(batch, host, seeds, device)
+
+        source = RolloutSource(queries, spec.queries(config), runs, make, discount, steps)
+    return QueryScorer(source, len(runs), steps)
+
+
 class _Stateful(Protocol):
     def state_dict(self) -> dict[str, Any]: ...
 
@@ -134,7 +167,7 @@ def _save(position: Position, parts: Mapping[str, _Stateful]) -> dict[str, Any]:
     for name, part in parts.items():
         try:
             state[name] = part.state_dict()
-        except Exception as error:  # whatever a plugin raises is the reason
+        except Exception as error:  # a plugin may raise anything; that is the reason
             raise CannotSaveError(f"the {name} cannot be saved: {error}") from error
     return state
 
@@ -143,16 +176,16 @@ def _load(state: Mapping[str, Any], parts: Mapping[str, _Stateful]) -> Position:
     for name, part in parts.items():
         try:
             part.load_state_dict(state[name])
-        except Exception as error:  # likewise
-            raise UnusableError(f"the {name} does not take its saved state: {error}") from error
+        except Exception as error:  # the same
+            raise UnusableError(f"the {name} rejects its saved state: {error}") from error
     try:
         return Position(**state["position"])
     except (KeyError, TypeError) as error:
-        raise UnusableError(f"it does not say where it is: {error}") from error
+        raise UnusableError(f"it has no position: {error}") from error
 
 
 def make_lanes(batch: Batch, host: Host, seeds: Sequence[int], device: torch.device) -> LaneEnv:
-    """The task's environment with one lane a seed."""
+    """The task's environment, one lane per seed."""
     task = batch.cell.task
     spec = host.environments[str(task.environment)]
     config = _task_config(batch, host)
@@ -176,7 +209,7 @@ def _task_config(batch: Batch, host: Host) -> Any:
 
 
 def _optimal_q(batch: Batch, host: Host, device: torch.device) -> OptimalQ | None:
-    """Ground truth for what agents state about Q, where the task's environment knows it."""
+    """Ground truth for agents' predictions of Q, if the task's environment has it."""
     task = batch.cell.task
     spec = host.environments[str(task.environment)]
     if spec.optimal_q is None:
@@ -192,22 +225,24 @@ def _optimal_q(batch: Batch, host: Host, device: torch.device) -> OptimalQ | Non
 
 
 def _metrics(agent: Agent, truth: OptimalQ | None, lanes: int) -> dict[str, Tensor]:
-    """An agent's own metrics, and the scores of what it states about Q where Q* is known."""
+    """An agent's own metrics, and the scores of its predictions of Q where Q* is known."""
     metrics = dict(agent.metrics())
     if truth is not None:
-        stated = agent.uncertainty(truth.obs.expand(lanes, *truth.obs.shape))
-        if stated is not None:
-            metrics |= score_uncertainty(stated, truth.values)
+        predicted = agent.uncertainty(truth.obs.expand(lanes, *truth.obs.shape))
+        if predicted is not None:
+            metrics |= score_uncertainty(predicted, truth.values)
             if truth.return_atoms is not None and truth.return_probs is not None:
-                metrics |= score_return_distribution(stated, truth.return_atoms, truth.return_probs)
+                metrics |= score_return_distribution(
+                    predicted, truth.return_atoms, truth.return_probs
+                )
     return metrics
 
 
 def _check_values(agent: Agent, step: int, obs: Tensor) -> None:
-    """See that the values an agent states are numbers."""
-    stated = agent.uncertainty(obs[:, None])
-    if stated is not None and stated.mean is not None:
-        finite = stated.mean.flatten(1).isfinite().all(1).tolist()
+    """Check that an agent's predicted values are finite."""
+    predicted = agent.uncertainty(obs[:, None])
+    if predicted is not None and predicted.mean is not None:
+        finite = predicted.mean.flatten(1).isfinite().all(1).tolist()
         if not all(finite):
             lanes = [lane for lane, good in enumerate(finite) if not good]
             raise UqbenchError(

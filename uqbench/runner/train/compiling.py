@@ -1,8 +1,8 @@
 """How an agent's update is executed: from Python, compiled, captured.
 
-``eager`` runs torch's operations one by one. ``compiled`` gives the methods that an agent names in
-``compiled`` to ``torch.compile``; on a GPU the whole step, with acting and the environment, is
-captured too: recorded once for each of the agent's phases, and replayed.
+``eager`` runs torch's operations one by one. ``compiled`` passes the methods that an agent names in
+``compiled`` to ``torch.compile``; on a GPU the whole step, including acting and the environment, is
+also captured: recorded once for each of the agent's phases, and replayed.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from uqbench.errors import UqbenchError
 from uqbench.lanes import Capturable
 
 WARM_UP = 3
-"""Steps of a phase that run from Python before one is captured: they compile and allocate."""
+"""Steps of a phase that run from Python before its capture: they compile and allocate."""
 
 AGENTS = 64
 """Agents of one kind that a process may have compiled at once."""
 
 Graph = Callable[[], None]
-"""Does again to tensors what was captured."""
+"""Repeats on the tensors what was captured."""
 
 Capture = Callable[[Callable[[], None]], Graph]
-"""Records what a function does to tensors, without doing it."""
+"""Records what a function does to tensors without doing it."""
 
 
 def compile_agent(agent: Agent) -> None:
-    """Put compiled methods in the place of those that the agent names.
+    """Replace the methods that the agent names by compiled ones.
 
     Raises:
         UqbenchError: this torch cannot compile functions that take gradients.
@@ -40,11 +40,11 @@ def compile_agent(agent: Agent) -> None:
 
     if not hasattr(config, "trace_autograd_ops"):
         raise UqbenchError(
-            f"numerics = 'compiled' needs a newer torch than {torch.__version__}, 2.13 for one; "
-            f"update it, or take a budget with numerics = 'eager'"
+            f"numerics = 'compiled' needs a newer torch than {torch.__version__}, such as 2.13; "
+            f"update it, or use a budget with numerics = 'eager'"
         )
     config.trace_autograd_ops = True
-    config.recompile_limit = AGENTS  # a version for each agent whose steps take turns here
+    config.recompile_limit = AGENTS  # one version for each agent whose steps take turns here
     for name in agent.compiled if isinstance(agent, Capturable) else ():
         setattr(agent, name, torch.compile(getattr(agent, name), fullgraph=True, dynamic=False))
 
@@ -55,11 +55,11 @@ def can_be_captured(agent: Agent, env: LaneEnv, device: torch.device) -> bool:
 
 
 class CapturedSteps:
-    """Takes steps of all lanes, each phase of them captured once and replayed.
+    """Takes steps of all lanes; each phase is captured once and replayed.
 
     Args:
-        step: takes a step from Python; reads and writes tensors that stay where they are.
-        agent: says which phase a step is in; has a clock.
+        step: takes a step from Python; reads and writes tensors at fixed addresses.
+        agent: has phases and a clock.
         capture: records a step.
     """
 
@@ -89,7 +89,7 @@ class CapturedSteps:
 
 
 def cuda_graphs() -> Capture:
-    """Capture as CUDA graphs that share their memory; to be used on a stream of one's own."""
+    """Capture as CUDA graphs that share their memory; to be used on a dedicated stream."""
     pool = torch.cuda.graph_pool_handle()
 
     def capture(step: Callable[[], None]) -> Graph:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 
 from uqbench.errors import UqbenchError
 from uqbench.estimator import Dataset, Estimator
+from uqbench.identity import Run
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import Columns
+from uqbench.results.columns import Columns, RunColumns
 from uqbench.runner.batching.batches import Batch
 from uqbench.suites.configs import task_config
 
@@ -22,21 +25,22 @@ NO_EPISODES: Columns = {
 }
 
 
-def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[tuple[Columns, Columns]]:
-    """Fit an estimator to the runs' data sets and let the problem score what it states.
+def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[RunColumns]:
+    """Fit an estimator to the runs' data sets and let the problem score its predictions.
 
     Returns:
         The metrics and (no) episodes of each run; a metric is a score of the problem.
 
     Raises:
-        UqbenchError: the problem's scores are not those that its plugin declares.
+        UqbenchError: a run has no data set, or the problem's scores are not those that its plugin
+            declares.
     """
     task, runs, steps = batch.cell.task, batch.runs, batch.budget.steps
     spec = host.datasets[str(task.dataset)]
     config = task_config(task, host, where=f"{runs[0].suite}: tasks.{task.name}")
     dataset: Dataset = spec.load_factory()(config)
     make = host.estimators[str(batch.cell.method.estimator)].load_factory()
-    worlds = [run.environment_seed for run in runs]
+    worlds = dataset_seeds(dataset, runs, str(task.dataset))
     estimator: Estimator = make(
         dataset, [run.agent_seed for run in runs], batch.cell.config, device
     )
@@ -49,7 +53,7 @@ def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[tuple[
         )
     names = sorted(scores)
     return [
-        (
+        RunColumns(
             {
                 "step": np.full(len(names), steps, np.int64),
                 "metric": np.array(names, object),
@@ -59,3 +63,23 @@ def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[tuple[
         )
         for lane in range(len(runs))
     ]
+
+
+def dataset_seeds(dataset: Dataset, runs: Sequence[Run], name: str) -> list[int]:
+    """The seed of each run's data set: the run's own number where data sets are numbered.
+
+    No two runs of a cell share a data set: the data set is the unit of inference.
+
+    Raises:
+        UqbenchError: a run's number is beyond the last data set.
+    """
+    count = dataset.n_datasets
+    if count is None:
+        return [run.environment_seed for run in runs]
+    seeds = [run.seed for run in runs]
+    if max(seeds) >= count:
+        raise UqbenchError(
+            f"the dataset {name!r} has {count} data sets, for the seeds 0 to {count - 1}, and no "
+            f"two runs share one; got the seed {max(seeds)}: leave it out"
+        )
+    return seeds

@@ -23,13 +23,13 @@ class Policy(Protocol):
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What became of the episodes.
+    """Results of the episodes.
 
     Attributes:
         counts: undiscounted and discounted returns, then how often each event occurred,
             ``[2 + events, L, M]``.
         lengths: in steps, ``[L, M]``.
-        ended: whether the episode ended by itself, ``[L, M]``.
+        ended: whether the episode ended before ``max_steps``, ``[L, M]``.
     """
 
     counts: NDArray[np.float64]
@@ -59,7 +59,7 @@ def evaluate(
         env: fresh, with ``lanes * episodes`` lanes of its own.
         lanes: L, the agent's lanes.
         episodes: M, episodes a lane.
-        max_steps: an episode that is longer counts with what it collected so far.
+        max_steps: a longer episode counts with what it collected so far.
         discount: γ of the discounted returns.
         events: names of the environment's event counters.
     """

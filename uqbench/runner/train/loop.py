@@ -45,15 +45,16 @@ def interact(
         env: where it acts.
         steps: environment steps of each lane.
         recorder: takes in every outcome.
-        start: where to go on from, with the others as they were there; None resets ``env``.
-        capture: records steps that are to be replayed; None runs every step from Python. The agent
-            has phases and a clock then.
+        start: where to resume, the other arguments being in the state of that moment; None resets
+            ``env``.
+        capture: records steps for replay, for an agent with phases and a clock; None runs every
+            step from Python.
 
     Yields:
         The position after each step; its tensors are overwritten by the next.
     """
     first, begun, begun_valid = Position(0, *env.reset()) if start is None else start
-    # own: an environment may write into what it returned
+    # copies: an environment may overwrite what it returned
     obs, valid = begun.clone(), _kept(None, begun_valid)
     t = first
 

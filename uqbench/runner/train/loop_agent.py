@@ -28,8 +28,8 @@ class RecordedEnv(gymnasium.Env[NDArray[Any], Any]):
         lane: an environment with one lane.
         steps: length of the run.
         recorder: takes in every outcome.
-        after_step: called with the number of steps taken, after each but the last: that one comes
-            after the method has learned from it.
+        after_step: called with the number of steps taken, after each but the last: the caller does
+            that once the method has learned from it.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class RecordedEnv(gymnasium.Env[NDArray[Any], Any]):
         """The first observation of the next episode; the run's own seed stays.
 
         Raises:
-            UqbenchError: an episode is under way: training does not cut episodes off.
+            UqbenchError: an episode is in progress: training does not cut episodes off.
         """
         if self._in_episode:
             raise UqbenchError(
                 "the training environment was reset in the middle of an episode; step it until "
-                "terminated or truncated, and evaluate in an environment of your own"
+                "terminated or truncated, and evaluate in a separate environment"
             )
         obs, valid = self._fresh
         return _single(obs), _mask_info(valid)
@@ -87,7 +87,7 @@ class RecordedEnv(gymnasium.Env[NDArray[Any], Any]):
 
 
 class SinglePolicy:
-    """A ``LoopAgent``'s policy, one observation after the other."""
+    """A ``LoopAgent``'s policy, one observation at a time."""
 
     def __init__(self, agent: LoopAgent) -> None:
         self._agent = agent
@@ -101,12 +101,12 @@ def train(agent: LoopAgent, env: RecordedEnv, steps: int, seed: int) -> None:
     """Let a method train until the environment stops it.
 
     Raises:
-        UqbenchError: it returned before it had taken all its steps.
+        UqbenchError: it returned before taking all its steps.
     """
     try:
         agent.train(env, steps, seed)
     except StepsExhaustedError:
-        return  # how a loop without an end of its own ends
+        return  # the normal end of a loop that never returns
     if env.taken < steps:
         raise UqbenchError(f"train returned after {env.taken} of {steps} steps")
 

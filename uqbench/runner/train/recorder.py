@@ -1,4 +1,4 @@
-"""What a run leaves behind: its episodes, and records of its metrics at even intervals."""
+"""A run's data: its episodes, and records of its metrics at even intervals."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _BLOCK = 256
 class Recorder:
     """Collects the episodes and metrics of every lane.
 
-    Rewards and endings are kept in tensors for a block of steps and read back once a block, so that
-    a device is not made to wait every step.
+    Rewards and episode ends stay on the device for a block of steps and are read once per block, so
+    that the device does not wait at every step.
 
     Args:
         lanes: L.
         steps: length of the run.
         events: names of the environment's event counters.
-        device: where outcomes live.
+        device: of the outcomes.
         discount: γ of the discounted returns.
-        environment: what errors call it.
+        environment: its name, for errors.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Recorder:
         self.due = frozenset(step for step in boundaries if step)
 
     def step(self, outcome: Outcome) -> None:
-        """Take in one step of all lanes."""
+        """Record one step of all lanes."""
         self._counts[self._filled, 0] = outcome.reward
         for i, name in enumerate(self._events, start=1):
             self._counts[self._filled, i] = outcome.events[name]
@@ -84,14 +84,25 @@ class Recorder:
                 records.append((self._taken, name, float(value)))
         return values
 
+    def add(self, scores: Mapping[str, Tensor]) -> None:
+        """Record scores ``[L]`` by name, without the totals."""
+        self._flush()
+        for name, lanes in scores.items():
+            for records, value in zip(self._records, lanes.tolist(), strict=True):
+                records.append((self._taken, name, float(value)))
+
     def evaluation(self, evaluated: Evaluated) -> None:
-        """Take in the episodes of an evaluation of all lanes, ``[L, M]``."""
+        """Record the episodes of an evaluation of all lanes, ``[L, M]``.
+
+        Raises:
+            UqbenchError: a reward or count is not finite; names environment, lane and episode.
+        """
         self._flush()
         bad = np.argwhere(~np.isfinite(evaluated.counts))
         if len(bad):
             _, lane, episode = bad[0]
             raise UqbenchError(
-                f"the environment {self._environment!r} gave a reward that is no finite number in "
+                f"the environment {self._environment!r} returned a reward that is not finite in "
                 f"lane {lane}, in episode {episode} of the evaluation after step {self._taken}"
             )
         for lane, episodes in enumerate(self._episodes):
@@ -107,7 +118,7 @@ class Recorder:
             self._records[lane].append((self._taken, "evaluation_return", mean))
 
     def finish(self) -> list[tuple[Columns, Columns]]:
-        """The metrics and episodes of each lane; episodes under way are kept as unfinished."""
+        """The metrics and episodes of each lane; episodes in progress are kept as unfinished."""
         self._flush()
         for lane in range(len(self._began)):
             if self._taken > self._began[lane]:
@@ -118,7 +129,7 @@ class Recorder:
         ]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything so far, as tensors; words are numbered."""
+        """Everything so far, as tensors; strings are numbered."""
         self._flush()
         return {
             "taken": self._taken,
@@ -139,7 +150,7 @@ class Recorder:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore from ``state_dict()``."""
         self._filled = 0
         self._taken = state["taken"]
         self._totals, self._episode, self._began = (
@@ -181,12 +192,12 @@ class Recorder:
         self._filled = 0
 
     def _check(self, counts: NDArray[np.float64]) -> None:
-        """See that all rewards and counts of a block ``[steps, names, lanes]`` are numbers."""
+        """Check that all rewards and counts of a block ``[steps, names, lanes]`` are finite."""
         if np.isfinite(counts).all():
             return
         step, name, lane = np.argwhere(~np.isfinite(counts))[0]
         raise UqbenchError(
-            f"the environment {self._environment!r} gave the {self._names[name]} "
+            f"the environment {self._environment!r} returned the {self._names[name]} "
             f"{counts[step, name, lane]} in lane {lane} at step {self._taken + step + 1}; "
             f"expected a finite number"
         )
@@ -225,7 +236,7 @@ def _count_columns(events: Sequence[str]) -> tuple[str, ...]:
 
 
 def _saved(column: NDArray[Any]) -> Tensor | dict[str, Any]:
-    """An array as a tensor; words as numbers and what they stand for."""
+    """An array as a tensor; strings as numbers with the strings that they stand for."""
     if column.dtype != object:
         return torch.from_numpy(column.copy())
     words = sorted(set(column))
@@ -243,7 +254,7 @@ def _loaded(saved: Tensor) -> NDArray[Any]:
 
 
 def _listed(saved: Tensor | Mapping[str, Any]) -> list[Any]:
-    """The values that ``_saved`` was given."""
+    """The values that ``_saved`` encoded."""
     if isinstance(saved, Tensor):
         return saved.tolist()
     return [saved["words"][number] for number in saved["numbers"].tolist()]

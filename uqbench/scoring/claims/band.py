@@ -128,9 +128,10 @@ class Band(TaskwiseKind):
             return Exact.of(of, None if second is None else location(second, self.by))
         if observations.can_fail and self.by == "mean":
             return self._bounded(observations, first, second, tasks)
+        own = location(first, self.by, clustered=observations.paired)
         if second is None:
-            return Value(location(first, self.by))
-        return Ratio(location(first, self.by), location(second, self.by))
+            return Value(own)
+        return Ratio(own, location(second, self.by, clustered=observations.paired))
 
     def _bounded(
         self,

@@ -4,7 +4,9 @@ The statistics are the leaderboard's (rliable's): over runs and tasks. Their var
 the stratified bootstrap, times n/(n − 1), since resampling n runs gives too small a variance by
 that factor; for the mean that is its usual standard error. Student's t quantile, not the normal
 one, makes up for a variance that is itself estimated from few runs, with n − 1 degrees of freedom:
-fewer than there are where there are several tasks, so these intervals are rather too wide.
+fewer than there are where there are several tasks, so these intervals are rather too wide. Where
+the tasks of a seed share something (a data set), seeds with all their tasks are resampled: a
+cluster each.
 
 A mean of skewed runs is off to one side more often than Student allows for. Its interval reaches
 as far as the bootstrap-t's (Hall 1988), too, which resamples the studentized mean and so follows
@@ -19,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -208,12 +210,15 @@ class Ratio:
         return (linear - half) / quadratic, (linear + half) / quadratic
 
 
-def location(values: NDArray[np.float64], statistic: str) -> Location:
+def location(values: NDArray[np.float64], statistic: str, *, clustered: bool = False) -> Location:
     """The statistic of ``values``, ``[runs, tasks]``, and its squared standard error.
 
-    ``statistic`` is a name of :mod:`uqbench.scoring.statistic`.
+    ``statistic`` is a name of :mod:`uqbench.scoring.statistic`; where ``clustered``, the tasks of a
+    seed are not independent.
     """
     runs, tasks = values.shape
+    if clustered and tasks > 1:
+        return _clustered(values, statistic)
     varies = bool(
         np.ptp(values, axis=0).any()
     )  # a variance of equal numbers may be a rounding error
@@ -233,6 +238,22 @@ def location(values: NDArray[np.float64], statistic: str) -> Location:
         replicates = np.concatenate([of(part) for part in bootstrap.batches(RESAMPLES, size)])
         variance = float(replicates.var()) * runs / (runs - 1)
     return Location(value, variance, runs, values.size)
+
+
+def _clustered(values: NDArray[np.float64], statistic: str) -> Location:
+    runs = len(values)
+    if statistic == "mean":
+        of_seeds = location(values.mean(axis=1, keepdims=True), statistic)
+        return replace(of_seeds, value=float(values.mean()), runs=values.size)
+    of = batched(statistic)
+    variance = 0.0
+    if np.ptp(values, axis=0).any():
+        generator = np.random.default_rng(derive_seed("standard error"))
+        drawn = generator.integers(runs, size=(RESAMPLES, runs))
+        size = max(1, BATCH_NUMBERS // values.size)
+        parts = [of(values[drawn[k : k + size]]) for k in range(0, RESAMPLES, size)]
+        variance = float(np.concatenate(parts).var()) * runs / (runs - 1)
+    return Location(float(of(values[None])[0]), variance, runs, values.size)
 
 
 def _without_spread(estimate: float, parts: Sequence[Location], alpha: float) -> Interval | None:

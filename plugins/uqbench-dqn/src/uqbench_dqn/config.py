@@ -26,13 +26,18 @@ class DeepQConfig:
         adam_epsilon: Adam's ε.
         rmsprop_decay: RMSProp's ρ.
         rmsprop_epsilon: RMSProp's ε, inside the root.
-        batch_size: transitions of a gradient step, drawn without repeats.
+        batch_size: transitions of a gradient step, drawn without repeats if the schedule is
+            periodic.
         replay_capacity: transitions kept.
-        learning_starts: first step with a gradient step; never before ``batch_size`` steps, since
-            a batch must fit.
-        learn_period: environment steps for each gradient step.
+        learning_starts: first step with a gradient step; never before ``batch_size`` steps where a
+            batch has no repeats, since it must fit.
+        schedule: of gradient steps: ``periodic``, one every ``learn_period`` steps, or
+            ``triangular``, ``updates_per_event`` after n (n + 1) / 2 steps (Eriksson et al. 2022).
+        learn_period: environment steps for each gradient step; periodic only.
+        updates_per_event: gradient steps of an event; triangular only.
         reward_clip: learn from rewards clipped to ± this; None for no clipping.
-        target_sync_period: C, steps between syncs of the target network.
+        target_sync_period: C, steps between syncs of the target network; periodic only.
+        target_sync_updates: events between syncs of the target network; triangular only.
         channels: filters of the convolution, or of each of several (image observations only).
         kernel: side of the convolution's kernel; one for all, or one for each.
         stride: step of the kernel, likewise.
@@ -48,9 +53,12 @@ class DeepQConfig:
     batch_size: int = 32
     replay_capacity: int = 100_000
     learning_starts: Steps = 5_000
+    schedule: Literal["periodic", "triangular"] = "periodic"
     learn_period: int = 1
+    updates_per_event: int = 32
     reward_clip: float | None = None
     target_sync_period: Steps = 1_000
+    target_sync_updates: int = 5
     channels: int | tuple[int, ...] = 16
     kernel: int | tuple[int, ...] = 3
     stride: int | tuple[int, ...] = 1
@@ -58,7 +66,14 @@ class DeepQConfig:
     gain: float = math.sqrt(2)
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "learning_starts", "learn_period", "target_sync_period"):
+        for name in (
+            "batch_size",
+            "learning_starts",
+            "learn_period",
+            "updates_per_event",
+            "target_sync_period",
+            "target_sync_updates",
+        ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.reward_clip is not None and self.reward_clip <= 0:

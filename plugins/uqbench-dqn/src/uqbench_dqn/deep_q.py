@@ -1,7 +1,7 @@
 """What the DQN family has in common (Mnih et al. 2015, Algorithm 1).
 
-A replay buffer, a target network, exploration, and one gradient step every ``learn_period``
-environment steps from ``learning_starts`` on.
+A replay buffer, a target network, exploration, and gradient steps by a schedule
+(:mod:`uqbench_dqn.updates`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from uqbench.lanes import (
     Adam,
     Capturable,
     Clock,
-    DistinctIntegers,
     EpsilonGreedy,
     Exploration,
     NoExploration,
@@ -32,6 +31,7 @@ from uqbench.lanes import (
 )
 from uqbench_dqn.config import DeepQConfig, EpsilonGreedyConfig
 from uqbench_dqn.networks import q_network
+from uqbench_dqn.updates import PeriodicUpdates, TriangularUpdates
 
 
 class DeepQ(Capturable, Agent):
@@ -63,7 +63,9 @@ class DeepQ(Capturable, Agent):
         self.config = config
         self.discount = info.discount
         self.n_actions = info.n_actions
-        self.start = max(config.learning_starts, config.batch_size)
+        periodic = config.schedule == "periodic"
+        # a batch without repeats must fit
+        self.start = max(config.learning_starts, config.batch_size if periodic else 1)
         self.clock = Clock(device)
         self.exploration = _exploration(config, seeds, info.n_actions, self.start, self.clock)
         self.online = q_network(len(seeds), info, config, outputs) if network is None else network
@@ -74,7 +76,8 @@ class DeepQ(Capturable, Agent):
         self.optimizer = _optimizer(nn.ModuleList([self.online, *extra]), config)
         capacity = min(config.replay_capacity, info.total_steps)
         self.replay = TransitionBuffer(len(seeds), capacity, info, self.clock)
-        self._batches = DistinctIntegers(seeds, "replay", config.batch_size, capacity, device)
+        schedule = PeriodicUpdates if periodic else TriangularUpdates
+        self.updates = schedule(seeds, config, self.start, self.replay, self.clock)
         self._loss = torch.full((len(seeds),), torch.nan, device=device)
 
     def initialize(self, generators: Sequence[torch.Generator]) -> None:
@@ -109,24 +112,23 @@ class DeepQ(Capturable, Agent):
         return greedy(self.risk_adjusted(self.online(obs)), valid)
 
     def observe(self, step: Step) -> None:
-        """Store the transition, take a gradient step and sync the target network when due."""
+        """Store the transition, take gradient steps and sync the target network when due."""
         self.replay.store(step, self.reward(step))
         learns, syncs, *_ = self.phase(self.clock.t)
         if learns:
-            objective = self.learn(self._batches.at(self.clock))
-            self._loss.copy_(objective.mean(-1))
+            for index in self.updates.batches():
+                objective = self.learn(index)
+                self._loss.copy_(objective.mean(-1))
         if syncs:
             sync_target(self.online, self.target)
         self.clock.advance()
 
     def phase(self, t: int) -> tuple[bool, ...]:
-        """Whether step ``t`` takes a gradient step, and whether it syncs the target network.
+        """Whether step ``t`` takes gradient steps, and whether it syncs the target network.
 
         A child adds what else makes its steps differ.
         """
-        started = t >= self.start
-        learns = started and t % self.config.learn_period == 0
-        return learns, started and t % self.config.target_sync_period == 0
+        return self.updates.phase(t)
 
     def reward(self, step: Step) -> Tensor:
         """The reward to learn from, ``[L]``: the step's, clipped."""

@@ -44,8 +44,9 @@ class VDQN(DeepQ):
         super().__init__(info, seeds, config, 1, device, network=network)
         units, draws = network.units, 1 if config.risk is None else config.samples
         self._acting = Normal(seeds, "acting", (draws, units), device, BLOCK)
-        self._learning = Normal(seeds, "learning", (2, config.batch_size, units), device, BLOCK)
-        self._learning.at(self.clock)  # the clock prepares it from now on
+        shape, block = (2, config.batch_size, units), self.updates.block or BLOCK
+        self._learning = Normal(seeds, "learning", shape, device, block)
+        self._learning.at(self.updates.draws)  # that clock prepares it from now on
         # the same draws for every prediction, so that only the posterior changes it
         self._predicting = Normal(seeds, "stated", (config.samples, units), device, 1).at(0)
 
@@ -68,7 +69,7 @@ class VDQN(DeepQ):
         ``Σ_b −log N(d_b; Q_θ(s_b, a_b), σ²) − Σ_j log σ_j``: the prior is flat, so that the
         divergence from it is the negative entropy of the posterior.
         """
-        noise, target_noise = self._learning.at(self.clock).unbind(1)
+        noise, target_noise = self._learning.at(self.updates.draws).unbind(1)
         drawn = self.online(batch["obs"], noise).gather(-1, batch["action"][..., None])
         target = self.drawn_target(batch, target_noise)
         likelihoods = self.loss(drawn, target) * batch["action"].shape[-1]

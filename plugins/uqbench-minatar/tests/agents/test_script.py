@@ -25,7 +25,8 @@ def spec_of(game: str) -> EnvironmentInfo:
 
 def mean_return(agent: Agent, game: str, episodes: int = 40) -> float:
     env = MinAtarLanes(GameConfig(game=game), range(episodes))
-    return float(evaluate(agent, env, 1, episodes, 2501).returns.mean())
+    longest = 2_501 if game == "freeway" else 400
+    return float(evaluate(agent, env, 1, episodes, longest).returns.mean())
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_the_cannon_shoots_below_aliens_and_leaves_the_columns_of_bullets(
     [
         ({"c3": [(5, 8)]}, RIGHT),  # gold
         ({"c3": [(2, 5)]}, UP),
-        ({"c3": [(5, 8)], "c1": [(5, 7)]}, UP),  # an enemy two columns ahead
+        ({"c3": [(5, 8)], "c1": [(5, 7)]}, LEFT),  # an enemy two columns ahead
         ({"c1": [(4, 5), (5, 4)]}, DOWN),
         ({}, 0),
     ],
@@ -94,7 +95,7 @@ GAUGE = [(9, column) for column in range(10)]
         ({"c9": [(8, 5)], "c7": GAUGE[:3], "c8": GAUGE[8:9]}, UP),  # little air
         ({"c9": [(8, 5)], "c7": GAUGE[:3]}, DOWN),  # without a diver to surface with
         ({"c9": [(8, 5)], "c7": GAUGE, "c8": GAUGE[3:9]}, UP),  # six aboard
-        ({"c9": [(8, 5)], "c4": [(5, 5)], "c7": GAUGE}, LEFT),  # a bullet on the way
+        ({"c9": [(8, 5)], "c4": [(5, 5)], "c7": GAUGE}, 0),  # a bullet on the way: wait
         ({"c4": [(4, 6)], "c7": GAUGE}, UP),  # a bullet ahead
     ],
 )

@@ -1,14 +1,17 @@
-"""``python -m uqbench_quam.make_truth two-moons|simplex|sine [FILE]``: ground truth, from scratch.
+"""``python -m uqbench_quam.make_truth NAME [FILE]``: ground truth, from scratch.
 
-Writes the arrays that :mod:`uqbench_quam.problems.ground_truth` reads; prints their digest, the
-chains' acceptance and how far chains on one data set differ. Takes minutes on one core.
+NAME is ``two-moons``, ``simplex``, ``sine`` or ``sine-hmc``, which checks the sine's closed form by
+chains. Writes the arrays that :mod:`uqbench_quam.problems.ground_truth` reads; prints their digest.
+Those of Hamiltonian Monte Carlo come with the chains' split-R̂ and effective sample sizes
+(:mod:`uqbench_quam.problems.diagnostics`). Takes a quarter of an hour on one core at most.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -20,6 +23,8 @@ from torch import Tensor
 from uqbench.estimator import Dataset
 from uqbench_quam.baselines.hmc import HMC, HMCConfig
 from uqbench_quam.problems import simplex, sine, two_moons
+from uqbench_quam.problems.diagnostics import effective_sample_size, r_hat
+from uqbench_quam.problems.infinite_width import posterior
 from uqbench_quam.uncertainty import entropy
 
 CONFIGS = {
@@ -29,7 +34,7 @@ CONFIGS = {
     "simplex": HMCConfig(
         hidden=(10, 10), chains=8, burn_in=100, iterations=500, leapfrog=100, step_size=1e-2
     ),
-    "sine": HMCConfig(
+    "sine-hmc": HMCConfig(
         hidden=(200, 200, 200),
         chains=4,
         burn_in=80,
@@ -39,61 +44,113 @@ CONFIGS = {
         prior="scaled",
     ),
 }
+TOGETHER = {"two-moons": 2, "simplex": 24}
+"""Data sets whose chains move at once: as many as fit the caches. No number depends on it."""
 Arrays = dict[str, NDArray[np.float32]]
 
 
-def make(name: str) -> Arrays:
-    """The arrays of a problem, for all its data sets at once."""
-    problems: dict[str, tuple[Dataset, int, Tensor]] = {
+def of_classes(name: str) -> Arrays:
+    """What :class:`uqbench_quam.problems.ground_truth.ClassTruth` needs, and how chains agree."""
+    problems: dict[str, tuple[Dataset, Tensor]] = {
         "two-moons": (
             two_moons.TwoMoons(two_moons.TwoMoonsConfig(setting="selected")),
-            two_moons.DATASETS,
             two_moons.grid(),
         ),
-        "simplex": (simplex.Simplex(simplex.SimplexConfig()), simplex.DATASETS, simplex.query()),
-        "sine": (sine.Sine(sine.SineConfig()), sine.DATASETS, sine.grid()[:, None]),
+        "simplex": (simplex.Simplex(simplex.SimplexConfig()), simplex.query()),
     }
-    task, datasets, points = problems[name]
-    config = CONFIGS[name]
-    chains = HMC(task, range(datasets), config, torch.device("cpu"))
-    chains.fit(task.data(range(datasets)), None, steps=1)
-    outputs = chains.sample.outputs(points.expand(datasets, *points.shape))  # [E, D, M, C]
-    by_chain = outputs.unflatten(0, (config.chains, config.iterations))
-    rows = f"acceptance {chains.acceptance.min():.2f} to {chains.acceptance.max():.2f}"
-    if task.n_classes == 0:
-        values = outputs.squeeze(-1)
-        differs = by_chain.squeeze(-1).std(1).std(0).mean() / values.std(0).mean()
-        _say(f"{rows}; standard deviations differ between chains by {differs:.1%}")
-        return {"std": _small(values.std(0)), "mean": _small(values.mean(0))}
-    members = outputs.log_softmax(-1)
-    differs = by_chain.softmax(-1).mean(1).std(0).mean()
-    _say(f"{rows}; probabilities differ between chains by {differs:.3f} (standard deviation)")
+    task, points = problems[name]
+    config, together = CONFIGS[name], TOGETHER[name]
+    parts = []
+    for first in range(0, task.n_datasets or 0, together):
+        by_chain = sampled(task, range(first, first + together), config, points).log_softmax(-1)
+        members = by_chain.flatten(0, 1)
+        parts.append(
+            {
+                "probs": members.exp().mean(0),
+                "entropy": entropy(members).mean(0),
+                "log_probs": members.mean(0),
+                **agreement(by_chain.exp(), worst_of=-1),
+            }
+        )
+    return joined(parts)
+
+
+def of_sine() -> Arrays:
+    """Standard deviations by infinite width, under either prior."""
+    data, points = sine.Sine(sine.SineConfig()).data(range(sine.DATASETS)), sine.grid()
+    parts = []
+    for prior, (input_variance, scales) in sine.PRIORS.items():
+        for inputs, targets in zip(data.inputs.squeeze(-1), data.targets, strict=True):
+            mean, std = posterior(inputs, targets, points, sine.NOISE_VAR, input_variance, scales)
+            parts.append({f"{prior}_mean": mean[None], f"{prior}_std": std[None]})
+    return joined(parts)
+
+
+def of_sine_chains() -> Arrays:
+    """The same by Hamiltonian Monte Carlo at the networks' own width, for some of the data sets."""
+    task, points = sine.Sine(sine.SineConfig()), sine.grid()
+    parts = []
+    for dataset in range(sine.CHECKED_BY_HMC):
+        values = sampled(task, [dataset], CONFIGS["sine-hmc"], points[:, None]).squeeze(-1)
+        center = values.mean((0, 1))
+        # of the squares, too: their mean is what the standard deviation is made of
+        moments = torch.stack([values, (values - center).square()], -1)
+        parts.append(
+            {"mean": center, "std": values.flatten(0, 1).std(0), **agreement(moments, worst_of=-1)}
+        )
+    return joined(parts)
+
+
+def sampled(task: Dataset, datasets: Sequence[int], config: HMCConfig, points: Tensor) -> Tensor:
+    """Outputs of the kept states of every chain, ``[chains, draws, D, M, C]``."""
+    chains = HMC(task, datasets, config, torch.device("cpu"))
+    chains.fit(task.data(datasets), None, steps=1)
+    _say(f"data sets {list(datasets)}: accepted {chains.acceptance.min():.2f} or more")
+    outputs = chains.sample.outputs(points.expand(len(datasets), *points.shape))
+    by_chain: Tensor = outputs.unflatten(0, (config.chains, config.iterations))
+    return by_chain
+
+
+def agreement(by_chain: Tensor, worst_of: int) -> dict[str, Tensor]:
+    """``rhat`` and ``ess`` of chains ``[chains, draws, ...]``, the worst along a dimension."""
+    draws = by_chain.double().numpy()
+    rhat, ess = torch.from_numpy(r_hat(draws)), torch.from_numpy(effective_sample_size(draws))
+    _say(f"  split-R̂ up to {rhat.max():.3f}, effective sample size {ess.min():.0f} or more")
+    return {"rhat": rhat.amax(worst_of), "ess": ess.amin(worst_of)}
+
+
+def joined(parts: Sequence[Mapping[str, Tensor]]) -> Arrays:
+    """The arrays of all data sets, along the first dimension."""
+    names = dict.fromkeys(name for part in parts for name in part)
     return {
-        "probs": _small(members.exp().mean(0)),
-        "entropy": _small(entropy(members).mean(0)),
-        "log_probs": _small(members.mean(0)),
+        name: torch.cat([part[name] for part in parts if name in part]).numpy().astype(np.float32)
+        for name in names
     }
+
+
+MAKE: Mapping[str, Callable[[], Arrays]] = {
+    "two-moons": partial(of_classes, "two-moons"),
+    "simplex": partial(of_classes, "simplex"),
+    "sine": of_sine,
+    "sine-hmc": of_sine_chains,
+}
 
 
 def main(arguments: Sequence[str]) -> None:
     """Make a problem's ground truth and write it."""
     name = arguments[0] if arguments else ""
-    if name not in CONFIGS:
-        raise SystemExit(f"expected one of {', '.join(CONFIGS)}, got {name!r}")
+    if name not in MAKE:
+        raise SystemExit(f"expected one of {', '.join(MAKE)}, got {name!r}")
     default = Path(__file__).parent / "problems" / "truths" / f"{name}.npz"
     path = Path(arguments[1]) if len(arguments) > 1 else default
     torch.set_num_threads(1)
-    began = time.monotonic()
-    arrays = make(name)
+    began = time.process_time()
+    arrays = MAKE[name]()
     path.parent.mkdir(parents=True, exist_ok=True)
     save: Callable[..., None] = np.savez_compressed
     save(path, **arrays)
-    _say(f"{time.monotonic() - began:.0f} s")
+    _say(f"{time.process_time() - began:.0f} s of a core")
     print(path, sha256(path.read_bytes()).hexdigest())
-
-
-def _small(values: Tensor) -> NDArray[np.float32]:
-    return values.numpy().astype(np.float32)
 
 
 def _say(text: str) -> None:

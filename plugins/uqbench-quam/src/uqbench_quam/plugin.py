@@ -9,6 +9,7 @@ from importlib.resources.abc import Traversable
 from uqbench import AgentSpec, DatasetSpec, Spec, hookimpl
 
 DETECTION = ("auroc", "aupr", "fpr95", "retention_auc")
+SINE = ("std_mae", "outside_std_mae", "rank_correlation")
 
 
 @hookimpl
@@ -17,24 +18,29 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
     return [
         DatasetSpec(
             name="two-moons",
-            version="2",
+            version="3",
             factory="uqbench_quam.problems.two_moons:TwoMoons",
             config="uqbench_quam.problems.two_moons:TwoMoonsConfig",
             scores=("rank_correlation", "mae", "corner_mae", "accuracy", "nll"),
         ),
         DatasetSpec(
             name="simplex",
-            version="1",
+            version="2",
             factory="uqbench_quam.problems.simplex:Simplex",
             config="uqbench_quam.problems.simplex:SimplexConfig",
             scores=("remote_highest", "remote", "epistemic_error", "total_variation"),
         ),
         DatasetSpec(
             name="sine",
-            version="1",
+            version="2",
             factory="uqbench_quam.problems.sine:Sine",
             config="uqbench_quam.problems.sine:SineConfig",
-            scores=("std_mae", "outside_std_mae", "rank_correlation", "rmse"),
+            scores=(
+                *SINE,
+                *(f"paper_prior_{name}" for name in SINE),
+                "outside_std",
+                "rmse",
+            ),
         ),
         DatasetSpec(
             name="ood-digits",
@@ -48,6 +54,13 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             version="1",
             factory="uqbench_quam.problems.mnist:MNIST",
             config="uqbench_quam.problems.mnist:MNISTConfig",
+            scores=DETECTION,
+        ),
+        DatasetSpec(
+            name="ood-fashion",
+            version="1",
+            factory="uqbench_quam.problems.fashion:Fashion",
+            config="uqbench_quam.problems.fashion:FashionConfig",
             scores=DETECTION,
         ),
         DatasetSpec(

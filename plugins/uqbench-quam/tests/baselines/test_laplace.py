@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 import torch
-from uqbench_quam.baselines.laplace import Laplace, LaplaceConfig, class_curvature, log_evidence
+from uqbench_quam.baselines.laplace import (
+    LOG10_PRECISIONS,
+    Laplace,
+    LaplaceConfig,
+    class_curvature,
+    log_evidence,
+)
+
+from uqbench.estimator import Data
 
 CPU = torch.device("cpu")
 
@@ -39,3 +47,21 @@ def test_the_evidence_of_a_linear_regression_is_its_marginal_likelihood():
     covariance = torch.eye(24) / noise + phi @ phi.T / prior
     exact = torch.distributions.MultivariateNormal(torch.zeros(24).double(), covariance).log_prob(y)
     assert ours.item() == pytest.approx(exact.item())
+
+
+def test_the_precision_that_validation_picks_has_the_best_likelihood_on_those_data(toy):
+    task, config = toy(), LaplaceConfig(hidden=(8,), precision="validation")
+    data = task.data([3])
+    held = task.data([4])
+    estimator = Laplace(task, [3], config, CPU)
+    estimator.fit(Data(data.inputs, data.targets, held), None, steps=60)
+    found = estimator._validation_loss(held)[0]
+    assert estimator.precision[0] == 10 ** LOG10_PRECISIONS[found.argmin()]
+    # without a spread the likelihood is the network's own
+    own = -estimator.network(estimator.weights, held.inputs).double().log_softmax(-1)
+    expected = own.gather(-1, held.targets[..., None]).mean()
+    widest, narrowest = found[0], found[-1]
+    assert narrowest.item() == pytest.approx(expected.item(), rel=1e-3)
+    assert abs(widest.item() - expected.item()) > 0.01
+    with pytest.raises(ValueError, match="this task has none; set precision = 'evidence'"):
+        estimator.fit(data, None, steps=1)

@@ -1,6 +1,6 @@
 """Laplace's approximation against laplace-torch (Daxberger et al. 2021), an optional extra.
 
-One affine layer on centred inputs: laplace-torch has no factor between a layer's weights and its
+One affine layer on centered inputs: laplace-torch has no factor between a layer's weights and its
 bias, and there it is zero. Its numbers are also recorded, so that they are checked without it.
 """
 
@@ -22,7 +22,7 @@ PRECISION = 2.0
 POINTS = torch.tensor([[[1.0, -2.0, 0.5], [4.0, 0.0, 0.0]]])
 
 
-class Centred(Dataset):
+class Centered(Dataset):
     """Forty points, four classes, and a reference model fitted to them roughly."""
 
     inputs = (3,)
@@ -46,7 +46,7 @@ class Centred(Dataset):
 
 @pytest.fixture
 def ours() -> Laplace:
-    task = Centred()
+    task = Centered()
     estimator = Laplace(task, [0], LaplaceConfig(hidden=()), torch.device("cpu"))
     estimator.fit(task.data([0]), task.reference_model([0]), steps=1)
     return estimator
@@ -62,8 +62,8 @@ def evidence(estimator: Laplace, precision: float) -> float:
 
 def covariances(estimator: Laplace, precision: float) -> torch.Tensor:
     """Of the logits at the points, ``[M, C, C]``."""
-    estimator.precision = torch.tensor([precision], dtype=torch.float64)
-    variances = estimator._output_variances(estimator._features(POINTS))[0]
+    features, _ = estimator._outputs(POINTS)
+    variances = estimator._output_variances(features, torch.tensor([precision]).double())[0]
     vectors = estimator.output_vectors[0]
     return (vectors * variances[:, None, :]) @ vectors.T
 

@@ -14,7 +14,7 @@ from uqbench_quam.methods.search import (
     penalty_weight,
     search,
     search_rate,
-    towards,
+    toward,
 )
 from uqbench_quam.networks.architectures import Mlp, initial_weights, rows
 from uqbench_quam.networks.learning import fit, mean_loss
@@ -38,7 +38,7 @@ def searches(data, weights, lanes, points, classes, config=None):
         data,
         lanes,
         points,
-        towards(torch.tensor(classes)),
+        toward(torch.tensor(classes)),
         mean_loss(NETWORK, weights, data).float()[lanes],
         config or QuamConfig(search_steps=40, period=10),
     )
@@ -56,7 +56,7 @@ def test_the_schedule_after_194_steps_is_that_of_the_mnist_experiments():
 
 def test_attacks_are_lowest_at_the_class_and_in_the_target_direction():
     logits = torch.tensor([[3.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
-    targeted = towards(torch.tensor([0, 1]))(logits)
+    targeted = toward(torch.tensor([0, 1]))(logits)
     assert torch.allclose(targeted, -logits.log_softmax(-1)[[0, 1], [0, 1]])
     moved = away(torch.tensor([1.0, 1.0]), torch.tensor([1.0, -1.0]))(torch.tensor([[3.0], [3.0]]))
     assert moved.tolist() == [-2.0, 2.0]

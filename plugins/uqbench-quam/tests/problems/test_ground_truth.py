@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import tomllib
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -18,13 +20,19 @@ from uqbench_quam.uncertainty import setting_a, setting_b
 @pytest.mark.parametrize(
     "task", [TwoMoons(TwoMoonsConfig()), Simplex(SimplexConfig()), Sine(SineConfig())]
 )
-def test_data_are_a_function_of_the_data_set_of_the_seed(task):
-    both, one = task.data([3, 4]), task.data([4])
-    assert torch.equal(both.inputs[1], one.inputs[0])
-    assert not torch.equal(both.inputs[0], both.inputs[1])
-    period = 12  # of 4 and of 6 data sets
-    assert torch.equal(task.data([4 + period]).inputs, one.inputs)
-    assert torch.equal(task.data([4 + period]).targets, one.targets)
+def test_every_number_is_a_data_set_of_its_own(task):
+    assert task.n_datasets == 24
+    data = task.data(range(24))
+    assert len({row.numpy().tobytes() for row in data.inputs}) == 24
+    assert torch.equal(task.data([4]).inputs[0], data.inputs[4])
+    assert torch.equal(task.data([4]).targets[0], data.targets[4])
+
+
+@pytest.mark.parametrize("name", ["two-moons", "simplex", "sine"])
+def test_the_budget_paper_has_every_data_set_once(name):
+    suite = tomllib.loads((files("uqbench_quam") / "suites" / f"{name}.toml").read_text())
+    assert suite["paired"]
+    assert suite["budgets"]["paper"]["seeds"] == 24
 
 
 def test_class_truth_gives_both_settings_from_expectations():
@@ -44,7 +52,7 @@ def test_class_truth_gives_both_settings_from_expectations():
 
 
 def test_the_ground_truth_is_identified_by_its_digest(monkeypatch):
-    assert ClassTruth(ground_truth.read("simplex")).probs.shape == (6, 1, 3)
+    assert ClassTruth(ground_truth.read("simplex")).probs.shape == (24, 1, 3)
     monkeypatch.setitem(ground_truth.DIGESTS, "simplex", "0" * 64)
     with pytest.raises(ValueError, match="ground truth of simplex has the digest"):
         ground_truth.read("simplex")
@@ -56,15 +64,14 @@ def test_a_ground_truth_that_is_not_installed_is_reported_with_a_remedy(monkeypa
         ground_truth.read("sine")
 
 
-@pytest.mark.parametrize("name", ["two-moons", "simplex", "sine"])
-def test_every_truth_has_a_digest_and_the_shape_of_its_problem(name):
+@pytest.mark.parametrize(("name", "points", "classes"), [("two-moons", 225, 2), ("simplex", 1, 3)])
+def test_every_class_truth_has_the_shape_of_its_problem_and_chains_that_agree(
+    name, points, classes
+):
     arrays = ground_truth.read(name)
-    if name == "sine":
-        assert {a.shape for a in arrays.values()} == {(4, 60)}
-        assert (arrays["std"] > 0).all()
-        assert (arrays["std"][:, 0] > 3 * arrays["std"][:, 25:35].mean(1)).all()  # off and on data
-    else:
-        points, classes = {"two-moons": (225, 2), "simplex": (1, 3)}[name]
-        assert arrays["probs"].shape == (6, points, classes)
-        assert np.allclose(arrays["probs"].sum(-1), 1, atol=1e-5)
-        assert (ClassTruth(arrays).setting_a() <= math.log(classes)).all()
+    assert arrays["probs"].shape == (24, points, classes)
+    assert np.allclose(arrays["probs"].sum(-1), 1, atol=1e-5)
+    assert (ClassTruth(arrays).setting_a() <= math.log(classes)).all()
+    assert arrays["rhat"].shape == arrays["ess"].shape == (24, points)
+    assert np.quantile(arrays["rhat"], 0.99) < 1.05
+    assert np.median(arrays["ess"]) > 100

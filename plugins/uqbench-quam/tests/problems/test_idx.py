@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import zipfile
-from hashlib import md5
+from hashlib import md5, sha256
 
 import numpy as np
 import pytest
@@ -49,6 +49,19 @@ def test_files_are_identified_by_their_checksum(tmp_path):
         content(tmp_path, file)
     (tmp_path / "sub" / "it.gz").write_bytes(b"right")
     assert content(tmp_path, file) == b"right"
+
+
+def test_a_file_that_was_compressed_anew_is_identified_by_its_content(tmp_path):
+    inside = sha256(b"content").hexdigest()
+    file = File("it.gz", md5(b"as published").hexdigest(), "example.org", inside)
+    (tmp_path / "it.gz").write_bytes(gzip.compress(b"content", 1))
+    assert gzip.decompress(content(tmp_path, file)) == b"content"
+    (tmp_path / "it.gz").write_bytes(gzip.compress(b"other"))
+    with pytest.raises(DataError, match=f"the content of .*it.gz has .* expected {inside}"):
+        content(tmp_path, file)
+    (tmp_path / "it.gz").write_bytes(gzip.compress(b"content")[:-5])
+    with pytest.raises(DataError, match="cannot be decompressed"):
+        content(tmp_path, file)
 
 
 def test_archives_without_the_file_are_rejected():

@@ -7,11 +7,14 @@ import pytest
 import torch
 from uqbench_quam.baselines.deep_ensemble import DeepEnsemble, DeepEnsembleConfig
 from uqbench_quam.baselines.further_networks import FurtherNetworks, FurtherNetworksConfig
+from uqbench_quam.baselines.mc_dropout import MCDropout, MCDropoutConfig
 from uqbench_quam.methods.config import QuamConfig
 from uqbench_quam.methods.quam import Quam
+from uqbench_quam.networks.learning import Dropout
 from uqbench_quam.problems import imagenet
 from uqbench_quam.problems.idx import DataError
 from uqbench_quam.problems.imagenet import ImageNet, ImageNetConfig
+from uqbench_quam.uncertainty import setting_b
 
 from uqbench.estimator import PredictiveUncertainty
 
@@ -34,10 +37,26 @@ def test_estimators_go_through_imagenets_features(features_file, features, again
         Quam(task, seeds, QuamConfig(search_steps=3, search_batch=10, classes=2), CPU),
         DeepEnsemble(task, seeds, DeepEnsembleConfig(hidden=(), members=2, batch_size=10), CPU),
         FurtherNetworks(task, seeds, FurtherNetworksConfig(), CPU),
+        MCDropout(task, seeds, MCDropoutConfig(passes=8, trains=False), CPU),
     ):
         estimator.fit(task.data(seeds), task.reference_model(seeds), steps=2)
         scores = task.score(seeds, estimator.predict)
         assert all(score.shape == (2,) and score.isfinite().all() for score in scores.values())
+
+
+def test_dropping_stored_features_is_dropout_before_the_last_layer(features_file, features_alone):
+    features_file(features_alone)
+    task = ImageNet(ImageNetConfig(points=12))
+    config = MCDropoutConfig(passes=3, probability=0.5, trains=False)
+    estimator = MCDropout(task, [4], config, CPU)
+    reference = task.reference_model([4])
+    estimator.fit(task.data([4]), reference, steps=1)
+    inputs = torch.from_numpy(features_alone["test_features"])[None]
+    drop = Dropout(0.5, estimator.trainer.generators("passes"))
+    weight, bias = (torch.from_numpy(features_alone[name]) for name in ("weight", "bias"))
+    passes = torch.stack([drop(inputs) @ weight + bias for _ in range(3)]).double().log_softmax(-1)
+    expected = setting_b(reference.log_probs(inputs), passes).epistemic
+    assert torch.allclose(estimator.predict(inputs).epistemic, expected, atol=1e-5)
 
 
 def test_errors_are_those_of_the_reference_model(features_file, features_alone):

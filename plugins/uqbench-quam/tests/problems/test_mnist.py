@@ -16,6 +16,7 @@ from uqbench_quam.methods.quam import Quam
 from uqbench_quam.networks.training import TrainingConfig
 from uqbench_quam.problems import mnist
 from uqbench_quam.problems.idx import DataError, File
+from uqbench_quam.problems.image_files import VARIABLE, data_folder
 from uqbench_quam.problems.mnist import MNIST, MNISTConfig, normalized
 
 CPU = torch.device("cpu")
@@ -36,9 +37,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idx) -> Path:
         archive.writestr(mnist.LETTERS, gzip.compress(idx(images(12, 5))))
     drawn = io.BytesIO()
     with zipfile.ZipFile(drawn, "w") as archive:
-        for name, grey in (("b/2.png", 255), ("a/1.png", 0)):
+        for name, gray in (("b/2.png", 255), ("a/1.png", 0)):
             png = io.BytesIO()
-            Image.new("L", (105, 105), grey).save(png, "PNG")
+            Image.new("L", (105, 105), gray).save(png, "PNG")
             archive.writestr(f"images_evaluation/{name}", png.getvalue())
     contents = {
         "train-images": gzip.compress(idx(images(40, 1))),
@@ -62,19 +63,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idx) -> Path:
     monkeypatch.setattr(mnist, "TRAINED", 30)
     small = TrainingConfig(architecture="lenet", batch_size=10)
     monkeypatch.setattr(mnist, "REFERENCE", small)
-    monkeypatch.setenv(mnist.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
     return tmp_path
 
 
 def test_without_the_folder_the_error_says_which_files_to_put_where(monkeypatch, tmp_path):
-    monkeypatch.delenv(mnist.VARIABLE, raising=False)
+    monkeypatch.delenv(VARIABLE, raising=False)
     with pytest.raises(DataError) as error:
         MNIST(MNISTConfig()).data([0])
     for part in ("UQBENCH_DATA", "mnist/train-images-idx3-ubyte.gz", "emnist/gzip.zip", "KMNIST"):
         assert part.lower() in str(error.value).lower()
-    monkeypatch.setenv(mnist.VARIABLE, str(tmp_path / "absent"))
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "absent"))
     with pytest.raises(DataError, match="which is not a folder"):
-        mnist.data_folder()
+        data_folder(mnist.FILES.values())
 
 
 def test_out_of_distribution_images_are_oriented_as_mnists(folder):
@@ -94,8 +95,8 @@ def test_an_estimator_goes_through_mnist(folder, against):
     data = task.data(seeds)
     assert data.inputs.shape == (2, 30, 28, 28)
     assert not torch.equal(data.targets[0], data.targets[1])
-    grey = normalized(np.array([[[0, 255]]], np.uint8)).flatten().tolist()
-    assert grey == pytest.approx([-0.1307 / 0.3081, (1 - 0.1307) / 0.3081])
+    gray = normalized(np.array([[[0, 255]]], np.uint8)).flatten().tolist()
+    assert gray == pytest.approx([-0.1307 / 0.3081, (1 - 0.1307) / 0.3081])
     estimator = Quam(task, seeds, QuamConfig(search_steps=3, search_batch=10), CPU)
     estimator.fit(data, task.reference_model(seeds), steps=1)
     scores = task.score(seeds, estimator.predict)

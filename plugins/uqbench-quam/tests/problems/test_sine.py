@@ -4,25 +4,44 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 import torch
-from uqbench_quam.problems.sine import Sine, SineConfig
+from uqbench_quam.problems.infinite_width import posterior
+from uqbench_quam.problems.sine import (
+    NOISE_VAR,
+    PRIORS,
+    Sine,
+    SineConfig,
+    grid,
+    ground_truth,
+)
 
 from uqbench.estimator import PredictiveUncertainty
 
 
-def test_the_sines_scores_are_zero_for_the_ground_truth(monkeypatch):
-    std = np.linspace(0.1, 2, 60, dtype=np.float32)[None].repeat(4, 0)
-    monkeypatch.setattr("uqbench_quam.problems.sine.read", lambda name: {"std": std})
+@pytest.mark.parametrize(("prior", "prefix"), [("suite", ""), ("paper", "paper_prior_")])
+def test_the_sines_scores_are_zero_for_the_truth_of_that_prior_alone(prior, prefix):
+    std = ground_truth(prior, [0, 1])
 
     def oracle(inputs: torch.Tensor) -> PredictiveUncertainty:
-        variance = torch.from_numpy(std[: len(inputs)]).double().square()
+        variance = std.square()
         mean = inputs.squeeze(-1).sin().double() + 0.5
         return PredictiveUncertainty(variance, 0 * variance, variance, None, "variance", mean=mean)
 
     scores = Sine(SineConfig()).score([0, 1], oracle)
-    assert scores["std_mae"].abs().max() < 1e-7
-    assert scores["rank_correlation"].tolist() == pytest.approx([1, 1])
+    assert scores[f"{prefix}std_mae"].abs().max() < 1e-5
+    assert scores[f"{prefix}rank_correlation"].tolist() == pytest.approx([1, 1])
+    other = {"": "paper_prior_", "paper_prior_": ""}[prefix]
+    assert (scores[f"{other}outside_std_mae"] > 100).all()
+    assert scores["outside_std"].tolist() == pytest.approx(
+        std[:, grid().abs() > math.pi].mean(-1).tolist()
+    )
     assert scores["rmse"].tolist() == pytest.approx([0.5, 0.5])
     assert math.isclose(Sine(SineConfig()).data([0]).targets.abs().max().item(), 1, abs_tol=0.4)
+
+
+def test_the_committed_standard_deviations_follow_from_the_data_and_the_priors():
+    data = Sine(SineConfig()).data([7])
+    for prior, (inputs, scales) in PRIORS.items():
+        _, std = posterior(data.inputs[0, :, 0], data.targets[0], grid(), NOISE_VAR, inputs, scales)
+        assert torch.allclose(ground_truth(prior, [7])[0], std, rtol=1e-5)

@@ -34,6 +34,12 @@ from uqbench_sentinel.bootstrap import Bootstrap
 from uqbench_sentinel.config import SentinelConfig
 from uqbench_sentinel.networks import MemberNetworks
 
+BLOCK = 256
+"""Steps whose minibatches are drawn at once, unless an event has more than 32."""
+
+DRAWN = 8_192
+"""Minibatches of a member that are drawn at once at most."""
+
 
 class Sentinel(Capturable, Agent):
     """Composite risk of K categorical DQNs, weighted by FTRL.
@@ -68,7 +74,8 @@ class Sentinel(Capturable, Agent):
         self.bootstrap = Bootstrap(lanes, config.members, capacity, self.clock)
         self._own = config.minibatch == "per_member"
         drawn = (config.updates_per_event, config.members if self._own else 1, config.batch_size)
-        self._batches = Uniform(seeds, "replay", drawn, device)
+        block = min(BLOCK, max(1, DRAWN // config.updates_per_event))
+        self._batches = Uniform(seeds, "replay", drawn, device, block)
         self._masks = Uniform(seeds, "masks", (config.members,), device)
         self.exploration = EpsilonGreedy(
             seeds,

@@ -14,7 +14,7 @@ CARTPOLE_V_MAX = (1 - 0.99**200) / (1 - 0.99)
 """V_max of the paper's CartPole, (1 − γ²⁰⁰) / (1 − γ): the return of 200 rewards of 1."""
 
 
-WORST_QUARTERS = compose(CVaR(0.25), CVaR(0.25))
+CVAR_OF_CVAR = compose(CVaR(0.25), CVaR(0.25))
 """CVaR 0.25 of the models, of CVaR 0.25 of each one's returns."""
 
 
@@ -57,7 +57,7 @@ class SentinelConfig:
     """
 
     members: int = 4
-    risk: CompositeRiskField = WORST_QUARTERS
+    risk: CompositeRiskField = CVAR_OF_CVAR
     ftrl_lambda: float = 1.0
     ftrl_kl: Literal["member-to-mix", "mix-to-member"] = "member-to-mix"
     ftrl_sign: Literal[-1, 1] = -1

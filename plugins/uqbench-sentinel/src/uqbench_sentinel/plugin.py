@@ -11,6 +11,8 @@ from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
 
 if TYPE_CHECKING:
     from uqbench.environment import OptimalQ
+    from uqbench.queries import QueryStates
+    from uqbench_sentinel.cartpole import CartPoleConfig
     from uqbench_sentinel.three_states import ThreeStatesConfig
 
 
@@ -49,6 +51,12 @@ def uqbench_agents() -> Iterable[AgentSpec]:
     ]
 
 
+def _query_states(config: CartPoleConfig) -> QueryStates:
+    from uqbench_sentinel.cartpole_queries import query_states  # likewise
+
+    return query_states(config)
+
+
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
     """CartPole-v0, and the three-state process."""
@@ -60,6 +68,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_sentinel.cartpole:CartPoleConfig",
             events=("falls",),
             lanes=True,
+            queries=_query_states,
         ),
         EnvironmentSpec(
             name="three-states",

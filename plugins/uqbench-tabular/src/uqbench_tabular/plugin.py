@@ -7,9 +7,14 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
-from uqbench_tabular.environments.ground_truth import optimal_q, optimal_reward
+from uqbench_tabular.environments.ground_truth import (
+    drawn_optimal_truth,
+    exact_truth,
+    optimal_q,
+    optimal_reward,
+)
 
-SUITES = ("five-state", "deepsea", "widenarrow", "priormdp", "deepsea-deep")
+SUITES = ("five-state", "deepsea", "widenarrow", "priormdp", "deepsea-deep", "priormdp-sbc")
 
 ORACLES = {
     "chain": "ChainConfig",
@@ -77,7 +82,7 @@ def _oracle(environment: str, config: str) -> AgentSpec:
 
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
-    """The five-state chain and the paper's three."""
+    """The five-state chain, the paper's three, and MDPs that are drawn for every seed."""
     return [
         EnvironmentSpec(
             name="chain",
@@ -86,6 +91,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_tabular.environments.config:ChainConfig",
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
         ),
         EnvironmentSpec(
             name="deepsea",
@@ -96,6 +102,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("regret",),
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
         ),
         EnvironmentSpec(
             name="widenarrow",
@@ -106,6 +113,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("regret",),
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
         ),
         EnvironmentSpec(
             name="priormdp",
@@ -116,11 +124,21 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("regret",),
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
+        ),
+        EnvironmentSpec(
+            name="drawn-mdp",
+            version="1",
+            factory="uqbench_tabular.environments.prior_mdp:make_drawn_lanes",
+            config="uqbench_tabular.environments.config:DrawnMDPConfig",
+            lanes=True,
+            events=("regret",),
+            exact_truth=drawn_optimal_truth,
         ),
     ]
 
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The chain's suite, the paper's figures, and a deeper DeepSea."""
+    """The chain's suite, the paper's figures, a deeper DeepSea, and calibration."""
     return [files("uqbench_tabular") / "suites" / f"{name}.toml" for name in SUITES]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -25,7 +25,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench_uadqn.cliff.script:CliffScript",
             config="uqbench_uadqn.cliff.script:CliffScriptConfig",
-            role="trivial",
+            role="oracle",
         ),
     ]
 
@@ -43,6 +43,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("falls", "safe_path", "risky_path"),
             optimal_return=_optimal_return,
             optimal_q=_optimal_q,
+            exact_truth=_exact_truth,
         )
     ]
 
@@ -57,6 +58,12 @@ def _optimal_q(config: Any, discount: float) -> Any:
     from uqbench_uadqn.cliff.ground_truth import optimal_q  # likewise
 
     return optimal_q(config, discount)
+
+
+def _exact_truth(config: Any, discount: float, seeds: Sequence[int]) -> Any:
+    from uqbench_uadqn.cliff.policy_truth import exact_truth  # likewise
+
+    return exact_truth(config, discount, seeds)
 
 
 @hookimpl

@@ -40,7 +40,7 @@ def dirichlet_moments(counts: Tensor, reward_var: Tensor) -> Moments:
 
 
 def ratio(posterior: Moments, q_max: float | Tensor, discount: float) -> Tensor:
-    """Lemma 1 as its proof has it: ``ν = var μ̂ + γ² Q²_max Σ_s' var P̂_s' / E P̂_s'``.
+    """Lemma 1: ``ν = var μ̂ + γ² Q²_max Σ_s' var P̂_s' / E P̂_s'``.
 
     The variance of ``Σ_s' P̂_s' V_s'`` with ``|V| ≤ Q_max`` is at most that, by Cauchy-Schwarz.
     Successors that the posterior excludes count as zero. With Dirichlet posteriors of total
@@ -57,7 +57,7 @@ def ratio(posterior: Moments, q_max: float | Tensor, discount: float) -> Tensor:
 
 
 def plain(posterior: Moments, q_max: float | Tensor, discount: float) -> Tensor:
-    """Lemma 1 as printed: ``ν = var μ̂ + γ² Q²_max Σ_s' var P̂_s'``; not a bound.
+    """Without the division: ``ν = var μ̂ + γ² Q²_max Σ_s' var P̂_s'``; not a bound.
 
     One step to ``±Q_max`` with a probability that is uniform on [0, 1] has the variance
     ``Q²_max / 3``; this gives ``Q²_max / 6``, :func:`ratio` ``Q²_max / 3``.

@@ -28,7 +28,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """The agents of Figure 2, and those of section 5."""
+    """The agents of Figure 2 with the better choice, and those of section 5."""
     return [
         AgentSpec(
             name="decision-ube",
@@ -41,6 +41,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench_ube.chain.agents:BonusDecider",
             config="uqbench_ube.chain.agents:BonusDecisionConfig",
+        ),
+        AgentSpec(
+            name="decision-oracle",
+            version="1",
+            factory="uqbench.trivial:ConstantAction",
+            config="uqbench.trivial:ConstantActionConfig",
+            summary="always the action that it is told, which is the better one",
+            role="oracle",
         ),
         AgentSpec(
             name="ube-dqn",

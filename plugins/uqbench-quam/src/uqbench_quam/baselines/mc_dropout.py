@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
-from uqbench_quam.networks.learning import dropout, mean_loss
+from uqbench_quam.networks.learning import Dropout, mean_loss
 from uqbench_quam.networks.reference import open_network
 from uqbench_quam.networks.training import Trainer, TrainingConfig
 from uqbench_quam.uncertainty import classification, regression
@@ -76,7 +76,7 @@ class MCDropout(Estimator):
     @torch.no_grad()
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """The spread of the passes; masks are a function of the seed alone."""
-        drop = dropout(self.config.probability, self.trainer.generators("passes"))
+        drop = Dropout(self.config.probability, self.trainer.generators("passes"))
         x = inputs.to(self.trainer.device)
         passes = torch.stack(
             [self.network(self.weights, x, drop).double() for _ in range(self.config.passes)]

@@ -12,7 +12,7 @@ from torch import Tensor
 from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
 from uqbench_quam.methods.config import QuamConfig
 from uqbench_quam.methods.importance import posterior_weights
-from uqbench_quam.methods.search import SearchTrace, away, search, towards
+from uqbench_quam.methods.search import SearchTrace, away, search, toward
 from uqbench_quam.networks.architectures import HEAD, Network, rows
 from uqbench_quam.networks.learning import mean_loss
 from uqbench_quam.networks.training import Trainer
@@ -66,7 +66,7 @@ class Quam(Estimator):
 
     @torch.no_grad()
     def _features(self, inputs: Tensor) -> Tensor:
-        return self.network.features(self.weights, inputs)
+        return self.network.features_and_outputs(self.weights, inputs)[0]
 
     def _classes(self, points: Tensor) -> Iterator[PredictiveUncertainty]:
         """Predictions for points ``[L, M, *x]``, in groups ``[G]``."""
@@ -140,9 +140,7 @@ class Quam(Estimator):
             if kick:
                 start[HEAD[1]] += self.config.kick * targets[span, None, None]
             attack = (
-                towards(targets[span])
-                if reference is None
-                else away(reference[span], targets[span])
+                toward(targets[span]) if reference is None else away(reference[span], targets[span])
             )
             parts.append(
                 search(

@@ -53,7 +53,7 @@ class SearchTrace:
         return masked.argmin(0), self.accepted.any(0)
 
 
-def towards(classes: Tensor) -> Attack:
+def toward(classes: Tensor) -> Attack:
     """The targeted attack of section 3: ``L_adv = −log p̃(k)`` for the target classes k ``[S]``.
 
     By equation 42 the divergence from the reference is, up to a constant, a cross-entropy; here it

@@ -2,8 +2,8 @@
 
 An adversarial search, an ensemble and a Markov chain all need many networks of one architecture
 with different weights. Here a network is the names and shapes of its weights, and a function of
-weights ``[S, ...]`` and inputs ``[S, B, *x]``. Convolutions are written as patches times weights,
-because batched products are bit-identical whatever the size of the stack.
+weights ``[S, ...]`` and inputs ``[S, B, *x]``. Its numbers do not depend on the size of the stack,
+bit for bit: batched products keep to that; convolutions are called network by network.
 """
 
 from __future__ import annotations
@@ -12,15 +12,28 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Protocol
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 Weights = Mapping[str, Tensor]
 """Weights by name, the networks of a stack along the first dimension."""
 
-Drop = Callable[[Tensor], Tensor]
-"""Applied to activations ``[S, B, H]`` where the network has dropout."""
+
+class Drop(Protocol):
+    """Dropout: applied to activations where the network has it."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Of all networks of the stack, ``[S, B, H]``."""
+
+    def of(self, index: int) -> Callable[[Tensor], Tensor]:
+        """That of one network, ``[B, ...]``."""
+
+
+ROWS = 512
+"""Rows of a data set that go through a network at once where no gradient is needed."""
 
 HEAD = ("head.weight", "head.bias")
 """Names of the last layer's weights, ``[S, H, C]`` and ``[S, 1, C]``, of every network."""
@@ -42,6 +55,23 @@ class Network(ABC):
         """Logits, or a regression's value with C = 1: ``[S, B, *x] -> [S, B, C]``."""
         return affine(weights, "head", self.features(weights, inputs, drop))
 
+    def initial(self, generator: torch.Generator) -> dict[str, Tensor]:
+        """Initial weights of one network: torch's default, uniform in ``±1/√in``, biases too."""
+        weights: dict[str, Tensor] = {}
+        bound = 0.0
+        for name, shape in self.shapes.items():
+            if name.endswith("weight"):
+                bound = shape[0] ** -0.5
+            weights[name] = (2 * torch.rand(shape, generator=generator) - 1) * bound
+        return weights
+
+    @torch.no_grad()
+    def features_and_outputs(self, weights: Weights, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """``[S, B, H]`` and ``[S, B, C]``, a batch at a time, without gradients."""
+        features = [self.features(weights, part) for part in inputs.split(ROWS, dim=1)]
+        outputs = [affine(weights, "head", part) for part in features]
+        return torch.cat(features, 1), torch.cat(outputs, 1)
+
     @property
     def last_layer(self) -> Mlp:
         """The last layer as a network of its own, on features."""
@@ -62,11 +92,14 @@ class Mlp(Network):
         inputs: size of one input.
         hidden: widths of the hidden layers; without any, the network is its last layer.
         outputs: C.
+        drops_inputs: whether inputs are dropped, too: features of a network with dropout before its
+            last layer, say.
     """
 
     inputs: int
     hidden: tuple[int, ...]
     outputs: int
+    drops_inputs: bool = False
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -81,6 +114,8 @@ class Mlp(Network):
     def features(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
         """Inputs of the last layer, ``[S, B, H]``."""
         x = inputs.flatten(2)
+        if drop is not None and self.drops_inputs:
+            x = drop(x)
         for index in range(len(self.hidden)):
             x = affine(weights, str(index), x).relu()
             x = x if drop is None else drop(x)
@@ -109,13 +144,12 @@ class LeNet(Network):
 
     def features(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
         """Inputs of the last layer, ``[S, B, 84]``."""
-        x = inputs.unsqueeze(-1)  # [S, B, 28, 28, 1], channels last
-        for name in ("0", "1"):
-            side = x.shape[2] - 4
-            product = affine(weights, name, _patches(x, 5))
-            halves = product.view(*x.shape[:2], side // 2, 2, side // 2, 2, -1)
-            x = halves.amax((3, 5)).relu()
-        x = x.flatten(2)
+        x = torch.stack(
+            [
+                _convolved({name: t[i] for name, t in weights.items()}, images)
+                for i, images in enumerate(inputs)
+            ]
+        )
         for name in ("2", "3"):
             x = affine(weights, name, x).relu()
         return x if drop is None else drop(x)
@@ -126,17 +160,20 @@ def affine(weights: Weights, name: str, x: Tensor) -> Tensor:
     return torch.baddbmm(weights[f"{name}.bias"], x, weights[f"{name}.weight"])
 
 
-def _patches(x: Tensor, kernel: int) -> Tensor:
-    """``[S, B, H, W, C] -> [S, B * rows * columns, kernel * kernel * C]``."""
-    windows = x.unfold(2, kernel, 1).unfold(3, kernel, 1)  # [S, B, rows, columns, C, k, k]
-    patches = windows.movedim(4, -1)
-    return patches.reshape(len(x), -1, kernel * kernel * x.shape[-1])
+def _convolved(weights: Weights, images: Tensor) -> Tensor:
+    """LeNet's two convolutions for one network: ``[B, 28, 28] -> [B, 256]``, channels last."""
+    x = images.unsqueeze(1)
+    for name in ("0", "1"):
+        # rows of the weights are the filter's rows, columns and input channels
+        filters = weights[f"{name}.weight"].unflatten(0, (5, 5, -1)).permute(3, 2, 0, 1)
+        x = F.max_pool2d(F.conv2d(x, filters, weights[f"{name}.bias"][0]), 2).relu()
+    return x.movedim(1, -1).flatten(1)
 
 
 def initial_weights(
     network: Network, generators: Sequence[torch.Generator], members: int = 1
 ) -> dict[str, Tensor]:
-    """Weights and biases uniform in ``±1/√in``: torch's default initialization.
+    """Initial weights of a stack.
 
     Args:
         network: the architecture.
@@ -146,16 +183,8 @@ def initial_weights(
     Returns:
         Weights ``[L · E, ...]``, the members of a lane in a row.
     """
-    stack: dict[str, list[Tensor]] = {name: [] for name in network.shapes}
-    bound = 0.0
-    for generator in generators:
-        for _ in range(members):
-            for name, shape in network.shapes.items():
-                if name.endswith("weight"):
-                    bound = shape[0] ** -0.5
-                uniform = torch.rand(shape, generator=generator)
-                stack[name].append((2 * uniform - 1) * bound)
-    return {name: torch.stack(tensors) for name, tensors in stack.items()}
+    stack = [network.initial(generator) for generator in generators for _ in range(members)]
+    return {name: torch.stack([own[name] for own in stack]) for name in network.shapes}
 
 
 def rows(weights: Weights, index: Tensor) -> dict[str, Tensor]:

@@ -7,7 +7,8 @@ all networks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
 
 import torch
@@ -17,7 +18,7 @@ from torch.optim.adam import adam
 
 from uqbench.estimator import Data
 from uqbench.lanes.numerics import VECTOR
-from uqbench_quam.networks.architectures import Drop, Network, Weights
+from uqbench_quam.networks.architectures import ROWS, Drop, Network, Weights
 
 ADAM_EPSILON = 1e-8
 
@@ -101,10 +102,10 @@ def losses(outputs: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
 
 @torch.no_grad()
 def mean_loss(network: Network, weights: Weights, data: Data) -> Tensor:
-    """Mean training loss of every network, float64 ``[S]``; 512 rows at a time."""
+    """Mean training loss of every network, float64 ``[S]``, a batch at a time."""
     total = torch.zeros(len(data.targets), dtype=torch.float64, device=data.targets.device)
     for inputs, targets in zip(
-        data.inputs.split(512, dim=1), data.targets.split(512, dim=1), strict=True
+        data.inputs.split(ROWS, dim=1), data.targets.split(ROWS, dim=1), strict=True
     ):
         total += losses(network(weights, inputs), targets).double().sum(-1)
     return total / data.targets.shape[1]
@@ -185,21 +186,30 @@ def fit(
     return stack.snapshot()
 
 
-def dropout(probability: float, generators: Sequence[torch.Generator]) -> Drop:
+@dataclass(frozen=True)
+class Dropout:
     """Dropout: zero units with a probability and scale up the others; every row has its own mask.
 
-    Args:
+    Attributes:
         probability: p.
         generators: one per network, on the CPU.
     """
 
-    def drop(x: Tensor) -> Tensor:
-        kept = torch.stack(
-            [torch.rand(x.shape[1:], generator=g) >= probability for g in generators]
-        )
-        return x * kept.to(x) / (1 - probability)
+    probability: float
+    generators: Sequence[torch.Generator]
 
-    return drop
+    def __call__(self, x: Tensor) -> Tensor:
+        """Of all networks, ``[S, B, H]``."""
+        kept = torch.stack([self._kept(x.shape[1:], g) for g in self.generators])
+        return x * kept.to(x) / (1 - self.probability)
+
+    def of(self, index: int) -> Callable[[Tensor], Tensor]:
+        """That of one network."""
+        generator = self.generators[index]
+        return lambda x: x * self._kept(x.shape, generator).to(x) / (1 - self.probability)
+
+    def _kept(self, shape: torch.Size, generator: torch.Generator) -> Tensor:
+        return torch.rand(shape, generator=generator) >= self.probability
 
 
 def standard_normal(like: Tensor, generators: Sequence[torch.Generator]) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor
@@ -14,7 +14,8 @@ from uqbench.estimator import Data, Dataset, ReferenceModel
 from uqbench.lanes import lane_generators
 from uqbench.seeding import derive_seed
 from uqbench_quam.networks.architectures import LeNet, Mlp, Network, initial_weights
-from uqbench_quam.networks.learning import dropout, fit
+from uqbench_quam.networks.learning import Dropout, fit
+from uqbench_quam.networks.modules import module_named
 from uqbench_quam.networks.reference import open_network
 
 
@@ -23,7 +24,9 @@ class TrainingConfig:
     """How a network is built and trained: by Adam, from torch's default initialization.
 
     Attributes:
-        architecture: ``mlp``, with ``hidden`` layers, or ``lenet``.
+        architecture: ``mlp``, with ``hidden`` layers; ``lenet``; or ``package.module:function``,
+            which makes a :class:`torch.nn.Module` from the shape of an input and the number of
+            outputs.
         hidden: widths of the hidden layers.
         learning_rate: Adam's α.
         weight_decay: L2 penalty on the weights, in the gradient.
@@ -31,7 +34,7 @@ class TrainingConfig:
         smoothing: label smoothing.
     """
 
-    architecture: Literal["mlp", "lenet"] = "mlp"
+    architecture: str = "mlp"
     hidden: tuple[int, ...] = (100, 100)
     learning_rate: float = 1e-2
     weight_decay: float = 1e-3
@@ -68,7 +71,7 @@ class Trainer(Generic[Config]):
         """The architecture of the config, for the problem.
 
         Raises:
-            ValueError: LeNet for inputs that are not 28 × 28.
+            ValueError: LeNet for inputs that are not 28 × 28, or there is no such architecture.
         """
         outputs = max(self.task.n_classes, 1)
         if self.config.architecture == "lenet":
@@ -77,7 +80,9 @@ class Trainer(Generic[Config]):
                     f"expected 28 × 28 images for a LeNet, got inputs {self.task.inputs}"
                 )
             return LeNet(outputs)
-        return Mlp(prod(self.task.inputs), self.config.hidden, outputs)
+        if self.config.architecture == "mlp":
+            return Mlp(prod(self.task.inputs), self.config.hidden, outputs)
+        return module_named(self.config.architecture, self.task.inputs, outputs)
 
     def generators(self, stream: str) -> list[torch.Generator]:
         """One generator per lane for a stream of random numbers."""
@@ -91,7 +96,8 @@ class Trainer(Generic[Config]):
 
     def to_device(self, data: Data) -> Data:
         """The data on the estimator's device."""
-        return Data(data.inputs.to(self.device), data.targets.to(self.device))
+        further = None if data.validation is None else self.to_device(data.validation)
+        return Data(data.inputs.to(self.device), data.targets.to(self.device), further)
 
     def train(
         self, data: Data, steps: int, *, members: int = 1, drop: float = 0.0
@@ -120,7 +126,7 @@ class Trainer(Generic[Config]):
             batch_size=config.batch_size,
             smoothing=config.smoothing,
             generators=generators,
-            drop=dropout(drop, generators) if drop else None,
+            drop=Dropout(drop, generators) if drop else None,
         )
 
     def reference_or_trained(

@@ -25,9 +25,11 @@ from uqbench_quam.problems.scores import detection, retention_auc
 
 CLASSES = 8
 """Digits 0 to 7 are learned; 8 and 9 are held out."""
-TRAINED = 100
 TESTED = 100
 """Images on either side of a detection problem; for errors, twice as many test images."""
+VALIDATED = 100
+MOST_TRAINED = 1_000
+"""Of the 1,443 images of the learned digits, with those for tests and validation set aside."""
 REFERENCE_STEPS = 300
 REFERENCE = TrainingConfig(hidden=(50, 50), learning_rate=5e-3, weight_decay=1e-3)
 REFERENCE_DROPOUT = 0.2
@@ -41,9 +43,15 @@ class DigitsConfig:
         against: ``held-out`` digits 8 and 9; test images ``rotated`` by a quarter turn or
             ``inverted``; uniform ``noise``; or ``errors``, the test images that the reference
             model misclassifies.
+        trained: training images.
     """
 
     against: Literal["held-out", "rotated", "inverted", "noise", "errors"] = "held-out"
+    trained: int = 100
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.trained <= MOST_TRAINED:
+            raise ValueError(f"trained must be from 1 to {MOST_TRAINED:,}, got {self.trained}")
 
 
 class Digits(Dataset):
@@ -61,10 +69,16 @@ class Digits(Dataset):
         self.config = config
 
     def data(self, seeds: Sequence[int]) -> Data:
-        """100 images per lane, gray values in [0, 1]."""
+        """The lane's training images, gray values in [0, 1], and 100 more for validation."""
         images, labels = in_distribution()
-        index = np.stack([split(seed)[:TRAINED] for seed in seeds])
-        return Data(torch.from_numpy(images[index]), torch.from_numpy(labels[index]))
+        count = self.config.trained
+        order = np.stack([split(seed) for seed in seeds])
+        train, held = order[:, :count], order[:, count + 2 * TESTED :][:, :VALIDATED]
+        return Data(
+            torch.from_numpy(images[train]),
+            torch.from_numpy(labels[train]),
+            Data(torch.from_numpy(images[held]), torch.from_numpy(labels[held])),
+        )
 
     def reference_model(self, seeds: Sequence[int]) -> ReferenceNetwork:
         """A network trained with dropout on the lane's images."""
@@ -85,7 +99,7 @@ class Digits(Dataset):
         errors = self.config.against == "errors"
         images, labels = in_distribution()
         count = 2 * TESTED if errors else TESTED
-        index = np.stack([split(seed)[TRAINED : TRAINED + count] for seed in seeds])
+        index = np.stack([self._tested(seed)[:count] for seed in seeds])
         tested, truth = torch.from_numpy(images[index]), torch.from_numpy(labels[index])
         correct = self.reference_model(seeds).log_probs(tested).argmax(-1) == truth
         known = predict(tested).epistemic
@@ -107,6 +121,10 @@ class Digits(Dataset):
         """The out-of-distribution inputs, ``[L, 100, 64]``."""
         return torch.stack([torch.from_numpy(self._lane_inputs(seed)) for seed in seeds])
 
+    def _tested(self, seed: int) -> NDArray[np.int64]:
+        """A lane's test images, those after the training images."""
+        return split(seed)[self.config.trained :]
+
     def _lane_inputs(self, seed: int) -> NDArray[np.float32]:
         generator = np.random.default_rng(derive_seed("digits", "foreign", seed))
         if self.config.against == "noise":
@@ -116,7 +134,7 @@ class Digits(Dataset):
             others = images[labels >= CLASSES]
             return others[generator.permutation(len(others))[:TESTED]]
         images, _ = in_distribution()
-        tested = images[split(seed)[TRAINED : TRAINED + TESTED]]
+        tested = images[self._tested(seed)[:TESTED]]
         if self.config.against == "inverted":
             return 1 - tested
         rotated = np.rot90(tested.reshape(-1, 8, 8), axes=(1, 2))

@@ -1,4 +1,4 @@
-"""Ground truth by Hamiltonian Monte Carlo: small arrays shipped with the package.
+"""Ground truth, by Hamiltonian Monte Carlo or in closed form: small arrays in the package.
 
 They are made by ``python -m uqbench_quam.make_truth NAME``, which takes minutes, so that runs never
 wait for it. Their digests are checked on every read.
@@ -20,9 +20,9 @@ from torch import Tensor
 from uqbench_quam.uncertainty import entropy
 
 DIGESTS = {
-    "two-moons": "f870061f906297209493fa4191d0c58165c078d6bd075068b06e095344871280",
-    "simplex": "3ca576c2e9d7ae2293ba3f9d5f714ebb0c9b90fcaf30e19bb8b44f4470045638",
-    "sine": "eb2d8f41d52fe189136ba8fc930eefbf50730480050f66123e2ea1de66e5d872",
+    "two-moons": "9a9068143543a8eb283c6e6ba5bfbbf50d84ce7e0cdfc17f1e1d2537acde0932",
+    "simplex": "b96c0c0548b6d7e9f3310416de4b60776e57d2e03d82221fffb552bb31dae687",
+    "sine": "c9b313410b0d673bfd27b02fbe51b3de1efd4ef4987ff110493c06b138e71216",
 }
 """SHA-256 of the files."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import zipfile
 from dataclasses import dataclass
-from hashlib import md5
+from hashlib import md5, sha256
 from io import BytesIO
 from pathlib import Path
 
@@ -29,31 +29,56 @@ class File:
 
     Attributes:
         path: relative to the folder that the user names.
-        md5: its published checksum.
+        md5: its published checksum; empty where only the content is known.
         where: where it is published.
+        sha256: of what a gzipped file holds. Archives compress the same content anew, which changes
+            the file's own checksum.
     """
 
     path: str
     md5: str
     where: str
+    sha256: str = ""
 
 
 def content(folder: Path, file: File) -> bytes:
-    """The bytes of a file, its checksum verified.
+    """The bytes of a file, its checksum or that of its content verified.
 
     Raises:
-        DataError: it is missing, or has another checksum.
+        DataError: it is missing, or is not the expected one.
     """
     path = folder / file.path
     if not path.is_file():
         raise DataError(f"there is no {path}; put the file published at {file.where} there")
     read = path.read_bytes()
     digest = md5(read, usedforsecurity=False).hexdigest()
-    if digest != file.md5:
+    if digest == file.md5:
+        return read
+    if not file.sha256:
         raise DataError(
             f"{path} has the MD5 {digest}, expected {file.md5}; download it again from {file.where}"
         )
+    found = sha256(decompressed(read, str(path))).hexdigest()
+    if found != file.sha256:
+        raise DataError(
+            f"the content of {path} has the SHA-256 {found}, expected {file.sha256}; download it "
+            f"again from {file.where}"
+        )
     return read
+
+
+def decompressed(read: bytes, name: str) -> bytes:
+    """The content of a gzipped file, or the bytes themselves.
+
+    Raises:
+        DataError: the file is damaged.
+    """
+    if read[:2] != b"\x1f\x8b":
+        return read
+    try:
+        return gzip.decompress(read)
+    except (OSError, EOFError) as error:
+        raise DataError(f"{name} cannot be decompressed: {error}; download it again") from None
 
 
 def parse_idx(read: bytes, name: str, shape: tuple[int | None, ...]) -> NDArray[np.generic]:
@@ -67,11 +92,7 @@ def parse_idx(read: bytes, name: str, shape: tuple[int | None, ...]) -> NDArray[
     Raises:
         DataError: it is not an IDX file, or has another shape.
     """
-    if read[:2] == b"\x1f\x8b":
-        try:
-            read = gzip.decompress(read)
-        except (OSError, EOFError) as error:
-            raise DataError(f"{name} cannot be decompressed: {error}; download it again") from None
+    read = decompressed(read, name)
     if len(read) < 4 or read[:2] != b"\0\0" or read[2] not in DTYPES:
         raise DataError(
             f"{name} is not an IDX file: it begins with {read[:4].hex(' ') or 'nothing'}"

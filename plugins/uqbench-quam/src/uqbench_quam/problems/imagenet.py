@@ -89,7 +89,9 @@ class ImageNet(Dataset):
             name: torch.from_numpy(part.astype(np.float32)).expand(len(seeds), *part.shape).clone()
             for name, part in zip(HEAD, parts, strict=True)
         }
-        return ReferenceNetwork(Mlp(self.inputs[0], (), self.n_classes), weights)
+        # dropout stands before the last layer: of the features
+        network = Mlp(self.inputs[0], (), self.n_classes, drops_inputs=True)
+        return ReferenceNetwork(network, weights)
 
     def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
         """``auroc``, ``aupr``, ``fpr95`` of the detection, ``retention_auc`` of validation images.

@@ -8,7 +8,6 @@ they were computed.
 from __future__ import annotations
 
 import io
-import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,9 +25,9 @@ from uqbench.seeding import derive_seed
 from uqbench_quam.networks.reference import ReferenceNetwork
 from uqbench_quam.networks.training import Trainer, TrainingConfig
 from uqbench_quam.problems.idx import DataError, File, content, member, parse_idx
+from uqbench_quam.problems.image_files import data_folder, images_of, labels_of
 from uqbench_quam.problems.scores import detection, retention_auc
 
-VARIABLE = "UQBENCH_DATA"
 TRAINED = 50_000
 MEAN, DEVIATION = 0.1307, 0.3081
 """Of MNIST's gray values; all images are normalized by them."""
@@ -56,7 +55,10 @@ FILES: Mapping[str, File] = {
         "mnist/t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c", _MNIST
     ),
     "fmnist": File(
-        "fmnist/t10k-images-idx3-ubyte.gz", "bef4ecab320f06d8554ea6380940ec79", _FASHION
+        "fmnist/t10k-images-idx3-ubyte.gz",
+        "bef4ecab320f06d8554ea6380940ec79",
+        _FASHION,
+        "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
     ),
     "kmnist": File(
         "kmnist/t10k-images-idx3-ubyte.gz", "5c965bf0a639b31b8f53240b1b52f4d7", _KUZUSHIJI
@@ -111,8 +113,8 @@ class MNIST(Dataset):
 
     def data(self, seeds: Sequence[int]) -> Data:
         """50,000 of the training images per lane, in the order of its seed, normalized."""
-        folder = data_folder()
-        images, labels = images_of(folder, "train-images"), labels_of(folder, "train-labels")
+        folder = data_folder(FILES.values())
+        images, labels = _read("train", folder)
         orders = [
             np.random.default_rng(derive_seed("mnist", "train", seed)).permutation(len(labels))
             for seed in seeds
@@ -133,8 +135,8 @@ class MNIST(Dataset):
         Raises:
             ValueError: the estimator predicts no class probabilities.
         """
-        folder, count = data_folder(), self.config.points
-        images, labels = images_of(folder, "test-images"), labels_of(folder, "test-labels")
+        folder, count = data_folder(FILES.values()), self.config.points
+        images, labels = _read("test", folder)
         index = np.stack([_order("test", seed, len(labels))[:count] for seed in seeds])
         predicted = predict(normalized(images[index]))
         others = ood_images(folder, self.config.against)
@@ -150,38 +152,6 @@ class MNIST(Dataset):
         }
 
 
-def data_folder() -> Path:
-    """The folder that the user named.
-
-    Raises:
-        DataError: none was named, or it is not a folder.
-    """
-    named = os.environ.get(VARIABLE)
-    wanted = "\n".join(f"  {file.path}   from {file.where}" for file in FILES.values())
-    if not named:
-        raise DataError(
-            f"set the environment variable {VARIABLE} to a folder with the image data:\n{wanted}"
-        )
-    if not Path(named).is_dir():
-        raise DataError(f"{VARIABLE} names {named}, which is not a folder; it must hold:\n{wanted}")
-    return Path(named)
-
-
-@cache
-def images_of(folder: Path, name: str) -> NDArray[np.uint8]:
-    """The images ``[N, 28, 28]`` of an IDX file of :data:`FILES`."""
-    file = FILES[name]
-    images = parse_idx(content(folder, file), file.path, (None, 28, 28))
-    return images.astype(np.uint8)
-
-
-@cache
-def labels_of(folder: Path, name: str) -> NDArray[np.int64]:
-    """The labels ``[N]`` of an IDX file of :data:`FILES`."""
-    file = FILES[name]
-    return parse_idx(content(folder, file), file.path, (None,)).astype(np.int64)
-
-
 @cache
 def ood_images(folder: Path, name: str) -> NDArray[np.uint8]:
     """The images ``[N, 28, 28]`` of another data set, white on black like MNIST's."""
@@ -191,7 +161,12 @@ def ood_images(folder: Path, name: str) -> NDArray[np.uint8]:
         return np.ascontiguousarray(images.transpose(0, 2, 1))  # stored transposed
     if name == "omniglot":
         return drawings(content(folder, FILES["omniglot"]), FILES["omniglot"].path)
-    return images_of(folder, name)
+    return images_of(folder, FILES[name])
+
+
+def _read(part: str, folder: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    files = FILES[f"{part}-images"], FILES[f"{part}-labels"]
+    return images_of(folder, files[0]), labels_of(folder, files[1])
 
 
 def drawings(archive: bytes, name: str) -> NDArray[np.uint8]:

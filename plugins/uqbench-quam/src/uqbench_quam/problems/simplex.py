@@ -16,8 +16,8 @@ from uqbench_quam.networks.reference import ReferenceNetwork
 from uqbench_quam.networks.training import Trainer, TrainingConfig
 from uqbench_quam.problems.ground_truth import ClassTruth, read
 
-DATASETS = 6
-"""Data sets with ground truth; a lane has the one of its seed modulo this."""
+DATASETS = 24
+"""With ground truth; a run's number is its data set's."""
 POINTS = 21
 """Per class."""
 CENTERS = ((-4.0, -2.0), (4.0, -2.0), (0.0, 2 * 2**0.5))
@@ -53,6 +53,7 @@ class Simplex(Dataset):
 
     inputs = (2,)
     n_classes = 3
+    n_datasets = DATASETS
 
     def __init__(self, config: SimplexConfig) -> None:
         self.config = config
@@ -61,7 +62,7 @@ class Simplex(Dataset):
         """63 points per lane, 21 of each class."""
         inputs = []
         for seed in seeds:
-            noise = np.random.default_rng(derive_seed("simplex", dataset_index(seed))).normal(
+            noise = np.random.default_rng(derive_seed("simplex", seed)).normal(
                 0, DEVIATION, (3 * POINTS, 2)
             )
             centers = np.repeat(np.array(CENTERS), POINTS, axis=0)
@@ -73,7 +74,7 @@ class Simplex(Dataset):
         """A network trained on the lane's data, a function of the data set alone."""
         if self.config.setting == "selected":
             return None
-        own = [derive_seed("simplex", "reference", dataset_index(seed)) for seed in seeds]
+        own = [derive_seed("simplex", "reference", seed) for seed in seeds]
         trainer = Trainer(self, own, REFERENCE, torch.device("cpu"))
         return ReferenceNetwork(trainer.network, trainer.train(self.data(seeds), REFERENCE_STEPS))
 
@@ -88,7 +89,7 @@ class Simplex(Dataset):
         Raises:
             ValueError: the estimator does not report what single models reach.
         """
-        truth = ground_truth().of([dataset_index(seed) for seed in seeds])
+        truth = ground_truth().of(seeds)
         predicted = predict(query().expand(len(seeds), -1, -1))
         if predicted.probs is None or predicted.highest is None:
             raise ValueError(
@@ -107,11 +108,6 @@ class Simplex(Dataset):
             "epistemic_error": (predicted.epistemic - epistemic).abs().squeeze(-1),
             "total_variation": 0.5 * (predicted.probs - truth.probs).abs().sum(-1).squeeze(-1),
         }
-
-
-def dataset_index(seed: int) -> int:
-    """Which data set a lane has."""
-    return seed % DATASETS
 
 
 def query() -> Tensor:

@@ -18,8 +18,8 @@ from uqbench_quam.networks.training import Trainer, TrainingConfig
 from uqbench_quam.problems.ground_truth import ClassTruth, read
 from uqbench_quam.problems.scores import rank_correlation
 
-DATASETS = 6
-"""Data sets with ground truth; a lane has the one of its seed modulo this."""
+DATASETS = 24
+"""With ground truth; a run's number is its data set's."""
 POINTS = 100
 NOISE = 0.1
 """Standard deviation of the normal noise on each coordinate."""
@@ -52,19 +52,20 @@ class TwoMoons(Dataset):
 
     inputs = (2,)
     n_classes = 2
+    n_datasets = DATASETS
 
     def __init__(self, config: TwoMoonsConfig) -> None:
         self.config = config
 
     def data(self, seeds: Sequence[int]) -> Data:
         """100 points per lane, half of them of each class."""
-        return sample([derive_seed("two-moons", dataset_index(seed)) for seed in seeds])
+        return sample([derive_seed("two-moons", seed) for seed in seeds])
 
     def reference_model(self, seeds: Sequence[int]) -> ReferenceNetwork | None:
         """A network trained on the lane's data, a function of the data set alone."""
         if self.config.setting == "selected":
             return None
-        own = [derive_seed("two-moons", "reference", dataset_index(seed)) for seed in seeds]
+        own = [derive_seed("two-moons", "reference", seed) for seed in seeds]
         trainer = Trainer(self, own, REFERENCE, torch.device("cpu"))
         return ReferenceNetwork(trainer.network, trainer.train(self.data(seeds), REFERENCE_STEPS))
 
@@ -77,7 +78,7 @@ class TwoMoons(Dataset):
         Raises:
             ValueError: the estimator predicts no class probabilities.
         """
-        truth = ground_truth().of([dataset_index(seed) for seed in seeds])
+        truth = ground_truth().of(seeds)
         points = grid().expand(len(seeds), -1, -1)
         predicted = predict(points).epistemic
         reference = self.reference_model(seeds)
@@ -85,7 +86,7 @@ class TwoMoons(Dataset):
             truth.setting_a() if reference is None else truth.setting_b(reference.log_probs(points))
         )
         error = (predicted - epistemic).abs()
-        test = sample([derive_seed("two-moons", "test", dataset_index(seed)) for seed in seeds])
+        test = sample([derive_seed("two-moons", "test", seed) for seed in seeds])
         targets = test.targets[:, ::TEST_EVERY]
         probs = predict(test.inputs[:, ::TEST_EVERY]).probs
         if probs is None:
@@ -100,11 +101,6 @@ class TwoMoons(Dataset):
             "accuracy": (probs.argmax(-1) == targets).double().mean(-1),
             "nll": -likelihood.clamp(min=1e-12).log().mean(-1),
         }
-
-
-def dataset_index(seed: int) -> int:
-    """Which data set a lane has."""
-    return seed % DATASETS
 
 
 def sample(seeds: Sequence[int]) -> Data:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty
 from uqbench.risk_config import CompositeRiskField
-from uqbench_sentinel.config import WORST_QUARTERS
+from uqbench_sentinel.config import CVAR_OF_CVAR
 from uqbench_sentinel.estimation.beliefs import divergences
 
 BINS = 400
@@ -28,7 +28,7 @@ class CompositeRiskConfig:
         ftrl_sign: of λ in the exponent: −1 favors models near the marginal distribution.
     """
 
-    risk: CompositeRiskField = WORST_QUARTERS
+    risk: CompositeRiskField = CVAR_OF_CVAR
     ftrl_lambda: float = 0.0
     ftrl_kl: Literal["member-to-mix", "mix-to-member"] = "member-to-mix"
     ftrl_sign: Literal[-1, 1] = -1

@@ -22,6 +22,8 @@ class CliffScriptConfig:
 class CliffScript(FixedPolicy):
     """Around the ledge: up, along the top row, down to the goal.
 
+    It knows the grid, and no policy has a higher CVaR 0.25: an oracle.
+
     Raises:
         UqbenchError: observations are not the windy cliff's.
     """

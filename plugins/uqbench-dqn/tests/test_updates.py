@@ -1,0 +1,64 @@
+"""Gradient steps after 1, 3, 6, 10, … environment steps, as many as an event has."""
+
+from __future__ import annotations
+
+import torch
+from gymnasium import spaces
+from torch import Tensor
+from uqbench_dqn.config import DQNConfig
+from uqbench_dqn.dqn import DQN
+
+from uqbench.agent import EnvironmentInfo
+from uqbench.testing.worlds import transitions
+
+EVENTS = [1, 3, 6, 10, 15, 21, 28, 36, 45, 55]
+
+
+class Counting(DQN):
+    """Keeps the slots of every minibatch."""
+
+    drawn: list[tuple[int, Tensor]]
+
+    def learn(self, index: Tensor) -> Tensor:
+        self.drawn.append((self.clock.t + 1, index))
+        return super().learn(index)
+
+
+def trained(**settings: int) -> tuple[Counting, list[bool]]:
+    """After 60 steps; and after which steps the target network equaled the online one."""
+    info = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
+    config = DQNConfig(hidden=(4,), schedule="triangular", updates_per_event=4, **settings)
+    agent = Counting(info, [3, 5], config, torch.device("cpu"))
+    agent.drawn = []
+    synced = []
+    for step in transitions([3, 5], (5,), 3, 60):
+        agent.observe(step)
+        online, target = agent.online.layers[0].weight, agent.target.layers[0].weight
+        synced.append(torch.equal(online, target))
+    return agent, synced
+
+
+def test_an_event_has_its_gradient_steps_and_every_fifth_syncs_the_target() -> None:
+    agent, synced = trained(learning_starts=1)
+    assert [step for step, _ in agent.drawn] == [step for step in EVENTS for _ in range(4)]
+    assert [after for after, equal in enumerate(synced, start=1) if equal] == [
+        *range(15, 21),
+        *range(55, 61),
+    ]
+
+
+def test_minibatches_are_new_draws_from_all_that_is_stored() -> None:
+    agent, _ = trained(learning_starts=1)
+    for step, index in agent.drawn:
+        assert index.shape == (2, 32)
+        assert index.min() >= 0
+        assert index.max() < step
+    late = torch.stack([index for step, index in agent.drawn if step > 20])
+    assert len(late.flatten(1).unique(dim=0)) == len(late)
+    # 40 batches of 32: a transition of the first twenty is missed with probability below 1e-6
+    assert set(range(20)) < set(late.flatten().tolist())
+
+
+def test_nothing_is_learned_before_learning_starts() -> None:
+    agent, _ = trained(learning_starts=11)
+    assert agent.drawn[0][0] == 15

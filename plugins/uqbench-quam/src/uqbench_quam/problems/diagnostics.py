@@ -1,0 +1,60 @@
+"""Whether Markov chains agree: split-R̂ and effective sample sizes (Vehtari et al. 2021).
+
+Draws are ``[chains, draws, ...]``; every further index is a quantity by itself. Chains are split in
+halves and replaced by normal scores of their ranks, so that neither needs moments of the draws.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+Draws = NDArray[np.float64]
+
+
+def r_hat(draws: Draws) -> NDArray[np.float64]:
+    """Split-R̂ ``[...]``: 1 where all halves of the chains have one distribution."""
+    scores = normal_scores(halves(draws))
+    length = scores.shape[1]
+    within = scores.var(axis=1, ddof=1).mean(axis=0)
+    between = scores.mean(axis=1).var(axis=0, ddof=1)
+    return np.asarray(np.sqrt((length - 1) / length + between / within))
+
+
+def effective_sample_size(draws: Draws) -> NDArray[np.float64]:
+    """Independent draws that would give a mean as precise, ``[...]``: at most all of them.
+
+    Autocorrelations are summed in pairs as long as those are positive, each no larger than the one
+    before (Geyer 1992).
+    """
+    scores = normal_scores(halves(draws))
+    chains, length = scores.shape[:2]
+    means = scores.mean(axis=1)
+    within = scores.var(axis=1, ddof=1).mean(axis=0)
+    variance = (length - 1) / length * within + means.var(axis=0, ddof=1)
+    centered = scores - means[:, None]
+    transformed = np.fft.rfft(centered, n=2 * length, axis=1)
+    covariance = np.fft.irfft(np.abs(transformed) ** 2, axis=1)[:, :length].mean(axis=0)
+    covariance /= length - np.arange(length).reshape(-1, *[1] * (covariance.ndim - 1))
+    correlation = 1 - (within - covariance * (length - 1) / length) / variance
+    correlation[0] = 1.0
+    pairs = correlation[: length // 2 * 2].reshape(length // 2, 2, *correlation.shape[1:]).sum(1)
+    positive = np.logical_and.accumulate(pairs > 0, axis=0)
+    kept = np.where(positive, np.minimum.accumulate(pairs, axis=0), 0.0)
+    time = np.maximum(2 * kept.sum(axis=0) - 1, 1.0)
+    return np.asarray(chains * length / time)
+
+
+def halves(draws: Draws) -> Draws:
+    """Each chain as two, ``[2 · chains, draws // 2, ...]``; an odd one out is dropped."""
+    half = draws.shape[1] // 2
+    return np.concatenate([draws[:, :half], draws[:, half : 2 * half]])
+
+
+def normal_scores(draws: Draws) -> Draws:
+    """Normal quantiles of the draws' ranks among all chains, ties at their mean."""
+    flat = draws.reshape(draws.shape[0] * draws.shape[1], -1)
+    ranks = rankdata(flat, axis=0)
+    return np.asarray(ndtri((ranks - 0.375) / (len(flat) + 0.25)).reshape(draws.shape))

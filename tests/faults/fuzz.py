@@ -1,0 +1,223 @@
+"""Byte-level fuzzing: inputs made from valid ones, and the readers that they are fed to.
+
+An input is named by its reader, the seed and its number, and can be made again from them.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import torch
+
+from uqbench.claim import ClaimKind
+from uqbench.cli.options import _settings
+from uqbench.cli.status import _entry
+from uqbench.errors import UqbenchError
+from uqbench.identity import digest_of
+from uqbench.registry.plugins import Host
+from uqbench.results.files import stored_bytes, stored_text
+from uqbench.results.store import Store
+from uqbench.runner.checkpoints import files as checkpoints
+from uqbench.scoring.made_with import read_made_with
+from uqbench.scoring.scores import check_scores, from_csv
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
+
+WORDS = (
+    b"", b"\x00", b"\xff", b"\xed\xa0\x80", b"\n", b"\r", b'"', b"'", b"[", b"]", b"{", b"}", b"=",
+    b",", b".", b"..", b"/", b"../", b"-", b"0", b"-1", b"1e999", b"nan", b"inf", b"9" * 400,
+    b"1" * 5000,
+    b"true", b"null", b"[" * 2000, b"{\"a\":" * 1000, b"[[a]]\n", b"a.a.a = 1\n", b"%s", b"\x1b[2J",
+    b"of", b"cvar", b"(", b")", b"1979-05-27", b"0x7f", "é🙂".encode(),
+)  # fmt: skip
+
+Read = Callable[[bytes], object]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader of files or text from elsewhere.
+
+    Attributes:
+        read: raises nothing but what a command turns into a message.
+        examples: valid inputs.
+        share: of all inputs that it gets.
+    """
+
+    name: str
+    read: Read
+    examples: tuple[bytes, ...]
+    share: float
+
+
+def inputs(reader: Reader, seed: int, number: int) -> Iterator[bytes]:
+    """Mutated examples."""
+    rng = random.Random(f"{reader.name}/{seed}")
+    for _ in range(number):
+        data = bytearray(rng.choice(reader.examples))
+        for _ in range(rng.choice((1, 1, 1, 2, 4, 16))):
+            _mutate(data, rng, reader.examples)
+        yield bytes(data)
+
+
+def _mutate(data: bytearray, rng: random.Random, examples: tuple[bytes, ...]) -> None:
+    at = rng.randrange(len(data) + 1)
+    to = min(len(data), at + rng.choice((1, 2, 4, 8, 32, 128)))
+    match rng.randrange(7):
+        case 0 if at < len(data):
+            data[at] ^= 1 << rng.randrange(8)
+        case 1:
+            del data[at:to]
+        case 2:
+            data[at:at] = rng.choice(WORDS)
+        case 3:
+            data[at:to] = rng.choice(WORDS)
+        case 4:
+            data[at:at] = data[at:to]
+        case 5:
+            del data[at:]
+        case _:
+            other = rng.choice(examples)
+            data[at:to] = other[rng.randrange(len(other) + 1) :][: to - at]
+
+
+def uncaught(reader: Reader, seed: int, number: int) -> Iterator[tuple[int, bytes, Exception]]:
+    """The inputs that a reader raises on, as no reader may."""
+    for i, data in enumerate(inputs(reader, seed, number)):
+        try:
+            reader.read(data)
+        except (UqbenchError, click.ClickException):
+            pass
+        except Exception as error:  # what is looked for
+            yield i, data, error
+
+
+def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folder: Path) -> list[Reader]:  # fmt: skip # noqa: E501
+    """All readers, with examples from a store and a board of the toy suite.
+
+    Args:
+        host: with the toy plugin.
+        plan: of the toy suite; its runs are finished but one, which has a checkpoint.
+        store: where they are.
+        board: files of a leaderboard.
+        folder: for the files that are read.
+    """
+    toy = next(path for path, plugin in host.suite_files if plugin.name == "toy")
+    plugin = host.suite_files[0][1]
+    suite = toy.read_bytes()
+    extension = b"\n".join(
+        [b'[[extend.toy.methods]]\nname = "third"\nagent = "walker"\nconfig = { forward = 0.5 }',
+         b"[[extend.toy.claims]]" + suite.split(b"[[claims]]")[1].replace(b"first", b"again")]
+    )  # fmt: skip
+    path = folder / "input"
+
+    def read_suite(data: bytes) -> object:
+        path.write_bytes(data)
+        return _catalog(host, [(path, plugin)], ())
+
+    def read_extension(data: bytes) -> object:
+        path.write_bytes(data)
+        return _catalog(host, [(toy, plugin), (path, plugin)], ("toy",))
+
+    def read_claims(data: bytes) -> object:
+        path.write_bytes(suite.split(b"[[claims]]")[0] + b"[[claims]]" + data)
+        catalog = _catalog(host, [(path, plugin)], ())
+        made = catalog.suites.get("toy")
+        return None if made is None else [_claim(claim, host) for claim in made.claims]
+
+    def read_setting(data: bytes) -> object:
+        text = data.decode("utf-8", "surrogateescape")
+        return make_plan(
+            plan.suite, host, "smoke", device="cpu", tasks=["short"], settings=_settings((text,))
+        ).runs[0].digest  # fmt: skip
+
+    def read_risk(data: bytes) -> object:
+        return host.risk_names.composite(data.decode("utf-8", "surrogateescape"))
+
+    finished, unfinished = plan.runs[0], plan.runs[-1]
+    scratch = Store(folder / "store")
+    records = {run: (store.folder(run) / "run.json").read_bytes() for run in (finished, unfinished)}
+    scratch.folder(finished).mkdir(parents=True)
+
+    def read_record(data: bytes) -> object:
+        (scratch.folder(finished) / "run.json").write_bytes(data)
+        return [json.dumps(_entry(*found)) for found in scratch.records()]
+
+    def read_sealed_record(data: bytes) -> object:
+        """A record that is odd on purpose."""
+        with suppress(ValueError, TypeError, AttributeError, RecursionError):
+            table = json.loads(data)
+            table.pop("digest", None)
+            data = json.dumps(table | {"digest": digest_of(table)}).encode()
+        return read_record(data)
+
+    about = next(store.root.glob("**/checkpoint/checkpoint.json"))
+    state = next(about.parent.glob("step-*.pt"))
+    here = folder / "checkpoint"
+    here.mkdir()
+    (here / state.name).write_bytes(state.read_bytes())
+    whole = checkpoints.read(about.parent)
+
+    def read_about(data: bytes) -> object:
+        (here / about.name).write_bytes(data)
+        return checkpoints.read(here)
+
+    def read_state(data: bytes) -> object:
+        (here / state.name).write_bytes(data)
+        return checkpoints.read_state(here, whole, torch.device("cpu"))
+
+    def read_scores(data: bytes) -> object:
+        path.write_bytes(data)
+        scores = from_csv(stored_text(stored_bytes(path), path), "scores.csv")
+        check_scores(scores, plan, "scores.csv")
+        return None
+
+    tables = [(store.folder(finished) / f"{name}.parquet").read_bytes() for name in ("metrics", "episodes")]  # fmt: skip # noqa: E501
+    (scratch.folder(finished) / "episodes.parquet").write_bytes(tables[1])
+
+    def read_table(data: bytes) -> object:
+        (scratch.folder(finished) / "run.json").write_bytes(records[finished])
+        (scratch.folder(finished) / "metrics.parquet").write_bytes(data)
+        return scratch.columns(finished)
+
+    settings = (
+        b"slow.forward=0.5",
+        b"fast.wrong='values'",
+        b"slow.healed=/tmp",
+        b"fast.raise_at=3",
+    )
+    names = (b"cvar(0.25) of wang(0.1)", b"cvar(alpha=0.25)", b"mean-std(0.5)", b"expectation")
+    return [
+        Reader("suite", read_suite, (suite,), 0.06),
+        Reader("extension", read_extension, (extension,), 0.02),
+        Reader("claims", read_claims, (suite.split(b"[[claims]]")[1],), 0.04),
+        Reader("--set", read_setting, settings, 0.08),
+        Reader("risk", read_risk, names, 0.4),
+        Reader("run.json", read_record, tuple(records.values()), 0.15),
+        Reader("sealed run.json", read_sealed_record, tuple(records.values()), 0.05),
+        Reader("checkpoint.json", read_about, (about.read_bytes(),), 0.05),
+        Reader("step.pt", read_state, (state.read_bytes(),), 0.03),
+        Reader("scores.csv", read_scores, (board["scores.csv"],), 0.05),
+        Reader("made_with.json", read_made_with, (board["made_with.json"],), 0.02),
+        Reader("parquet", read_table, (tables[0],), 0.05),
+    ]
+
+
+def _catalog(host: Host, files: list[Any], check: tuple[str, ...]) -> Any:
+    before, host.suite_files = host.suite_files, files
+    try:
+        return read_suites(host, check=check)
+    finally:
+        host.suite_files = before
+
+
+def _claim(claim: Any, host: Host) -> ClaimKind:
+    made: ClaimKind = claim.load(host, "claim")
+    return made

@@ -1,0 +1,118 @@
+"""The power fails after any file operation of a small store, and nothing that was finished is lost.
+
+Every subset of the operations that were not flushed may be on disk (:mod:`power_loss`). Seeded: a
+failure names the crash, which can be restored again.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from power_loss import Trace
+
+from uqbench.registry.plugins import Host
+from uqbench.results.store import RunState, Store
+from uqbench.runner.batching.batches import Batch
+from uqbench.runner.checkpoints.checkpointer import Checkpointer
+from uqbench.runner.stop import Stop
+from uqbench.runner.turns import execute
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+
+TOY = Path(__file__).parents[1] / "toy"
+LONG = "UQBENCH_FAULTS" in os.environ
+SUBSETS = 1000 if LONG else 4
+EXECUTED = 200 if LONG else 3
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Host:
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    return Host.load()
+
+
+@pytest.fixture
+def batch(host: Host) -> Batch:
+    suite = read_suites(host).suite("toy")
+    plan = make_plan(
+        suite, host, "smoke", device="cpu", methods=["fast"], tasks=["short"], steps=24
+    )
+    return Batch(plan.cells[0], plan.budget, suite.metrics, "cpu")
+
+
+def run(batch: Batch, root: Path, host: Host) -> None:
+    execute((batch,), Store(root), host, lambda event: None, 1000.0, stop=Stop())
+
+
+def trace_of(batch: Batch, root: Path, host: Host, monkeypatch: pytest.MonkeyPatch) -> Trace:
+    """The operations of two runs that write records and checkpoints after steps 8 and 16."""
+    trace = Trace(root)
+    after, finish = Checkpointer.after, Store.finish
+
+    def save(checkpointer: Checkpointer, step: int, state: Any) -> None:
+        checkpointer._due = 0.0 if step in (8, 16) else float("inf")
+        after(checkpointer, step, state)
+
+    def marked(store: Store, made: Any, *data: Any) -> None:
+        finish(store, made, *data)
+        trace.mark(f"finished {made.seed}")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("uqbench.runner.worker.HEARTBEAT_SECONDS", 0.0)
+        patch.setattr(Checkpointer, "after", save)
+        patch.setattr(Store, "finish", marked)
+        trace.record(patch)
+        run(batch, root, host)
+    return trace
+
+
+def results(batch: Batch, root: Path) -> dict[int, str | None]:
+    """By seed: the digest of a finished run's results."""
+    found = {run.seed: Store(root).find(run) for run in batch.runs}
+    return {
+        seed: one.record.digests["results"]
+        if one.state is RunState.FINISHED and one.record is not None
+        else None
+        for seed, one in found.items()
+    }
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+def test_no_crash_loses_or_alters_a_finished_run_and_the_next_command_ends_with_the_same_results(
+    batch, host, tmp_path, monkeypatch
+):
+    root = tmp_path / "real"
+    root.mkdir()
+    trace = trace_of(batch, root, host, monkeypatch)
+    expected = results(batch, root)
+    assert None not in expected.values()
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    trace.restore(len(trace.ops), frozenset(trace._pending(len(trace.ops))), "whole", whole)
+    assert files(whole) == files(root)  # the trace is complete
+
+    crashes = list(trace.crashes(seed=0, most=SUBSETS))
+    executed = set(range(0, len(crashes), max(1, len(crashes) // EXECUTED)))
+    for number, crash in enumerate(crashes):
+        folder = tmp_path / f"crash-{number}"
+        folder.mkdir()
+        trace.restore(*crash, folder)
+        finished = {op.path for op in trace.ops[: crash[0]] if op.kind == "mark"}
+        found = results(batch, folder)
+        for made in batch.runs:
+            state = Store(folder).find(made)
+            assert state.state not in (RunState.DAMAGED, RunState.NEWER), (crash, state.reason)
+            assert found[made.seed] in (None, expected[made.seed]), crash
+            assert found[made.seed] or f"finished {made.seed}" not in finished, crash
+        if number in executed:
+            run(batch, folder, host)
+            assert results(batch, folder) == expected, crash
+    print(f"{len(trace.ops)} operations, {len(crashes)} crashes, {len(executed)} executed")

@@ -1,0 +1,29 @@
+"""Content hashes of installed packages."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from importlib import util
+from pathlib import Path
+
+
+@cache
+def content_hash(package: str) -> str:
+    """The sha256 of a package's installed files: a version string does not reveal an edited copy.
+
+    Raises:
+        ModuleNotFoundError: there is no such package.
+    """
+    spec = util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"no installed package {package!r} to hash")
+    origin = Path(spec.origin)
+    root = origin.parent if spec.submodule_search_locations else origin
+    files = sorted(root.rglob("*")) if root.is_dir() else [root]
+    digest = sha256()
+    for path in files:
+        if path.is_file() and "__pycache__" not in path.parts:
+            digest.update(path.relative_to(origin.parent).as_posix().encode() + b"\0")
+            digest.update(sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
