@@ -37,7 +37,9 @@ def test_a_distribution_goes_before_samples_of_q_and_nothing_has_no_score() -> N
     own = Uncertainty(return_atoms=torch.ones(3, 1, 2, 1), return_probs=torch.ones(3, 1, 2, 1))
     samples = Uncertainty(value_samples=torch.tensor([-2.0, 4.0]).expand(3, 1, 2, 2))
     both = Uncertainty(
-        own.mean, None, None, own.return_atoms, own.return_probs, samples.value_samples
+        return_atoms=own.return_atoms,
+        return_probs=own.return_probs,
+        value_samples=samples.value_samples,
     )
     name = "uncertainty/wasserstein"
     assert score_return_distribution(own, atoms, probs)[name].tolist() == [1, 1, 1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,7 +128,7 @@ def write_board(result: Board, store: Store, folder: Path, stored: Sequence[Made
     write({**files, "README.md": page(result, made, files["cost.csv"], older)}, folder)
     curves = curves_parquet(result.plan, result.scores, store)
     if curves is not None:
-        write_whole(folder / "curves.parquet", partial(Path.write_bytes, data=curves))
+        write_whole(folder / "curves.parquet", lambda file: file.write(curves))
     write({"README.md": index_page(folder.parents[1])}, folder.parents[1])
 
 
