@@ -1,7 +1,10 @@
 """`uqbench run`, as a user runs it: in a process of its own, on a plugin that is installed."""
 
+import csv
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
+import pandas
 import pytest
 
 from uqbench.seeding import derive_seed
@@ -455,8 +459,9 @@ def test_leaderboard_has_the_same_bytes_again_and_notices_a_changed_one(finished
     assert files(tmp_path) == first
     tables = ("claims", "cost", "leaderboard", "pairs", "rliable", "scores", "tasks")
     names = [*(f"{table}.csv" for table in tables), "made_with.json", "manifest.json", "README.md"]
+    names.append("curves.parquet")
     assert set(first) == {"README.md", *(f"toy/paper/{name}" for name in names)}
-    (made,) = json.loads((tmp_path / "toy/paper/made_with.json").read_text())
+    (made,) = json.loads((tmp_path / "toy/paper/made_with.json").read_text())["runs"]
     assert made["runs"] == 12
     assert made["versions"].keys() >= {"python", "torch", "numpy"}
     assert "12 of its 12 rows compared" in uqbench(*board, "--check").stdout
@@ -474,7 +479,7 @@ def test_leaderboard_has_the_same_bytes_again_and_notices_a_changed_one(finished
     assert "does not follow from" in uqbench(*elsewhere, "--check", code=2).stderr
     scores.write_text(whole)
     path = tmp_path / "toy/paper/leaderboard.csv"
-    path.write_bytes(path.read_bytes().replace(b"fast,1,", b"fast,2,"))
+    path.write_bytes(path.read_bytes().replace(b"fast,method,,1,", b"fast,method,,2,"))
     assert "leaderboard.csv: differs" in uqbench(*elsewhere, "--check", code=1).stdout
 
 
@@ -492,6 +497,109 @@ def test_runs_that_are_made_again_bit_for_bit_pass_the_check(finished, tmp_path)
     assert digest in scores.read_text()
     scores.write_text(scores.read_text().replace(digest, "0" * 64))
     assert "differs from the run" in uqbench(*board, "--out", again, "--check", code=1).stdout
+
+
+def table(path: Path) -> dict[str, dict[str, str]]:
+    with path.open() as file:
+        return {row["method"]: row for row in csv.DictReader(file)}
+
+
+def test_a_board_keeps_a_hundred_points_a_run(finished):
+    out, *_ = finished
+    curves = pandas.read_parquet(out / "leaderboards/toy/paper/curves.parquet")
+    assert len(curves) == 100 * N_RUNS
+    for (task, method, seed), own in curves.groupby(["task", "method", "seed"], observed=True):
+        (folder,) = (out / f"toy/paper/{task}/{method}").glob(f"{seed}-*")
+        assert own["step"].tolist() == [6 * k for k in range(1, 101)]
+        records = pandas.read_parquet(folder / "metrics.parquet")
+        total = records[(records["metric"] == "reward") & (records["step"] == 600)]["value"].item()
+        assert 6 * own["reward_per_step"].sum() == pytest.approx(total, rel=1e-5)
+        episodes = pandas.read_parquet(folder / "episodes.parquet")
+        ended = episodes[(episodes["phase"] == "training") & (episodes["end"] != "unfinished")]
+        first = ended[ended["step"] <= ended["step"].iloc[0] // 6 * 6 + 6]
+        shown = own.dropna(subset="return").iloc[0]
+        within = first[(first["step"] > shown["step"] - 6) & (first["step"] <= shown["step"])]
+        assert shown["return"] == pytest.approx(within["return"].mean())
+
+
+def test_a_board_by_another_risk_measure_is_computed_from_stored_episodes(finished, tmp_path):
+    """cvar(0.25) of what the suite's own metric has cvar(0.25) of."""
+    out, *_ = finished
+    command = ("leaderboard", "--suite", "toy", "--out", out, "--to", tmp_path)
+    uqbench(*command, "--risk", "cvar(0.25)")
+    shown = table(tmp_path / "toy/paper-cvar-0-25/leaderboard.csv")
+    own = table(out / "leaderboards/toy/paper/leaderboard.csv")
+    for method in ("fast", "slow"):
+        assert shown[method]["iqm"] == own[method]["online_cvar25_iqm"] != own[method]["iqm"]
+    assert "no risk measure 'cvra'" in uqbench(*command, "--risk", "cvra(0.1)", code=2).stderr
+
+
+def test_runs_of_a_board_are_verified_by_making_them_again(finished, tmp_path):
+    out, *_ = finished
+    boards = tmp_path / "boards"
+    shutil.copytree(out / "leaderboards", boards)
+    command = ("verify", "--suite", "toy", "--from", boards, "--sample", "2")
+    assert "2 runs: 2 same bits" in uqbench(*command).stdout
+    scores = boards / "toy/paper/scores.csv"
+    scores.write_text(re.sub(r",[0-9a-f]{64},", f",{'0' * 64},", scores.read_text()))
+    assert "2 runs: 2 same to the last places" in uqbench(*command).stdout
+
+
+@pytest.fixture
+def third(tmp_path) -> dict[str, str]:
+    """Variables of an installation in which a second plugin adds a third method to the suite."""
+    place = tmp_path / "plugin"
+    (place / "third-0.1.dist-info").mkdir(parents=True)
+    info = {"METADATA": "Metadata-Version: 2.1\nName: third\nVersion: 0.1\n",
+            "entry_points.txt": "[uqbench]\nthird = third_plugin\n"}  # fmt: skip
+    for name, text in info.items():
+        (place / "third-0.1.dist-info" / name).write_text(text)
+    (place / "third.toml").write_text('[[extend.toy.methods]]\nname = "third"\nagent = "walker"\n')
+    (place / "third_plugin.py").write_text(
+        "from pathlib import Path\nfrom uqbench import hookimpl\n\n\n@hookimpl\n"
+        'def uqbench_suites():\n    return [Path(__file__).with_name("third.toml")]\n'
+    )
+    return {"PYTHONPATH": os.pathsep.join([str(TOY), str(place)])}
+
+
+def test_own_runs_are_shown_in_a_stored_board_whose_runs_are_not_made_again(
+    finished, third, tmp_path
+):
+    boards = tmp_path / "boards"
+    shutil.copytree(finished[0] / "leaderboards", boards)
+    out = tmp_path / "mine"
+    command = (out, "--methods", "third", "--beside", boards, "--workers", "1")
+    done = run_toy(*command, variables=third)
+    assert {path.name for path in out.glob("toy/paper/*/*")} == {"third"}
+    (path,) = out.glob("leaderboards/toy/*/leaderboard.csv")
+    shown = table(path)
+    assert {name: row["runs_scored"] for name, row in shown.items()} == dict.fromkeys(
+        ("fast", "slow", "third"), "6"
+    )
+    assert {name for name, row in shown.items() if row["stored_in"]} == {"fast", "slow"}
+    assert sorted(row["rank"] for row in shown.values()) == ["1", "2", "3"]
+    assert len((path.parent / "pairs.csv").read_text().splitlines()) == 1 + 3
+    assert "fast (stored)" in done.stdout
+    assert f"Stored rows are from {boards}" in done.stdout.replace("\n", " ")
+    stored = table(boards / "toy/paper/leaderboard.csv")
+    assert shown["fast"]["iqm"] == stored["fast"]["iqm"]
+    scores = boards / "toy/paper/scores.csv"
+    scores.write_text(re.sub(r"(/fast/0)-\w{8}", r"\1-00000000", scores.read_text()))
+    refused = run_toy(*command, code=2, variables=third)
+    assert "was run with other settings or versions" in refused.stderr
+
+
+def test_until_decided_adds_seeds_to_those_that_are_there(finished, tmp_path):
+    out = tmp_path / "results"
+    shutil.copytree(finished[0], out)
+    done = run_toy(out, "--until-decided", "--max-seeds", "5", "--workers", "1")
+    assert "Look 1 of 1: 5 seeds of slow, fast." in done.stderr
+    assert len(states(out)) == 20
+    assert "Looks at 5 seeds, 5 % of error over all of them" in done.stdout
+    assert re.search(r"^fast-first: (holds at 5 seeds|undecided: )", done.stdout, re.MULTILINE)
+    assert "20 runs; 5 seeds of every method would be 20." in done.stdout
+    refused = run_toy(out, "--until-decided", "--seeds", "4", code=2)
+    assert "--until-decided chooses the seeds" in refused.stderr
 
 
 def test_list_and_doctor_see_the_plugin():

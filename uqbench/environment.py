@@ -112,6 +112,20 @@ class LaneEnv(ABC):
         """
         raise CannotSaveError(f"{type(self).__name__} has no load_state_dict")
 
+    def copy_lanes(
+        self, into: Tensor, other: LaneEnv, lanes: Tensor, *, random_numbers: bool
+    ) -> None:
+        """Let lanes ``into`` ``[n]`` stand where ``lanes`` ``[n]`` of a copy ``other`` do.
+
+        The next outcome of a lane is what the other's would be: with ``random_numbers`` for
+        certain, without them in distribution, as this lane's own are kept. Uncertainty is scored by
+        rollouts from such copies (:mod:`uqbench.runner.train.rollouts`).
+
+        Raises:
+            CannotSaveError: lanes cannot be copied, which is the default.
+        """
+        raise CannotSaveError(f"{type(self).__name__} has no copy_lanes")
+
 
 class GymnasiumLanes(LaneEnv):
     """One Gymnasium environment per lane, batched.

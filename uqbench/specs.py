@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -11,6 +11,8 @@ from uqbench.errors import did_you_mean
 
 if TYPE_CHECKING:  # imports torch, which would slow down listing plugins
     from uqbench.environment import OptimalQ
+    from uqbench.queries import QueryStates
+    from uqbench.truth import ExactTruth
 
 Role = Literal["method", "trivial", "oracle"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -98,6 +100,10 @@ class EnvironmentSpec(Spec):
         optimal_reward: the same for continuing tasks: the best average reward per step.
         optimal_q: the exact Q*, where known: from a config and a discount to a
             :class:`uqbench.environment.OptimalQ`. Agents' predictions of Q are scored against it.
+        exact_truth: the exact values of any policy, where known: from a config, a discount and the
+            lanes' seeds to a :class:`uqbench.truth.ExactTruth`.
+        queries: from a config to the :class:`uqbench.queries.QueryStates` of that task, where
+            agents' predictions are scored against the truth about their own policy.
     """
 
     events: tuple[str, ...] = ()
@@ -105,6 +111,8 @@ class EnvironmentSpec(Spec):
     optimal_return: Callable[[Any], float] | None = None
     optimal_reward: Callable[[Any], float] | None = None
     optimal_q: Callable[[Any, float], OptimalQ] | None = None
+    exact_truth: Callable[[Any, float, Sequence[int]], ExactTruth] | None = None
+    queries: Callable[[Any], QueryStates] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

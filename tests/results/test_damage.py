@@ -15,6 +15,7 @@ import pytest
 
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import Run, digest_of
+from uqbench.results.columns import RunColumns
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import RunState, Store, now, this_process
 
@@ -44,7 +45,7 @@ def make_record(run: Run, **changes: object) -> RunRecord:
 
 
 def finish(store: Store, run: Run) -> Path:
-    store.finish(run, make_record(run, status="finished", step=2), METRICS, EPISODES)
+    store.finish(run, make_record(run, status="finished", step=2), RunColumns(METRICS, EPISODES))
     return store.folder(run)
 
 
@@ -193,7 +194,9 @@ def test_what_could_not_be_read_again_is_not_stored(tmp_path):
     store, run = Store(tmp_path), make_run()
     record = make_record(run, scalars={"a": float("inf")})
     with pytest.raises(UqbenchError, match="scalars"):
-        store.finish(run, record.model_copy(update={"status": "finished"}), METRICS, EPISODES)
+        store.finish(
+            run, record.model_copy(update={"status": "finished"}), RunColumns(METRICS, EPISODES)
+        )
     assert store.find(run).state is RunState.MISSING
     store.write(run, make_record(run, status="failed", reason="no file 'a\udcff'"))
     assert store.find(run).reason == r"no file 'a\udcff'"
@@ -226,7 +229,7 @@ def test_what_lies_in_the_place_of_a_lock_hangs_nobody(kind, tmp_path):
 def test_numbers_survive_the_check_of_their_digest(tmp_path):
     store, run = Store(tmp_path), make_run()
     odd = EPISODES | {"return": np.array([np.pi]), "step": np.array([2**53])}
-    store.finish(run, make_record(run, status="finished", step=2), METRICS, odd)
+    store.finish(run, make_record(run, status="finished", step=2), RunColumns(METRICS, odd))
     assert store.columns(run)[1]["return"][0] == np.pi
 
 

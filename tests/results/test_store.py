@@ -8,7 +8,7 @@ import pytest
 
 from uqbench.errors import UqbenchError
 from uqbench.identity import Run, digest_of
-from uqbench.results.columns import columns_digest
+from uqbench.results.columns import RunColumns, columns_digest
 from uqbench.results.records import SCHEMA_VERSION, Provenance, RunRecord
 from uqbench.results.store import RunState, Store, now, this_process
 
@@ -38,7 +38,7 @@ def make_record(run: Run, **changes: object) -> RunRecord:
 
 
 def finish(store: Store, run: Run) -> Path:
-    store.finish(run, make_record(run, status="finished", step=2), METRICS, EPISODES)
+    store.finish(run, make_record(run, status="finished", step=2), RunColumns(METRICS, EPISODES))
     return store.folder(run)
 
 

@@ -18,6 +18,7 @@ COMMANDS = {
     "status": "status",
     "leaderboard": "leaderboard",
     "claims": "claims",
+    "verify": "verify",
     "doctor": "doctor",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +15,10 @@ from uqbench.cli.terminal import say
 
 if TYPE_CHECKING:
     from uqbench.cli.stored import StoredBoard
+    from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
     from uqbench.scoring.leaderboard import Board
+    from uqbench.scoring.made_with import MadeWith
     from uqbench.suites.plan import Plan
 
 
@@ -37,9 +40,20 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Write the stored tables anew from their scores.csv, e.g. with claims that came later.",
 )
+@click.option(
+    "--risk",
+    metavar="MEASURE",
+    help="Score by another risk measure, e.g. cvar(0.1), from the stored episodes.",
+)
 @json_option
 def command(
-    selection: Selection, out: Path, to: Path | None, check: bool, rewrite: bool, as_json: bool
+    selection: Selection,
+    out: Path,
+    to: Path | None,
+    check: bool,
+    rewrite: bool,
+    risk: str | None,
+    as_json: bool,
 ) -> int:
     """Compute a suite's leaderboard from the stored runs.
 
@@ -50,24 +64,33 @@ def command(
     Examples:
       uqbench leaderboard --suite minatar --budget quick
       uqbench leaderboard --suite minatar --budget quick --to leaderboards --check
+      uqbench leaderboard --suite minatar --budget quick --risk "cvar(0.1)"
     """
     from uqbench.cli.stored import StoredBoard
     from uqbench.cli.table import print_board
     from uqbench.errors import UqbenchError
     from uqbench.results.store import Store
     from uqbench.scoring.leaderboard import board
+    from uqbench.scoring.rescored import slug
 
     host = load_host()
     plan = selection.plan(host, "cpu")
     store = Store(out)
     folder = board_folder(plan, to or out / "leaderboards")
-    if check and rewrite:
-        raise UqbenchError("--check compares, --rewrite writes: use one of them.")
+    if (check, rewrite, risk is not None).count(True) > 1:
+        raise UqbenchError(
+            "--check compares, --rewrite writes stored scores, --risk computes others from the "
+            "runs: give one of them."
+        )
     if check or rewrite:
         stored = StoredBoard.read(plan, selection, host, folder)
-        return _check(stored, store) if check else _rewrite(stored)
-    result = board(plan, store)
-    write_board(result, store, folder)
+        return _check(stored, store) if check else _rewrite(stored, host)
+    if risk is None:
+        result = board(plan, store)
+    else:
+        result = _with_risk(plan, risk, host, store)
+        folder = folder.with_name(f"{folder.name}-{slug(risk)}")
+    write_board(result, store, folder, host)
     if as_json:
         click.echo(json.dumps(result.rows(), indent=1, allow_nan=False))
     else:
@@ -83,21 +106,53 @@ def board_folder(plan: Plan, root: Path) -> Path:
     return paths.board_folder(root, plan.suite.name, plan.name)
 
 
-def write_board(result: Board, store: Store, folder: Path) -> None:
-    """Write a board's tables, its manifest, what its runs were made with and what they cost."""
-    from uqbench.scoring.cost import cost_csv
-    from uqbench.scoring.leaderboard import write
-    from uqbench.scoring.made_with import made_with, made_with_json
-    from uqbench.scoring.page import index_page, page
+def write_board(
+    result: Board, store: Store, folder: Path, host: Host, stored: Sequence[MadeWith] = ()
+) -> None:
+    """Write a board's tables, its manifest and curves, and what its runs were made with and cost.
 
-    made = made_with(result.scores, store)
+    ``stored`` is what those of its runs were made with that are not in the store.
+    """
+    from uqbench.results.files import write_whole
+    from uqbench.scoring.cost import cost_csv
+    from uqbench.scoring.curves import curves_parquet
+    from uqbench.scoring.leaderboard import write
+    from uqbench.scoring.made_with import made_with, made_with_json, of_older_code
+    from uqbench.scoring.page import page
+
+    made = [*made_with(result.scores, store), *stored]
+    older = of_older_code(result.scores)
     measured = {
         "cost.csv": cost_csv(result.plan, result.scores, store),
-        "made_with.json": made_with_json(made),
+        "made_with.json": made_with_json(made, older),
     }
     files = {**result.files(), **measured}
-    write({**files, "README.md": page(result, made, files["cost.csv"])}, folder)
-    write({"README.md": index_page(folder.parents[1])}, folder.parents[1])
+    write({**files, "README.md": page(result, made, files["cost.csv"], older)}, folder)
+    curves = curves_parquet(result.plan, result.scores, store)
+    if curves is not None:
+        write_whole(folder / "curves.parquet", lambda file: file.write(curves))
+    _write_index(folder.parents[1], host)
+
+
+def _write_index(root: Path, host: Host) -> None:
+    from uqbench.scoring.leaderboard import write
+    from uqbench.scoring.page import index_page
+    from uqbench.suites.reading import read_suites
+
+    write({"README.md": index_page(root, read_suites(host, check=()).suites)}, root)
+
+
+def _with_risk(plan: Plan, risk: str, host: Host, store: Store) -> Board:
+    """The board by another risk measure, from the stored episodes."""
+    from uqbench.runner.final_metrics import truth_of
+    from uqbench.scoring.leaderboard import Board
+    from uqbench.scoring.rescored import rescored, with_risk
+    from uqbench.scoring.scores import gather
+
+    measure = host.risk_names.measure(risk)
+    changed = with_risk(plan, risk)
+    truths = {cell.task.name: truth_of(cell.task, host) for cell in plan.cells}
+    return Board.of(changed, rescored(changed, gather(plan, store), measure, store, truths))
 
 
 def _check(stored: StoredBoard, store: Store) -> int:
@@ -110,7 +165,7 @@ def _check(stored: StoredBoard, store: Store) -> int:
 
     folder, scores = stored.folder, stored.scores
     plan = replace(stored.plan, claims=stored.own_claims)
-    expected = _tables(stored, plan)
+    expected = _tables(stored, plan, stored.made[1])
     differing = [name for name, text in expected.items() if stored.files.get(name) != text.encode()]
     for name in differing:
         say(f"{folder / name}: differs from what follows from scores.csv")
@@ -140,29 +195,29 @@ def _check(stored: StoredBoard, store: Store) -> int:
     return 1 if differing else 0
 
 
-def _rewrite(stored: StoredBoard) -> int:
+def _rewrite(stored: StoredBoard, host: Host) -> int:
     """Write the tables anew from the stored scores; return the exit code."""
     from uqbench.scoring.leaderboard import write
-    from uqbench.scoring.page import index_page
+    from uqbench.scoring.made_with import made_with_json, of_older_code
 
     stored.check_as_run()
-    files = _tables(stored, stored.plan)
+    older = of_older_code(stored.scores)
+    files = _tables(stored, stored.plan, older)
+    if "made_with.json" in stored.files or older:
+        files["made_with.json"] = made_with_json(stored.made[0], older)
     changed = [name for name, text in files.items() if stored.files.get(name) != text.encode()]
     write(files, stored.folder)
-    root = stored.folder.parents[1]
-    write({"README.md": index_page(root)}, root)
+    _write_index(stored.folder.parents[1], host)
     say(f"{stored.folder}: {', '.join(changed) or 'nothing'} changed")
     return 0
 
 
-def _tables(stored: StoredBoard, plan: Plan) -> dict[str, str]:
+def _tables(stored: StoredBoard, plan: Plan, older: str) -> dict[str, str]:
     """What follows from the stored scores, and from what was written down when they were made."""
     from uqbench.results.files import stored_text
     from uqbench.scoring.leaderboard import Board
-    from uqbench.scoring.made_with import read_made_with
     from uqbench.scoring.page import page
 
     board = Board.of(plan, stored.scores)
-    made = read_made_with(stored.files.get("made_with.json"))
     cost = stored_text(stored.files.get("cost.csv", b""), stored.folder / "cost.csv")
-    return {**board.files(), "README.md": page(board, made, cost)}
+    return {**board.files(), "README.md": page(board, stored.made[0], cost, older)}

@@ -8,12 +8,14 @@ import sys
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from uqbench.cli.options import (
+    MOST_SEEDS,
     Selection,
     count,
     limit_options,
@@ -26,9 +28,10 @@ from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
     from uqbench.cli.eta import Estimate
+    from uqbench.cli.stored import StoredBoard
     from uqbench.identity import DeviceKind, Run
     from uqbench.registry.plugins import Host
-    from uqbench.results.store import Store, StoredRun
+    from uqbench.results.store import RunState, Store, StoredRun
     from uqbench.runner.batching.autotune import Arrangement
     from uqbench.runner.batching.batches import BatchGroup
     from uqbench.runner.batching.speeds import Speeds
@@ -63,6 +66,23 @@ if TYPE_CHECKING:
 @limit_options
 @out_option
 @click.option("--dry-run", is_flag=True, help="Say what would run, and stop.")
+@click.option(
+    "--until-decided",
+    is_flag=True,
+    help="Double the seeds of what claims (or ranks) leave open, until they are decided.",
+)
+@click.option(
+    "--max-seeds",
+    type=click.IntRange(3, MOST_SEEDS),
+    metavar="N",
+    help="Seeds of --until-decided at most; 40 by default.",
+)
+@click.option(
+    "--beside",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="BOARDS",
+    help="Show the runs in the leaderboard that is stored below this folder.",
+)
 def command(
     selection: Selection,
     device: str,
@@ -71,6 +91,9 @@ def command(
     limits: Limits,
     out: Path,
     dry_run: bool,
+    until_decided: bool,
+    max_seeds: int | None,
+    beside: Path | None,
 ) -> int:
     """Run a suite: do what is missing, then print its leaderboard.
 
@@ -82,18 +105,58 @@ def command(
     Examples:
       uqbench run --suite minatar
       uqbench run --suite minatar --budget smoke --methods qr-dqn --seed 3
+      uqbench run --suite windy-cliff --budget paper --until-decided --max-seeds 60
+      uqbench run --suite minatar --budget cpu --methods mine --beside leaderboards
     """
-    from uqbench.cli.eta import duration, estimate
-    from uqbench.results.store import TO_DO, RunState, Store
-    from uqbench.runner.batching.batches import make_batch_groups
-    from uqbench.runner.batching.speeds import Speeds
+    from uqbench.cli.beside import read_beside
+    from uqbench.cli.until_decided import DEFAULT_SEEDS, run_until_decided
+    from uqbench.results.store import RunState, Store
 
     host = load_host()
     kind = _device(device)
-    plan = selection.plan(host, kind)
     store = Store(out)
+    execute = partial(
+        complete, host=host, kind=kind, store=store, workers=workers,
+        checkpoint_seconds=checkpoint_seconds, limits=limits, dry_run=dry_run,
+    )  # fmt: skip
     if not dry_run:
         store.prepare()
+    if until_decided:
+        if selection.seeds is not None or dry_run or beside is not None:
+            raise UqbenchError(
+                "--until-decided chooses the seeds as it goes: leave out --seeds, --seed, "
+                "--dry-run and --beside; --max-seeds limits the seeds."
+            )
+        return run_until_decided(selection, max_seeds or DEFAULT_SEEDS, host, kind, store, execute)
+    if max_seeds is not None:
+        raise UqbenchError("--max-seeds goes with --until-decided; --seeds N runs N seeds.")
+    plan = selection.plan(host, kind)
+    stored = None if beside is None else read_beside(selection, plan, host, beside)
+    states = execute(plan)
+    if dry_run:
+        return 0
+    _show(plan, store, stored, host)
+    return 0 if set(states.values()) == {RunState.FINISHED} else 1
+
+
+def complete(
+    plan: Plan,
+    *,
+    host: Host,
+    kind: DeviceKind,
+    store: Store,
+    workers: int | None,
+    checkpoint_seconds: float,
+    limits: Limits,
+    dry_run: bool = False,
+) -> dict[Run, RunState]:
+    """Do what is missing of a plan, or say it; return the states of its runs."""
+    from uqbench.cli.eta import duration, estimate
+    from uqbench.results.store import TO_DO, RunState
+    from uqbench.runner.batching.batches import make_batch_groups
+    from uqbench.runner.batching.speeds import Speeds
+
+    out = store.root
     states = {run: store.find(run) for run in plan.runs}
     newer = [run for run, found in states.items() if found.state is RunState.NEWER]
     if newer:
@@ -106,7 +169,7 @@ def command(
     if dry_run:
         alone = estimate(plan, todo, store, 1, speeds.of(plan))
         say(*_by_method(plan, todo, alone, speeds).splitlines())
-        return 0
+        return {run: found.state for run, found in states.items()}
     tried: set[Run] = set()
     while True:
         todo -= tried
@@ -139,8 +202,7 @@ def command(
         if not todo:
             say(f"Waiting for {count(len(running), 'run')} of another process.", err=True)
             _wait_for_any(running, store)
-    _show(plan, store, out)
-    return 0 if set(left.values()) == {RunState.FINISHED} else 1
+    return left
 
 
 def _by_method(plan: Plan, todo: Collection[Run], alone: Estimate, speeds: Speeds) -> str:
@@ -306,15 +368,16 @@ def _call_hooks(host: Host, event: Event) -> Iterator[str]:
                 yield from host.call_hook("uqbench_run_failed", run=run, reason=event.reason)
 
 
-def _show(plan: Plan, store: Store, out: Path) -> None:
-    """Write and print the leaderboard."""
+def _show(plan: Plan, store: Store, stored: StoredBoard | None, host: Host) -> None:
+    """Write and print the leaderboard, a stored one with the plan's runs in it if there is one."""
+    from uqbench.cli.beside import beside
     from uqbench.cli.leaderboard import board_folder, write_board
     from uqbench.cli.table import print_board
     from uqbench.scoring.leaderboard import board
 
-    result = board(plan, store)
-    folder = board_folder(plan, out / "leaderboards")
-    write_board(result, store, folder)
+    result = board(plan, store) if stored is None else beside(plan, stored, store)
+    folder = board_folder(result.plan, store.root / "leaderboards")
+    write_board(result, store, folder, host, () if stored is None else stored.made[0])
     print_board(result)
     say(str(folder / "leaderboard.csv"))
 

@@ -11,8 +11,8 @@ from rich.table import Table
 
 from uqbench.cli.terminal import visible
 from uqbench.scoring.coverage import coverage_note
-from uqbench.scoring.floor_note import floor_note, mark
 from uqbench.scoring.leaderboard import Board
+from uqbench.scoring.remarks import remark, remarks_note
 from uqbench.scoring.standings import BoardRow, shown_statistics
 from uqbench.scoring.tables import interval, label
 
@@ -76,7 +76,7 @@ def notes(board: Board) -> list[str]:
         )
     else:
         lines.append(f"The budget {plan.budget_name!r} is too short to rank methods: no order.")
-    lines += filter(None, [floor_note(board), coverage_note(board)])
+    lines += filter(None, [remarks_note(board), coverage_note(board)])
     without = Counter(
         "finished without a value" if score.status == "finished" else score.status
         for score in board.scores
@@ -106,7 +106,7 @@ def _columns(board: Board, lines: list[BoardRow]) -> list[_Column]:
     if board.places:
         ranks = tuple(str(board.places.get(line.method, "")) for line in lines)
         columns.append(_Column("rank", ranks))
-    names = tuple(line.method + _remark(board, line.method) for line in lines)
+    names = tuple(line.method + remark(board, line.method) for line in lines)
     columns.append(_Column("method", names, left=True))
     columns.append(statistic(ranking))
     if any(line.method != baseline for line in lines):
@@ -117,11 +117,6 @@ def _columns(board: Board, lines: list[BoardRow]) -> list[_Column]:
     columns.append(_Column("runs", tuple(f"{x.scored}/{x.planned}" for x in lines)))
     first = [name for name in others if name == "worst_quarter"]
     return columns + [statistic(n) for n in (*first, *(n for n in others if n not in first))]
-
-
-def _remark(board: Board, method: str) -> str:
-    role = board.plan.roles[method]
-    return f" ({role})" if role != "method" else mark(board, method)
 
 
 def _fitting(columns: list[_Column], width: int) -> tuple[list[_Column], list[_Column]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
+import torch
 from torch import Tensor
 
 from uqbench.environment import LaneEnv, Outcome
@@ -30,6 +31,7 @@ class KernelLanes(LaneEnv):
 
     Attributes:
         state: fields of ``arrays`` that the next step depends on.
+        random_state: those of them that random numbers come from.
         arrays: a named tuple of tensors, first axis the lanes, ``action`` among them.
         outcome: views of ``arrays``.
         kernels: step the lanes.
@@ -37,6 +39,7 @@ class KernelLanes(LaneEnv):
 
     capturable = True
     state: ClassVar[tuple[str, ...]]
+    random_state: ClassVar[tuple[str, ...]]
     arrays: Any
     outcome: Outcome
     kernels: Kernels
@@ -55,3 +58,19 @@ class KernelLanes(LaneEnv):
         """Restore from ``state_dict()``."""
         for name in self.state:
             getattr(self.arrays, name).copy_(state[name])
+
+    def copy_lanes(
+        self, into: Tensor, other: LaneEnv, lanes: Tensor, *, random_numbers: bool
+    ) -> None:
+        """Copy every array of the state, the observations among them."""
+        if not isinstance(other, type(self)):
+            raise TypeError(f"expected {type(self).__name__} to copy from; got {other!r}")
+        for name in self.state:
+            if random_numbers or name not in self.random_state:
+                to, source = (_indexable(getattr(env.arrays, name)) for env in (self, other))
+                to[into] = source[lanes]
+
+
+def _indexable(array: Tensor) -> Tensor:
+    """The same memory in a dtype that torch can index: it cannot index uint32."""
+    return array.view(torch.int32) if array.dtype == torch.uint32 else array

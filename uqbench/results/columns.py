@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Columns = Mapping[str, NDArray[Any]]
 """Columns of equal length by name."""
+
+
+class RunColumns(NamedTuple):
+    """All that a run leaves behind.
+
+    Attributes:
+        metrics: records of its metrics.
+        episodes: its episodes.
+        curves: of how good its uncertainty is, for pictures; None where nobody asked.
+    """
+
+    metrics: Columns
+    episodes: Columns
+    curves: Columns | None = None
 
 
 def columns_digest(*tables: Columns) -> str:

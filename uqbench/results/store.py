@@ -26,7 +26,7 @@ from pydantic import ValidationError
 from uqbench.config import explain
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import Run
-from uqbench.results.columns import Columns, columns_digest
+from uqbench.results.columns import Columns, RunColumns, columns_digest
 from uqbench.results.files import (
     NOT_A_FILE,
     create,
@@ -50,6 +50,7 @@ from uqbench.results.records import Process, RunRecord
 
 METRICS = "metrics.parquet"
 EPISODES = "episodes.parquet"
+CURVES = "uncertainty.parquet"
 CHECKPOINT = "checkpoint"
 
 
@@ -156,7 +157,7 @@ class Store:
             return found
         if found.record.identity != run.identity:
             return StoredRun(RunState.DAMAGED, reason=f"{RECORD} has another identity")
-        for name in (METRICS, EPISODES):
+        for name in (METRICS, EPISODES, *({CURVES} & found.record.digests.keys())):
             path = self.folder(run) / name
             try:
                 whole = file_digest(path) == found.record.digests.get(name)
@@ -199,21 +200,23 @@ class Store:
             raise UqbenchError(f"{run.folder} cannot be stored: {explain(error)}") from error
         write_whole(folder / RECORD, lambda file: file.write(text.encode()))
 
-    def finish(self, run: Run, record: RunRecord, metrics: Columns, episodes: Columns) -> None:
+    def finish(self, run: Run, record: RunRecord, columns: RunColumns) -> None:
         """Write a run's data, then its record with their digests.
 
         Raises:
             StorageError: it cannot be written.
         """
         folder = self.folder(run)
-        for name, columns in ((METRICS, metrics), (EPISODES, episodes)):
-            table = pa.table(dict(columns))
-            write_whole(folder / name, partial(pq.write_table, table))
+        tables = {METRICS: columns.metrics, EPISODES: columns.episodes}
+        if columns.curves is not None:
+            tables[CURVES] = columns.curves
+        for name, table in tables.items():
+            write_whole(folder / name, partial(pq.write_table, pa.table(dict(table))))
         try:
-            digests = {name: file_digest(folder / name) for name in (METRICS, EPISODES)}
+            digests = {name: file_digest(folder / name) for name in tables}
         except OSError as error:
             raise StorageError(f"{folder} cannot be read back: {error.strerror}") from error
-        digests["results"] = columns_digest(metrics, episodes)
+        digests["results"] = columns_digest(*tables.values())
         self.write(run, record.model_copy(update={"digests": digests}))
 
     def set_aside(self, run: Run) -> Path:

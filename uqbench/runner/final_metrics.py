@@ -19,10 +19,10 @@ def final_metrics(
 ) -> dict[str, float | None]:
     """A run's final value of every metric that its budget measures."""
     values: dict[str, float | None] = {}
-    truth = _truth(batch.cell.task, host)
+    truth = truth_of(batch.cell.task, host)
     for metric in batch.metrics:
-        measured = metric.kind != "evaluation" or batch.budget.evaluation
-        if not metric.suits(batch.cell.task) or not measured:
+        needs = {"evaluation": batch.budget.evaluation, "queries": batch.budget.queries}
+        if not metric.suits(batch.cell.task) or needs.get(metric.kind, True) is None:
             continue
         if metric.kind == "cost":
             values[metric.name] = timing.steps_per_s
@@ -38,7 +38,7 @@ def final_metrics(
     return values
 
 
-def _truth(task: Task, host: Host) -> Truth:
+def truth_of(task: Task, host: Host) -> Truth:
     """The return and reward of the best policy, where the task's environment knows them."""
     if task.environment is None:
         return Truth()

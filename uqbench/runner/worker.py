@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import Columns
+from uqbench.results.columns import RunColumns
 from uqbench.results.records import Resumed, Saved, Timing
 from uqbench.results.store import Store, now, this_process
 from uqbench.runner.batching.batches import Batch
@@ -106,8 +106,8 @@ class BatchWork:
 
     def _compute(
         self, origin: ResumePoint | None, checkpoint_seconds: float, stop: Stop
-    ) -> Generator[None, None, tuple[list[tuple[Columns, Columns]], float]]:
-        """The metrics and episodes of each lane, and the wall time of their own turns."""
+    ) -> Generator[None, None, tuple[list[RunColumns], float]]:
+        """What each lane leaves behind, and the wall time of their own turns."""
         batch, device = self.batch.of(self.lanes), self.device
         if batch.cell.method.estimator is not None:
             began = self.watch.seconds
@@ -181,7 +181,7 @@ class BatchWork:
 
         return on_step
 
-    def _finish(self, columns: Sequence[tuple[Columns, Columns]], seconds: float) -> None:
+    def _finish(self, columns: Sequence[RunColumns], seconds: float) -> None:
         """Store the runs, and remove their checkpoint."""
         batch, steps = self.batch, self.batch.budget.steps
         timing = Timing(
@@ -191,8 +191,8 @@ class BatchWork:
         )
         scalars, errors = {}, []
         for run in batch.runs:
-            metrics, episodes = columns[self.lanes.index(run)]
-            scalars[run.seed] = final_metrics(batch, self.host, metrics, episodes, timing)
+            left = columns[self.lanes.index(run)]
+            scalars[run.seed] = final_metrics(batch, self.host, left.metrics, left.episodes, timing)
             update = {
                 "identity": dict(run.identity),
                 "status": "finished",
@@ -204,7 +204,7 @@ class BatchWork:
                 "metrics": {metric.name: metric.definition() for metric in batch.metrics},
             }
             record = self.record.model_copy(update=update)
-            store = partial(self.store.finish, run, record, metrics, episodes)
+            store = partial(self.store.finish, run, record, left)
             try:
                 self.patience.when_there_is_room(store)
             except StorageError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +22,7 @@ from uqbench.scoring.claims.paired import DRAWS
 from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
 from uqbench.scoring.estimate import estimate
 from uqbench.scoring.floor import Floor, floor
+from uqbench.scoring.pareto import pareto_methods
 from uqbench.scoring.ranks import Pair, Place, compare, places
 from uqbench.scoring.rliable import CONFIDENCE, REPETITIONS, rliable_columns, rliable_rows
 from uqbench.scoring.scores import Score, gather, to_csv
@@ -44,12 +45,19 @@ SCHEMA_VERSION = 3
 
 @dataclass(frozen=True)
 class Board:
-    """A plan's scores, and the tables and verdicts that follow from them."""
+    """A plan's scores, and the tables and verdicts that follow from them.
+
+    Attributes:
+        compared: the pairs, where they were not all compared by these scores, but at several looks.
+        origins: by method, the stored board that its scores are from; none for runs of the store.
+    """
 
     plan: Plan
     scores: tuple[Score, ...]
     lines: tuple[BoardRow, ...]
     claims: tuple[Judgement, ...]
+    compared: tuple[Pair, ...] | None = None
+    origins: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, scores: Sequence[Score]) -> Board:
@@ -69,6 +77,8 @@ class Board:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """All pairs of fully scored rows."""
+        if self.compared is not None:
+            return self.compared
         return compare(
             self._matrices,
             self.ranking,
@@ -143,6 +153,7 @@ class Board:
             if metric != self.primary and self.plan.suite.normalization_constants(metric)
         ]
         baseline = self.plan.suite.baseline
+        front = pareto_methods(self.plan.suite, self.scores)
         rows = []
         for line in self.lines:
             place = self.places.get(line.method)
@@ -159,6 +170,10 @@ class Board:
                 "runs_scored": str(line.scored),
                 "runs_failed": str(line.failed),
             }
+            if self.origins:
+                row["stored_in"] = self.origins.get(line.method, "")
+            if self.plan.suite.pareto:
+                row["pareto"] = "yes" if line.method in front else "no"
             for name in shown_statistics(self.plan):
                 row |= cells(name, line.primary.get(name))
             if self.primary.fails_beyond is not None:

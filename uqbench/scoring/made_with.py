@@ -69,23 +69,32 @@ def made_with(scores: Sequence[Score], store: Store) -> list[MadeWith]:
     return sorted(found, key=lambda one: (-one.runs, one.first))
 
 
-def made_with_json(made: Sequence[MadeWith]) -> str:
-    """``made_with.json``."""
-    return json.dumps([asdict(one) for one in made], indent=1) + "\n"
+def made_with_json(made: Sequence[MadeWith], older: str) -> str:
+    """``made_with.json``; ``older`` is :func:`of_older_code` when the board is written."""
+    return json.dumps({"older": older, "runs": [asdict(one) for one in made]}, indent=1) + "\n"
 
 
-def read_made_with(text: bytes | None) -> list[MadeWith]:
+@dataclass(frozen=True)
+class _Stored:
+    older: str
+    runs: list[MadeWith]
+
+
+def read_made_with(text: bytes | None) -> tuple[list[MadeWith], str]:
     """Read it back; nothing where a board has none.
+
+    Boards from before it was kept whether they are of older code have the list alone.
 
     Raises:
         UqbenchError: it is damaged.
     """
     if text is None:
-        return []
+        return [], ""
     try:
-        return TypeAdapter(list[MadeWith]).validate_json(text, strict=True)
+        found = TypeAdapter(_Stored | list[MadeWith]).validate_json(text, strict=True)
     except (ValueError, RecursionError) as error:
         raise UqbenchError(f"made_with.json is damaged, because {error!s:.300}") from error
+    return (found, "") if isinstance(found, list) else (found.runs, found.older)
 
 
 def of_older_code(scores: Sequence[Score]) -> str:

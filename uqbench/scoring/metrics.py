@@ -69,6 +69,8 @@ def _value(
     first = record_step(round(RECORDS * (1 - metric.window)), steps)
     if metric.kind == "dataset":
         return float(records["value"][records["metric"] == metric.statistic].item())
+    if metric.kind == "queries":
+        return _last_record(records, metric.statistic)
     if metric.kind == "agent":
         return _mean_of_records(records, metric.statistic, first)
     online = metric.kind == "online"
@@ -129,6 +131,12 @@ def _mean_of_records(records: Columns, name: str, first: int) -> float | None:
     values = records["value"][chosen]
     given = values[~np.isnan(values)]
     return float(given.mean()) if 2 * len(given) >= len(values) > 0 else None
+
+
+def _last_record(records: Columns, name: str) -> float | None:
+    """None where an agent states nothing of the kind."""
+    values = records["value"][records["metric"] == name]
+    return float(values[-1]) if len(values) else None
 
 
 def _of_event(event: tuple[str, str], episodes: Columns, counted: NDArray[np.bool_]) -> float:

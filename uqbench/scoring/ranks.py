@@ -10,7 +10,7 @@ with Holm's procedure in place of the bootstrap).
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -148,23 +148,17 @@ def _without_spread(first: Location, second: Location) -> float:
     return min(1.0, sum(x.runs / x.seeds * 2.0 ** (1 - x.seeds) for x in (first, second)))
 
 
-def _adjusted(pairs: Sequence[Pair], ranked: Sequence[bool]) -> list[Pair]:
-    """Holm's step-down: p-values that may be held against 5 % each."""
-    known = sorted(
-        (i for i, pair in enumerate(pairs) if ranked[i] and pair.p is not None),
-        key=lambda i: _p(pairs[i]),
-    )
-    adjusted: dict[int, float] = {}
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's step-down: p-values that may be held against 5 % each, in their order."""
+    adjusted = [0.0] * len(p)
     least = 0.0
-    for place, i in enumerate(known):
-        least = max(least, min(1.0, (len(known) - place) * _p(pairs[i])))
+    for place, i in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        least = max(least, min(1.0, (len(p) - place) * p[i]))
         adjusted[i] = least
-    return [
-        Pair(p.first, p.second, p.improvement, p.difference, p.paired, p.p, adjusted.get(i))
-        for i, p in enumerate(pairs)
-    ]
+    return adjusted
 
 
-def _p(pair: Pair) -> float:
-    assert pair.p is not None
-    return pair.p
+def _adjusted(pairs: Sequence[Pair], ranked: Sequence[bool]) -> list[Pair]:
+    known = {i: pair.p for i, pair in enumerate(pairs) if ranked[i] and pair.p is not None}
+    adjusted = dict(zip(known, holm(list(known.values())), strict=True))
+    return [replace(pair, adjusted=adjusted.get(i)) for i, pair in enumerate(pairs)]

@@ -36,6 +36,8 @@ def check_suite(suite: Suite, host: Host, where: str) -> None:
     check_unique(metrics, f"{where}: metrics")
     check_unique([claim.id for claim in suite.claims], f"{where}: claims")
     _known(suite.primary, metrics, f"{where}: primary", "metric")
+    for name in suite.pareto:
+        _known(name, metrics, f"{where}: pareto", "metric")
     _known(suite.default_budget, suite.budgets, f"{where}: default_budget", "budget")
     for required in ("smoke", "paper"):
         key = f"{where}: budgets: every suite needs smoke and paper"

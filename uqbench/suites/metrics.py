@@ -22,8 +22,9 @@ class Metric(Table):
 
     Attributes:
         kind: ``online`` (training), ``evaluation`` (the last evaluation), ``agent`` (what the agent
-            reports, or is scored on, at the records of training), ``dataset`` (a score that a
-            dataset computes), or ``cost`` (measured, so it varies between machines).
+            reports, or is scored on, at the records of training), ``queries`` (the last score of
+            what it predicts at query states), ``dataset`` (a score that a dataset computes), or
+            ``cost`` (measured, so it varies between machines).
         statistic: online: of the episodes that end in the window, ``return``,
             ``discounted_return``, ``length`` or ``regret``, the optimal return minus the return; of
             its steps, ``reward_per_step``, or ``cumulative_regret``, what the optimal policy would
@@ -31,7 +32,8 @@ class Metric(Table):
             ``events_per_step/NAME``, ``events_per_episode/NAME`` or ``episodes_with/NAME``, the
             share of episodes in which it occurs. Evaluation: those of episodes, and
             ``reward_per_step``. Agent: the name of its metric, averaged over the window's records.
-            Dataset: the name of its score. Cost: ``steps_per_s``, of one core or device.
+            Queries: the name of the score, as in ``queries/crps``. Dataset: the name of its score.
+            Cost: ``steps_per_s``, of one core or device.
         window: online and agent: the last fraction of training that counts.
         risk: the risk measure that reduces the episodes to one number, such as ``"cvar(0.25)"``.
         direction: whether higher (``max``) or lower (``min``) is better.
@@ -44,7 +46,7 @@ class Metric(Table):
 
     name: Name
     summary: str
-    kind: Literal["online", "evaluation", "agent", "dataset", "cost"]
+    kind: Literal["online", "evaluation", "agent", "queries", "dataset", "cost"]
     statistic: str = "return"
     window: Fraction = 1.0
     risk: str = "expectation"

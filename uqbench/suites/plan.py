@@ -142,6 +142,7 @@ def make_plan(
                     **planned.on(task).model_dump(
                         mode="json", include={"steps", "numerics", "evaluation"}
                     ),
+                    **_queries(planned),
                 },
                 "task": task.model_dump(mode="json") | {"version": task_spec(task, host).version},
                 "method": {
@@ -172,6 +173,11 @@ def make_plan(
     standard &= chosen_seeds == tuple(range(planned.seeds))
     claims = tuple((c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in suite.claims)
     return Plan(suite, budget_name, planned, tuple(cells), standard, as_written, claims)
+
+
+def _queries(budget: Budget) -> dict[str, Any]:
+    """What is asked; absent, not None, so that runs without queries keep their identity."""
+    return {} if budget.queries is None else {"queries": budget.queries.model_dump(mode="json")}
 
 
 def _choose(kind: str, things: Iterable[Any], names: Sequence[str] | None) -> tuple[Any, ...]:

@@ -28,6 +28,8 @@ class Suite(Table):
         ranks_by: the statistic of the normalized scores that orders the methods: ``iqm``, ``mean``
             (of a regret, where the runs that fail are what matters), ``median``, or
             ``quantile(q)``; None for the mean on one task and the IQM on several.
+        pareto: metrics of return, risk and uncertainty; boards mark the methods that no other one
+            beats in all of them.
         paired: whether the methods meet the same data sets, or worlds, of a seed, and these matter
             to the result: differences are then taken seed by seed.
         readings: how the paper is read where it can be read in two ways, by name.
@@ -43,6 +45,7 @@ class Suite(Table):
     ranks_by: Annotated[str, Field(pattern=r"^(iqm|mean|median|quantile\(0?\.\d+\))$")] | None = (
         None
     )
+    pareto: tuple[str, ...] = ()
     paired: bool = False
     tasks: tuple[Task, ...]
     budgets: dict[Name, Budget]

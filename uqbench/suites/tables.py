@@ -60,8 +60,25 @@ class Evaluation(Table):
     every: Count | None = None
 
 
+class Queries(Table):
+    """What agents predict at query states is scored against the truth about their own policy.
+
+    Attributes:
+        states: query states of a task, asked after training. Where the environment knows the
+            truth, all its states are asked, and nothing else in this table counts.
+        early_states: those asked after a quarter and a half of training; None for as many.
+        rollouts: of the policy after every action in each of them.
+        tail: a rollout ends with its episode, or when a reward would count less than this.
+    """
+
+    states: Count | None = None
+    early_states: Count | None = None
+    rollouts: Annotated[int, Field(ge=2)] | None = None
+    tail: Annotated[float, Field(gt=0, lt=1)] = 1e-3
+
+
 class Budget(Table):
-    """Length of runs, number of seeds, evaluation and numerics mode.
+    """Length of runs, number of seeds, evaluation, queries and numerics mode.
 
     Attributes:
         steps: environment steps of a run; optimization steps of an estimator.
@@ -95,6 +112,7 @@ class Budget(Table):
     tasks: tuple[str, ...] | None = None
     task_steps: dict[str, Count] = {}
     evaluation: Evaluation | None = None
+    queries: Queries | None = None
 
     def on(self, task: Task) -> Budget:
         """The budget on one task: ``steps`` are those of the task's runs."""

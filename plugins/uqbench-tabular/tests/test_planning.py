@@ -14,6 +14,7 @@ from uqbench_tabular.planning import (
     gain,
     optimal_gain,
     policy_iteration,
+    return_variance,
 )
 
 
@@ -108,3 +109,20 @@ def test_an_mdp_is_solved_alone_as_in_a_batch_bit_for_bit(states):
     together = policy_iteration(mdps, 0.9)
     for i, k in itertools.product(range(4), (0, 3, 7)):
         assert torch.equal(policy_iteration(one(mdps, i, k), 0.9), together[i, k])
+
+
+def test_the_variance_of_a_return_adds_up_rewards_and_surprises():
+    """A coin decides between a noisy loop, worth 0, and one that pays 1 for ever.
+
+    ``Var = γ² (½ · ½ · 10² + ½ σ² / (1 − γ²))`` with γ = 0.9, where the values differ by 10.
+    """
+    transitions = torch.zeros(3, 1, 3).double()
+    transitions[0, 0, 1:] = 0.5
+    transitions[1, 0, 1] = transitions[2, 0, 2] = 1
+    rewards, noise = torch.zeros(3, 1, 3).double(), torch.zeros(3, 1, 3).double()
+    rewards[2, 0, 2] = 1
+    noise[1, 0, 1] = 0.49
+    mdp = MDP(transitions, rewards, torch.ones(3, 1, dtype=torch.bool))
+    given = return_variance(mdp, noise, torch.zeros(3, dtype=torch.int64), 0.9)[:, 0]
+    loop = 0.49 / (1 - 0.81)
+    assert given.tolist() == pytest.approx([0.81 * (25 + 0.5 * loop), loop, 0])

@@ -11,6 +11,7 @@ from gymnasium import spaces
 from uqbench_uadqn.cliff.environment import WindyCliff
 from uqbench_uadqn.cliff.grid import ACTIONS, CELLS, DOWN, LEFT, RIGHT, UP, CliffConfig, grid
 from uqbench_uadqn.cliff.ground_truth import optimal_q, reachable
+from uqbench_uadqn.cliff.policy_truth import exact_truth
 from uqbench_uadqn.cliff.script import CliffScript, CliffScriptConfig
 from uqbench_uadqn.cliff.truth import (
     HORIZON,
@@ -295,3 +296,24 @@ def test_the_suite_states_what_the_tables_give():
     )
     shared = [{k: v for k, v in config.items() if k not in own} for config in configs]
     assert all(config == shared[0] for config in shared)  # "differ only in action selection"
+
+
+def test_every_lane_has_the_truth_of_its_own_policy():
+    """Lane 0 acts optimally, lane 1 goes around the ledge: 4 for certain, once it is up there."""
+    best = optimal_q(PAPER, 1.0)
+    exact = exact_truth(PAPER, 1.0, [])
+    assert torch.equal(exact.obs, best.obs)
+    optimal = best.values.argmax(-1)
+    cell = exact.obs[:, :-1].argmax(-1)
+    around = torch.where(cell == 9, DOWN, torch.where(cell >= 5, RIGHT, UP))
+    truth = exact.evaluate(torch.stack([optimal, around]))
+    torch.testing.assert_close(truth.q[0], best.values)
+    torch.testing.assert_close(truth.probs[0], best.return_probs)
+    start = (exact.obs[:, 0] == 1) & (exact.obs[:, -1] == 0)
+    assert truth.q[1, start, UP].item() == pytest.approx(4.0)
+    assert truth.probs[1, start, UP].max().item() == 1.0
+    along = return_distribution(PAPER, (RIGHT, UP, RIGHT, RIGHT, RIGHT, DOWN))
+    assert truth.q[1, start, RIGHT].item() == pytest.approx(along.mean)
+    values, probs = truth.returns[1, start, RIGHT], truth.probs[1, start, RIGHT]
+    variance = (probs * (values - along.mean).square()).sum().item()
+    assert variance == pytest.approx(along.variance)

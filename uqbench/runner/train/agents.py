@@ -15,7 +15,7 @@ from uqbench.agent import Agent, EnvironmentInfo, LoopAgent
 from uqbench.environment import GymnasiumLanes, LaneEnv, OptimalQ, TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import Columns
+from uqbench.results.columns import RunColumns
 from uqbench.runner.batching.batches import Batch
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import UnusableError
@@ -23,6 +23,8 @@ from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_
 from uqbench.runner.train.evaluation import Policy, evaluate
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
+from uqbench.runner.train.queries import QueryScorer
+from uqbench.runner.train.query_sources import ExactSource, QuerySource, RolloutSource
 from uqbench.runner.train.recorder import Recorder
 from uqbench.scoring.uncertainty import score_return_law, score_uncertainty
 from uqbench.suites.configs import task_config
@@ -38,7 +40,7 @@ def train_agent(
     on_step: OnStep,
     checkpointer: Checkpointer,
     saved: Callable[[], Mapping[str, Any]] | None = None,
-) -> Generator[None, None, list[tuple[Columns, Columns]]]:
+) -> Generator[None, None, list[RunColumns]]:
     """Train and evaluate the runs of a batch, yielding after every step.
 
     Args:
@@ -50,7 +52,7 @@ def train_agent(
         saved: reads the one to resume from; None starts with the first step.
 
     Returns:
-        The metrics and episodes of each run.
+        What each run leaves behind.
 
     Raises:
         UnusableError: the runs cannot resume from what was saved.
@@ -61,6 +63,7 @@ def train_agent(
     environment = host.environments[str(task.environment)]
     env = make_lanes(batch, host, [run.environment_seed for run in runs], device)
     events, discount = environment.events, float(task.discount or 0.0)
+    queries: QueryScorer | None = None
     recorder = Recorder(len(runs), budget.steps, events, device, discount, environment.name)
     latest: Mapping[str, NDArray[np.float64]] = {}
 
@@ -87,22 +90,31 @@ def train_agent(
         yield
     else:
         agent = make_agent(batch, host, env, device)
+        queries = _query_scorer(batch, host, device)
         metrics = partial(_metrics, agent, _optimal_q(batch, host, device), len(runs))
         capture = None
         if budget.numerics == "compiled":
             compile_agent(agent)
             if can_be_captured(agent, env, device):
                 capture = cuda_graphs()
-        parts: Mapping[str, _Stateful] = {"agent": agent, "environment": env, "recorder": recorder}
+        parts: dict[str, _Stateful] = {"agent": agent, "environment": env, "recorder": recorder}
+        if queries is not None:
+            parts["curves"] = queries.curves
         start = None if saved is None else _load(saved(), parts)
         with checkpointer.stop.deferred():
             for position in interact(agent, env, budget.steps, recorder, start, capture):
                 if position.step in recorder.due:
                     _check_values(agent, position.step, position.obs)
+                if queries is not None and position.step in queries.points:
+                    recorder.add(queries.score(agent, position.step))
                 after(position.step, agent, metrics)
                 checkpointer.after(position.step, partial(_save, position, parts))
                 yield
-    return recorder.finish()
+    curves = [None] * len(runs) if queries is None else queries.curves.finish()
+    return [
+        RunColumns(metrics, episodes, drawn)
+        for (metrics, episodes), drawn in zip(recorder.finish(), curves, strict=True)
+    ]
 
 
 def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> Agent:
@@ -121,6 +133,27 @@ def _environment_info(batch: Batch, env: LaneEnv) -> EnvironmentInfo:
         discount=float(task.discount or 0.0),
         total_steps=batch.budget.steps,
     )
+
+
+def _query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer | None:
+    """What asks the agents, where the budget says so and the task has query states."""
+    spec = host.environments[str(batch.cell.task.environment)]
+    queries, runs, steps = batch.budget.queries, batch.runs, batch.budget.steps
+    if queries is None or (spec.queries is None and spec.exact_truth is None):
+        return None
+    config, discount = _task_config(batch, host), float(batch.cell.task.discount or 0.0)
+    source: QuerySource
+    if spec.exact_truth is not None:
+        exact = spec.exact_truth(config, discount, [run.environment_seed for run in runs])
+        source = ExactSource(exact, len(runs), device)
+    else:
+        assert spec.queries is not None
+
+        def make(seeds: Sequence[int]) -> LaneEnv:
+            return make_lanes(batch, host, seeds, device)
+
+        source = RolloutSource(queries, spec.queries(config), runs, make, discount, steps)
+    return QueryScorer(source, len(runs), steps)
 
 
 class _Stateful(Protocol):

@@ -11,7 +11,7 @@ from uqbench.errors import UqbenchError
 from uqbench.estimator import Dataset, Estimator
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import Columns
+from uqbench.results.columns import Columns, RunColumns
 from uqbench.runner.batching.batches import Batch
 from uqbench.suites.configs import task_config
 
@@ -25,7 +25,7 @@ NO_EPISODES: Columns = {
 }
 
 
-def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[tuple[Columns, Columns]]:
+def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[RunColumns]:
     """Fit an estimator to the runs' data sets and let the problem score its predictions.
 
     Returns:
@@ -53,7 +53,7 @@ def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[tuple[
         )
     names = sorted(scores)
     return [
-        (
+        RunColumns(
             {
                 "step": np.full(len(names), steps, np.int64),
                 "metric": np.array(names, object),

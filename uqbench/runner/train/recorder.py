@@ -84,6 +84,13 @@ class Recorder:
                 records.append((self._taken, name, float(value)))
         return values
 
+    def add(self, scores: Mapping[str, Tensor]) -> None:
+        """Record scores ``[L]`` by name, without the totals."""
+        self._flush()
+        for name, lanes in scores.items():
+            for records, value in zip(self._records, lanes.tolist(), strict=True):
+                records.append((self._taken, name, float(value)))
+
     def evaluation(self, evaluated: Evaluated) -> None:
         """Record the episodes of an evaluation of all lanes, ``[L, M]``.
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from uqbench.claim import CannotCompareError, ClaimKind, Evidence, Observations
 from uqbench.results.store import RunState
 from uqbench.scoring.claims.verdict import (
+    ALPHA,
     MINIMUM_SEEDS,
     MOST_SEEDS,
     Finding,
@@ -66,12 +67,14 @@ class Judgement:
     readings: Mapping[str, Reading] = field(default_factory=dict)
 
 
-def judge(plan: Plan, scores: Sequence[Score]) -> tuple[Judgement, ...]:
-    """Judge all claims of a plan, in their order in the suite."""
+def judge(plan: Plan, scores: Sequence[Score], alpha: float = ALPHA) -> tuple[Judgement, ...]:
+    """Judge all claims of a plan, in their order in the suite; each may err with ``alpha``."""
     by_cell: dict[tuple[str, str], list[Score]] = {}
     for score in sorted(scores, key=lambda score: score.seed):
         by_cell.setdefault((score.method, score.task), []).append(score)
-    return tuple(_Case(plan, claim, kind, by_cell).judgement() for claim, kind in plan.claims)
+    return tuple(
+        _Case(plan, claim, kind, by_cell, alpha).judgement() for claim, kind in plan.claims
+    )
 
 
 class _Case:
@@ -83,9 +86,10 @@ class _Case:
         claim: Claim,
         kind: ClaimKind,
         scores: Mapping[tuple[str, str], Sequence[Score]],
+        alpha: float,
     ) -> None:
         suite = plan.suite
-        self.plan, self.claim, self.kind = plan, claim, kind
+        self.plan, self.claim, self.kind, self.alpha = plan, claim, kind, alpha
         self.metric = suite.metric(kind.metric)
         self.run_tasks = [t.name for t in suite.tasks_of(suite.budget(plan.budget_name))]
         named = kind.tasks or [
@@ -115,7 +119,7 @@ class _Case:
         except CannotCompareError as error:
             return self._say(Verdict.UNDECIDED, str(error))
         enough = self.seeds >= MINIMUM_SEEDS
-        findings = find(evidence, intervals=enough)
+        findings = find(evidence, intervals=enough, together=self.alpha)
         verdict = combine(evidence, [finding.true for finding in findings])
         forbidden = self._forbidden()
         if forbidden:

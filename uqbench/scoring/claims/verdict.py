@@ -59,22 +59,23 @@ class Finding:
     true: bool | None
 
 
-def find(evidence: Evidence, *, intervals: bool) -> tuple[Finding, ...]:
+def find(evidence: Evidence, *, intervals: bool, together: float = ALPHA) -> tuple[Finding, ...]:
     """What the comparisons' intervals say, at levels that are corrected for their number.
 
-    Without ``intervals`` (there are too few seeds for any) everything is open.
+    Without ``intervals`` (there are too few seeds for any) everything is open. ``together`` is the
+    error that the comparisons may make.
     """
     comparisons = evidence.comparisons
-    alpha = ALPHA / len(comparisons)
+    alpha = together / len(comparisons)
     if not intervals:
         return tuple(Finding(comparison, alpha, None, None) for comparison in comparisons)
     findings = [_find(comparison, alpha) for comparison in comparisons]
     while True:
         left = [i for i, finding in enumerate(findings) if finding.true is None]
-        if not left or findings[left[0]].alpha == ALPHA / len(left):
+        if not left or findings[left[0]].alpha == together / len(left):
             return tuple(findings)
         for i in left:
-            findings[i] = _find(comparisons[i], ALPHA / len(left))
+            findings[i] = _find(comparisons[i], together / len(left))
 
 
 def combine(evidence: Evidence, true: Sequence[bool | None]) -> Verdict:

@@ -48,5 +48,6 @@ def uqbench_agents() -> Iterable[AgentSpec]:
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The baselines of the ``minatar`` suite."""
-    return [files("uqbench_dqn") / "suites" / "minatar.toml"]
+    """The baselines of the ``minatar`` suite, and of noise and ignorance told apart."""
+    suites = files("uqbench_dqn") / "suites"
+    return [suites / f"{name}.toml" for name in ("minatar", "noise-and-ignorance")]

@@ -47,6 +47,7 @@ class HighwayLanes(KernelLanes):
     """
 
     state = ("motion", "status", "streams", "length", "obs")
+    random_state = ("streams",)
 
     def __init__(
         self,

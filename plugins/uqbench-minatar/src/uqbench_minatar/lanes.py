@@ -25,6 +25,7 @@ class MinAtarLanes(KernelLanes):
     """
 
     state = ("states", "streams", "last_action", "length", "obs")
+    random_state = ("streams",)
 
     def __init__(
         self,

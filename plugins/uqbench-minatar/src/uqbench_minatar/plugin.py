@@ -6,8 +6,13 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
+from uqbench_minatar.config import GameConfig
+
+if TYPE_CHECKING:
+    from uqbench.queries import QueryStates
 
 
 @hookimpl
@@ -20,8 +25,15 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             lanes=True,
             factory="uqbench_minatar.environment:make",
             config="uqbench_minatar.config:GameConfig",
+            queries=_query_states,
         )
     ]
+
+
+def _query_states(config: GameConfig) -> QueryStates:
+    from uqbench_minatar.queries import query_states  # imports torch: only when a run needs it
+
+    return query_states(config)
 
 
 @hookimpl

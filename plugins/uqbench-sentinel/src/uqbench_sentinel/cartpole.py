@@ -123,6 +123,20 @@ class CartPoleLanes(LaneEnv):
         for stream, saved in zip(self._streams, state["streams"], strict=True):
             stream.bit_generator.state = saved
 
+    def copy_lanes(
+        self, into: Tensor, other: LaneEnv, lanes: Tensor, *, random_numbers: bool
+    ) -> None:
+        """Copy carts, poles and lengths; random numbers serve the beginnings of episodes."""
+        if not isinstance(other, CartPoleLanes):
+            raise TypeError(f"expected CartPoleLanes to copy from; got {other!r}")
+        to, source = into.cpu().numpy(), lanes.cpu().numpy()
+        self._state[:, to] = other._state[:, source]
+        self._length[to] = other._length[source]
+        if random_numbers:
+            for lane, original in zip(to.tolist(), source.tolist(), strict=True):
+                state = other._streams[original].bit_generator.state
+                self._streams[lane].bit_generator.state = state
+
 
 def dynamics(state: NDArray[np.float64], action: NDArray[np.int64]) -> NDArray[np.float64]:
     """The state ``[4, L]`` (x, ẋ, θ, θ̇; meters, radians, seconds) after a push ``[L]``."""

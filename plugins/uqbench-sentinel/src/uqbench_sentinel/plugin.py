@@ -11,6 +11,8 @@ from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
 
 if TYPE_CHECKING:
     from uqbench.environment import OptimalQ
+    from uqbench.queries import QueryStates
+    from uqbench_sentinel.cartpole import CartPoleConfig
     from uqbench_sentinel.three_states import ThreeStatesConfig
 
 
@@ -49,6 +51,12 @@ def uqbench_agents() -> Iterable[AgentSpec]:
     ]
 
 
+def _query_states(config: CartPoleConfig) -> QueryStates:
+    from uqbench_sentinel.cartpole_queries import query_states  # likewise
+
+    return query_states(config)
+
+
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
     """CartPole-v0, and the three-state process."""
@@ -60,6 +68,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_sentinel.cartpole:CartPoleConfig",
             events=("falls",),
             lanes=True,
+            queries=_query_states,
         ),
         EnvironmentSpec(
             name="three-states",
@@ -105,5 +114,12 @@ def uqbench_suites() -> Iterable[Traversable]:
     suites = files("uqbench_sentinel") / "suites"
     return [
         suites / f"{name}.toml"
-        for name in ("cartpole", "highway", "minatar", "return-distribution", "risk-estimation")
+        for name in (
+            "cartpole",
+            "highway",
+            "minatar",
+            "noise-and-ignorance",
+            "return-distribution",
+            "risk-estimation",
+        )
     ]

@@ -56,6 +56,27 @@ def evaluate_policy(mdp: MDP, policy: Tensor, discount: float) -> Tensor:
     return values
 
 
+def return_variance(mdp: MDP, reward_var: Tensor, policy: Tensor, discount: float) -> Tensor:
+    """Variance of the discounted return of each action and then a policy's, ``[*, S, A]``.
+
+    Sobel 1982, "The variance of discounted Markov decision processes": with
+    ``δ = r̄(s, a, s') + γ V(s') − Q(s, a)``,
+    ``Var(s, a) = Σ_s' p(s' | s, a) (Var r + δ² + γ² Var(s', π(s')))``.
+
+    Args:
+        mdp: the process.
+        reward_var: of ``r`` given ``s, a, s'``, ``[*, S, A, S']``.
+        policy: actions ``[*, S]``.
+        discount: γ < 1.
+    """
+    values = evaluate_policy(mdp, policy, discount)
+    q = action_values(mdp, values, discount)
+    surprise = mdp.rewards + discount * values[..., None, None, :] - q[..., None]
+    local = (mdp.transitions * (reward_var + surprise.square())).sum(-1)
+    second = MDP(mdp.transitions, local[..., None].expand_as(mdp.transitions), mdp.available)
+    return action_values(second, evaluate_policy(second, policy, discount**2), discount**2)
+
+
 def policy_iteration(mdp: MDP, discount: float) -> Tensor:
     """``Q*`` ``[*, S, A]`` for γ < 1, by policy iteration (Howard 1960)."""
 

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
-from uqbench_tabular.environments.ground_truth import optimal_q, optimal_reward
+from uqbench_tabular.environments.ground_truth import (
+    drawn_optimal_truth,
+    exact_truth,
+    optimal_q,
+    optimal_reward,
+)
 
-SUITES = ("five-state", "deepsea", "widenarrow", "priormdp", "deepsea-deep")
+if TYPE_CHECKING:
+    from uqbench.truth import ExactTruth
+    from uqbench_tabular.environments.config import NoisyRingConfig
+
+SUITES = (
+    "five-state",
+    "deepsea",
+    "widenarrow",
+    "priormdp",
+    "deepsea-deep",
+    "priormdp-sbc",
+    "noise-and-ignorance",
+)
 
 ORACLES = {
     "chain": "ChainConfig",
@@ -77,7 +95,7 @@ def _oracle(environment: str, config: str) -> AgentSpec:
 
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
-    """The five-state chain and the paper's three."""
+    """The five-state chain, the paper's three, MDPs that are drawn for every seed, and a ring."""
     return [
         EnvironmentSpec(
             name="chain",
@@ -86,6 +104,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_tabular.environments.config:ChainConfig",
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
         ),
         EnvironmentSpec(
             name="deepsea",
@@ -96,6 +115,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("regret",),
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
         ),
         EnvironmentSpec(
             name="widenarrow",
@@ -106,6 +126,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("regret",),
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
         ),
         EnvironmentSpec(
             name="priormdp",
@@ -116,11 +137,36 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("regret",),
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
+            exact_truth=exact_truth,
+        ),
+        EnvironmentSpec(
+            name="drawn-mdp",
+            version="1",
+            factory="uqbench_tabular.environments.prior_mdp:make_drawn_lanes",
+            config="uqbench_tabular.environments.config:DrawnMDPConfig",
+            lanes=True,
+            events=("regret",),
+            exact_truth=drawn_optimal_truth,
+        ),
+        EnvironmentSpec(
+            name="noisy-ring",
+            version="1",
+            factory="uqbench_tabular.environments.noisy_ring:NoisyRing",
+            config="uqbench_tabular.environments.config:NoisyRingConfig",
+            lanes=True,
+            events=("regret",),
+            exact_truth=_ring_truth,
         ),
     ]
 
 
+def _ring_truth(config: NoisyRingConfig, discount: float, seeds: Sequence[int]) -> ExactTruth:
+    from uqbench_tabular.environments.noisy_ring import ring_truth  # imports torch
+
+    return ring_truth(config, discount, seeds)
+
+
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The chain's suite, the paper's figures, and a deeper DeepSea."""
+    """The chain's suite, the paper's figures, a deeper DeepSea, and two about uncertainty."""
     return [files("uqbench_tabular") / "suites" / f"{name}.toml" for name in SUITES]

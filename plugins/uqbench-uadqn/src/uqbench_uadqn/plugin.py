@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -43,6 +43,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("falls", "safe_path", "risky_path"),
             optimal_return=_optimal_return,
             optimal_q=_optimal_q,
+            exact_truth=_exact_truth,
         )
     ]
 
@@ -57,6 +58,12 @@ def _optimal_q(config: Any, discount: float) -> Any:
     from uqbench_uadqn.cliff.ground_truth import optimal_q  # likewise
 
     return optimal_q(config, discount)
+
+
+def _exact_truth(config: Any, discount: float, seeds: Sequence[int]) -> Any:
+    from uqbench_uadqn.cliff.policy_truth import exact_truth  # likewise
+
+    return exact_truth(config, discount, seeds)
 
 
 @hookimpl
@@ -117,5 +124,12 @@ def uqbench_estimators() -> Iterable[Spec]:
 def uqbench_suites() -> Iterable[Traversable]:
     """``windy-cliff``, ``uncertainty-toy``, ``output-width``, and UA-DQN in other suites."""
     suites = files("uqbench_uadqn") / "suites"
-    names = ("windy-cliff", "uncertainty-toy", "output-width", "minatar", "highway")
+    names = (
+        "windy-cliff",
+        "uncertainty-toy",
+        "output-width",
+        "minatar",
+        "highway",
+        "noise-and-ignorance",
+    )
     return [suites / f"{name}.toml" for name in names]

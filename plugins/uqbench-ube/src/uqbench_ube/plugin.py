@@ -9,6 +9,8 @@ from importlib.resources.abc import Traversable
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 from uqbench_ube.chain.config import best_return
 
+SUITES = ("ube-chain", "minatar", "atari", "noise-and-ignorance")
+
 
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
@@ -28,7 +30,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """The agents of Figure 2, and those of section 5."""
+    """The agents of Figure 2 with the better choice, and those of section 5."""
     return [
         AgentSpec(
             name="decision-ube",
@@ -41,6 +43,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench_ube.chain.agents:BonusDecider",
             config="uqbench_ube.chain.agents:BonusDecisionConfig",
+        ),
+        AgentSpec(
+            name="decision-oracle",
+            version="1",
+            factory="uqbench.trivial:ConstantAction",
+            config="uqbench.trivial:ConstantActionConfig",
+            summary="always the action that it is told, which is the better one",
+            role="oracle",
         ),
         AgentSpec(
             name="ube-dqn",
@@ -59,6 +69,6 @@ def uqbench_agents() -> Iterable[AgentSpec]:
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The ``ube-chain`` suite, and the deep agents in ``minatar`` and ``atari``."""
+    """The ``ube-chain`` suite, and the deep agents in other suites."""
     suites = files("uqbench_ube") / "suites"
-    return [suites / f"{name}.toml" for name in ("ube-chain", "minatar", "atari")]
+    return [suites / f"{name}.toml" for name in SUITES]

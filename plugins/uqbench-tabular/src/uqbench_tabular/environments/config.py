@@ -104,3 +104,53 @@ class PriorMDPConfig:
                 f"a PriorMDP has at least one state and action; got {self.states}, {self.actions}"
             )
         require_positive(self, "lam", "alpha", "beta")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnMDPConfig:
+    """Config of the MDPs that are drawn anew for every seed.
+
+    The defaults are the agents' prior (:mod:`uqbench_tabular.agents.config`), so that an exact
+    posterior is calibrated.
+
+    Attributes:
+        states: N_s.
+        actions: N_a.
+        mu0: μ₀ of the normal-gamma prior over rewards.
+        lam: λ.
+        alpha: α.
+        beta: β.
+        oracle_discount: γ of the optimal policy that the regret compares with.
+    """
+
+    states: int = 4
+    actions: int = 2
+    mu0: float = 0.0
+    lam: float = 4.0
+    alpha: float = 3.0
+    beta: float = 3.0
+    oracle_discount: float = 0.9
+
+    def __post_init__(self) -> None:
+        if self.states < 1 or self.actions < 1:
+            raise ValueError(
+                f"an MDP has at least one state and action; got {self.states}, {self.actions}"
+            )
+        require_positive(self, "lam", "alpha", "beta")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyRingConfig:
+    """Config of the noisy ring.
+
+    Attributes:
+        sigma: σ, standard deviation of every reward.
+        oracle_discount: γ of the optimal policy that the regret compares with.
+    """
+
+    sigma: float = 1.0
+    oracle_discount: float = 0.9
+
+    def __post_init__(self) -> None:
+        if self.sigma < 0:
+            raise ValueError(f"sigma must not be negative; got {self.sigma}")

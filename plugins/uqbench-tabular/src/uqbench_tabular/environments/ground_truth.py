@@ -1,21 +1,26 @@
-"""Exact ground truth of the environments: the optimal gain, and Q*.
+"""Exact ground truth of the environments: the optimal gain, Q*, and what any policy is worth.
 
 Imports are local, so that listing plugins does not import torch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from uqbench_tabular.environments.config import (
     ChainConfig,
     DeepSeaConfig,
+    DrawnMDPConfig,
     PriorMDPConfig,
     WideNarrowConfig,
 )
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from uqbench.environment import OptimalQ
+    from uqbench.truth import ExactTruth, Truth
     from uqbench_tabular.planning import MDP
 
 Config = ChainConfig | DeepSeaConfig | WideNarrowConfig | PriorMDPConfig
@@ -40,6 +45,54 @@ def optimal_q(config: Config, discount: float) -> OptimalQ:
     return OptimalQ(torch.arange(len(values)), values)
 
 
+def exact_truth(config: Config, discount: float, _seeds: Sequence[int]) -> ExactTruth:
+    """Values and variances of the return of any policy, in every state, whatever the seeds."""
+    import torch
+
+    from uqbench.truth import ExactTruth
+
+    mdp = model(config)
+    evaluate = truth_of_policies(mdp, reward_variance(config), discount)
+    return ExactTruth(torch.arange(len(mdp.available)), mdp.available, evaluate)
+
+
+def truth_of_policies(mdp: MDP, reward_var: Tensor, discount: float) -> Callable[[Tensor], Truth]:
+    """From the actions ``[L, S]`` of policies in an MDP to what they are worth, exactly."""
+    import torch
+
+    from uqbench.truth import Truth
+    from uqbench_tabular.planning import MDP, action_values, evaluate_policy, return_variance
+
+    def evaluate(actions: Tensor) -> Truth:
+        tables = (mdp.transitions, mdp.rewards, mdp.available)
+        same = MDP(*(table.expand(len(actions), *table.shape) for table in tables))
+        q = action_values(same, evaluate_policy(same, actions, discount), discount)
+        var = return_variance(same, reward_var, actions, discount)
+        q = q.masked_fill(~mdp.available, torch.nan)
+        return Truth(q, torch.zeros_like(q), return_var=var)
+
+    return evaluate
+
+
+def drawn_optimal_truth(
+    config: DrawnMDPConfig, discount: float, seeds: Sequence[int]
+) -> ExactTruth:
+    """Q* of every seed's own MDP, whatever an agent's policy.
+
+    A posterior over MDPs is one over Q*, and is calibrated about that.
+    """
+    import torch
+
+    from uqbench.truth import ExactTruth, Truth
+    from uqbench_tabular.environments.prior_mdp import drawn
+    from uqbench_tabular.planning import policy_iteration
+
+    mdps = drawn(config, seeds).mdp
+    best = policy_iteration(mdps, discount)
+    truth = Truth(best, torch.zeros_like(best))
+    return ExactTruth(torch.arange(config.states), None, lambda _: truth)
+
+
 def model(config: Config) -> MDP:
     """The exact model of the environment that ``config`` belongs to."""
     from uqbench_tabular.environments.chain import chain_mdp
@@ -56,3 +109,22 @@ def model(config: Config) -> MDP:
             return wide_narrow(config).mdp
         case PriorMDPConfig():
             return prior_mdp(config).mdp
+
+
+def reward_variance(config: Config) -> Tensor:
+    """Variance of a reward given state, action and successor, ``[S, A, S']``."""
+    import torch
+
+    from uqbench_tabular.environments.deep_sea import deep_sea
+    from uqbench_tabular.environments.prior_mdp import prior_mdp
+    from uqbench_tabular.environments.wide_narrow import wide_narrow
+
+    match config:
+        case ChainConfig():
+            return torch.zeros_like(model(config).rewards)
+        case DeepSeaConfig():
+            return deep_sea(config).deviations.square()
+        case WideNarrowConfig():
+            return wide_narrow(config).deviations.square()
+        case PriorMDPConfig():
+            return prior_mdp(config).deviations.square()

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from uqbench.environment import TimeLimit
-from uqbench_tabular.environments.config import PriorMDPConfig
+from uqbench_tabular.environments.config import DrawnMDPConfig, PriorMDPConfig
 from uqbench_tabular.environments.world import World, WorldLanes
 from uqbench_tabular.planning import MDP
 
@@ -45,3 +45,32 @@ def make_lanes(
     Source: Markou & Rasmussen 2019, PriorMDP
     """
     return WorldLanes(prior_mdp(config), seeds, limit, device)
+
+
+def drawn(config: DrawnMDPConfig, seeds: Sequence[int]) -> World:
+    """A world for each seed, from the same prior: tables ``[L, S, A, S']``."""
+    each = [
+        prior_mdp(
+            PriorMDPConfig(
+                states=config.states, actions=config.actions, seed=seed, mu0=config.mu0,
+                lam=config.lam, alpha=config.alpha, beta=config.beta,
+            )
+        )
+        for seed in seeds
+    ]  # fmt: skip
+    transitions, rewards, available = (
+        torch.stack([getattr(world.mdp, name) for world in each])
+        for name in ("transitions", "rewards", "available")
+    )
+    deviations = torch.stack([world.deviations for world in each])
+    return World(MDP(transitions, rewards, available), deviations, config.oracle_discount)
+
+
+def make_drawn_lanes(
+    config: DrawnMDPConfig, seeds: Sequence[int], limit: TimeLimit | None, device: torch.device
+) -> WorldLanes:
+    """A new MDP for every seed, from the prior that Bayesian agents believe in.
+
+    Source: Markou & Rasmussen 2019, PriorMDP; Talts et al. 2018, simulation-based calibration
+    """
+    return WorldLanes(drawn(config, seeds), seeds, limit, device)

@@ -25,11 +25,11 @@ REGRET = "regret"
 
 @dataclass(frozen=True)
 class World:
-    """An MDP with rewards ``r | s, a, s' ~ N(mean, deviation²)``: the exact model.
+    """An MDP with rewards ``r | s, a, s' ~ N(mean, deviation²)``, or one a lane: the exact model.
 
     Attributes:
-        mdp: its tables, without a batch: ``[S, A, S']`` float64.
-        deviations: standard deviations of rewards, ``[S, A, S']``.
+        mdp: its tables, ``[S, A, S']`` float64, or ``[L, S, A, S']``.
+        deviations: standard deviations of rewards, of the same shape.
         oracle_discount: γ of the oracle's policy.
     """
 
@@ -38,11 +38,11 @@ class World:
     oracle_discount: float
 
     def oracle(self) -> Tensor:
-        """The policy ``[S]`` that is optimal under ``oracle_discount``."""
+        """The policy, ``[S]`` or ``[L, S]``, that is optimal under ``oracle_discount``."""
         return greedy(policy_iteration(self.mdp, self.oracle_discount), self.mdp.available)
 
     def oracle_gain(self) -> float:
-        """Long-run reward per step of the oracle."""
+        """Long-run reward per step of the oracle, in a single world."""
         actions = self.mdp.available.shape[-1]
         policy = torch.nn.functional.one_hot(self.oracle(), actions).double()
         return gain(self.mdp, policy).item()
@@ -62,18 +62,25 @@ class WorldLanes(LaneEnv):
     def __init__(
         self, world: World, seeds: Sequence[int], limit: TimeLimit | None, device: torch.device
     ) -> None:
-        states, self.n_actions = world.mdp.available.shape
+        states, self.n_actions = world.mdp.available.shape[-2:]
         self.observation_space = spaces.Discrete(states)
         self._limit = limit
         self._device = device
         self._lanes = len(seeds)
-        self._cumulative = world.mdp.transitions.cumsum(-1).to(device)
-        self._last = _last_possible(world.mdp.transitions).to(device)
-        self._means = world.mdp.rewards.to(device)
-        self._deviations = world.deviations.to(device)
-        self._available = world.mdp.available.to(device)
+
+        def of_lanes(table: Tensor, dimensions: int) -> Tensor:
+            """``[L, …]``, without a copy where all lanes share the world."""
+            shared = table.dim() == dimensions
+            return (table.expand(self._lanes, *table.shape) if shared else table).to(device)
+
+        self._every = torch.arange(self._lanes, device=device)
+        self._cumulative = of_lanes(world.mdp.transitions.cumsum(-1), 3)
+        self._last = of_lanes(_last_possible(world.mdp.transitions), 2)
+        self._means = of_lanes(world.mdp.rewards, 3)
+        self._deviations = of_lanes(world.deviations, 3)
+        self._available = of_lanes(world.mdp.available, 2)
         self._masked = not bool(world.mdp.available.all())
-        self._oracle_policy = world.oracle().to(device)
+        self._oracle_policy = of_lanes(world.oracle(), 1)
         self._uniform = Uniform(seeds, "world/transition", (), device)
         self._normal = Normal(seeds, "world/reward", (), device)
         self._state: Tensor
@@ -97,7 +104,9 @@ class WorldLanes(LaneEnv):
             self._check(action)
         u, noise = self._uniform.at(self._t), self._normal.at(self._t)
         following, reward = self._move(self._state, action, u, noise)
-        oracle, best = self._move(self._oracle, self._oracle_policy[self._oracle], u, noise)
+        oracle, best = self._move(
+            self._oracle, self._oracle_policy[self._every, self._oracle], u, noise
+        )
         self._t += 1
         self._length += 1
         self._state, self._oracle = following, oracle
@@ -142,21 +151,23 @@ class WorldLanes(LaneEnv):
         self, state: Tensor, action: Tensor, u: Tensor, noise: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Successors and rewards ``[L]``, by the inverse of the cumulative probabilities."""
-        following = (self._cumulative[state, action] <= u[:, None]).sum(-1)
-        following = torch.minimum(following, self._last[state, action])
-        at = (state, action, following)
+        here = (self._every, state, action)
+        following = (self._cumulative[here] <= u[:, None]).sum(-1)
+        following = torch.minimum(following, self._last[here])
+        at = (*here, following)
         return following, self._means[at] + self._deviations[at] * noise
 
     def _valid(self, state: Tensor) -> Tensor | None:
-        return self._available[state] if self._masked else None
+        return self._available[self._every, state] if self._masked else None
 
     def _check(self, action: Tensor) -> None:
         known = (action >= 0) & (action < self.n_actions)
-        valid = known & self._available[self._state, action.clamp(0, self.n_actions - 1)]
+        inside = action.clamp(0, self.n_actions - 1)
+        valid = known & self._available[self._every, self._state, inside]
         if not valid.all():
             lane = int((~valid).nonzero()[0])
             state = int(self._state[lane])
-            choices = self._available[state].nonzero().flatten().tolist()
+            choices = self._available[lane, state].nonzero().flatten().tolist()
             raise UqbenchError(
                 f"the agent chose action {int(action[lane])} in state {state}; expected one of "
                 f"{choices}"

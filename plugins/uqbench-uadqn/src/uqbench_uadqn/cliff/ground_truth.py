@@ -11,14 +11,23 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from uqbench.environment import OptimalQ
-from uqbench_uadqn.cliff.grid import CELLS, GOAL, GOAL_REWARD, START, STEP_REWARD, CliffConfig, grid
+from uqbench_uadqn.cliff.grid import (
+    ACTIONS,
+    CELLS,
+    GOAL,
+    GOAL_REWARD,
+    START,
+    STEP_REWARD,
+    CliffConfig,
+    grid,
+)
 from uqbench_uadqn.cliff.truth import HORIZON, optimal_values
 
 
 def optimal_q(config: CliffConfig, discount: float) -> OptimalQ:
     """Q* and the optimal policy's return distributions, in every state of an episode."""
     values = optimal_values(config, discount=discount)
-    probs = return_probs(config, values)
+    probs = return_probs(config, values.argmax(-1))
     t, cell = reachable(config).nonzero(as_tuple=True)
     obs = torch.cat([F.one_hot(cell, CELLS), t[:, None]], -1).float()
     atoms = return_atoms(discount).expand(len(t), values.shape[-1], -1)
@@ -44,14 +53,13 @@ def return_atoms(discount: float) -> Tensor:
     return torch.cat([costs, costs + GOAL_REWARD * powers])
 
 
-def return_probs(config: CliffConfig, values: Tensor) -> Tensor:
-    """Probabilities of these returns for each action, then the optimal policy's.
+def return_probs(config: CliffConfig, policy: Tensor) -> Tensor:
+    """Probabilities of these returns for each action, then those of ``policy``.
 
-    ``[HORIZON, CELLS, ACTIONS, 2 · HORIZON]``, backwards in time from Q* ``values``
-    ``[HORIZON, CELLS, ACTIONS]``; of equally good actions the first is taken.
+    ``[HORIZON, CELLS, ACTIONS, 2 · HORIZON]``, backwards in time, of actions ``[HORIZON, CELLS]``.
     """
     tables = grid(config)
-    probs = torch.zeros(*values.shape, 2, HORIZON, dtype=torch.float64)
+    probs = torch.zeros(*policy.shape, ACTIONS, 2, HORIZON, dtype=torch.float64)
     following = torch.zeros(CELLS, 2, HORIZON, dtype=torch.float64)
     every = torch.arange(CELLS)
     for t in reversed(range(HORIZON)):
@@ -63,6 +71,6 @@ def return_probs(config: CliffConfig, values: Tensor) -> Tensor:
         probs[t, ..., 1, 0] += (1 - tables.fall) * arrives
         if t == HORIZON - 1:
             probs[t, ..., 0, 0] += (1 - tables.fall) * ~arrives
-        following = probs[t, every, values[t].argmax(-1)]
+        following = probs[t, every, policy[t]]
         following[GOAL] = 0.0
     return probs.flatten(-2)

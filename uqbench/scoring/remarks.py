@@ -1,4 +1,4 @@
-"""What a board says of its trivial and oracle rows."""
+"""What a board says of a row behind its name, and of rows that are no methods."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ MARK = "†"
 """Behind the name of a method that does not beat the best trivial row."""
 
 
-def mark(board: Board, method: str) -> str:
-    """What stands behind a method's name."""
+def remark(board: Board, method: str) -> str:
+    """What stands behind a row's name: its role, or the mark, and whether it is stored."""
+    role = board.plan.roles[method]
     beaten = None if board.floor is None else board.floor.beaten.get(method)
-    return f" {MARK}" if beaten is False else ""
+    words: list[str] = [] if role == "method" else [role]
+    if method in board.origins:
+        words.append("stored")
+    return f" {MARK}" * (beaten is False) + f" ({', '.join(words)})" * bool(words)
 
 
-def floor_note(board: Board) -> str:
-    """Where trivial and oracle rows lie, and what the mark means; empty where there are none."""
+def remarks_note(board: Board) -> str:
+    """Where trivial and oracle rows lie, and what the remarks mean; empty without any."""
     sentences = []
     for role, what in (("trivial", "Without learning"), ("oracle", "Knowing more than an agent")):
         values = [
@@ -30,4 +34,7 @@ def floor_note(board: Board) -> str:
             f"{MARK} does not beat {board.floor.best}, the best of these: the 95 % interval of the "
             f"difference does not lie above zero."
         )
+    if board.origins:
+        places = ", ".join(sorted(set(board.origins.values())))
+        sentences.append(f"Stored rows are from {places} and were not run again.")
     return " ".join(sentences)

@@ -1,0 +1,38 @@
+"""Where agents are asked about CartPole: 256 states of random policies."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch import Tensor
+
+from uqbench.queries import QueryStates
+from uqbench.seeding import derive_seed
+from uqbench_sentinel.cartpole import CartPoleConfig
+
+TRAJECTORIES, STEPS, PARTS = 64, 32, 4
+SHARES = (0.5, 0.3)
+"""How often a policy pushes to the right: the second tilts the pole much faster."""
+
+
+def query_states(_: CartPoleConfig) -> QueryStates:
+    """Four states of each of 64 policies, half of either kind, within 32 steps.
+
+    What happens after them is deterministic, but for the agent: two rollouts show that.
+    """
+    rng = np.random.default_rng(2022)
+    shares = np.resize(SHARES, TRAJECTORIES)[:, None]
+    actions = (rng.random((TRAJECTORIES, STEPS)) < shares).astype(int)
+    places = [
+        (i, int(((part + i) % PARTS + rng.random()) * STEPS / PARTS))
+        for part in range(PARTS)
+        for i in range(TRAJECTORIES)
+    ]
+    seeds = [derive_seed("query states", "cartpole", i) for i in range(TRAJECTORIES)]
+    return QueryStates(
+        tuple(seeds), tuple(map(tuple, actions.tolist())), tuple(places), off_the_track
+    )
+
+
+def off_the_track(obs: Tensor) -> Tensor:
+    """The same poles five units to the right: beyond 2.4, where every episode has ended."""
+    return obs + obs.new_tensor([5.0, 0.0, 0.0, 0.0])

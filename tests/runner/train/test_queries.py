@@ -1,0 +1,78 @@
+"""Asking agents how uncertain they are, as runs do, on MinAtar."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from uqbench.registry.plugins import Host
+from uqbench.results.columns import Columns
+from uqbench.results.store import CURVES, RunState, Store
+from uqbench.runner.batching.batches import make_batch_groups
+from uqbench.runner.turns import execute
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+from uqbench.suites.suite import Suite
+from uqbench.suites.tables import Queries
+
+METHOD = "bootstrapped-dqn"
+STEPS = 24
+ASKED = Queries(states=3, early_states=2, rollouts=2, tail=0.9)
+SETTINGS = {"learning_starts": 4, "batch_size": 4, "heads": 3, "hidden": [8]}
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """``run(folder, seeds, queries)``: the metrics, episodes and curves of the last seed."""
+    monkeypatch.setenv("UQBENCH_PLUGINS", "minatar,dqn,builtin")
+    host = Host.load()
+    suite = read_suites(host).suite("minatar")
+    return lambda *arguments: run_lanes(suite, host, *arguments)
+
+
+def run_lanes(
+    suite: Suite, host: Host, folder: Path, seeds: list[int], queries: Queries | None
+) -> list[Columns]:
+    plan = make_plan(
+        suite, host, "quick", device="cpu", methods=[METHOD],
+        tasks=["breakout"], seeds=seeds, steps=STEPS, settings={METHOD: SETTINGS},
+    )  # fmt: skip
+    [[batch]] = make_batch_groups(plan, plan.runs, "cpu", lanes=5)
+    batch = replace(batch, budget=batch.budget.model_copy(update={"queries": queries}))
+    store = Store(folder)
+    execute((batch,), store, host, lambda event: None)
+    last = plan.runs[-1]
+    assert store.find(last).state is RunState.FINISHED
+    curves = store.folder(last) / CURVES
+    read = pq.read_table(curves).to_pydict() if curves.exists() else {}
+    return [*store.columns(last), {name: np.array(column) for name, column in read.items()}]
+
+
+def equal(a: Columns, b: Columns) -> bool:
+    """NaN equals itself, as what is not known yet."""
+    return a.keys() == b.keys() and all(
+        np.array_equal(a[k], b[k], equal_nan=a[k].dtype.kind == "f") for k in a
+    )
+
+
+def test_asking_changes_nothing_in_training_and_a_lanes_answers_are_its_own(run, tmp_path):
+    """Seed 1 alone without questions, alone with them, and next to seed 0: bit for bit."""
+    unasked, episodes, no_curves = run(tmp_path / "a", [1], None)
+    alone, asked_episodes, curves = run(tmp_path / "b", [1], ASKED)
+    together = run(tmp_path / "c", [0, 1], ASKED)
+    questions = np.array([name.startswith("queries/") for name in alone["metric"]])
+    assert equal({name: column[~questions] for name, column in alone.items()}, unasked)
+    assert equal(episodes, asked_episodes)
+    for given, expected in zip(together, (alone, episodes, curves), strict=True):
+        assert equal(given, expected)
+    assert no_curves == {}
+    asked_at = alone["step"][alone["metric"] == "queries/ence"]
+    assert asked_at.tolist() == [STEPS // 4, STEPS // 2, STEPS]
+    points = curves["step"][curves["curve"] == "error_against_std"]
+    assert np.unique(points, return_counts=True)[1].tolist() == [2 * 6, 2 * 6, 3 * 6]
+    truths = alone["value"][alone["metric"] == "queries/q_error"]
+    assert np.isfinite(truths).all()

@@ -1,0 +1,81 @@
+"""Query states: where an environment's agents are asked how uncertain they are.
+
+They are frozen, so that all runs of a task answer the same questions, and ship as the seeds and
+actions of a few trajectories that pass through them, not as arrays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+
+import torch
+from torch import Tensor
+
+from uqbench.environment import LaneEnv
+
+
+@dataclass(frozen=True)
+class QueryStates:
+    """States of recorded trajectories, and observations that no trajectory reaches.
+
+    Attributes:
+        seeds: of the environments, one a trajectory.
+        actions: of each trajectory, from its first step on; episodes follow each other.
+        places: of each state, its trajectory and the number of steps taken before.
+        unseen: turns observations ``[*, *obs]`` into ones that no trajectory reaches; None where
+            the environment names none.
+    """
+
+    seeds: tuple[int, ...]
+    actions: tuple[tuple[int, ...], ...]
+    places: tuple[tuple[int, int], ...]
+    unseen: Callable[[Tensor], Tensor] | None = None
+
+    def first(self, count: int) -> QueryStates:
+        """The first ``count`` states.
+
+        Raises:
+            ValueError: there are not so many.
+        """
+        if count > len(self.places):
+            raise ValueError(f"expected at most {len(self.places)} query states, got {count}")
+        return QueryStates(self.seeds, self.actions, self.places[:count], self.unseen)
+
+
+def read_trajectories(
+    file: Traversable, unseen: Callable[[Tensor], Tensor] | None = None
+) -> QueryStates:
+    """Query states from JSON: ``{"trajectories": [{"seed", "actions"}], "states": [[i, t]]}``.
+
+    ``actions`` is a string of digits, an action each.
+    """
+    table = json.loads(file.read_text(encoding="utf-8"))
+    return QueryStates(
+        seeds=tuple(one["seed"] for one in table["trajectories"]),
+        actions=tuple(tuple(int(a) for a in one["actions"]) for one in table["trajectories"]),
+        places=tuple((i, t) for i, t in table["states"]),
+        unseen=unseen,
+    )
+
+
+def visit(states: QueryStates, env: LaneEnv) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Follow the trajectories, one a lane of ``env``, and stop wherever a state is reached.
+
+    Yields:
+        the numbers of the states reached ``[n]``, the lanes that are there, ``[n]``, and their
+        observations ``[n, *obs]``.
+    """
+    due: dict[int, list[int]] = {}
+    for number, (_, step) in enumerate(states.places):
+        due.setdefault(step, []).append(number)
+    obs, _ = env.reset()
+    for step in range(max(due) + 1):
+        if step in due:
+            numbers = torch.tensor(due[step])
+            lanes = torch.tensor([states.places[number][0] for number in due[step]])
+            yield numbers, lanes, obs[lanes].clone()
+        taken = [actions[step] if step < len(actions) else 0 for actions in states.actions]
+        obs = env.step(torch.tensor(taken)).obs

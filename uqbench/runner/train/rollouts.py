@@ -1,0 +1,103 @@
+"""Returns of an agent's evaluated policy from given states, by rollouts in copies of them.
+
+Shapes: ``L`` lanes of the agent, ``M`` states, ``A`` actions, ``R`` rollouts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from uqbench.environment import LaneEnv
+from uqbench.runner.train.evaluation import Policy
+
+SLAB = 64
+"""Observations of a lane that the policy is asked about at once: always as many, so that a lane's
+actions have the same bits whatever the others' rollouts do."""
+
+Make = Callable[[Sequence[int]], LaneEnv]
+"""Makes an environment with one lane a seed."""
+
+
+def rollout_returns(
+    agent: Policy,
+    states: LaneEnv,
+    make: Make,
+    seeds: Sequence[Sequence[int]],
+    count: int,
+    discount: float,
+    tail: float,
+) -> Tensor:
+    """Discounted returns ``[L, M, A, R]`` float64 of each action, and then the policy's.
+
+    A rollout goes on until its episode ends or ``γ^t < tail``. Lanes of rollouts that are over are
+    dropped as soon as half of them are. All actions must be available everywhere.
+
+    Args:
+        agent: acts by its ``policy``.
+        states: the environment, whose first M lanes stand in the states.
+        make: makes the same environment with other lanes.
+        seeds: of every rollout, ``[L, M · A · R]``.
+        count: M.
+        discount: γ.
+        tail: what a reward counts that is not waited for.
+
+    Raises:
+        CannotSaveError: the environment's lanes cannot be copied.
+    """
+    lanes, total, actions = len(seeds), len(seeds[0]), states.n_actions
+    each = total // (count * actions)
+    env = make([seed for lane in seeds for seed in lane])
+    obs, _ = env.reset()
+    device = obs.device
+    number = torch.arange(total, device=device)
+    state, action = number // (actions * each), number // each % actions
+    into = torch.arange(lanes * total, device=device)
+    env.copy_lanes(into, states, state.repeat(lanes), random_numbers=False)
+    action = action.expand(lanes, -1)
+    own = number.expand(lanes, -1)  # [L, n]: which rollout a lane of the environment is
+    running = torch.ones_like(own, dtype=torch.bool)
+    returns = torch.zeros(lanes, total, dtype=torch.float64, device=device)
+    t = 0
+    while True:
+        outcome = env.step(action.flatten())
+        reward = outcome.reward.double().unflatten(0, own.shape)
+        returns.scatter_add_(1, own, discount**t * reward * running)
+        running = running & ~(outcome.terminated | outcome.truncated).unflatten(0, own.shape)
+        t += 1
+        most = int(running.sum(1).max())
+        if most == 0 or discount**t < tail:
+            found: Tensor = returns.unflatten(1, (count, actions, each))
+            return found
+        obs = outcome.obs.unflatten(0, own.shape)
+        order = (~running).to(torch.uint8).argsort(dim=1, stable=True)  # those that run come first
+        width = -(-most // SLAB) * SLAB
+        if 2 * width <= own.shape[1]:
+            kept = order[:, :width]
+            smaller = make([0] * kept.numel())
+            at = kept + own.shape[1] * torch.arange(lanes, device=device)[:, None]
+            into = torch.arange(kept.numel(), device=device)
+            smaller.copy_lanes(into, env, at.flatten(), random_numbers=True)
+            env, obs = smaller, _rows(obs, kept)
+            own, running = own.gather(1, kept), running.gather(1, kept)
+            order = torch.arange(width, device=device).expand(lanes, -1)
+        action = _actions(agent, obs, order, most)
+
+
+def _actions(agent: Policy, obs: Tensor, order: Tensor, most: int) -> Tensor:
+    """The policy's actions ``[L, n]`` in the first ``most`` of each lane's ``order`` ``[L, n]``."""
+    action = torch.zeros_like(order)
+    for first in range(0, most, SLAB):
+        chosen = order[:, first : first + SLAB]
+        missing = SLAB - chosen.shape[1]
+        filled = torch.cat([chosen, chosen[:, :1].expand(-1, missing)], 1)
+        picked = agent.policy(_rows(obs, filled))
+        action.scatter_(1, chosen, picked[:, : chosen.shape[1]])
+    return action
+
+
+def _rows(obs: Tensor, columns: Tensor) -> Tensor:
+    """``[L, k, *obs]``: of each lane of ``[L, n, *obs]`` the rows ``columns`` ``[L, k]``."""
+    return obs[torch.arange(len(obs), device=obs.device)[:, None], columns]

@@ -1,0 +1,53 @@
+"""Ground truth about an agent's own evaluated policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What following the policy π is worth after each action, and how returns vary.
+
+    Shapes: ``L`` lanes, each with a policy of its own, ``M`` states, ``A`` actions; all float64,
+    NaN where an action is not available. Return distributions are exact with ``probs``, and
+    otherwise samples.
+
+    Attributes:
+        q: ``Q^π``, ``[L, M, A]``.
+        q_var: the squared standard error of ``q``; zero where it is exact.
+        return_var: the exact variance of the return, ``[L, M, A]``; None where it follows from
+            ``returns``.
+        returns: values of the return, ``[L, M, A, R]``; None where only its variance is known.
+        probs: their probabilities, ``[L, M, A, R]``; None for samples, all equally likely.
+    """
+
+    q: Tensor
+    q_var: Tensor
+    return_var: Tensor | None = None
+    returns: Tensor | None = None
+    probs: Tensor | None = None
+
+    @classmethod
+    def from_samples(cls, returns: Tensor) -> Truth:
+        """Means of R ≥ 2 sampled returns ``[L, M, A, R]``, with their standard errors."""
+        samples = returns.shape[-1]
+        return cls(returns.mean(-1), returns.var(-1) / samples, returns=returns)
+
+
+@dataclass(frozen=True)
+class ExactTruth:
+    """An environment that knows what any policy is worth.
+
+    Attributes:
+        obs: ``[M, *obs]``, every state that an agent is asked about.
+        valid: the actions that are available in them, ``[M, A]`` bool; None where all are.
+        evaluate: from the actions ``[L, M]`` of a policy in these states to the truth.
+    """
+
+    obs: Tensor
+    valid: Tensor | None
+    evaluate: Callable[[Tensor], Truth]
