@@ -11,6 +11,7 @@ from uqbench_minatar.games.board import DOWN, FIRE, LEFT, RIGHT, UP
 from uqbench_minatar.lanes import MinAtarLanes
 
 from uqbench.agent import Agent, EnvironmentInfo
+from uqbench.environment import TimeLimit
 from uqbench.errors import UqbenchError
 from uqbench.runner.train.evaluation import evaluate
 from uqbench.trivial import UniformRandom, UniformRandomConfig
@@ -24,9 +25,8 @@ def spec_of(game: str) -> EnvironmentInfo:
 
 
 def mean_return(agent: Agent, game: str, episodes: int = 40) -> float:
-    env = MinAtarLanes(GameConfig(game=game), range(episodes))
-    longest = 2_501 if game == "freeway" else 400
-    return float(evaluate(agent, env, 1, episodes, longest).returns.mean())
+    env = MinAtarLanes(GameConfig(game=game), range(episodes), TimeLimit(400, "truncation"))
+    return float(evaluate(agent, env, 1, episodes, 400).returns.mean())
 
 
 @pytest.mark.parametrize(
