@@ -21,8 +21,8 @@ def final_metrics(
     values: dict[str, float | None] = {}
     truth = truth_of(batch.cell.task, host)
     for metric in batch.metrics:
-        measured = metric.kind != "evaluation" or batch.budget.evaluation
-        measured = measured and (metric.kind != "queries" or batch.budget.queries)
+        measured = metric.kind != "evaluation" or bool(batch.budget.evaluation)
+        measured &= metric.kind != "queries" or bool(batch.budget.queries)
         if not metric.suits(batch.cell.task) or not measured:
             continue
         if metric.kind == "cost":
