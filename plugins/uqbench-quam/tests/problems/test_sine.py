@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
+from uqbench_quam.problems.ground_truth import read
 from uqbench_quam.problems.infinite_width import posterior
 from uqbench_quam.problems.sine import (
+    CHECKED_BY_HMC,
     NOISE_VAR,
     PRIORS,
     Sine,
@@ -38,6 +41,15 @@ def test_the_sines_scores_are_zero_for_the_truth_of_that_prior_alone(prior, pref
     )
     assert scores["rmse"].tolist() == pytest.approx([0.5, 0.5])
     assert math.isclose(Sine(SineConfig()).data([0]).targets.abs().max().item(), 1, abs_tol=0.4)
+
+
+def test_the_closed_form_agrees_with_the_committed_chains_of_finite_width():
+    arrays = read("sine-hmc")
+    chains, exact = arrays["std"], read("sine")["suite_std"][:CHECKED_BY_HMC]
+    assert chains.shape == (4, 60)
+    assert np.abs(chains / exact - 1).mean() < 0.05
+    assert arrays["rhat"].max() < 1.05
+    assert arrays["ess"].min() > 100
 
 
 def test_the_committed_standard_deviations_follow_from_the_data_and_the_priors():

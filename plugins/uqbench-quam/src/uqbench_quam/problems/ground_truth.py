@@ -23,6 +23,7 @@ DIGESTS = {
     "two-moons": "9a9068143543a8eb283c6e6ba5bfbbf50d84ce7e0cdfc17f1e1d2537acde0932",
     "simplex": "b96c0c0548b6d7e9f3310416de4b60776e57d2e03d82221fffb552bb31dae687",
     "sine": "c9b313410b0d673bfd27b02fbe51b3de1efd4ef4987ff110493c06b138e71216",
+    "sine-hmc": "923738aecf3492867bf2d10c618bafc65530eaae1489d1bc2717b743b0e1fddf",
 }
 """SHA-256 of the files."""
 
