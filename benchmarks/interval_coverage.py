@@ -4,9 +4,9 @@
 
 Writes docs/coverage.md, and the table that boards quote.
 
-Simulated runs of a law whose mean is known: normal; log-normal (σ = 1); one run in five fails (1
-with spread 0.1, and 0 instead of 1 with probability 1/5). Each cell is the share of simulated
-boards whose interval covers the true value.
+Simulated runs whose mean is known: normal; log-normal (σ = 1); one run in five fails (1 with spread
+0.1, and 0 instead of 1 with probability 1/5). Each cell is the share of simulated boards whose
+interval covers the true value.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def one_in_five(generator: np.random.Generator, shape: tuple[int, ...]) -> NDArr
     return np.where(failed, 0.0, 1.0) + noise
 
 
-LAWS: dict[str, tuple[Draw, float]] = {
+DISTRIBUTIONS: dict[str, tuple[Draw, float]] = {
     "normal": (lambda g, shape: g.standard_normal(shape), 0.0),
     "log-normal": (lambda g, shape: g.lognormal(size=shape), float(np.exp(0.5))),
     "one in five fails": (one_in_five, 1 - FAILS),
@@ -58,7 +58,7 @@ def true_iqm(draw: Draw, runs: int, tasks: int) -> float:
 
 def measure(simulations: int) -> list[dict[str, str | int | float]]:
     rows: list[dict[str, str | int | float]] = []
-    for law, (draw, mean) in LAWS.items():
+    for drawn_from, (draw, mean) in DISTRIBUTIONS.items():
         for tasks in TASKS:
             for seeds in SEEDS:
                 generator = np.random.default_rng(0)
@@ -68,14 +68,18 @@ def measure(simulations: int) -> list[dict[str, str | int | float]]:
                     values = draw(generator, (seeds, tasks))
                     for name in ("mean", "iqm"):
                         covered[name] += _covers(estimate(name, values), truths[name])
-                    if law == "one in five fails":
+                    if drawn_from == "one in five fails":
                         given = estimate("mean", values, Failures(RANGE))
                         covered["bounded"] += _covers(given, mean)
                     percentile = aggregate(values, seed=number, repetitions=RLIABLE_RESAMPLES)
                     covered["percentile"] += _covers(percentile["mean"], mean)
-                row: dict[str, str | int | float] = {"law": law, "tasks": tasks, "seeds": seeds}
+                row: dict[str, str | int | float] = {
+                    "distribution": name,
+                    "tasks": tasks,
+                    "seeds": seeds,
+                }
                 row |= {name: round(count / simulations, 3) for name, count in covered.items()}
-                if law != "one in five fails":
+                if drawn_from != "one in five fails":
                     row["bounded"] = ""
                 print(row, flush=True)
                 rows.append(row)
@@ -101,20 +105,20 @@ def page(rows: list[dict[str, str | int | float]], simulations: int) -> str:
         "points. Cells below 93 % are marked ✗; a board of that many seeds and tasks says what its",
         "intervals cover.",
         "",
-        "The laws: normal; log-normal with σ = 1; and runs near 1 of which one in five fails and",
-        "is near 0. The IQM is held against what an IQM of that many runs is on average.",
+        "The distributions: normal; log-normal with σ = 1; and runs near 1 of which one in five",
+        "fails and is near 0. The IQM is held against what an IQM of that many runs is on average.",
     ]
     for tasks in TASKS:
         lines += ["", f"## {tasks} task{'s'[: tasks > 1]}", ""]
-        lines += [f"| law | interval of | {' | '.join(f'{n} seeds' for n in SEEDS)} |"]
+        lines += [f"| distribution | interval of | {' | '.join(f'{n} seeds' for n in SEEDS)} |"]
         lines += [f"| --- | --- |{' --- |' * len(SEEDS)}"]
-        for law in LAWS:
+        for drawn_from in DISTRIBUTIONS:
             for kind, words in kinds.items():
-                found = [r for r in rows if (r["law"], r["tasks"]) == (law, tasks)]
+                found = [r for r in rows if (r["distribution"], r["tasks"]) == (drawn_from, tasks)]
                 if found[0][kind] == "" or (kind == "iqm" and tasks == 1):
                     continue
                 cells = [_cell(float(r[kind])) for r in found]
-                lines.append(f"| {law} | {words} | {' | '.join(cells)} |")
+                lines.append(f"| {drawn_from} | {words} | {' | '.join(cells)} |")
     lines += [
         "",
         "Why some cells stay below: three to ten runs of which none failed say nothing of the one",

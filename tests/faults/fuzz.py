@@ -196,10 +196,10 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
     names = (b"cvar(0.25) of wang(0.1)", b"cvar(alpha=0.25)", b"mean-std(0.5)", b"expectation")
     return [
         Reader("suite", read_suite, (suite,), 0.06),
-        Reader("extension", read_extension, (extension,), 0.02),
+        Reader("extension", read_extension, (extension,), 0.004),
         Reader("claims", read_claims, (suite.split(b"[[claims]]")[1],), 0.04),
         Reader("--set", read_setting, settings, 0.08),
-        Reader("risk", read_risk, names, 0.4),
+        Reader("risk", read_risk, names, 0.416),
         Reader("run.json", read_record, tuple(records.values()), 0.15),
         Reader("sealed run.json", read_sealed_record, tuple(records.values()), 0.05),
         Reader("checkpoint.json", read_about, (about.read_bytes(),), 0.05),

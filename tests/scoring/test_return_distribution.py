@@ -1,4 +1,4 @@
-"""Stated laws of the return against true ones: the 1-Wasserstein distance."""
+"""Predicted return distributions against true ones: the 1-Wasserstein distance."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from uqbench.agent import Uncertainty
-from uqbench.scoring.uncertainty import score_return_law, wasserstein
+from uqbench.scoring.uncertainty import score_return_distribution, wasserstein
 
 
 def test_the_distance_of_two_points_is_how_far_they_are_apart() -> None:
@@ -16,13 +16,13 @@ def test_the_distance_of_two_points_is_how_far_they_are_apart() -> None:
 
 def test_mass_that_has_to_move_by_hand() -> None:
     """¼ from 0 to 1 and ¼ from 0 to 4; the rest stays."""
-    given = wasserstein(
+    found = wasserstein(
         torch.tensor([0.0, 1.0, 4.0]),
         torch.tensor([0.5, 0.25, 0.25]),
         torch.tensor([0.0]),
         torch.tensor([1.0]),
     )
-    assert given.item() == pytest.approx(0.25 * 1 + 0.25 * 4)
+    assert found.item() == pytest.approx(0.25 * 1 + 0.25 * 4)
 
 
 def test_samples_of_equal_number_are_matched_in_order() -> None:
@@ -32,15 +32,17 @@ def test_samples_of_equal_number_are_matched_in_order() -> None:
     torch.testing.assert_close(wasserstein(x, mass, y, mass), expected)
 
 
-def test_a_law_goes_before_samples_of_q_and_nothing_has_no_score() -> None:
+def test_a_distribution_goes_before_samples_of_q_and_nothing_has_no_score() -> None:
     atoms, probs = torch.zeros(1, 2, 1).double(), torch.ones(1, 2, 1).double()
-    law = Uncertainty(return_atoms=torch.ones(3, 1, 2, 1), return_probs=torch.ones(3, 1, 2, 1))
+    own = Uncertainty(return_atoms=torch.ones(3, 1, 2, 1), return_probs=torch.ones(3, 1, 2, 1))
     samples = Uncertainty(value_samples=torch.tensor([-2.0, 4.0]).expand(3, 1, 2, 2))
     both = Uncertainty(
-        law.mean, None, None, law.return_atoms, law.return_probs, samples.value_samples
+        return_atoms=own.return_atoms,
+        return_probs=own.return_probs,
+        value_samples=samples.value_samples,
     )
     name = "uncertainty/wasserstein"
-    assert score_return_law(law, atoms, probs)[name].tolist() == [1, 1, 1]
-    assert score_return_law(samples, atoms, probs)[name].tolist() == [3, 3, 3]
-    assert score_return_law(both, atoms, probs)[name].tolist() == [1, 1, 1]
-    assert score_return_law(Uncertainty(), atoms, probs) == {}
+    assert score_return_distribution(own, atoms, probs)[name].tolist() == [1, 1, 1]
+    assert score_return_distribution(samples, atoms, probs)[name].tolist() == [3, 3, 3]
+    assert score_return_distribution(both, atoms, probs)[name].tolist() == [1, 1, 1]
+    assert score_return_distribution(Uncertainty(), atoms, probs) == {}

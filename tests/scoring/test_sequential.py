@@ -64,8 +64,9 @@ def claims_of(plan: Plan) -> Plan:
         (c, k) for c, k in make_all(plan) if c.kind == "order" and "qr-dqn" in k.named_methods
     )
     claim = claim.model_copy(update={"budgets": ("cpu",), "readings": ()})
-    plain = replace(kind, metric="online_return", methods=("c51", "dqn"))
-    hard = replace(kind, metric="online_return", methods=("bootstrapped-dqn", "dqn"))
+    shared = {"metric": "online_return", "tasks": ("breakout",)}
+    plain = replace(kind, **shared, methods=("c51", "dqn"))
+    hard = replace(kind, **shared, methods=("bootstrapped-dqn", "dqn"))
     named = [(claim.model_copy(update={"id": name}), k) for name, k in (("a", plain), ("b", hard))]
     return replace(plan, suite=suite, claims=tuple(named))
 
@@ -99,14 +100,14 @@ def test_a_claim_is_judged_at_its_share_of_the_error_until_it_is_decided(plan):
 
 
 def test_four_looks_at_equal_methods_err_in_5_percent_at_most():
-    """Of 300 experiments with three equal methods; standard error 1.3 points."""
+    """Of 100 experiments with two equal methods; at 5 % a look it would be 13."""
     generator = np.random.default_rng(1)
     wrong = 0
-    for _ in range(300):
-        drawn = generator.normal(size=(3, 40, 1))
+    for _ in range(100):
+        drawn = generator.normal(size=(2, 40, 1))
         found = Sequential(looks(40))
         for seeds in found.schedule:
-            given = {f"m{i}": drawn[i, :seeds] for i in range(3)}
+            given = {f"m{i}": drawn[i, :seeds] for i in range(2)}
             found.compare(given, "mean", paired=False)
         wrong += bool(found.decided_at)
-    assert wrong / 300 <= 0.05
+    assert wrong <= 5

@@ -1,4 +1,4 @@
-"""Scores of a stated uncertainty against an exact Q*."""
+"""Scores of a predicted uncertainty against an exact Q*."""
 
 from __future__ import annotations
 
@@ -34,18 +34,20 @@ def draw(*shape: int, seed: int = 0) -> torch.Tensor:
 def test_a_normal_posterior_has_the_coverage_it_states():
     """Twenty thousand (s, a): a share's standard error is below 0.0036."""
     truth = draw(10_000, 2)
-    stated = Uncertainty(mean=torch.zeros(3, 10_000, 2), epistemic_var=torch.ones(3, 10_000, 2))
-    stated.epistemic_var[1] *= 0.25
-    stated.epistemic_var[2] *= 4
-    scores = score_uncertainty(stated, truth)
+    predicted = Uncertainty(mean=torch.zeros(3, 10_000, 2), epistemic_var=torch.ones(3, 10_000, 2))
+    predicted.epistemic_var[1] *= 0.25
+    predicted.epistemic_var[2] *= 4
+    scores = score_uncertainty(predicted, truth)
     half_width = {"50": 0.67449, "90": 1.64485, "95": 1.95996}
     for level, reach in half_width.items():
         expected = [torch.erf(torch.tensor(s * reach / 2**0.5)).item() for s in (1, 0.5, 2)]
-        given = scores[f"uncertainty/coverage_{level}"].tolist()
-        assert given == pytest.approx(expected, abs=5 * 0.0036)
+        found = scores[f"uncertainty/coverage_{level}"].tolist()
+        assert found == pytest.approx(expected, abs=5 * 0.0036)
     widths = [2 * s * 1.95996 for s in (1, 0.5, 2)]
     assert scores["uncertainty/width_95"].tolist() == pytest.approx(widths, rel=1e-4)
-    assert scores["uncertainty/interval_score_95"].argmin() == 0  # proper: the right law is best
+    assert (
+        scores["uncertainty/interval_score_95"].argmin() == 0
+    )  # proper: the right distribution is best
     rms = truth.square().mean().sqrt().item()
     assert scores["uncertainty/error"].tolist() == pytest.approx([rms] * 3)
     assert "uncertainty/variance_ratio" not in scores
@@ -55,11 +57,11 @@ def test_a_normal_posterior_has_the_coverage_it_states():
 def test_few_samples_of_the_right_posterior_do_not_lower_coverage(samples):
     """Ten thousand (s, a), each with samples of its own: standard errors below 0.0051."""
     truth = draw(5_000, 2)
-    stated = Uncertainty(value_samples=draw(1, 5_000, 2, samples, seed=1))
-    scores = score_uncertainty(stated, truth)
+    predicted = Uncertainty(value_samples=draw(1, 5_000, 2, samples, seed=1))
+    scores = score_uncertainty(predicted, truth)
     for level in (50, 90, 95):
         covered = scores[f"uncertainty/coverage_{level}"].item()
-        # between order statistics the normal density is curved: a little more than stated
+        # between order statistics the normal density is curved: a little more than predicted
         assert -5 * 0.0051 < covered - level / 100 < 5 * 0.0051 + 0.2 / samples
 
 
@@ -93,8 +95,8 @@ def test_a_miss_costs_two_over_alpha_of_its_distance():
 def test_actions_without_a_truth_are_left_out():
     truth = torch.tensor([[0.0, NAN], [NAN, 3.0]], dtype=torch.float64)
     mean = torch.tensor([[[1.0, NAN], [50.0, 3.0]], [[0.0, 8.0], [-1.0, 5.0]]])
-    stated = Uncertainty(mean=mean, epistemic_var=torch.ones(2, 2, 2), oracle_var=None)
-    scores = score_uncertainty(stated, truth)
+    predicted = Uncertainty(mean=mean, epistemic_var=torch.ones(2, 2, 2), oracle_var=None)
+    scores = score_uncertainty(predicted, truth)
     assert scores["uncertainty/error"].tolist() == pytest.approx([0.5**0.5, 2**0.5])
     assert scores["uncertainty/coverage_50"].tolist() == [0.5, 0.5]
     assert scores["uncertainty/coverage_95"].tolist() == [1.0, 0.5]
@@ -102,11 +104,11 @@ def test_actions_without_a_truth_are_left_out():
 
 def test_the_ratio_of_variances_is_their_geometric_mean():
     truth = torch.tensor([[0.0, 0.0, NAN]], dtype=torch.float64)
-    stated = Uncertainty(
+    predicted = Uncertainty(
         epistemic_var=torch.tensor([[[2.0, 8.0, 5.0]]]),
         oracle_var=torch.tensor([[[1.0, 1.0, 9.0]]]),
     )
-    scores = score_uncertainty(stated, truth)
+    scores = score_uncertainty(predicted, truth)
     assert scores.keys() == {"uncertainty/variance_ratio", "uncertainty/bound_share"}
     assert scores["uncertainty/variance_ratio"].item() == pytest.approx(4)
     assert scores["uncertainty/bound_share"].item() == 1
@@ -114,11 +116,11 @@ def test_the_ratio_of_variances_is_their_geometric_mean():
 
 def test_a_bound_must_hold_at_every_state_and_action():
     """A geometric mean of 4 hides the pair whose variance is half of the reference."""
-    stated = Uncertainty(
+    predicted = Uncertainty(
         epistemic_var=torch.tensor([[[0.5, 32.0, 5.0]]]), oracle_var=torch.ones(1, 1, 3)
     )
     truth = torch.tensor([[0.0, 0.0, NAN]], dtype=torch.float64)
-    scores = score_uncertainty(stated, truth)
+    scores = score_uncertainty(predicted, truth)
     assert scores["uncertainty/variance_ratio"].item() == pytest.approx(4)
     assert scores["uncertainty/bound_share"].item() == 0.5
 

@@ -42,7 +42,10 @@ def read_beside(selection: Selection, plan: Plan, host: Host, boards: Path) -> S
             f"--beside: {', '.join(both)} is on {folder} already; name only what is not."
         )
     primary = plan.suite.primary_metric(plan.budget)
-    known = json.loads(stored.files["manifest.json"])["primary_metric"]
+    try:
+        known = json.loads(stored.files["manifest.json"])["primary_metric"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise UqbenchError(f"{folder / 'manifest.json'} is damaged or missing: {error}") from None
     changed = [key for key, value in primary.definition().items() if known.get(key, value) != value]
     if changed:
         raise UqbenchError(

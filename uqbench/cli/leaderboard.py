@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,13 +84,13 @@ def command(
         )
     if check or rewrite:
         stored = StoredBoard.read(plan, selection, host, folder)
-        return _check(stored, store) if check else _rewrite(stored)
+        return _check(stored, store) if check else _rewrite(stored, host)
     if risk is None:
         result = board(plan, store)
     else:
         result = _with_risk(plan, risk, host, store)
         folder = folder.with_name(f"{folder.name}-{slug(risk)}")
-    write_board(result, store, folder)
+    write_board(result, store, folder, host)
     if as_json:
         click.echo(json.dumps(result.rows(), indent=1, allow_nan=False))
     else:
@@ -107,7 +106,9 @@ def board_folder(plan: Plan, root: Path) -> Path:
     return paths.board_folder(root, plan.suite.name, plan.name)
 
 
-def write_board(result: Board, store: Store, folder: Path, stored: Sequence[MadeWith] = ()) -> None:
+def write_board(
+    result: Board, store: Store, folder: Path, host: Host, stored: Sequence[MadeWith] = ()
+) -> None:
     """Write a board's tables, its manifest and curves, and what its runs were made with and cost.
 
     ``stored`` is what those of its runs were made with that are not in the store.
@@ -117,7 +118,7 @@ def write_board(result: Board, store: Store, folder: Path, stored: Sequence[Made
     from uqbench.scoring.curves import curves_parquet
     from uqbench.scoring.leaderboard import write
     from uqbench.scoring.made_with import made_with, made_with_json, of_older_code
-    from uqbench.scoring.page import index_page, page
+    from uqbench.scoring.page import page
 
     made = [*made_with(result.scores, store), *stored]
     older = of_older_code(result.scores)
@@ -129,8 +130,16 @@ def write_board(result: Board, store: Store, folder: Path, stored: Sequence[Made
     write({**files, "README.md": page(result, made, files["cost.csv"], older)}, folder)
     curves = curves_parquet(result.plan, result.scores, store)
     if curves is not None:
-        write_whole(folder / "curves.parquet", partial(Path.write_bytes, data=curves))
-    write({"README.md": index_page(folder.parents[1])}, folder.parents[1])
+        write_whole(folder / "curves.parquet", lambda file: file.write(curves))
+    _write_index(folder.parents[1], host)
+
+
+def _write_index(root: Path, host: Host) -> None:
+    from uqbench.scoring.leaderboard import write
+    from uqbench.scoring.page import index_page
+    from uqbench.suites.reading import read_suites
+
+    write({"README.md": index_page(root, read_suites(host, check=()).suites)}, root)
 
 
 def _with_risk(plan: Plan, risk: str, host: Host, store: Store) -> Board:
@@ -186,11 +195,10 @@ def _check(stored: StoredBoard, store: Store) -> int:
     return 1 if differing else 0
 
 
-def _rewrite(stored: StoredBoard) -> int:
+def _rewrite(stored: StoredBoard, host: Host) -> int:
     """Write the tables anew from the stored scores; return the exit code."""
     from uqbench.scoring.leaderboard import write
     from uqbench.scoring.made_with import made_with_json, of_older_code
-    from uqbench.scoring.page import index_page
 
     stored.check_as_run()
     older = of_older_code(stored.scores)
@@ -199,8 +207,7 @@ def _rewrite(stored: StoredBoard) -> int:
         files["made_with.json"] = made_with_json(stored.made[0], older)
     changed = [name for name, text in files.items() if stored.files.get(name) != text.encode()]
     write(files, stored.folder)
-    root = stored.folder.parents[1]
-    write({"README.md": index_page(root)}, root)
+    _write_index(stored.folder.parents[1], host)
     say(f"{stored.folder}: {', '.join(changed) or 'nothing'} changed")
     return 0
 

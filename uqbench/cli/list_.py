@@ -26,6 +26,7 @@ def command(kind: str | None, as_json: bool) -> None:
     Example:
       uqbench list agents
     """
+    from uqbench.cli.suites_table import print_suites
     from uqbench.registry.docstrings import source, summary
     from uqbench.registry.registry import Registry
     from uqbench.suites.reading import read_suites
@@ -107,6 +108,9 @@ def command(kind: str | None, as_json: bool) -> None:
         return
     for title, entries in chosen.items():
         say(title, bold=True)
+        if title == "suites" and entries:
+            print_suites(entries)
+            continue
         for entry in entries:
             say(f"  {_line(entry)}")
         if not entries:

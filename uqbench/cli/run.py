@@ -135,7 +135,7 @@ def command(
     states = execute(plan)
     if dry_run:
         return 0
-    _show(plan, store, stored)
+    _show(plan, store, stored, host)
     return 0 if set(states.values()) == {RunState.FINISHED} else 1
 
 
@@ -368,7 +368,7 @@ def _call_hooks(host: Host, event: Event) -> Iterator[str]:
                 yield from host.call_hook("uqbench_run_failed", run=run, reason=event.reason)
 
 
-def _show(plan: Plan, store: Store, stored: StoredBoard | None) -> None:
+def _show(plan: Plan, store: Store, stored: StoredBoard | None, host: Host) -> None:
     """Write and print the leaderboard, a stored one with the plan's runs in it if there is one."""
     from uqbench.cli.beside import beside
     from uqbench.cli.leaderboard import board_folder, write_board
@@ -377,7 +377,7 @@ def _show(plan: Plan, store: Store, stored: StoredBoard | None) -> None:
 
     result = board(plan, store) if stored is None else beside(plan, stored, store)
     folder = board_folder(result.plan, store.root / "leaderboards")
-    write_board(result, store, folder, () if stored is None else stored.made[0])
+    write_board(result, store, folder, host, () if stored is None else stored.made[0])
     print_board(result)
     say(str(folder / "leaderboard.csv"))
 

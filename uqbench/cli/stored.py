@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uqbench.cli.options import Selection
+from uqbench.cli.terminal import say
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
@@ -43,7 +46,8 @@ class StoredBoard:
         """Read the board of a plan.
 
         Raises:
-            UqbenchError: there is none, or its scores are not those of the plan.
+            UqbenchError: there is none, it is of an earlier protocol, or its scores are not those
+                of the plan and of its own manifest.
         """
         from uqbench.results.files import stored_bytes, stored_text
         from uqbench.scoring.scores import check_scores, from_csv
@@ -56,9 +60,17 @@ class StoredBoard:
             )
         files = {p.name: stored_bytes(p) for p in folder.iterdir() if p.suffix in SUFFIXES}
         scores = from_csv(stored_text(files["scores.csv"], path), str(path))
+        _check_manifest(files, scores, plan, folder)
         methods = tuple(sorted({score.method for score in scores}))
         if methods:
             own = replace(selection, methods=methods).plan(host, "cpu")
+            absent = sorted({cell.method.name for cell in plan.cells} - set(methods))
+            if absent:
+                say(
+                    f"uqbench: {folder} has no runs of {', '.join(absent)}, which the suite has "
+                    f"here: not judged.",
+                    err=True,
+                )
             plan = replace(own, standard=plan.standard)
         check_scores(scores, plan, str(path))
         return cls(folder, files, plan, scores)
@@ -106,3 +118,36 @@ class StoredBoard:
                 raise UqbenchError(
                     f"{self.folder}: the suite has no metric {gone} any more; run it again instead."
                 )
+
+
+def _check_manifest(
+    files: Mapping[str, bytes], scores: Sequence[Score], plan: Plan, folder: Path
+) -> None:
+    """Check that a board is of today's protocol, with rows of all that its manifest lists.
+
+    Raises:
+        UqbenchError: the protocol was another, rows were removed, or the manifest is damaged.
+    """
+    from uqbench.scoring.protocol import departures
+
+    if "manifest.json" not in files:
+        return  # it is compared, and missed, where the board is checked
+    path = folder / "manifest.json"
+    try:
+        manifest = json.loads(files["manifest.json"])
+        listed = set(manifest["methods"])
+        changed = departures(manifest, plan.suite)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UqbenchError(f"{path} is damaged: {type(error).__name__}: {error!s:.300}") from error
+    if changed:
+        raise UqbenchError(
+            f"{folder} is of an earlier protocol: {'; '.join(changed)}. It is kept as it was "
+            f"written; tox -e leaderboard-{plan.suite.name}-{plan.budget_name} runs it again."
+        )
+    missing = sorted(map(str, listed - {f"{score.task}/{score.method}" for score in scores}))
+    if missing:
+        raise UqbenchError(
+            f"{folder / 'scores.csv'} has no rows of {', '.join(missing[:5])}"
+            f"{' …' if len(missing) > 5 else ''}, which {path.name} lists: restore them, or write "
+            f"the board again from its runs."
+        )

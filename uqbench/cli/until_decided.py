@@ -79,11 +79,11 @@ def run_until_decided(
         names = found.open_methods(planned)
         if not names:
             break
-    _show(replace(planned, cells=tuple(cells.values()), standard=False), found, store)
+    _show(replace(planned, cells=tuple(cells.values()), standard=False), found, store, host)
     return 0
 
 
-def _show(plan: Plan, found: Sequential, store: Store) -> None:
+def _show(plan: Plan, found: Sequential, store: Store, host: Host) -> None:
     """Write and print the board, and what was decided at which look."""
     from uqbench.cli.leaderboard import board_folder, write_board
     from uqbench.cli.table import print_board
@@ -94,7 +94,7 @@ def _show(plan: Plan, found: Sequential, store: Store) -> None:
     claims = tuple(found.judgements.values())
     board = replace(plain, claims=claims, compared=found.merged(plain.pairs))
     folder: Path = board_folder(plan, store.root / "leaderboards")
-    write_board(board, store, folder)
+    write_board(board, store, folder, host)
     print_board(board)
     looks = ", ".join(map(str, found.schedule))
     say(f"Looks at {looks} seeds, 5 % of error over all of them (docs/claims.md).")

@@ -59,6 +59,7 @@ def command(
     from uqbench.cli.run import complete
     from uqbench.cli.stored import StoredBoard
     from uqbench.results.store import RunState, Store
+    from uqbench.runner.executors.limits import Limits
     from uqbench.scoring.agreement import Agreement, agreement
     from uqbench.scoring.made_with import of_older_code
     from uqbench.scoring.scores import gather
@@ -76,7 +77,13 @@ def command(
         store = Store(out or Path(temporary))
         store.prepare()
         states = complete(
-            part, host=host, kind="cpu", store=store, workers=None, checkpoint_seconds=0.0
+            part,
+            host=host,
+            kind="cpu",
+            store=store,
+            workers=None,
+            checkpoint_seconds=0.0,
+            limits=Limits(),
         )
         failed = [str(run.folder) for run, state in states.items() if state != RunState.FINISHED]
         if failed:

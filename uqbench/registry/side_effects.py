@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-Getter, Setter = Callable[[], Any], Callable[[Any], object]
+Getter = Callable[[], Any]
+Setter = Callable[[Any], object]
 
 
 @contextmanager

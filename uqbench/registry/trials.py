@@ -1,7 +1,8 @@
 """Trial imports of plugins in a child process, so that one that hangs or exits harms nobody.
 
 A plugin is tried once: the outcome is remembered by the content of its package, in a cache of the
-user's (``$XDG_CACHE_HOME/uqbench/imports.json``). What the child cannot survive is a plugin's
+user's (``$XDG_CACHE_HOME/uqbench/imports.json``); only one that took too long is tried every time,
+since the machine may have been busy. What the child cannot survive is a plugin's
 failure; an ordinary exception is not: it comes again, with its reason, where the plugin is loaded.
 """
 
@@ -30,6 +31,8 @@ HANG_SECONDS = 10.0
 START_SECONDS = 60.0
 """For the child itself to start."""
 
+ENDED = "it ended the process that imported it, with"
+
 EntryPoint = tuple[metadata.Distribution, metadata.EntryPoint]
 
 
@@ -57,10 +60,16 @@ def failures(entry_points: Sequence[EntryPoint]) -> dict[str, str]:
     known = _read_cache()
     untried = [trial for trial in trials if trial.key not in known]
     if untried:
-        known |= dict(_tried(untried))
-        _write_cache(known)
-    again = f"it was tried once; remove {cache_file()} to try again"
-    return {t.name: f"{known[t.key]} ({again})" for t in trials if known[t.key]}
+        found = dict(_tried(untried))
+        known |= found
+        lasting = {key: why for key, why in found.items() if not why or why.startswith(ENDED)}
+        _write_cache(_read_cache() | lasting)
+    again = f"remove {cache_file()} to try it again"
+    return {
+        t.name: known[t.key] + (f" ({again})" if known[t.key].startswith(ENDED) else "")
+        for t in trials
+        if known[t.key]
+    }
 
 
 def _trial(distribution: metadata.Distribution, entry_point: metadata.EntryPoint) -> _Trial | None:
@@ -112,10 +121,11 @@ def _try_in_child(trials: Sequence[_Trial]) -> tuple[int, str]:
                 done, started = done + len(news), time.monotonic()
                 if done == len(trials):
                     return done, ""
-            if (ready and not news) or child.poll() is not None:
-                code_word = _ending(child)
-                return max(done, 0), f"it ended the process that imported it, with {code_word}"
-            if time.monotonic() - started > patience:
+                if not news:  # all that the child wrote has been read, and it is gone
+                    return max(done, 0), f"{ENDED} {_ending(child)}"
+            elif child.poll() is not None and not select.select([reading], [], [], 0)[0]:
+                return max(done, 0), f"{ENDED} {_ending(child)}"  # what it started holds the pipe
+            elif time.monotonic() - started > patience:
                 return max(done, 0), f"importing it took more than {HANG_SECONDS:.0f} s"
     finally:
         with suppress(ProcessLookupError):

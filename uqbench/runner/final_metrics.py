@@ -21,9 +21,8 @@ def final_metrics(
     values: dict[str, float | None] = {}
     truth = truth_of(batch.cell.task, host)
     for metric in batch.metrics:
-        measured = metric.kind != "evaluation" or batch.budget.evaluation
-        measured = measured and (metric.kind != "queries" or batch.budget.queries)
-        if not metric.suits(batch.cell.task) or not measured:
+        needs = {"evaluation": batch.budget.evaluation, "queries": batch.budget.queries}
+        if not metric.suits(batch.cell.task) or needs.get(metric.kind, True) is None:
             continue
         if metric.kind == "cost":
             values[metric.name] = timing.steps_per_s

@@ -25,17 +25,17 @@ def coverage_note(board: Board) -> str:
         statistic = "bounded"
     seeds = len({score.seed for score in board.scores})
     tasks = len({score.task for score in board.scores})
-    low = {law: share for law, share in covered(statistic, seeds, tasks) if share < TARGET}
+    low = {name: share for name, share in covered(statistic, seeds, tasks) if share < TARGET}
     if not low:
         return ""
-    parts = ", ".join(f"{100 * share:.0f} % where runs are {law}" for law, share in low.items())
+    parts = ", ".join(f"{100 * share:.0f} % where runs are {name}" for name, share in low.items())
     return f"With so few runs the intervals cover {parts} (docs/coverage.md).".replace(
         "runs are one in five fails", "one run in five fails"
     )
 
 
 def covered(statistic: str, seeds: int, tasks: int) -> Sequence[tuple[str, float]]:
-    """By law of the runs, the share of simulated boards whose interval covers."""
+    """By distribution of the runs, the share of simulated boards whose interval covers."""
     known = _table()
     sizes = sorted({int(row["seeds"]) for row in known if int(row["seeds"]) <= seeds})
     counts = sorted({int(row["tasks"]) for row in known if int(row["tasks"]) <= tasks})
@@ -43,7 +43,7 @@ def covered(statistic: str, seeds: int, tasks: int) -> Sequence[tuple[str, float
         return []
     key = (str(counts[-1]), str(sizes[-1]))
     return [
-        (row["law"], float(row[statistic]))
+        (row["distribution"], float(row[statistic]))
         for row in known
         if (row["tasks"], row["seeds"]) == key and row[statistic]
     ]

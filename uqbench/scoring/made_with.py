@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TypedDict
 
 from pydantic import TypeAdapter
 
@@ -75,7 +74,8 @@ def made_with_json(made: Sequence[MadeWith], older: str) -> str:
     return json.dumps({"older": older, "runs": [asdict(one) for one in made]}, indent=1) + "\n"
 
 
-class _Stored(TypedDict):
+@dataclass(frozen=True)
+class _Stored:
     older: str
     runs: list[MadeWith]
 
@@ -94,7 +94,7 @@ def read_made_with(text: bytes | None) -> tuple[list[MadeWith], str]:
         found = TypeAdapter(_Stored | list[MadeWith]).validate_json(text, strict=True)
     except (ValueError, RecursionError) as error:
         raise UqbenchError(f"made_with.json is damaged, because {error!s:.300}") from error
-    return (found, "") if isinstance(found, list) else (found["runs"], found["older"])
+    return (found, "") if isinstance(found, list) else (found.runs, found.older)
 
 
 def of_older_code(scores: Sequence[Score]) -> str:

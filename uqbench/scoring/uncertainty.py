@@ -1,4 +1,4 @@
-"""How good a stated uncertainty is: an agent's intervals for Q*, scored against the exact Q*.
+"""How good a predicted uncertainty is: an agent's intervals for Q*, scored against the exact Q*.
 
 Scores are those of the forecasting literature (Gneiting & Raftery 2007, "Strictly proper scoring
 rules, prediction, and estimation"; Gneiting, Balabdaoui & Raftery 2007, "Probabilistic forecasts,
@@ -25,36 +25,36 @@ SHARPNESS_LEVEL = 0.95
 PREFIX = "uncertainty/"
 
 
-def score_uncertainty(stated: Uncertainty, optimal_q: Tensor) -> Mapping[str, Tensor]:
-    """Scores ``[L]`` by name, of what an agent states about Q* where it is known.
+def score_uncertainty(predicted: Uncertainty, optimal_q: Tensor) -> Mapping[str, Tensor]:
+    """Scores ``[L]`` by name, of what an agent predicts about Q* where it is known.
 
     - ``uncertainty/coverage_50``, ``_90``, ``_95``: share of the (s, a) whose Q* lies in the
       central interval of that level; a calibrated posterior has 0.5, 0.9, 0.95.
     - ``uncertainty/width_95``: mean width of the 95 % intervals (sharpness), in units of return.
     - ``uncertainty/interval_score_95``: mean of :func:`interval_score`; lower is better, and least
       in expectation for the true quantiles.
-    - ``uncertainty/error``: root mean squared error of the stated mean.
-    - ``uncertainty/variance_ratio``: geometric mean of stated over reference variance.
-    - ``uncertainty/bound_share``: share of the (s, a) where the stated variance is at least the
+    - ``uncertainty/error``: root mean squared error of the predicted mean.
+    - ``uncertainty/variance_ratio``: geometric mean of predicted over reference variance.
+    - ``uncertainty/bound_share``: share of the (s, a) where the predicted variance is at least the
       reference: one where it is a bound.
 
-    What an agent does not state has no score: intervals need posterior samples, or a mean and a
+    What an agent does not predict has no score: intervals need posterior samples, or a mean and a
     variance, which stand for a normal distribution; the last two need an ``oracle_var``.
 
     Args:
-        stated: about the M states, ``[L, M, A]``.
+        predicted: for the M states, ``[L, M, A]``.
         optimal_q: Q*, ``[M, A]`` float64; NaN where an action is not available, or not known.
     """
     known = ~optimal_q.isnan()
     truth = optimal_q.nan_to_num()
     scores = {}
     for level in LEVELS:
-        interval = central_interval(stated, level)
+        interval = central_interval(predicted, level)
         if interval is not None:
             low, high = interval
             name = f"{PREFIX}coverage_{round(100 * level)}"
             scores[name] = _mean(((low <= truth) & (truth <= high)).double(), known)
-    interval = central_interval(stated, SHARPNESS_LEVEL)
+    interval = central_interval(predicted, SHARPNESS_LEVEL)
     if interval is not None:
         low, high = interval
         percent = round(100 * SHARPNESS_LEVEL)
@@ -62,31 +62,33 @@ def score_uncertainty(stated: Uncertainty, optimal_q: Tensor) -> Mapping[str, Te
         scores[f"{PREFIX}interval_score_{percent}"] = _mean(
             interval_score(low, high, truth, SHARPNESS_LEVEL), known
         )
-    if stated.mean is not None:
-        scores[f"{PREFIX}error"] = _mean((stated.mean.double() - truth) ** 2, known).sqrt()
-    if stated.epistemic_var is not None and stated.oracle_var is not None:
-        ratio = stated.epistemic_var.double().log() - stated.oracle_var.double().log()
+    if predicted.mean is not None:
+        scores[f"{PREFIX}error"] = _mean((predicted.mean.double() - truth) ** 2, known).sqrt()
+    if predicted.epistemic_var is not None and predicted.oracle_var is not None:
+        ratio = predicted.epistemic_var.double().log() - predicted.oracle_var.double().log()
         scores[f"{PREFIX}variance_ratio"] = _mean(ratio, known).exp()
         scores[f"{PREFIX}bound_share"] = _mean((ratio >= 0).double(), known)
     return scores
 
 
-def score_return_law(stated: Uncertainty, atoms: Tensor, probs: Tensor) -> Mapping[str, Tensor]:
-    """``uncertainty/wasserstein``, ``[L]``: :func:`wasserstein` to the law of the return.
+def score_return_distribution(
+    predicted: Uncertainty, atoms: Tensor, probs: Tensor
+) -> Mapping[str, Tensor]:
+    """``uncertainty/wasserstein``, ``[L]``: :func:`wasserstein` to the true return distribution.
 
-    In units of return, averaged over states and actions. Where an agent states no law of the
-    return, its posterior samples of Q count as one, which they are when it takes them for it;
+    In units of return, averaged over states and actions. Where an agent predicts no return
+    distribution, its posterior samples of Q count as one, which they are when it takes them for it;
     without either there is no score.
 
     Args:
-        stated: about the M states, ``[L, M, A, ...]``.
-        atoms: of the true law, ``[M, A, N]`` float64.
+        predicted: for the M states, ``[L, M, A, ...]``.
+        atoms: of the true distribution, ``[M, A, N]`` float64.
         probs: their probabilities, ``[M, A, N]`` float64.
     """
-    if stated.return_atoms is not None and stated.return_probs is not None:
-        own, mass = stated.return_atoms.double(), stated.return_probs.double()
-    elif stated.value_samples is not None:
-        own = stated.value_samples.double()
+    if predicted.return_atoms is not None and predicted.return_probs is not None:
+        own, mass = predicted.return_atoms.double(), predicted.return_probs.double()
+    elif predicted.value_samples is not None:
+        own = predicted.value_samples.double()
         mass = torch.full_like(own, 1 / own.shape[-1])
     else:
         return {}
@@ -96,7 +98,7 @@ def score_return_law(stated: Uncertainty, atoms: Tensor, probs: Tensor) -> Mappi
 
 
 def wasserstein(atoms: Tensor, probs: Tensor, others: Tensor, other_probs: Tensor) -> Tensor:
-    """The 1-Wasserstein distance ``∫ |F(z) − G(z)| dz`` of two laws with atoms ``[..., N]``.
+    """The 1-Wasserstein distance ``∫ |F(z) − G(z)| dz`` of two distributions: atoms ``[..., N]``.
 
     Their numbers of atoms may differ; the distance is in the atoms' units, ``[...]``.
     """
@@ -105,19 +107,19 @@ def wasserstein(atoms: Tensor, probs: Tensor, others: Tensor, other_probs: Tenso
     return (mass.cumsum(-1)[..., :-1].abs() * merged.diff(dim=-1)).sum(-1)
 
 
-def central_interval(stated: Uncertainty, level: float) -> tuple[Tensor, Tensor] | None:
-    """The stated central interval of probability ``level``, each end ``[L, M, A]`` float64.
+def central_interval(predicted: Uncertainty, level: float) -> tuple[Tensor, Tensor] | None:
+    """The predicted central interval of probability ``level``, each end ``[L, M, A]`` float64.
 
     Posterior samples go before a mean and a variance, which stand for a normal distribution. None
-    where neither is stated.
+    where neither is predicted.
     """
     tail = (1 - level) / 2
-    if stated.value_samples is not None:
-        ordered = stated.value_samples.double().sort(-1).values
+    if predicted.value_samples is not None:
+        ordered = predicted.value_samples.double().sort(-1).values
         return sample_quantile(ordered, tail), sample_quantile(ordered, 1 - tail)
-    if stated.mean is not None and stated.epistemic_var is not None:
-        reach = NormalDist().inv_cdf(1 - tail) * stated.epistemic_var.double().sqrt()
-        return stated.mean.double() - reach, stated.mean.double() + reach
+    if predicted.mean is not None and predicted.epistemic_var is not None:
+        reach = NormalDist().inv_cdf(1 - tail) * predicted.epistemic_var.double().sqrt()
+        return predicted.mean.double() - reach, predicted.mean.double() + reach
     return None
 
 

@@ -39,7 +39,7 @@ class Metric(Table):
         direction: whether higher (``max``) or lower (``min``) is better.
         normalized_as: the metric whose normalization constants this one uses; None for its own.
         lowest, highest: the least and the greatest value that a run can have, where there are such.
-        fails_beyond: stated where single runs may fail in another way than the rest: a run whose
+        fails_beyond: set where single runs may fail in another way than the rest: a run whose
             value is worse than this one has failed. The mean of such a metric is known only as far
             as its range allows: see ``docs/claims.md``.
     """
@@ -65,13 +65,13 @@ class Metric(Table):
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The range of its values; None where an end of it is not stated."""
+        """The range of its values; None where an end of it is not set."""
         if self.lowest is None or self.highest is None:
             return None
         return self.lowest, self.highest
 
     def fails(self, value: float) -> bool | None:
-        """Whether a run of that value has failed; None where no threshold is stated."""
+        """Whether a run of that value has failed; None where no threshold is set."""
         if self.fails_beyond is None:
             return None
         return value < self.fails_beyond if self.direction == "max" else value > self.fails_beyond

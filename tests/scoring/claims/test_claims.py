@@ -283,7 +283,7 @@ def test_runs_that_are_all_equal_do_not_decide_a_number_unless_it_is_exact(host)
     )
     differing = judged(host, f"{band}\nexact = true", lambda m, t, s: 1.0 + 1e-9 * s)
     assert differing.verdict is Verdict.UNDECIDED
-    assert "stated as exact, but" in differing.reason
+    assert "declared exact, but" in differing.reason
 
 
 def test_ties_leave_an_order_open(host):

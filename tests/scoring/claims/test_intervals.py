@@ -135,7 +135,7 @@ def test_where_too_few_permutations_were_drawn_for_the_level_nothing_is_excluded
     assert apart(20).interval(0.05 / 1_000) == (0.0, 1.0)
 
 
-def test_where_spreads_differ_the_interval_is_studentised():
+def test_where_spreads_differ_the_interval_is_studentized():
     """One group far below or above the other: its runs are coins, and count as so many coins."""
     coins = concordance([groups(np.arange(10) / 10, [-10] * 3 + [10] * 7)])
     assert coins.estimate == 0.7
@@ -192,8 +192,8 @@ def test_the_bootstraps_standard_error_is_that_of_the_statistic(statistic):
         fresh = [
             (locations_statistic(statistic))(generator.normal(size=(20, 3))) for _ in range(2_000)
         ]
-    stated = [location(generator.normal(size=(20, 3)), statistic).variance for _ in range(20)]
-    assert np.mean(stated) == pytest.approx(np.var(fresh), rel=0.2)
+    estimated = [location(generator.normal(size=(20, 3)), statistic).variance for _ in range(20)]
+    assert np.mean(estimated) == pytest.approx(np.var(fresh), rel=0.2)
 
 
 def locations_statistic(name):
@@ -333,19 +333,21 @@ def rates(kind, draw, simulations=SIMULATIONS):
     return counts[Verdict.HOLDS] / simulations, counts[Verdict.DOES_NOT_HOLD] / simulations
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "normal": lambda g, size: g.normal(size=size),
     "exponential": lambda g, size: g.exponential(size=size),
     "ties": lambda g, size: g.integers(2, size=size).astype(float),
 }
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize(("seeds", "tasks"), [(3, 1), (3, 2), (5, 1), (10, 1)])
-def test_where_nothing_differs_an_order_holds_in_5_percent_at_most(law, seeds, tasks):
+def test_where_nothing_differs_an_order_holds_in_5_percent_at_most(distribution, seeds, tasks):
     generator = np.random.default_rng(8)
     kind = Order(metric="m", methods=("a", "b"))
-    found = rates(kind, lambda: {m: LAWS[law](generator, (seeds, tasks)) for m in "ab"})
+    found = rates(
+        kind, lambda: {m: DISTRIBUTIONS[distribution](generator, (seeds, tasks)) for m in "ab"}
+    )
     assert max(found) <= 0.05
     assert sum(found) > 0 or (seeds, tasks) == (3, 1)  # which cannot be decided at all
 
@@ -489,7 +491,7 @@ def test_a_bounded_ratio_divides_the_ends_of_both_intervals():
 
 
 def test_a_value_outside_the_stated_range_is_told():
-    with pytest.raises(ValueError, match=r"outside the stated range \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"outside the range \[0, 1\]"):
         BoundedMean.of(np.array([[0.5], [1.5]]), (0.0, 1.0))
 
 

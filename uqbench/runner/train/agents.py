@@ -26,7 +26,7 @@ from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
 from uqbench.runner.train.queries import QueryScorer
 from uqbench.runner.train.query_sources import ExactSource, QuerySource, RolloutSource
 from uqbench.runner.train.recorder import Recorder
-from uqbench.scoring.uncertainty import score_return_law, score_uncertainty
+from uqbench.scoring.uncertainty import score_return_distribution, score_uncertainty
 from uqbench.suites.configs import task_config
 
 OnStep = Callable[[int, Mapping[str, NDArray[np.float64]]], None]
@@ -232,7 +232,9 @@ def _metrics(agent: Agent, truth: OptimalQ | None, lanes: int) -> dict[str, Tens
         if predicted is not None:
             metrics |= score_uncertainty(predicted, truth.values)
             if truth.return_atoms is not None and truth.return_probs is not None:
-                metrics |= score_return_law(predicted, truth.return_atoms, truth.return_probs)
+                metrics |= score_return_distribution(
+                    predicted, truth.return_atoms, truth.return_probs
+                )
     return metrics
 
 

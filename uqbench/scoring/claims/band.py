@@ -143,7 +143,7 @@ class Band(TaskwiseKind):
         """Means of runs that may fail: as far as the metric's range tells."""
         if observations.bounds is None:
             raise CannotCompareError(
-                f"single runs of {self.metric} may fail, and the suite states no range of it "
+                f"single runs of {self.metric} may fail, and the suite sets no range of it "
                 f"(lowest, highest) that would bound its mean"
             )
         ends = list(observations.bounds)

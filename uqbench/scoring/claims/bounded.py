@@ -49,7 +49,7 @@ class BoundedMean:
         slack = 1e-9 * (high - low)
         if values.min() < low - slack or values.max() > high + slack:
             raise ValueError(
-                f"values from {values.min():g} to {values.max():g} lie outside the stated range "
+                f"values from {values.min():g} to {values.max():g} lie outside the range "
                 f"[{low:g}, {high:g}]"
             )
         return cls(tuple(values.mean(axis=1).tolist()), (low, high), values.shape[1])

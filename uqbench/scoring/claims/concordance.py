@@ -95,14 +95,14 @@ class Concordance:
         # (θ̂ − θ)² ≤ c² · 4θ(1 − θ) v₀ is Wilson's interval of 1 / 4v₀ trials
         trials = 1 / (4 * exchangeable_variance(sizes))
         spread = quantile**2 / trials
-        centre = (self.estimate + spread / 2) / (1 + spread)
+        center = (self.estimate + spread / 2) / (1 + spread)
         half = math.sqrt(
             spread * self.estimate * (1 - self.estimate) + spread**2 / 4
         ) / (1 + spread)  # fmt: skip
-        studentised = quantile * math.sqrt(variance)
+        studentized = quantile * math.sqrt(variance)
         return (
-            max(0.0, min(centre - half, self.estimate - studentised)),
-            min(1.0, max(centre + half, self.estimate + studentised)),
+            max(0.0, min(center - half, self.estimate - studentized)),
+            min(1.0, max(center + half, self.estimate + studentized)),
         )
 
 
@@ -141,7 +141,7 @@ def check_permutations(seeds: int, tasks: int, comparisons: int) -> None:
 
 
 def exchangeable_variance(sizes: Sizes) -> float:
-    """v₀: variance of θ̂ where all runs of a task have one law without ties (Jonckheere 1954)."""
+    """v₀: variance of θ̂ where runs of a task are equally distributed, no ties (Jonckheere 1954)."""
     return sum(map(_task_variance, sizes)) / len(sizes) ** 2
 
 

@@ -24,7 +24,7 @@ class Exact:
         """
         parts = [first] if second is None else [first, second]
         if any(part.variance for part in parts):
-            raise CannotCompareError("stated as exact, but its runs differ from seed to seed")
+            raise CannotCompareError("declared exact, but its runs differ from seed to seed")
         measured = Value(first) if second is None else Ratio(first, second)
         return cls(measured.estimate, measured.runs)
 

@@ -9,7 +9,7 @@ the tasks of a seed share something (a data set), seeds with all their tasks are
 cluster each.
 
 A mean of skewed runs is off to one side more often than Student allows for. Its interval reaches
-as far as the bootstrap-t's (Hall 1988), too, which resamples the studentised mean and so follows
+as far as the bootstrap-t's (Hall 1988), too, which resamples the studentized mean and so follows
 the skewness; with so few runs that many resamples are all one run, at the level that they allow.
 
 Runs that are all equal have no standard error. From six seeds on (more, where there are several
@@ -41,7 +41,7 @@ BATCH_NUMBERS = 200_000
 
 
 @dataclass(frozen=True)
-class Studentised:
+class Studentized:
     """The bootstrap distribution of (mean − true mean) / standard error, of ``[runs, tasks]``."""
 
     values: NDArray[np.float64]
@@ -65,11 +65,12 @@ class Studentised:
         from uqbench.scoring.bootstrap import SeededStratifiedBootstrap
 
         runs, tasks = self.values.shape
+        # the spelling of the name is part of the draws
         generator = np.random.default_rng(derive_seed("studentised"))
-        centred = self.values - self.values.mean()
-        size = max(1, BATCH_NUMBERS // centred.size)
+        centered = self.values - self.values.mean()
+        size = max(1, BATCH_NUMBERS // centered.size)
         found = []
-        for part in SeededStratifiedBootstrap(centred, generator).batches(RESAMPLES, size):
+        for part in SeededStratifiedBootstrap(centered, generator).batches(RESAMPLES, size):
             means = part.mean(axis=(1, 2))
             errors = np.sqrt(part.var(axis=1, ddof=1).sum(axis=1) / runs) / tasks
             # all one run: as far out as the smallest spread of any other resample puts it
@@ -87,14 +88,14 @@ class Location:
         variance: its squared standard error.
         seeds: runs of each task.
         runs: of all tasks.
-        skewed: the distribution of its studentised error; only of a mean.
+        skewed: the distribution of its studentized error; only of a mean.
     """
 
     value: float
     variance: float
     seeds: int
     runs: int
-    skewed: Studentised | None = field(default=None, compare=False)
+    skewed: Studentized | None = field(default=None, compare=False)
 
     def with_seeds(self, seeds: int | None) -> Location:
         """The same spread, from that many runs of each task."""
@@ -223,7 +224,7 @@ def location(values: NDArray[np.float64], statistic: str, *, clustered: bool = F
     )  # a variance of equal numbers may be a rounding error
     if statistic == "mean":
         variance = values.var(axis=0, ddof=1).sum() / runs / tasks**2 if varies else 0.0
-        skewed = Studentised(values) if varies else None
+        skewed = Studentized(values) if varies else None
         return Location(float(values.mean()), float(variance), runs, values.size, skewed)
     # rliable takes a second to import; suites are checked without it
     from uqbench.scoring.bootstrap import SeededStratifiedBootstrap

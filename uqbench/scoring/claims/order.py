@@ -87,7 +87,7 @@ class Order(TaskwiseKind):
             check_flips(seeds, comparisons)
 
     def compare(self, observations: Observations) -> Evidence:
-        """One comparison a pair of neighbouring tiers' methods, and a task if so asked."""
+        """One comparison a pair of neighboring tiers' methods, and a task if so asked."""
         statistic = (
             "probability of improvement" if self.by == "improvement" else f"difference of {self.by}"
         )

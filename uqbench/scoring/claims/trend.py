@@ -32,7 +32,7 @@ class Trend(ClaimKind):
         setting: a number in the methods' configs, or along tasks in theirs.
         values: instead of ``setting``, the numbers, in the order of ``methods`` or ``tasks``.
         along: what the points are.
-        threshold: of the probability that of two runs at neighbouring values the one with the
+        threshold: of the probability that of two runs at neighboring values the one with the
             larger value has the larger (or smaller) metric.
     """
 
@@ -70,7 +70,7 @@ class Trend(ClaimKind):
         check_permutations(seeds, strata, max(steps, 1))
 
     def compare(self, observations: Observations) -> Evidence:
-        """One comparison a step between neighbouring values."""
+        """One comparison a step between neighboring values."""
         return Evidence(
             tuple(
                 self._comparison(observations, step)

@@ -1,0 +1,127 @@
+"""Time and memory of commands on a folder of many finished runs.
+
+::
+
+    python benchmarks/load.py make /tmp/load --runs 100000
+    python benchmarks/load.py measure /tmp/load --runs 100000
+
+The runs are those of a suite that is installed, with more seeds; their files are written at once,
+without training. ``measure`` runs each command twice: without the index, and with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from uqbench.registry.plugins import Host
+from uqbench.results.columns import columns_digest
+from uqbench.results.records import Provenance, RunRecord, Timing
+from uqbench.results.store import EPISODES, METRICS, now, this_process
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
+
+INDEX = ".index"
+
+
+def plan_of(suite: str, budget: str, runs: int) -> Plan:
+    host = Host.load()
+    found = read_suites(host, check=()).suite(suite)
+    cells = len(make_plan(found, host, budget, device="cpu", seeds=[0]).cells)
+    return make_plan(found, host, budget, device="cpu", seeds=range(runs // cells))
+
+
+def make(root: Path, plan: Plan) -> None:
+    """Write all runs of a plan as finished, with scores that differ by method and seed."""
+    metrics = {
+        "step": np.array([1]),
+        "metric": np.array(["reward"], object),
+        "value": np.array([1.0]),
+    }
+    episodes = {"step": np.array([1]), "return": np.array([1.0])}
+    files, digests = {}, {"results": columns_digest(metrics, episodes)}
+    for name, columns in ((METRICS, metrics), (EPISODES, episodes)):
+        file = io.BytesIO()
+        pq.write_table(pa.table(columns), file)
+        files[name] = file.getvalue()
+        from hashlib import sha256
+
+        digests[name] = sha256(files[name]).hexdigest()
+    definitions = {metric.name: metric.definition() for metric in plan.suite.metrics}
+    provenance = Provenance(
+        platform="p", device="d", versions={"python": "3"}, content={"uqbench": "0" * 64},
+        git_revision=None,
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    for number, cell in enumerate(plan.cells):
+        steps = plan.budget.on(cell.task).steps
+        names = [metric.name for metric in plan.suite.metrics if metric.suits(cell.task)]
+        for run in cell.runs:
+            values = rng.normal(number, 1.0, len(names))
+            record = RunRecord(
+                identity=dict(run.identity), status="finished", step=steps, began=now(),
+                updated=now(), process=this_process(), provenance=provenance,
+                timing=Timing(seconds=1.0, lanes=1, steps_per_s=float(steps)),
+                scalars=dict(zip(names, map(float, values), strict=True)),
+                metrics={name: definitions[name] for name in names}, digests=digests,
+            ).sealed()  # fmt: skip
+            folder = root / run.folder
+            folder.mkdir(parents=True)
+            for name, data in files.items():
+                (folder / name).write_bytes(data)
+            text = json.dumps(record.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
+            (folder / "run.json").write_text(text)
+
+
+def measure(root: Path, suite: str, budget: str, seeds: int) -> None:
+    """Print wall time, CPU time and peak memory of each command."""
+    select = ["--suite", suite, "--budget", budget, "--seeds", str(seeds), "--out", str(root)]
+    commands = {
+        "status": ["status", "--out", str(root)],
+        "run --dry-run": ["run", *select, "--dry-run"],
+        "leaderboard": ["leaderboard", *select],
+    }
+    print(f"{'command':16} {'index':8} {'wall s':>8} {'CPU s':>8} {'peak MB':>8}")
+    for name, arguments in commands.items():
+        for index in ("none", "there"):
+            if index == "none":
+                (root / INDEX).unlink(missing_ok=True)
+            began = time.monotonic()
+            child = subprocess.Popen(
+                [sys.executable, "-m", "uqbench", *arguments], stdout=subprocess.DEVNULL
+            )
+            _, status, usage = os.wait4(child.pid, 0)
+            wall, cpu = time.monotonic() - began, usage.ru_utime + usage.ru_stime
+            memory = usage.ru_maxrss / 1024
+            print(f"{name:16} {index:8} {wall:8.1f} {cpu:8.1f} {memory:8.0f}", flush=True)
+            if status:
+                raise SystemExit(f"{name} ended with {os.waitstatus_to_exitcode(status)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("do", choices=["make", "measure"])
+    parser.add_argument("root", type=Path)
+    parser.add_argument("--runs", type=int, default=100_000)
+    parser.add_argument("--suite", default="five-state")
+    parser.add_argument("--budget", default="paper")
+    args = parser.parse_args()
+    plan = plan_of(args.suite, args.budget, args.runs)
+    if args.do == "make":
+        make(args.root, plan)
+    else:
+        measure(args.root, args.suite, args.budget, len(plan.cells[0].runs))
+
+
+if __name__ == "__main__":
+    main()
