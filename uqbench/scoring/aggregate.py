@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rliable import metrics
 
-from uqbench.scoring.bootstrap import SeededStratifiedBootstrap
 from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
 from uqbench.scoring.estimate import Estimate
 from uqbench.scoring.statistic import iqm, mean, median, optimality_gap
@@ -44,6 +43,8 @@ def aggregate(
     }
     if len(matrix) < MINIMUM_SEEDS:
         return {name: Estimate(value, None, None) for name, value in values.items()}
+
+    from uqbench.scoring.bootstrap import SeededStratifiedBootstrap  # takes a second
 
     bootstrap = SeededStratifiedBootstrap(matrix, np.random.default_rng(seed))
     statistics = {"iqm": iqm, "median": median, "mean": mean, "optimality_gap": optimality_gap}
@@ -79,6 +80,8 @@ def probability_of_improvement(
         return Estimate(value, None, None)
 
     wins = win_matrix(matrix_x, matrix_y)
+    from uqbench.scoring.bootstrap import SeededStratifiedBootstrap  # takes a second
+
     # X and Y have a stream each: from a shared one, the draws would depend on the batch size.
     stream_x, stream_y = np.random.default_rng(seed).spawn(2)
     size = _batch_size(matrix_x.size + matrix_y.size)
