@@ -240,13 +240,16 @@ class Store:
             UqbenchError: they are damaged: not tables, or not those of the run's record.
             StorageError: they cannot be read, and may be intact.
         """
-        metrics, episodes = (_columns(self.folder(run) / name) for name in (METRICS, EPISODES))
         record = self.read(run.folder).record
-        if record is None or record.digests.get("results") != _digest(metrics, episodes):
+        digests = {} if record is None else record.digests
+        names = [METRICS, EPISODES, *([CURVES] if CURVES in digests else [])]
+        tables = [_columns(self.folder(run) / name) for name in names]
+        if "results" not in digests or digests["results"] != _digest(*tables):
             raise UqbenchError(
-                f"{self.folder(run)}: {METRICS} and {EPISODES} are damaged, because their numbers "
-                f"do not match the digest in {RECORD}"
+                f"{self.folder(run)}: {', '.join(names)} are damaged, because their numbers do "
+                f"not match the digest in {RECORD}"
             )
+        metrics, episodes, *_ = tables
         return metrics, episodes
 
     def records(self, suite: str = "*") -> Iterator[tuple[PurePosixPath, StoredRun]]:
@@ -305,10 +308,10 @@ def _columns(path: Path) -> Columns:
         raise StorageError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _digest(metrics: Columns, episodes: Columns) -> str | None:
+def _digest(*tables: Columns) -> str | None:
     """The digest of a run's numbers; None if the columns hold something else."""
     try:
-        return columns_digest(metrics, episodes)
+        return columns_digest(*tables)
     except (TypeError, ValueError):
         return None
 
