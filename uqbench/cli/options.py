@@ -199,6 +199,6 @@ def _toml_value(text: str) -> Any:
     """A value as a suite file would hold it; text that is not TOML is a string."""
     try:
         table = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # not TOML, or a number too long, or nested too deeply
         return text
     return table["value"] if len(table) == 1 else text

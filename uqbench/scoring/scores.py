@@ -152,7 +152,10 @@ def from_csv(text: str, where: str) -> list[Score]:
         UqbenchError: a column is missing or a value is not a number.
     """
     rows = csv.DictReader(io.StringIO(text))
-    columns = rows.fieldnames or ()
+    try:
+        columns = rows.fieldnames or ()
+    except csv.Error as error:
+        raise UqbenchError(f"{where} is damaged, because {error}") from None
     digest_of: DigestOf = "record" if "digest" in columns else "results"
     digest = _DIGEST_COLUMNS[digest_of]
     trace = ("run", digest, "content")
