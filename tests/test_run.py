@@ -248,7 +248,7 @@ def test_a_disk_that_stays_full_loses_nothing_that_is_finished(disk):
     assert "No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stderr.count("FAILED") == 1  # the others do not wait as long again, one by one
-    assert "the disk stayed full; what is left was not tried" in done.stderr
+    assert "the disk stayed full; what was left was not tried" in done.stderr
     before = list(states(disk).values()).count("finished")
     assert 0 < before < N_RUNS
     make_room(disk)

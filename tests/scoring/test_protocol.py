@@ -13,6 +13,8 @@ from uqbench.scoring.protocol import departures
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
+VERSIONS = {"psrl": "2"}
+
 
 @pytest.fixture(scope="module")
 def suite():
@@ -26,7 +28,7 @@ def manifest(suite, tmp_path_factory):
 
 
 def test_a_board_of_the_suite_as_it_is_departs_in_nothing(suite, manifest):
-    assert departures(manifest, suite) == []
+    assert departures(manifest, suite, VERSIONS) == []
 
 
 @pytest.mark.parametrize(
@@ -41,13 +43,20 @@ def test_a_board_of_the_suite_as_it_is_departs_in_nothing(suite, manifest):
 )
 def test_what_departs_is_named(suite, manifest, table, field, value, said):
     earlier = {**manifest, table: {**manifest[table], field: value}}
-    (found,) = departures(earlier, suite)
+    (found,) = departures(earlier, suite, VERSIONS)
     assert said in found
+
+
+def test_another_version_of_an_agent_is_named(suite, manifest):
+    assert departures(manifest, suite, {"psrl": "0"}) == ["psrl version 2, now 0"]
 
 
 @pytest.mark.parametrize("field", ["summary", "step_ms", "lanes"])
 def test_what_changes_no_number_is_no_departure(suite, manifest, field):
-    assert departures({**manifest, "budget": {**manifest["budget"], field: "7"}}, suite) == []
+    assert (
+        departures({**manifest, "budget": {**manifest["budget"], field: "7"}}, suite, VERSIONS)
+        == []
+    )
 
 
 def test_the_index_marks_boards_of_earlier_protocols(suite, manifest, tmp_path: Path):
@@ -57,6 +66,6 @@ def test_the_index_marks_boards_of_earlier_protocols(suite, manifest, tmp_path: 
         budget = {**suite.budgets[name].model_dump(mode="json"), "name": name}
         entry = manifest | {"suite": {"name": "five-state", "version": version}, "budget": budget}
         (folder / "manifest.json").write_text(json.dumps(entry))
-    index = index_page(tmp_path, {"five-state": suite})
+    index = index_page(tmp_path, {"five-state": suite}, VERSIONS)
     rows = [line for line in index.splitlines() if "](" in line]
     assert [" † |" in row for row in rows] == [True, False]

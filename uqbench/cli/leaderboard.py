@@ -137,9 +137,11 @@ def write_board(
 def _write_index(root: Path, host: Host) -> None:
     from uqbench.scoring.leaderboard import write
     from uqbench.scoring.page import index_page
+    from uqbench.scoring.protocol import versions_here
     from uqbench.suites.reading import read_suites
 
-    write({"README.md": index_page(root, read_suites(host, check=()).suites)}, root)
+    suites = read_suites(host, check=()).suites
+    write({"README.md": index_page(root, suites, versions_here(host))}, root)
 
 
 def _with_risk(plan: Plan, risk: str, host: Host, store: Store) -> Board:

@@ -119,6 +119,7 @@ def command(
         complete, host=host, kind=kind, store=store, workers=workers,
         checkpoint_seconds=checkpoint_seconds, limits=limits, dry_run=dry_run,
     )  # fmt: skip
+    plan = selection.plan(host, kind)
     if not dry_run:
         store.prepare()
     if until_decided:
@@ -130,7 +131,6 @@ def command(
         return run_until_decided(selection, max_seeds or DEFAULT_SEEDS, host, kind, store, execute)
     if max_seeds is not None:
         raise UqbenchError("--max-seeds goes with --until-decided; --seeds N runs N seeds.")
-    plan = selection.plan(host, kind)
     stored = None if beside is None else read_beside(selection, plan, host, beside)
     states = execute(plan)
     if dry_run:

@@ -50,6 +50,7 @@ class StoredBoard:
                 of the plan and of its own manifest.
         """
         from uqbench.results.files import stored_bytes, stored_text
+        from uqbench.scoring.protocol import versions_here
         from uqbench.scoring.scores import check_scores, from_csv
 
         path = folder / "scores.csv"
@@ -60,7 +61,7 @@ class StoredBoard:
             )
         files = {p.name: stored_bytes(p) for p in folder.iterdir() if p.suffix in SUFFIXES}
         scores = from_csv(stored_text(files["scores.csv"], path), str(path))
-        _check_manifest(files, scores, plan, folder)
+        _check_manifest(files, scores, plan, versions_here(host), folder)
         methods = tuple(sorted({score.method for score in scores}))
         if methods:
             own = replace(selection, methods=methods).plan(host, "cpu")
@@ -121,7 +122,11 @@ class StoredBoard:
 
 
 def _check_manifest(
-    files: Mapping[str, bytes], scores: Sequence[Score], plan: Plan, folder: Path
+    files: Mapping[str, bytes],
+    scores: Sequence[Score],
+    plan: Plan,
+    versions: Mapping[str, str],
+    folder: Path,
 ) -> None:
     """Check that a board is of today's protocol, with rows of all that its manifest lists.
 
@@ -136,7 +141,7 @@ def _check_manifest(
     try:
         manifest = json.loads(files["manifest.json"])
         listed = set(manifest["methods"])
-        changed = departures(manifest, plan.suite)
+        changed = departures(manifest, plan.suite, versions)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UqbenchError(f"{path} is damaged: {type(error).__name__}: {error!s:.300}") from error
     if changed:

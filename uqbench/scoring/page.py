@@ -157,12 +157,13 @@ def _sources(board: Board) -> str:
     return "\n".join(["## Sources", "", *listed]) if listed else ""
 
 
-def index_page(root: Path, suites: Mapping[str, Suite]) -> str:
+def index_page(root: Path, suites: Mapping[str, Suite], versions: Mapping[str, str]) -> str:
     """The index of the boards below ``root``: what there is, and the verdict on each claim.
 
     Args:
         root: the folder of the boards' folders.
         suites: the installed ones, by name; boards of their earlier protocols are marked.
+        versions: of the installed agents and estimators, by name.
     """
     boards: list[list[str]] = []
     verdicts: dict[str, dict[str, int]] = {}
@@ -182,7 +183,7 @@ def index_page(root: Path, suites: Mapping[str, Suite]) -> str:
         link = f"[{suite} · {name}]({suite}/{name}/README.md)"
         if not (folder / "README.md").exists():
             link = f"[{suite} · {name}]({suite}/{name}/leaderboard.csv)"
-        if suite in suites and departures(entry, suites[suite]):
+        if suite in suites and departures(entry, suites[suite], versions):
             link += " †"
         methods = len({key.rsplit("/", 1)[1] for key in entry["methods"]})
         boards.append([link, str(methods), str(entry["runs"]["finished"]), *counts_here])
