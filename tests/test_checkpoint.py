@@ -126,9 +126,7 @@ def test_runs_that_were_killed_go_on_elsewhere_with_other_workers_and_equal_unbr
     assert checkpoints(there) == []
 
 
-@pytest.mark.parametrize(
-    "kind", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda kind: kind.name
-)
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGKILL], ids=lambda kind: kind.name)
 def test_no_step_is_lost_or_taken_twice_where_a_run_is_interrupted(kind, unbroken, tmp_path):
     out, log = tmp_path / "results", tmp_path / "steps"
     interrupt(out, kind, *ALONE, TOY_STEPS=str(log))

@@ -367,7 +367,7 @@ def test_an_interrupted_run_leaves_a_valid_store_and_is_completed_by_the_next(ki
     assert list(states(tmp_path).values()) == ["finished"] * 2
 
 
-@pytest.mark.parametrize("name", ["metrics.parquet", "episodes.parquet", "run.json"])
+@pytest.mark.parametrize("name", ["episodes.parquet", "run.json"])
 def test_a_truncated_file_is_named_kept_and_run_again(name, tmp_path):
     one = ("--methods", "fast", "--tasks", "short", "--seeds", "1")
     run_toy(tmp_path, *one)
