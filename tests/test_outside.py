@@ -52,6 +52,7 @@ def test_it_is_not_seen_where_it_is_not_installed():
     assert "averages" not in {agent["name"] for agent in json.loads(listing.stdout)}
 
 
+@pytest.mark.long
 def test_its_own_suite_runs_with_events_ground_truth_and_its_risk_measure(python, tmp_path):
     uqbench(python, "run", "--suite", "bandits", "--out", str(tmp_path))
     board = rows(tmp_path / "leaderboards/bandits/smoke/leaderboard.csv")

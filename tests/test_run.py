@@ -327,6 +327,7 @@ def test_provenance_names_every_package_that_takes_part(finished):
     assert {"uqbench", "toy-uqbench", "torch", "numpy"} <= set(record["provenance"]["versions"])
 
 
+@pytest.mark.long
 def test_a_worker_that_dies_costs_only_its_runs(tmp_path):
     healed = tmp_path / "healed"
     settings = ("--set", "slow.die_at=50", "--set", f"slow.healed={healed}")
@@ -450,6 +451,7 @@ def test_a_command_that_cannot_be_understood_says_what_was_expected(arguments, m
     assert done.stdout == ""
 
 
+@pytest.mark.long
 def test_leaderboard_has_the_same_bytes_again_and_notices_a_changed_one(finished, tmp_path):
     out, *_ = finished
     board = ("leaderboard", "--suite", "toy", "--out", out, "--to", tmp_path)
@@ -483,6 +485,7 @@ def test_leaderboard_has_the_same_bytes_again_and_notices_a_changed_one(finished
     assert "leaderboard.csv: differs" in uqbench(*elsewhere, "--check", code=1).stdout
 
 
+@pytest.mark.long
 def test_runs_that_are_made_again_bit_for_bit_pass_the_check(finished, tmp_path):
     out, *_ = finished
     board = ("leaderboard", "--suite", "toy", "--to", tmp_path / "boards")
@@ -534,6 +537,7 @@ def test_a_board_by_another_risk_measure_is_computed_from_stored_episodes(finish
     assert "no risk measure 'cvra'" in uqbench(*command, "--risk", "cvra(0.1)", code=2).stderr
 
 
+@pytest.mark.long
 def test_runs_of_a_board_are_verified_by_making_them_again(finished, tmp_path):
     out, *_ = finished
     boards = tmp_path / "boards"
@@ -589,6 +593,7 @@ def test_own_runs_are_shown_in_a_stored_board_whose_runs_are_not_made_again(
     assert "was run with other settings or versions" in refused.stderr
 
 
+@pytest.mark.long
 def test_until_decided_adds_seeds_to_those_that_are_there(finished, tmp_path):
     out = tmp_path / "results"
     shutil.copytree(finished[0], out)

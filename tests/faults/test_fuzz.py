@@ -27,6 +27,8 @@ from uqbench.scoring.made_with import made_with, made_with_json
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
+pytestmark = pytest.mark.long
+
 TOY = Path(__file__).parents[1] / "toy"
 NUMBER = int(os.environ.get("UQBENCH_FUZZ", "20000"))
 SEED = int(os.environ.get("UQBENCH_FUZZ_SEED", "0"))

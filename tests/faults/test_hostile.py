@@ -16,6 +16,8 @@ from uqbench.runner.executors.limits import Limits
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
+pytestmark = pytest.mark.long
+
 TESTS = Path(__file__).parents[1]
 LONG = pytest.mark.skipif("UQBENCH_FAULTS" not in os.environ, reason="tox -e faults")
 """The long form of the campaign."""

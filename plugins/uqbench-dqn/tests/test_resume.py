@@ -23,6 +23,7 @@ def records(out: Path) -> list[dict]:
     return [json.loads(path.read_text()) for path in sorted(out.glob("*/*/*/*/*/run.json"))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["qr-dqn"])
 def test_a_killed_run_resumes_and_equals_an_uninterrupted_one(method, tmp_path):
     # a ring that is full and written over again, and learning from early on

@@ -71,6 +71,7 @@ def assert_same_stream(stream: NDArray[Any], words: NDArray[Any], position: int)
     np.testing.assert_array_equal(stream[: random.WORDS], words)
 
 
+@pytest.mark.long
 @every_game
 def test_200_000_steps_equal_the_packages(game: str, oracle: Any) -> None:
     events: Counter[str] = Counter()
