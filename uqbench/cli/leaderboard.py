@@ -120,10 +120,10 @@ def write_board(
     from uqbench.scoring.made_with import made_with, made_with_json, of_older_code
     from uqbench.scoring.page import page
 
-    made = [*made_with(result.scores, store), *stored]
+    made = [*made_with(result.scores), *stored]
     older = of_older_code(result.scores)
     measured = {
-        "cost.csv": cost_csv(result.plan, result.scores, store),
+        "cost.csv": cost_csv(result.plan, result.scores),
         "made_with.json": made_with_json(made, older),
     }
     files = {**result.files(), **measured}

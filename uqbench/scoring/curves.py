@@ -31,11 +31,9 @@ def curves_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> bytes |
     for score in scores:
         planned = runs.get((score.task, score.method, score.seed))
         task = plan.suite.task(score.task)
-        if planned is None or not score.digest or task.environment is None:
-            continue
+        if planned is None or score.record is None or task.environment is None:
+            continue  # not finished, or stored in another board
         run = planned.on_device("cuda" if score.device == "cuda" else "cpu")
-        if store.read(run.folder).record is None:
-            continue  # stored in another board
         points.append(_points(*store.columns(run), plan.budget.on(task).steps))
         for name, value in (("task", run.task), ("method", run.method), ("seed", run.seed)):
             parts[name].extend([value] * RECORDS)
