@@ -88,7 +88,10 @@ def runs_of(
     """The runs of a method on a task, which differ in their seed alone.
 
     Args:
-        suite, budget, task, method: names.
+        suite: its name.
+        budget: its name.
+        task: its name.
+        method: its name.
         identity: of the runs, without the seed.
         seeds: of the runs.
     """
