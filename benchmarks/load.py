@@ -6,8 +6,8 @@
     python benchmarks/load.py measure /tmp/load --runs 100000
 
 The runs are those of a suite that is installed, with more seeds; their files are written at once,
-without training. ``measure`` runs each command twice: without the index, and with it. Files must be a
-minute old to be in the index.
+without training. ``measure`` runs each command twice: without the index, and with it. Files must
+be a minute old to be in the index.
 """
 
 from __future__ import annotations
