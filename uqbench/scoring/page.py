@@ -13,6 +13,7 @@ from uqbench.scoring.claims.verdict import Verdict
 from uqbench.scoring.coverage import coverage_note
 from uqbench.scoring.leaderboard import Board
 from uqbench.scoring.made_with import MadeWith
+from uqbench.scoring.planned import missing_note
 from uqbench.scoring.protocol import departures
 from uqbench.scoring.remarks import remark, remarks_note
 from uqbench.scoring.standings import shown_statistics
@@ -51,6 +52,7 @@ def page(board: Board, made: Sequence[MadeWith], cost: str, older: str = "") -> 
         suite.summary,
         f"Budget `{plan.budget_name}`: {plan.budget.summary}",
         _ranking(board),
+        missing_note(board.scores, board.planned),
         f"Score: `{board.primary.name}`, {board.primary.summary}; 0 = {normalization.zero}, "
         f"1 = {normalization.one}. Ranked by {label(board.ranking)}. In brackets: 95 % intervals "
         f"over seeds (`docs/claims.md`). `worst quarter` is the CVaR 0.25 over seeds."
