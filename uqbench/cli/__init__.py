@@ -19,6 +19,7 @@ COMMANDS = {
     "leaderboard": "leaderboard",
     "claims": "claims",
     "verify": "verify",
+    "cite": "cite",
     "doctor": "doctor",
 }
 

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from uqbench.suites.plan import Plan
 
 
+STATISTICS = "Agarwal et al. 2021"
+"""Of the interquartile mean, the optimality gap and the probability of improvement."""
+
+
 @click.command()
 @selection_options
 @out_option
@@ -127,12 +131,22 @@ def write_board(
         "cost.csv": cost_csv(result.plan, result.scores),
         "made_with.json": made_with_json(made, older),
     }
-    files = {**result.files(), **measured}
-    write({**files, "README.md": page(result, made, files["cost.csv"], older)}, folder)
+    files = {**result.files(), **measured, "papers.bib": _papers(result.plan, host)}
+    text = page(result, made, files["cost.csv"], older, files["papers.bib"])
+    write({**files, "README.md": text}, folder)
     curves = curves_parquet(result.plan, result.scores, store)
     if curves is not None:
         write_whole(folder / "curves.parquet", lambda file: file.write(curves))
     _write_index(folder.parents[1], host)
+
+
+def _papers(plan: Plan, host: Host) -> str:
+    """``papers.bib``: of a board's suite and methods, and of its statistics."""
+    from uqbench.registry.papers import cited
+    from uqbench.suites.sources import sources_of
+
+    found, _ = cited(host, [*sources_of(plan.suite, host, plan.roles), STATISTICS])
+    return "\n".join(paper.bibtex for paper in found)
 
 
 def _write_index(root: Path, host: Host) -> None:
@@ -210,7 +224,9 @@ def _rewrite(stored: StoredBoard, host: Host) -> int:
 
     stored.check_as_run()
     older = of_older_code(stored.scores)
-    files = _tables(stored, stored.plan, older, Planned.of(stored.plan))
+    bibtex = _papers(stored.plan, host)
+    cited = replace(stored, files={**stored.files, "papers.bib": bibtex.encode()})
+    files = _tables(cited, stored.plan, older, Planned.of(stored.plan)) | {"papers.bib": bibtex}
     if "made_with.json" in stored.files or older:
         files["made_with.json"] = made_with_json(stored.made[0], older)
     changed = [name for name, text in files.items() if stored.files.get(name) != text.encode()]
@@ -227,5 +243,9 @@ def _tables(stored: StoredBoard, plan: Plan, older: str, planned: Planned | None
     from uqbench.scoring.page import page
 
     board = replace(Board.of(plan, stored.scores), planned=planned)
-    cost = stored_text(stored.files.get("cost.csv", b""), stored.folder / "cost.csv")
-    return {**board.files(), "README.md": page(board, stored.made[0], cost, older)}
+    cost, bibtex = (
+        stored_text(stored.files.get(name, b""), stored.folder / name)
+        for name in ("cost.csv", "papers.bib")
+    )
+    text = page(board, stored.made[0], cost, older, bibtex)
+    return {**board.files(), "README.md": text}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from uqbench.suites.plan import Plan
 
 
-SUFFIXES = (".csv", ".json", ".md")
+SUFFIXES = (".csv", ".json", ".md", ".bib")
 """Of the files of a board."""
 
 
