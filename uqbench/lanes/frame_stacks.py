@@ -67,7 +67,7 @@ class FrameStacks:
         return newest, self._age.clone()
 
     def gather(self, position: Tensor, age: Tensor) -> tuple[Tensor, Tensor]:
-        """``obs`` and ``next_obs`` ``[L, B, frames, *frame]`` of what ``add`` returned, ``[L, B]``."""
+        """``obs``, ``next_obs`` ``[L, B, frames, *frame]`` from results ``[L, B]`` of ``add``."""
         following = (age + 1).clamp(max=self._stack - 1)
         return self._stacked(position, age), self._stacked(position + 1, following)
 
@@ -77,7 +77,7 @@ class FrameStacks:
         flat = (position[..., None] - back) % self._room * len(self._lane)
         flat = flat + self._lane[:, None, None]
         frames = self._frames.flatten(0, 1).index_select(0, flat.flatten())
-        return frames.unflatten(0, flat.shape)
+        return frames.view(*flat.shape, *frames.shape[1:])
 
     def check(self, position: Tensor, age: Tensor) -> None:
         """Verify that a stored transition's frames, ``[L]`` each, were not overwritten; waits.
