@@ -59,18 +59,20 @@ def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
     suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
     ranking = suite.ranking_statistic(plan.budget)
     names = shown_statistics(plan)
-    baseline = matrix(scores, suite.baseline, primary_score)
+    by_method: dict[str, list[Score]] = {}
+    for score in scores:
+        by_method.setdefault(score.method, []).append(score)
+    baseline = matrix(by_method.get(suite.baseline, []), suite.baseline, primary_score)
     lines = []
-    for method in sorted({score.method for score in scores}):
-        own = [score for score in scores if score.method == method]
-        values = matrix(scores, method, primary_score)
+    for method, own in sorted(by_method.items()):
+        values = matrix(own, method, primary_score)
         over = None
         if values is not None and baseline is not None and method != suite.baseline:
             over = improvement(values, baseline)
         others = {}
         for metric in suite.metrics:
             if metric != primary:
-                normal = matrix(scores, method, normalized(suite, metric))
+                normal = matrix(own, method, normalized(suite, metric))
                 if normal is not None:
                     failures = normalized_failures(suite, metric)
                     others[metric.name] = estimate(
@@ -89,7 +91,7 @@ def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
                     if values is None
                     else {n: estimate(n, values, failures, clustered=suite.paired) for n in names}
                 ),
-                fail_share=_fail_share(scores, method, primary),
+                fail_share=_fail_share(own, method, primary),
                 improvement=over,
                 others=others,
             )
