@@ -143,7 +143,7 @@ def make_plan(
                     **planned.on(task).model_dump(
                         mode="json", include={"steps", "numerics", "evaluation"}
                     ),
-                    **_queries(planned),
+                    **_queries(planned.on(task)),
                 },
                 "task": task.model_dump(mode="json") | {"version": task_spec(task, host).version},
                 "method": {
