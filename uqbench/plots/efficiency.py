@@ -26,8 +26,8 @@ SMOOTHED = 5
 def reached(curves: pd.DataFrame, targets: Mapping[str, float]) -> pd.DataFrame:
     """When each run reached its task's target.
 
-    ``task``, ``method``, ``seed``, ``step``, ``reached``; ``step`` is the last of the run
-    where it never did.
+    ``task``, ``method``, ``seed``, ``step``, ``reached``, ``end``; ``step`` is the last of the
+    run, ``end``, where it never did.
     """
     rows = []
     for (task, method, seed), own in curves.groupby(["task", "method", "seed"], sort=True):
@@ -35,8 +35,17 @@ def reached(curves: pd.DataFrame, targets: Mapping[str, float]) -> pd.DataFrame:
         mean = own["return"].rolling(SMOOTHED, min_periods=1).mean().to_numpy()
         there = np.flatnonzero(mean >= targets[str(task)])
         at = there[0] if len(there) else len(own) - 1
-        rows.append((task, method, seed, int(own["step"].iloc[at]), bool(len(there))))
-    return pd.DataFrame(rows, columns=["task", "method", "seed", "step", "reached"])
+        rows.append(
+            (
+                task,
+                method,
+                seed,
+                int(own["step"].iloc[at]),
+                bool(len(there)),
+                int(own["step"].iloc[-1]),
+            )
+        )
+    return pd.DataFrame(rows, columns=["task", "method", "seed", "step", "reached", "end"])
 
 
 def frame(runs: pd.DataFrame) -> pd.DataFrame:
@@ -44,7 +53,7 @@ def frame(runs: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for (task, method), own in runs.groupby(["task", "method"], sort=True):
         steps = np.sort(own.loc[own["reached"], "step"].to_numpy())
-        end = int(runs.loc[runs["task"] == task, "step"].max())
+        end = int(own["end"].max())
         share = np.arange(1, len(steps) + 1) / len(own)
         parts.append(
             pd.DataFrame(
@@ -81,7 +90,9 @@ def chart(data: pd.DataFrame, methods: Sequence[str]) -> alt.FacetChart:
             alt.Y("share:Q", title="share of runs", scale=alt.Scale(domain=[0, 1]),
                   axis=theme.up(3, "%")),
             color=alt.Color("method:N", sort=order, scale=theme.colors(order), legend=legend),
-            strokeDash=alt.StrokeDash("method:N", sort=order, scale=theme.dashes(order), legend=legend),
+            strokeDash=alt.StrokeDash(
+                "method:N", sort=order, scale=theme.dashes(order), legend=legend
+            ),
         )
     )  # fmt: skip
     tasks = sorted(set(data["task"]), key=natural)

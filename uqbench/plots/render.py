@@ -34,6 +34,8 @@ DARK = {
 
 _SCHEMA = alt.SCHEMA_VERSION.removeprefix("v").rsplit(".", 1)[0]
 _EXTERNAL = re.compile(r"<image\b|<a\b|<script\b|<foreignObject\b|url\((?!#)|href=\"(?!#)", re.I)
+_RESOURCES = re.compile(rb"(?:^ +/[a-z]{2}\d+ \d+ 0 R\n)+", re.M)
+"""Entries of a resource dictionary of a PDF, which the renderer writes in any order."""
 _TAG = re.compile(r"<[^>]*>")
 _NUMBER = re.compile(r"(?<![\w#.])-?\d+\.\d{3,}")
 
@@ -53,8 +55,7 @@ def render(figure: Figure, form: str) -> bytes:
     if form == "svg":
         return svg(figure).encode()
     if form == "pdf":
-        svg(figure)  # refuses what is external
-        return vl_convert.svg_to_pdf(svg(figure))
+        return _RESOURCES.sub(_in_order, vl_convert.svg_to_pdf(svg(figure)))
     raise UqbenchError(f"There is no format {form!r}; expected {', '.join(FORMATS)}.")
 
 
@@ -63,12 +64,13 @@ def csv_bytes(figure: Figure) -> bytes:
     return figure.data.to_csv(index=False, lineterminator="\n").encode()
 
 
-def svg(figure: Figure, *, adaptive: bool = False) -> str:
+def svg(figure: Figure, *, adaptive: bool = False, prefix: str = "") -> str:
     """A figure as SVG, with its title and text alternative.
 
     Args:
         figure: to draw.
         adaptive: with a style that follows the reader's preference for light or dark.
+        prefix: of the ids in it, which are unique where several figures share a page.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Altair's, of names that pandas may reserve some day
@@ -79,7 +81,9 @@ def svg(figure: Figure, *, adaptive: bool = False) -> str:
             f"the figure {figure.name!r} has an image or a link, which is not drawn: a figure "
             f"refers to nothing outside of itself."
         )
-    return _with_text(_small(text, figure.name), figure, dark_style("svg ") if adaptive else "")
+    return _with_text(
+        _small(text, prefix + figure.name), figure, dark_style("svg ") if adaptive else ""
+    )
 
 
 def dark_style(inside: str) -> str:
@@ -90,6 +94,10 @@ def dark_style(inside: str) -> str:
         for kind in ("fill", "stroke")
     ]
     return "@media (prefers-color-scheme:dark){" + "".join(rules) + "}"
+
+
+def _in_order(entries: re.Match[bytes]) -> bytes:
+    return b"".join(sorted(entries[0].splitlines(keepends=True)))
 
 
 def _version() -> str:

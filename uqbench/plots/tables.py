@@ -144,6 +144,10 @@ class BoardTables:
         """The rows' names, the best first where the budget ranks."""
         return [str(name) for name in self.leaderboard["method"]]
 
+    def bytes(self, name: str) -> bytes:
+        """The contents of one of its files."""
+        return stored_bytes(self.folder / name)
+
     def has(self, name: str) -> bool:
         """Whether there is a file of that name."""
         return (self.folder / name).is_file()

@@ -42,7 +42,6 @@ VERDICTS: Mapping[str, tuple[str, str]] = {
 }
 """Color and sign of each verdict."""
 
-# One font of one weight: with two, the renderer puts those of a PDF in any order.
 CONFIG: dict[str, Any] = {
     "background": WHITE,
     "font": FONT,
