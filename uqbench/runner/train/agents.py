@@ -139,20 +139,22 @@ def query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer 
     """What asks the agents, where the budget says so and the task has query states."""
     spec = host.environments[str(batch.cell.task.environment)]
     queries, runs, steps = batch.budget.queries, batch.runs, batch.budget.steps
-    if queries is None or (spec.queries is None and spec.exact_truth is None):
+    if queries is None:
         return None
     config, discount = _task_config(batch, host), float(batch.cell.task.discount or 0.0)
     source: QuerySource
     if spec.exact_truth is not None:
         exact = spec.exact_truth(config, discount, [run.environment_seed for run in runs])
         source = ExactSource(exact, len(runs), device)
-    else:
-        assert spec.queries is not None
+        return QueryScorer(source, len(runs), steps)
+    states = None if spec.queries is None else spec.queries(config)
+    if states is None:
+        return None
 
-        def make(seeds: Sequence[int]) -> LaneEnv:
-            return make_lanes(batch, host, seeds, device)
+    def make(seeds: Sequence[int]) -> LaneEnv:
+        return make_lanes(batch, host, seeds, device)
 
-        source = RolloutSource(queries, spec.queries(config), runs, make, discount, steps)
+    source = RolloutSource(queries, states, runs, make, discount, steps)
     return QueryScorer(source, len(runs), steps)
 
 
