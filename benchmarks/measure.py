@@ -152,7 +152,7 @@ def apart(name: str, turn: int, environment: Mapping[str, str], core: int) -> fl
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})  # inherited
     done = subprocess.run(
-        command, env=os.environ | ONE_THREAD | environment, stdout=subprocess.PIPE, text=True
+        command, env={**os.environ, **ONE_THREAD, **environment}, stdout=subprocess.PIPE, text=True
     )
     if done.returncode:
         sys.exit(f"error: measuring {name} failed, see above")

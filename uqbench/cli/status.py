@@ -29,7 +29,7 @@ def command(out: Path, as_json: bool) -> None:
     Example:
       uqbench status --out results
     """
-    from uqbench.cli.eta import duration
+    from uqbench.amounts import duration
     from uqbench.results.store import Store
 
     entries = [_entry(folder, found) for folder, found in Store(out).records()]

@@ -11,13 +11,13 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
-from uqbench.cli.terminal import visible
 from uqbench.scoring.coverage import coverage_note
 from uqbench.scoring.groups import GroupColumn, group_columns, groups_note, pareto_cells
 from uqbench.scoring.leaderboard import Board
 from uqbench.scoring.remarks import remark, remarks_note
 from uqbench.scoring.standings import BoardRow, shown_statistics
 from uqbench.scoring.tables import interval, label
+from uqbench.visible import visible
 
 PIPE_WIDTH = 160
 """Of a file or a pipe, which has no width to keep to."""

@@ -187,8 +187,10 @@ class Board:
 
     def _task_rows(self) -> list[Row]:
         rows = []
-        for task, method in sorted({(score.task, score.method) for score in self.scores}):
-            own = [s for s in self.scores if (s.task, s.method) == (task, method)]
+        cells_of: dict[tuple[str, str], list[Score]] = {}
+        for score in self.scores:
+            cells_of.setdefault((score.task, score.method), []).append(score)
+        for (task, method), own in sorted(cells_of.items()):
             row = {
                 "task": task,
                 "method": method,

@@ -59,11 +59,13 @@ def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
     """The methods' lines, by name."""
     suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
     names = shown_statistics(plan)
-    baseline = matrix(scores, suite.baseline, primary_score)
+    by_method: dict[str, list[Score]] = {}
+    for score in scores:
+        by_method.setdefault(score.method, []).append(score)
+    baseline = matrix(by_method.get(suite.baseline, []), suite.baseline, primary_score)
     lines = []
-    for method in sorted({score.method for score in scores}):
-        own = [score for score in scores if score.method == method]
-        values = matrix(scores, method, primary_score)
+    for method, own in sorted(by_method.items()):
+        values = matrix(own, method, primary_score)
         over = None
         if values is not None and baseline is not None and method != suite.baseline:
             over = improvement(values, baseline)
@@ -71,7 +73,7 @@ def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
         for column in columns(plan):
             metric = column.metric
             value = normalized(suite, metric) if column.normalized else raw(metric)
-            found = matrix(scores, method, value)
+            found = matrix(own, method, value)
             if found is not None:
                 failures = (
                     normalized_failures(suite, metric)
@@ -94,7 +96,7 @@ def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
                     if values is None
                     else {n: estimate(n, values, failures, clustered=suite.paired) for n in names}
                 ),
-                fail_share=_fail_share(scores, method, primary),
+                fail_share=_fail_share(own, method, primary),
                 improvement=over,
                 others=others,
             )

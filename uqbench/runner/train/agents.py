@@ -132,6 +132,7 @@ def _environment_info(batch: Batch, env: LaneEnv) -> EnvironmentInfo:
         n_actions=env.n_actions,
         discount=float(task.discount or 0.0),
         total_steps=batch.budget.steps,
+        stacks_frames=env.stacks_frames,
     )
 
 

@@ -104,14 +104,3 @@ def _earlier(suite: Suite, store: Store) -> tuple[Slowness, Mapping[PurePosixPat
             of_cell = slowness.setdefault((task, method, str(record.identity.get("device"))), {})
             of_cell.setdefault(budget, []).append(ratio)
     return slowness, saved
-
-
-def duration(seconds: float) -> str:
-    """A time span for people: ``45 s``, ``7 min``, ``3.2 h``, ``12 days``."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 90 * 60:
-        return f"{seconds / 60:.0f} min"
-    if seconds < 72 * 3600:
-        return f"{seconds / 3600:.1f} h"
-    return f"{seconds / 86400:.0f} days"
