@@ -103,7 +103,7 @@ class EnvironmentSpec(Spec):
         exact_truth: the exact values of any policy, where known: from a config, a discount and the
             lanes' seeds to a :class:`uqbench.truth.ExactTruth`.
         queries: from a config to the :class:`uqbench.queries.QueryStates` of that task, where
-            agents' predictions are scored against the truth about their own policy.
+            agents' predictions are scored against the truth about their own policy; or to None.
     """
 
     events: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ class EnvironmentSpec(Spec):
     optimal_reward: Callable[[Any], float] | None = None
     optimal_q: Callable[[Any, float], OptimalQ] | None = None
     exact_truth: Callable[[Any, float, Sequence[int]], ExactTruth] | None = None
-    queries: Callable[[Any], QueryStates] | None = None
+    queries: Callable[[Any], QueryStates | None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
