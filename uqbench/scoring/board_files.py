@@ -31,10 +31,10 @@ def write_board(
 
     ``stored`` is what those of its runs were made with that are not in the store.
     """
-    made = [*made_with(result.scores, store), *stored]
+    made = [*made_with(result.scores), *stored]
     older = of_older_code(result.scores)
     measured = {
-        "cost.csv": cost_csv(result.plan, result.scores, store),
+        "cost.csv": cost_csv(result.plan, result.scores),
         "made_with.json": made_with_json(made, older),
     }
     files = {**result.files(), **measured}
