@@ -16,14 +16,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             name="uniform-random",
             version="1",
             factory="uqbench.trivial:UniformRandom",
-            config="uqbench.trivial:UniformRandomConfig",
+            config="uqbench.trivial_configs:UniformRandomConfig",
             role="trivial",
         ),
         AgentSpec(
             name="constant-action",
             version="1",
             factory="uqbench.trivial:ConstantAction",
-            config="uqbench.trivial:ConstantActionConfig",
+            config="uqbench.trivial_configs:ConstantActionConfig",
             role="trivial",
         ),
     ]

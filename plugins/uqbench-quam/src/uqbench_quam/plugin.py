@@ -81,7 +81,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             name="quam-dqn",
             version="1",
             factory="uqbench_quam.agents.quam_dqn:QuamDQN",
-            config="uqbench_quam.agents.quam_dqn:QuamDQNConfig",
+            config="uqbench_quam.agents.config:QuamDQNConfig",
         )
     ]
 
