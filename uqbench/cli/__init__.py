@@ -19,6 +19,7 @@ COMMANDS = {
     "leaderboard": "leaderboard",
     "claims": "claims",
     "verify": "verify",
+    "plugin": "plugin",
     "doctor": "doctor",
 }
 
