@@ -69,6 +69,14 @@ def uqbench_figures(board: BoardTables) -> Iterable[Figure]:  # type: ignore[emp
 
 
 @hookspec
+def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:  # type: ignore[empty-body]
+    """Checks of ``uqbench plugin check`` that are known to fail: reasons by check, by subject.
+
+    ``{"agent ucb": {"agent-seeds": "it has no randomness"}}``. One that passes is a failure.
+    """
+
+
+@hookspec
 def uqbench_run_started(run: Run) -> None:
     """A run started or resumed; like the hooks below, called in the process the user started."""
 

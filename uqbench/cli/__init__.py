@@ -22,6 +22,7 @@ COMMANDS = {
     "report": "report",
     "verify": "verify",
     "cite": "cite",
+    "plugin": "plugin",
     "doctor": "doctor",
 }
 
