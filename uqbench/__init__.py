@@ -1,7 +1,7 @@
 """uqbench: a benchmark suite for methods that know what they do not know."""
 
 from uqbench.hookspecs import CONTRACT, hookimpl
-from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
+from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
 
 __version__ = "0.1.0"
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "AgentSpec",
     "DatasetSpec",
     "EnvironmentSpec",
+    "ExecutorSpec",
     "Spec",
     "__version__",
     "hookimpl",

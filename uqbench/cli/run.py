@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -18,12 +18,12 @@ from uqbench.cli.options import (
     MOST_SEEDS,
     Selection,
     count,
-    limit_options,
     load_host,
     out_option,
     selection_options,
 )
 from uqbench.cli.terminal import say
+from uqbench.cli.where import where_options
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from uqbench.runner.batching.autotune import Arrangement
     from uqbench.runner.batching.batches import BatchGroup
     from uqbench.runner.batching.speeds import Speeds
+    from uqbench.runner.dispatch.drive import Driver, Where
     from uqbench.runner.events import Event
-    from uqbench.runner.executors.limits import Limits
     from uqbench.suites.plan import Plan
 
 
@@ -55,16 +55,9 @@ if TYPE_CHECKING:
     metavar="N",
     help="Processes; one per core by default, one on a GPU.",
 )
-@click.option(
-    "--checkpoint-seconds",
-    type=click.FloatRange(min=0),
-    default=60.0,
-    show_default=True,
-    metavar="S",
-    help="Seconds between checkpoints of unfinished runs; 0 for none.",
-)
-@limit_options
+@where_options
 @out_option
+@click.option("--cancel", is_flag=True, help="Cancel what an earlier command submitted, and stop.")
 @click.option("--dry-run", is_flag=True, help="Say what would run, and stop.")
 @click.option(
     "--until-decided",
@@ -87,9 +80,9 @@ def command(
     selection: Selection,
     device: str,
     workers: int | None,
-    checkpoint_seconds: float,
-    limits: Limits,
+    where: Where,
     out: Path,
+    cancel: bool,
     dry_run: bool,
     until_decided: bool,
     max_seeds: int | None,
@@ -107,21 +100,33 @@ def command(
       uqbench run --suite minatar --budget smoke --methods qr-dqn --seed 3
       uqbench run --suite windy-cliff --budget paper --until-decided --max-seeds 60
       uqbench run --suite minatar --budget cpu --methods mine --beside leaderboards
+      uqbench run --suite minatar --budget paper --device cuda --executor slurm --slurm time=240
     """
     from uqbench.cli.beside import read_beside
     from uqbench.cli.until_decided import DEFAULT_SEEDS, run_until_decided
     from uqbench.results.store import RunState, Store
+    from uqbench.runner.dispatch.drive import Driver
 
     host = load_host()
-    kind = _device(device)
+    driver = Driver(where, host, out)
+    kind = _device(device, where, driver)
     store = Store(out)
     execute = partial(
-        complete, host=host, kind=kind, store=store, workers=workers,
-        checkpoint_seconds=checkpoint_seconds, limits=limits, dry_run=dry_run,
+        complete, host=host, kind=kind, store=store, workers=workers, driver=driver,
+        dry_run=dry_run,
     )  # fmt: skip
     plan = selection.plan(host, kind)
     if not dry_run:
         store.prepare()
+    if cancel:
+        orders = [order for order, _ in driver.alive(plan)]
+        driver.cancel(orders)
+        say(f"Canceled {count(len(orders), 'job')}; run again to resume.", err=True)
+        return 0
+    if until_decided and not driver.waits:
+        raise UqbenchError(
+            f"--until-decided follows its runs: add --wait to --executor {where.executor}."
+        )
     if until_decided:
         if selection.seeds is not None or dry_run or beside is not None:
             raise UqbenchError(
@@ -133,7 +138,7 @@ def command(
         raise UqbenchError("--max-seeds goes with --until-decided; --seeds N runs N seeds.")
     stored = None if beside is None else read_beside(selection, plan, host, beside)
     states = execute(plan)
-    if dry_run:
+    if dry_run or not driver.waits:
         return 0
     _show(plan, store, stored, host)
     return 0 if set(states.values()) == {RunState.FINISHED} else 1
@@ -146,15 +151,16 @@ def complete(
     kind: DeviceKind,
     store: Store,
     workers: int | None,
-    checkpoint_seconds: float,
-    limits: Limits,
+    driver: Driver,
     dry_run: bool = False,
 ) -> dict[Run, RunState]:
     """Do what is missing of a plan, or say it; return the states of its runs."""
     from uqbench.cli.eta import duration, estimate
     from uqbench.results.store import TO_DO, RunState
+    from uqbench.runner.batching.autotune import elsewhere
     from uqbench.runner.batching.batches import make_batch_groups
     from uqbench.runner.batching.speeds import Speeds
+    from uqbench.runner.dispatch.drive import runs_in
 
     out = store.root
     states = {run: store.find(run) for run in plan.runs}
@@ -171,29 +177,48 @@ def complete(
         say(*_by_method(plan, todo, alone, speeds).splitlines())
         return {run: found.state for run, found in states.items()}
     tried: set[Run] = set()
+    before = driver.alive(plan)
+    if before:
+        say(f"Following {count(len(before), 'job')} submitted before.", err=True)
+        todo -= runs_in(before)
     while True:
         todo -= tried
-        if todo:
+        if todo or before:
             records = {run: store.read(run.folder).record for run in todo}
             checkpoints = {
                 run: record.checkpoint.folder
                 for run, record in records.items()
                 if record is not None and record.checkpoint is not None
             }
-            _measure_methods(plan, todo, kind, workers or _cores(), store, speeds)
-            alone = estimate(plan, todo, store, 1, speeds.of(plan))
-            spread = _arrange(plan, todo, kind, workers, alone)
+            if driver.spec.elsewhere:
+                spread = elsewhere(plan, len(todo), workers)
+            else:
+                _measure_methods(plan, todo, kind, workers or _cores(), store, speeds)
+                alone = estimate(plan, todo, store, 1, speeds.of(plan))
+                spread = _arrange(plan, todo, kind, workers, alone)
             groups = make_batch_groups(plan, todo, kind, spread.lanes, checkpoints)
-            team = min(spread.processes, len(groups))
-            expected = estimate(plan, todo, store, team, speeds.of(plan))
+            team = min(spread.processes, len(groups) + len(before))
+            expected = estimate(plan, todo | runs_in(before), store, team, speeds.of(plan))
+            at_once = "job at once" if driver.spec.elsewhere else "process"
             say(
-                f"On {kind}, {count(team, 'process')}: about {duration(expected.seconds)} "
+                f"On {kind}, {count(team, at_once)}: about {duration(expected.seconds)} "
                 f"(from {expected.basis}). Safe to interrupt; run again to resume.",
                 err=True,
             )
-            tried |= _execute(
-                host, groups, out, team, expected.core_seconds, checkpoint_seconds, limits
-            )
+            if not driver.waits:
+                orders = driver.submit(plan, groups, workers)
+                say(
+                    f"Submitted {count(len(orders), 'job')} to {driver.spec.name}; the same "
+                    f"command with --wait follows them, uqbench status shows them.",
+                    err=True,
+                )
+                return {run: found.state for run, found in states.items()}
+            asked = workers if driver.spec.elsewhere else team
+            executed = driver.execute(plan, groups, asked, before)
+            everything = [*groups, *(group for _, group in before)]
+            done = _follow(host, executed, everything, team, expected.core_seconds)
+            tried |= done - runs_in(before)
+            before = []
         left = {run: store.read(run.folder).state for run in plan.runs}
         todo = {run for run, state in left.items() if state in TO_DO} - tried
         running = [run for run, state in left.items() if state is RunState.RUNNING]
@@ -313,27 +338,21 @@ def _from_steps(runs: Sequence[Run], states: dict[Run, StoredRun]) -> str:
     return f", {len(steps)} from step {first if first == last else f'{first} to {last}'}"
 
 
-def _execute(
+def _follow(
     host: Host,
+    executed: Generator[Event, None, None],
     groups: Sequence[BatchGroup],
-    out: Path,
     workers: int,
     core_seconds: Mapping[Run, float],
-    checkpoint_seconds: float,
-    limits: Limits,
 ) -> set[Run]:
-    """Execute; return the runs that were tried, whether they finished or failed."""
+    """Show what happens; return the runs that were tried, whether they finished or failed."""
     from uqbench.cli.progress import Display
     from uqbench.runner import events
-    from uqbench.runner.executors.local import run_locally
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # how a scheduler interrupts
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
-    with (
-        Display(groups, core_seconds, workers) as display,
-        closing(run_locally(groups, out, workers, checkpoint_seconds, limits)) as executed,
-    ):
+    with Display(groups, core_seconds, workers) as display, closing(executed):
         for event in executed:
             display.show(event)
             complaints |= dict.fromkeys(_call_hooks(host, event))
@@ -382,7 +401,11 @@ def _show(plan: Plan, store: Store, stored: StoredBoard | None, host: Host) -> N
     say(str(folder / "leaderboard.csv"))
 
 
-def _device(choice: str) -> DeviceKind:
+def _device(choice: str, where: Where, driver: Driver) -> DeviceKind:
+    """The kind of device that the runs are for: stated, or that of this machine."""
+    if driver.spec.elsewhere:  # torch is asked where the work is done
+        gpu = where.resources.gpus > 0
+        return "cuda" if choice == "cuda" or (choice == "auto" and gpu) else "cpu"
     import torch
 
     available = torch.cuda.is_available()
