@@ -138,10 +138,11 @@ def command(
         raise UqbenchError("--max-seeds goes with --until-decided; --seeds N runs N seeds.")
     stored = None if beside is None else read_beside(selection, plan, host, beside)
     states = execute(plan)
-    if dry_run or not driver.waits:
+    finished = set(states.values()) == {RunState.FINISHED}
+    if dry_run or not (driver.waits or finished):
         return 0
     _show(plan, store, stored, host)
-    return 0 if set(states.values()) == {RunState.FINISHED} else 1
+    return 0 if finished else 1
 
 
 def complete(
@@ -174,7 +175,11 @@ def complete(
     speeds = Speeds(out)
     if dry_run:
         alone = estimate(plan, todo, store, 1, speeds.of(plan))
-        say(*_by_method(plan, todo, alone, speeds).splitlines())
+        say(*_by_method(plan, todo, alone, speeds).splitlines(), err=driver.spec.elsewhere)
+        if driver.spec.elsewhere:
+            lanes = elsewhere(plan, len(todo), workers).lanes
+            groups = make_batch_groups(plan, todo, kind, lanes)
+            say(*driver.preview(plan, groups, workers).splitlines())
         return {run: found.state for run, found in states.items()}
     tried: set[Run] = set()
     before = driver.alive(plan)
@@ -212,7 +217,7 @@ def complete(
                     f"command with --wait follows them, uqbench status shows them.",
                     err=True,
                 )
-                return {run: found.state for run, found in states.items()}
+                return {run: store.read(run.folder).state for run in plan.runs}
             asked = workers if driver.spec.elsewhere else team
             executed = driver.execute(plan, groups, asked, before)
             everything = [*groups, *(group for _, group in before)]
@@ -222,7 +227,7 @@ def complete(
         left = {run: store.read(run.folder).state for run in plan.runs}
         todo = {run for run, state in left.items() if state in TO_DO} - tried
         running = [run for run, state in left.items() if state is RunState.RUNNING]
-        if not todo and not running:
+        if not todo and not (running and driver.waits):
             break
         if not todo:
             say(f"Waiting for {count(len(running), 'run')} of another process.", err=True)

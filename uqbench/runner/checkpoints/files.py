@@ -119,6 +119,13 @@ def read(folder: Path) -> Checkpoint:
     return about
 
 
+def read_about(folder: Path) -> Checkpoint | None:
+    """What a checkpoint says about itself, unverified; None if it cannot be read."""
+    with suppress(OSError, ValueError, RecursionError):
+        return Checkpoint.model_validate_json(read_bytes(folder / ABOUT, MOST_BYTES))
+    return None
+
+
 def read_state(folder: Path, about: Checkpoint, device: torch.device) -> dict[str, Any]:
     """The state of a checkpoint: tensors that were on the CPU on the CPU, the rest on ``device``.
 
