@@ -117,7 +117,9 @@ def command(
     )  # fmt: skip
     plan = selection.plan(host, kind)
     if not dry_run:
-        store.prepare()
+        note = store.prepare(shared=driver.spec.elsewhere)
+        if note:
+            say(f"Runs are locked by leases: {note}.", err=True)
     if cancel:
         orders = [order for order, _ in driver.alive(plan)]
         driver.cancel(orders)
