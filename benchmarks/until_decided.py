@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -62,7 +63,8 @@ def by_looks(means: tuple[float, ...], scores: Matrix, schedule: tuple[int, ...]
             break
     found = {
         (int(a[1:]), int(b[1:])): int(np.sign(sequential.pairs[a, b].difference.value))
-        for a, b in sequential.decided_at
+        for a, b in sequential.pairs
+        if (a, b) in sequential.decided_at
     }
     return outcome(means, found, float(np.mean(list(runs.values()))))
 
@@ -102,7 +104,9 @@ def claim(means: tuple[float, ...], scores: Matrix, schedule: tuple[int, ...]) -
     return outcome(means, {}, schedule[-1])
 
 
-def report(title: str, simulate: Callable[[Matrix], Outcome], means: tuple[float, ...], n: int):
+def report(
+    title: str, simulate: Callable[[Matrix], Outcome], means: tuple[float, ...], n: int
+) -> None:
     """A row of the table."""
     generator = np.random.default_rng(1)
     found = [
@@ -124,16 +128,17 @@ def main() -> None:
     chosen = parser.parse_args()
     print("| | wrong | differences found | seeds a method |\n| --- | --- | --- | --- |")
     fixed, schedule = (MOST,), looks(MOST)
+    simulate: Callable[[Matrix], Outcome]
     for name, means in SCENES.items():
         for title, design in (("fixed", fixed), ("`--until-decided`", schedule)):
-            simulate = lambda scores, m=means, d=design: by_looks(m, scores, d)  # noqa: E731
+            simulate = partial(by_looks, means, schedule=design)
             report(f"ranks, {name}: {title}", simulate, means, chosen.simulations)
         if find_spec("adastop"):
-            simulate = lambda scores, m=means: by_adastop(m, scores)  # noqa: E731
+            simulate = partial(by_adastop, means)
             report(f"ranks, {name}: AdaStop", simulate, means, chosen.adastop)
         if len(means) == 2:
             for title, design in (("fixed", fixed), ("`--until-decided`", schedule)):
-                simulate = lambda scores, m=means, d=design: claim(m, scores, d)  # noqa: E731
+                simulate = partial(claim, means, schedule=design)
                 report(f"`order`, {name}: {title}", simulate, means, chosen.simulations)
 
 

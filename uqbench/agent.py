@@ -29,12 +29,16 @@ class EnvironmentInfo:
         n_actions: A.
         discount: γ.
         total_steps: environment steps of a run.
+        stacks_frames: whether observations ``[frames, *frame]`` are the last frames of an episode,
+            the newest last, its first one repeated while there are fewer; a replay buffer can then
+            keep every frame once.
     """
 
     observation_space: gymnasium.Space[Any]
     n_actions: int
     discount: float
     total_steps: int
+    stacks_frames: bool = False
 
 
 @dataclass(frozen=True)

@@ -157,10 +157,8 @@ def test_a_run_whose_lease_was_lost_is_not_written(tmp_path, monkeypatch):
     store.write(run, record)
     [path] = (tmp_path / ".locks").glob("*.lease")
     path.unlink()  # as if another had taken it over, and ended
-    deadline = time.monotonic() + 10.0
+    time.sleep(1.0)
     with pytest.raises(StorageError, match="this one writes nothing more"):
-        while time.monotonic() < deadline:
-            store.write(run, record)
-            time.sleep(0.05)
+        store.write(run, record)
     assert lock is not None
     lock.release()

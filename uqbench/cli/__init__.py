@@ -18,6 +18,8 @@ COMMANDS = {
     "status": "status",
     "leaderboard": "leaderboard",
     "claims": "claims",
+    "plot": "plot",
+    "report": "report",
     "verify": "verify",
     "doctor": "doctor",
 }

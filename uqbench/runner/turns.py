@@ -16,7 +16,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.locks import RunLock
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import Batch, BatchGroup
-from uqbench.runner.checkpoints.checkpointer import CHECKPOINT_SECONDS
+from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
 from uqbench.runner.events import (
     Event,
     Failed,

@@ -20,6 +20,7 @@ from uqbench.scoring.claims import table
 from uqbench.scoring.claims.judge import Judgement, judge
 from uqbench.scoring.claims.paired import DRAWS
 from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
+from uqbench.scoring.columns import Column, columns, grouped
 from uqbench.scoring.estimate import estimate
 from uqbench.scoring.floor import Floor, floor
 from uqbench.scoring.pareto import pareto_methods
@@ -73,6 +74,11 @@ class Board:
     def ranking(self) -> str:
         """The statistic that the board is ranked by."""
         return self.plan.suite.ranking_statistic(self.plan.budget)
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The columns next to the primary metric's."""
+        return columns(self.plan)
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
@@ -147,11 +153,6 @@ class Board:
 
     def rows(self) -> list[Row]:
         """The lines of ``leaderboard.csv``."""
-        secondary = [
-            metric.name
-            for metric in self.plan.suite.metrics
-            if metric != self.primary and self.plan.suite.normalization_constants(metric)
-        ]
         baseline = self.plan.suite.baseline
         front = pareto_methods(self.plan.suite, self.scores)
         rows = []
@@ -179,15 +180,17 @@ class Board:
             if self.primary.fails_beyond is not None:
                 row |= cells("fail_share", line.fail_share)
             row |= cells(f"improvement_over_{baseline}", line.improvement)
-            for name in secondary:
-                row |= cells(f"{name}_{self.ranking}", line.others.get(name))
+            for column in self.columns:
+                row |= cells(column.name, line.others.get(column.metric.name))
             rows.append(row)
         return rows
 
     def _task_rows(self) -> list[Row]:
         rows = []
-        for task, method in sorted({(score.task, score.method) for score in self.scores}):
-            own = [s for s in self.scores if (s.task, s.method) == (task, method)]
+        cells_of: dict[tuple[str, str], list[Score]] = {}
+        for score in self.scores:
+            cells_of.setdefault((score.task, score.method), []).append(score)
+        for (task, method), own in sorted(cells_of.items()):
             row = {
                 "task": task,
                 "method": method,
@@ -205,7 +208,9 @@ class Board:
     def _manifest(self, tables: Mapping[str, str]) -> dict[str, Any]:
         suite, budget = self.plan.suite, self.plan.budget
         normalization = self.primary.normalized_as or self.primary.name
+        groups = grouped(self.columns)
         return {
+            **({"groups": groups} if groups else {}),
             "schema_version": SCHEMA_VERSION,
             "suite": {"name": suite.name, "version": suite.version},
             "budget": {
@@ -215,7 +220,7 @@ class Board:
                 ),
             },
             "standard": self.plan.standard,
-            "primary_metric": self.primary.model_dump(mode="json"),
+            "primary_metric": self.primary.model_dump(mode="json", exclude={"group"}),
             "ranks_by": self.ranking,
             "paired": suite.paired,
             "normalization": {

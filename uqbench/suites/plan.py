@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from uqbench.claim import ClaimKind
 from uqbench.config import as_table
 from uqbench.errors import UqbenchError, unknown
-from uqbench.identity import DeviceKind, Run, digest_of
+from uqbench.identity import DeviceKind, Run, digest_of, runs_of
 from uqbench.registry.plugins import Host
 from uqbench.specs import AgentSpec, Role
 from uqbench.suites.claims import Claim
@@ -60,7 +61,7 @@ class Plan:
     steps: int | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def runs(self) -> tuple[Run, ...]:
         """All runs, cell by cell."""
         return tuple(run for cell in self.cells for run in cell.runs)
@@ -146,7 +147,7 @@ def make_plan(
                     **planned.on(task).model_dump(
                         mode="json", include={"steps", "numerics", "evaluation"}
                     ),
-                    **_queries(planned),
+                    **_queries(planned.on(task)),
                 },
                 "task": task.model_dump(mode="json") | {"version": task_spec(task, host).version},
                 "method": {
@@ -161,12 +162,8 @@ def make_plan(
             metrics = (metric.risk for metric in suite.metrics if metric.suits(task))
             if measures := host.measure_versions(config, *metrics):
                 identity["measures"] = measures
-            runs = tuple(
-                Run(
-                    suite.name, budget_name, task.name, method.name, seed, identity | {"seed": seed}
-                )
-                for seed in chosen_seeds
-            )
+            names = (suite.name, budget_name, task.name, method.name)
+            runs = runs_of(*names, identity, chosen_seeds)
             owns_loop, role = (
                 (spec.owns_loop, spec.role) if isinstance(spec, AgentSpec) else (False, "method")
             )

@@ -1,10 +1,15 @@
-"""The step that an unfinished run resumes from, to tell it."""
+"""The step that an unfinished run resumes from, to tell it; read without torch."""
 
 from __future__ import annotations
 
-from uqbench.results.records import RunRecord
+import json
+from contextlib import suppress
+
+from uqbench.results.files import read_bytes
+from uqbench.results.records import MOST_BYTES, RunRecord
 from uqbench.results.store import Store
-from uqbench.runner.checkpoints.files import read_about
+
+ABOUT = "checkpoint.json"
 
 
 def saved_step(record: RunRecord, store: Store) -> int | None:
@@ -15,5 +20,9 @@ def saved_step(record: RunRecord, store: Store) -> int | None:
     """
     if record.checkpoint is None:
         return None
-    about = read_about(store.root / record.checkpoint.folder)
-    return record.checkpoint.step if about is None else about.step
+    with suppress(OSError, ValueError, RecursionError, TypeError, KeyError):
+        path = store.root / record.checkpoint.folder / ABOUT
+        step = json.loads(read_bytes(path, MOST_BYTES))["step"]
+        if type(step) is int and step >= record.checkpoint.step:
+            return step
+    return record.checkpoint.step

@@ -69,6 +69,11 @@ class Driver:
         )
 
     @property
+    def elsewhere(self) -> bool:
+        """Whether the work is done on other machines, and outlives this process."""
+        return self.spec.elsewhere
+
+    @property
     def waits(self) -> bool:
         """Whether the command follows its orders to their end."""
         return self.spec.waits if self._where.wait is None else self._where.wait

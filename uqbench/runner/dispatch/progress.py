@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, assert_never
+from typing import Any, Literal, NamedTuple, assert_never
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from uqbench.errors import StorageError
-from uqbench.executor import Order, order_path
+from uqbench.executor import ORDERS, Order, order_path
 from uqbench.results.files import NO_ROOM, create, make_folder, read_bytes
 from uqbench.results.records import MOST_BYTES, Count, Seconds
 from uqbench.runner import events
@@ -118,6 +118,32 @@ def parse(data: bytes, name: str) -> Progress | None:
     positions = {i for e in (*progress.entries, *progress.latest.values()) for i in e.runs}
     whole = max(positions, default=0) < len(progress.runs) or not positions
     return progress if whole and progress.order == name else None
+
+
+class Now(NamedTuple):
+    """Where a run is: its step, and steps a second since it began or resumed."""
+
+    step: int
+    rate: float
+
+
+def steps_now(root: Path) -> dict[str, Now]:
+    """The latest steps of each run that is executed or was, by its folder."""
+    found: dict[str, Now] = {}
+    times = []
+    for path in (root / ORDERS).glob("*.progress"):
+        with suppress(OSError):  # removed meanwhile
+            times.append((path.stat().st_mtime, path))
+    for _, path in sorted(times):  # the newest last
+        progress = read_progress(root, path.stem)
+        if progress is None:
+            continue
+        began = {e.runs[0]: e.step for e in progress.entries if e.kind == "started"}
+        for first, entry in progress.latest.items():
+            steps = entry.step - began.get(first, 0)
+            rate = steps / entry.seconds if entry.seconds else 0.0
+            found |= {progress.runs[at]: Now(entry.step, rate) for at in entry.runs}
+    return found
 
 
 class ProgressWriter:

@@ -90,7 +90,7 @@ def train_agent(
         yield
     else:
         agent = make_agent(batch, host, env, device)
-        queries = _query_scorer(batch, host, device)
+        queries = query_scorer(batch, host, device)
         metrics = partial(_metrics, agent, _optimal_q(batch, host, device), len(runs))
         capture = None
         if budget.numerics == "compiled":
@@ -132,10 +132,11 @@ def _environment_info(batch: Batch, env: LaneEnv) -> EnvironmentInfo:
         n_actions=env.n_actions,
         discount=float(task.discount or 0.0),
         total_steps=batch.budget.steps,
+        stacks_frames=env.stacks_frames,
     )
 
 
-def _query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer | None:
+def query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer | None:
     """What asks the agents, where the budget says so and the task has query states."""
     spec = host.environments[str(batch.cell.task.environment)]
     queries, runs, steps = batch.budget.queries, batch.runs, batch.budget.steps

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.cli.time_left import TimeLeft
 from uqbench.registry.plugins import Host
 from uqbench.runner import events
 from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
+from uqbench.runner.time_left import TimeLeft
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 

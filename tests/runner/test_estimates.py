@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from uqbench.cli.eta import estimate
 from uqbench.registry.plugins import Host
 from uqbench.runner.batching.speeds import MethodSpeed
+from uqbench.runner.estimates import estimate
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 

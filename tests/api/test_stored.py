@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from uqbench.api.stored import StoredBoard
 from uqbench.cli.options import Selection
-from uqbench.cli.stored import StoredBoard
+from uqbench.cli.terminal import warn
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
@@ -42,7 +43,7 @@ def test_rows_of_a_method_that_were_removed_are_missed(host, tmp_path, capsys):
     with pytest.raises(UqbenchError, match=r"no rows of long/fast, short/fast, which manifest"):
         StoredBoard.read(plan, SELECTION, host, tmp_path)
     (tmp_path / "manifest.json").unlink()
-    StoredBoard.read(plan, SELECTION, host, tmp_path)
+    StoredBoard.read(plan, SELECTION, host, tmp_path, warn)
     assert "has no runs of fast, which the suite has here" in capsys.readouterr().err
     (tmp_path / "manifest.json").write_text('{"methods": 3}')
     with pytest.raises(UqbenchError, match=r"manifest\.json is damaged"):

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uqbench.cli.options import Selection
-from uqbench.cli.terminal import say
+from uqbench.api.selection import Say, Selection, warn
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
@@ -42,8 +41,17 @@ class StoredBoard:
     scores: list[Score]
 
     @classmethod
-    def read(cls, plan: Plan, selection: Selection, host: Host, folder: Path) -> StoredBoard:
+    def read(
+        cls, plan: Plan, selection: Selection, host: Host, folder: Path, say: Say = warn
+    ) -> StoredBoard:
         """Read the board of a plan.
+
+        Args:
+            plan: of all methods that are installed.
+            selection: that the plan is of.
+            host: the plugins.
+            folder: of the board.
+            say: is told which methods the board has not.
 
         Raises:
             UqbenchError: there is none, it is of an earlier protocol, or its scores are not those
@@ -64,13 +72,12 @@ class StoredBoard:
         _check_manifest(files, scores, plan, versions_here(host), folder)
         methods = tuple(sorted({score.method for score in scores}))
         if methods:
-            own = replace(selection, methods=methods).plan(host, "cpu")
+            own = replace(selection, methods=methods).plan(host, "cpu", say)
             absent = sorted({cell.method.name for cell in plan.cells} - set(methods))
             if absent:
                 say(
                     f"uqbench: {folder} has no runs of {', '.join(absent)}, which the suite has "
-                    f"here: not judged.",
-                    err=True,
+                    f"here: not judged."
                 )
             plan = replace(own, standard=plan.standard)
         check_scores(scores, plan, str(path))

@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from uqbench.cli.eta import duration
-from uqbench.cli.terminal import visible
-from uqbench.cli.time_left import TimeLeft
+from uqbench.amounts import duration
 from uqbench.identity import Run
 from uqbench.runner import events
-from uqbench.runner.batching.batches import Batch
+from uqbench.runner.batching.batches import Batch, BatchGroup
+from uqbench.runner.time_left import TimeLeft
+from uqbench.visible import visible
 
 LINE_SECONDS = 15.0
+
+
+class Terminal:
+    """Tells on stderr what is done: a :class:`~uqbench.runner.watcher.Watcher`."""
+
+    def say(self, *lines: str) -> None:
+        """Print lines; whatever is in one, it stays one line."""
+        for line in lines:
+            print(visible(line), file=sys.stderr, flush=True)
+
+    @contextmanager
+    def watch(
+        self, groups: Sequence[BatchGroup], core_seconds: Mapping[Run, float], processes: int
+    ) -> Iterator[Callable[[events.Event], None]]:
+        """Show progress while groups are executed."""
+        with Display(groups, core_seconds, processes) as display:
+            yield display.show
 
 
 class Display:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uqbench.cli.options import Selection
-from uqbench.cli.stored import StoredBoard
+from uqbench.api.selection import Say, Selection
+from uqbench.api.stored import StoredBoard
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
@@ -18,23 +18,25 @@ if TYPE_CHECKING:
     from uqbench.suites.plan import Plan
 
 
-def read_beside(selection: Selection, plan: Plan, host: Host, boards: Path) -> StoredBoard:
+def read_beside(
+    selection: Selection, plan: Plan, host: Host, boards: Path, say: Say
+) -> StoredBoard:
     """The stored board that a plan's methods are to be shown in.
 
     Raises:
         UqbenchError: there is none, it was run with other settings or versions than would be today,
             scored by another metric, or has one of the plan's methods.
     """
-    from uqbench.cli.leaderboard import board_folder
+    from uqbench.scoring.board_files import board_folder
 
     if not selection.methods or selection.steps is not None or selection.tasks is not None:
         raise UqbenchError(
             "--beside: name your methods with --methods, and leave --steps and --tasks as they "
             "are: stored runs are of all tasks, and as long as the budget says."
         )
-    whole = Selection(plan.suite.name, plan.budget_name, None, None, None, None)
+    whole = Selection(plan.suite.name, plan.budget_name)
     folder = board_folder(replace(plan, standard=True), boards)
-    stored = StoredBoard.read(whole.plan(host, "cpu"), whole, host, folder)
+    stored = StoredBoard.read(whole.plan(host, "cpu", say), whole, host, folder, say)
     stored.check_as_run()
     both = sorted(stored.plan.roles.keys() & plan.roles.keys())
     if both:
