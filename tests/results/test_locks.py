@@ -30,7 +30,8 @@ def flock(*_):
     raise OSError(38, "Function not implemented")
 fcntl.flock = flock
 locks = RunLocks(Path(sys.argv[1]))
-assert locks.acquire(sys.argv[2]) is not None
+lock = locks.acquire(sys.argv[2])
+assert lock is not None
 print("held", flush=True)
 while not locks.is_lost(sys.argv[2]):
     time.sleep(0.02)
