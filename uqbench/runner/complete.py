@@ -14,6 +14,7 @@ from uqbench.results.store import TO_DO, RunState, Store
 from uqbench.runner import events
 from uqbench.runner.batching.autotune import elsewhere
 from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
+from uqbench.runner.batching.gpus import share_out, visible
 from uqbench.runner.batching.speeds import Speeds
 from uqbench.runner.dispatch.drive import Driver, runs_in
 from uqbench.runner.estimates import estimate
@@ -53,12 +54,14 @@ def complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
     followed. Where the executor does not wait, what is missing is submitted, and no more.
     """
     store, device, watcher = execution.store, execution.device, execution.watcher
+    driver = execution.driver
     workers = execution.workers
+    if device == "cuda" and not driver.elsewhere:
+        workers = len(share_out(visible(), driver.resources.gpus, workers))
     states = stored_states(plan, store)
     announce(plan, states, store, watcher)
     todo = to_do(states)
     speeds = Speeds(store.root)
-    driver = execution.driver
     before = driver.alive(plan)
     if before:
         watcher.say(f"Following {count(len(before), 'job')} submitted before.")

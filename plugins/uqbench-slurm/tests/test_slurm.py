@@ -18,7 +18,7 @@ if importlib.util.find_spec("submitit") is None:
     pytest.skip("needs submitit: tox -e slurm", allow_module_level=True)
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"
-SLOW = ("--methods", "slow", "--tasks", "long", "--set", "slow.step_seconds=0.05")
+SLOW = ("--methods", "slow", "--tasks", "long", "--set", "slow.step_seconds=0.045")
 STEPS = 600
 WAIT_SECONDS = 240.0
 
@@ -81,7 +81,7 @@ def test_a_job_that_meets_its_time_limit_twice_takes_every_step_once(
 ) -> None:
     out, log = tmp_path / "results", tmp_path / "steps"
     one = (*SLOW, "--seeds", "1", "--checkpoint-seconds", "10000")
-    limits = on(tmp_path, seconds=44, signal_seconds=24)
+    limits = on(tmp_path, seconds=40, signal_seconds=24)
     _, said = end(start(out, *one, *limits, log=log))
     assert "Submitted 1 job to slurm" in said
     assert not (out / "leaderboards").exists()  # it returned
@@ -93,7 +93,7 @@ def test_a_job_that_meets_its_time_limit_twice_takes_every_step_once(
     assert results(out).items() <= unbroken.items()
     assert "leaderboard.csv" in stdout
     [logged] = (tmp_path / "jobs").glob("*/*_log.err")
-    assert logged.read_text().count("Caught signal SIGUSR2") == len(resumed)
+    assert logged.read_text().count("Caught signal SIGUSR2") >= len(resumed)
 
 
 def test_jobs_outlive_their_driver_and_are_canceled_by_the_same_command(

@@ -74,6 +74,11 @@ class Driver:
         return self.spec.elsewhere
 
     @property
+    def resources(self) -> Resources:
+        """What each order needs."""
+        return self._where.resources
+
+    @property
     def waits(self) -> bool:
         """Whether the command follows its orders to their end."""
         return self.spec.waits if self._where.wait is None else self._where.wait

@@ -20,6 +20,8 @@ from uqbench.executor import Life, Order
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import BatchGroup
+from uqbench.runner.batching.gpus import share_out, visible
+from uqbench.runner.batching.node_kind import node_kind
 from uqbench.runner.dispatch.orders import Planner, parse_order, read_order, runs_of
 from uqbench.runner.dispatch.progress import ProgressWriter
 from uqbench.runner.executors.limits import Limits
@@ -76,7 +78,7 @@ class Node:
         groups: list[BatchGroup] = []
         by_run: dict[str, ProgressWriter] = {}
         for order in orders:
-            writer = ProgressWriter(order, self._store.root, keep=not self._shared)
+            writer = ProgressWriter(order, self._store.root, node_kind(), not self._shared)
             self._writers[order.name] = writer
             try:
                 group = self._planner.group(order)
@@ -113,10 +115,17 @@ class Node:
             Limits(**order.limits),
             self._stop,
             self._stop_seconds,
+            self._gpus(order),
         )
         with closing(executed):
             for event in executed:
                 by_run[event.batch.runs[0].digest].hear(event)
+
+    def _gpus(self, order: Order) -> list[str]:
+        """The GPU of each worker; none where a scheduler has chosen, or the work needs none."""
+        if order.device == "cpu" or not self._shared:
+            return []
+        return share_out(visible(), order.resources.gpus, self._workers)
 
     def _wait_for_locks(self, group: BatchGroup) -> None:
         """Wait until an earlier attempt has let go of the runs, or for ``LOCK_SECONDS``."""

@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -45,6 +46,8 @@ BURY_SECONDS = 1.0
 """For a worker that closed its connection to end by itself, and for what it leaves behind."""
 POLL_SECONDS = 0.5
 """Between two looks at whether the workers live and keep to the limits."""
+GPU = "CUDA_VISIBLE_DEVICES"
+"""Says which GPUs a process may use."""
 NO_LIMITS = Limits()
 
 
@@ -56,6 +59,7 @@ def run_locally(
     limits: Limits = NO_LIMITS,
     stop: threading.Event | None = None,
     stop_seconds: float | None = None,
+    gpus: Sequence[str] = (),
 ) -> Generator[Event, None, None]:
     """Execute groups in ``workers`` processes and yield events.
 
@@ -70,6 +74,7 @@ def run_locally(
         limits: of each run.
         stop: set to stop the workers; their last events are still yielded.
         stop_seconds: for a last checkpoint; None for ``STOP_SECONDS``.
+        gpus: of each worker, as ``CUDA_VISIBLE_DEVICES`` names them; none for all of them.
     """
     from uqbench.results.store import Store
     from uqbench.runner.events import Split
@@ -86,7 +91,11 @@ def run_locally(
                     yield from worker.receive()
                 return
             while waiting and len(team) < workers:
-                worker = _Worker.start(out, checkpoint_seconds, limits)
+                free = list(
+                    (Counter(gpus) - Counter(worker.gpu for worker in team.values())).elements()
+                )
+                gpu = free[0] if free else ""
+                worker = _Worker.start(out, checkpoint_seconds, limits, gpu)
                 team[worker.connection] = worker
                 worker.give(waiting.pop(0))
             events: list[Event] = []
@@ -182,16 +191,17 @@ class _Worker:
     failed_on_gpu: bool = False
     idle: bool = True
     broken: bool = False
+    gpu: str = ""
 
     @classmethod
-    def start(cls, out: Path, checkpoint_seconds: float, limits: Limits) -> _Worker:
+    def start(cls, out: Path, checkpoint_seconds: float, limits: Limits, gpu: str) -> _Worker:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        arguments = (theirs, str(out), checkpoint_seconds)
+        arguments = (theirs, str(out), checkpoint_seconds, gpu)
         process = context.Process(target=_work, args=arguments, daemon=True)
         process.start()
         theirs.close()
-        return cls(process, ours, limits, Watchdog(limits, ()))
+        return cls(process, ours, limits, Watchdog(limits, ()), gpu=gpu)
 
     def give(self, group: BatchGroup) -> None:
         self.group, self.settled, self.idle = group, set(), False
@@ -284,10 +294,10 @@ def prepare_process() -> None:
         mallopt(-3, 32 << 20)  # M_MMAP_THRESHOLD; more is refused
 
 
-def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
+def _work(connection: Connection, out: str, checkpoint_seconds: float, gpu: str) -> None:
     """A worker: receive a group, execute it, send None, until the connection closes."""
     os.setpgid(0, 0)  # what plugins start can be ended with it
-    os.environ.update(ENVIRONMENT)
+    os.environ.update(ENVIRONMENT | ({GPU: gpu} if gpu else {}))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
 
     from uqbench.registry.plugins import Host
