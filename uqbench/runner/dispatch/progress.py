@@ -51,7 +51,7 @@ class Entry(BaseModel):
         metrics: by position, the latest of each.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="constants")
 
     kind: Kind
     runs: tuple[Count, ...]

@@ -91,10 +91,8 @@ def run_locally(
                     yield from worker.receive()
                 return
             while waiting and len(team) < workers:
-                free = list(
-                    (Counter(gpus) - Counter(worker.gpu for worker in team.values())).elements()
-                )
-                gpu = free[0] if free else ""
+                free = Counter(gpus) - Counter(worker.gpu for worker in team.values())
+                gpu = next(iter(free.elements()), "")
                 worker = _Worker.start(out, checkpoint_seconds, limits, gpu)
                 team[worker.connection] = worker
                 worker.give(waiting.pop(0))
