@@ -21,6 +21,7 @@ COMMANDS = {
     "plot": "plot",
     "report": "report",
     "verify": "verify",
+    "merge": "merge",
     "doctor": "doctor",
 }
 

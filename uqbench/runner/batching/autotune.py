@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from uqbench.identity import DeviceKind, Run
-from uqbench.runner.batching.batches import Batch, default_lanes
+from uqbench.runner.batching.batches import CPU_LANES, Batch, default_lanes
 from uqbench.runner.batching.speeds import MethodSpeed
 from uqbench.runner.batching.throughput import Speed, measure_methods, measure_speeds
 from uqbench.suites.plan import Cell, Plan
@@ -131,8 +131,8 @@ def elsewhere(plan: Plan, runs: int, workers: int | None) -> Arrangement:
         workers: batches to execute at once, as far as the user said.
     """
     at_once = workers or MACHINES
-    lanes = plan.budget.lanes or default_lanes(runs, at_once)
-    return Arrangement(lanes, at_once)
+    even = -(-runs // at_once)  # each batch starts processes of its own: no more than are needed
+    return Arrangement(plan.budget.lanes or max(1, min(CPU_LANES, even)), at_once)
 
 
 def fastest(speeds: Sequence[Speed], runs: int) -> Speed:
