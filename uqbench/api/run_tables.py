@@ -82,8 +82,8 @@ class FoundRun:
         return row
 
 
-def stored_runs(store: Store, suites: Iterable[str] = ("*",)) -> list[FoundRun]:
-    """All runs of a store, in the order of their folders."""
+def stored_runs(store: Store, suites: Iterable[str | None] = (None,)) -> list[FoundRun]:
+    """The runs of some suites, of all by default (None), in the order of their folders."""
     return [
         FoundRun(folder, found.state, found.reason, found.record)
         for suite in suites
