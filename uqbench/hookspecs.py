@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from uqbench.identity import Run
-from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
+from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
 
 if TYPE_CHECKING:
     from uqbench.plots.figure import Figure
@@ -61,6 +61,11 @@ def uqbench_suites() -> Iterable[Traversable]:  # type: ignore[empty-body]
 @hookspec
 def uqbench_claim_kinds() -> Iterable[Spec]:  # type: ignore[empty-body]
     """Kinds of claim: the factory is a dataclass and a ``uqbench.claim.ClaimKind``."""
+
+
+@hookspec
+def uqbench_executors() -> Iterable[ExecutorSpec]:  # type: ignore[empty-body]
+    """Where batches run: ``factory(site, config) -> uqbench.executor.Executor``."""
 
 
 @hookspec

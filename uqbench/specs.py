@@ -126,5 +126,19 @@ class DatasetSpec(Spec):
     scores: tuple[str, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExecutorSpec(Spec):
+    """An executor: ``factory(site, config)`` returns a :class:`uqbench.executor.Executor`.
+
+    Attributes:
+        elsewhere: whether its orders outlive the driver, on machines that share the store's folder
+            with it; a driver that is started again follows them.
+        waits: whether the command follows its orders to their end unless told not to.
+    """
+
+    elsewhere: bool = True
+    waits: bool = True
+
+
 def _imported(target: object) -> object:
     return pkgutil.resolve_name(target) if isinstance(target, str) else target

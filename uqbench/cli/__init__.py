@@ -23,6 +23,7 @@ COMMANDS = {
     "verify": "verify",
     "cite": "cite",
     "plugin": "plugin",
+    "merge": "merge",
     "doctor": "doctor",
 }
 
