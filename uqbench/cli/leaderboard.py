@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,20 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from uqbench.cli.options import Selection, json_option, load_host, out_option, selection_options
-from uqbench.cli.terminal import say
+from uqbench.cli.terminal import say, warn
 
 if TYPE_CHECKING:
-    from uqbench.cli.stored import StoredBoard
+    from uqbench.api.stored import StoredBoard
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
     from uqbench.scoring.leaderboard import Board
-    from uqbench.scoring.made_with import MadeWith
     from uqbench.scoring.planned import Planned
     from uqbench.suites.plan import Plan
-
-
-STATISTICS = "Agarwal et al. 2021"
-"""Of the interquartile mean, the optimality gap and the probability of improvement."""
 
 
 @click.command()
@@ -71,10 +65,11 @@ def command(
       uqbench leaderboard --suite minatar --budget quick --to leaderboards --check
       uqbench leaderboard --suite minatar --budget quick --risk "cvar(0.1)"
     """
-    from uqbench.cli.stored import StoredBoard
+    from uqbench.api.stored import StoredBoard
     from uqbench.cli.table import print_board
     from uqbench.errors import UqbenchError
     from uqbench.results.store import Store
+    from uqbench.scoring.board_files import board_folder, write_board
     from uqbench.scoring.leaderboard import board
     from uqbench.scoring.rescored import slug
 
@@ -88,7 +83,7 @@ def command(
             "runs: give one of them."
         )
     if check or rewrite:
-        stored = StoredBoard.read(plan, selection, host, folder)
+        stored = StoredBoard.read(plan, selection, host, folder, warn)
         return _check(stored, store) if check else _rewrite(stored, host)
     if risk is None:
         result = board(plan, store)
@@ -102,61 +97,6 @@ def command(
         print_board(result)
         say(str(folder / "leaderboard.csv"))
     return 0
-
-
-def board_folder(plan: Plan, root: Path) -> Path:
-    """Where a plan's leaderboard is kept."""
-    from uqbench.results import paths
-
-    return paths.board_folder(root, plan.suite.name, plan.name)
-
-
-def write_board(
-    result: Board, store: Store, folder: Path, host: Host, stored: Sequence[MadeWith] = ()
-) -> None:
-    """Write a board's tables, its manifest and curves, and what its runs were made with and cost.
-
-    ``stored`` is what those of its runs were made with that are not in the store.
-    """
-    from uqbench.results.files import write_whole
-    from uqbench.scoring.cost import cost_csv
-    from uqbench.scoring.curves import curves_parquet
-    from uqbench.scoring.leaderboard import write
-    from uqbench.scoring.made_with import made_with, made_with_json, of_older_code
-    from uqbench.scoring.page import page
-
-    made = [*made_with(result.scores), *stored]
-    older = of_older_code(result.scores)
-    measured = {
-        "cost.csv": cost_csv(result.plan, result.scores),
-        "made_with.json": made_with_json(made, older),
-    }
-    files = {**result.files(), **measured, "papers.bib": _papers(result.plan, host)}
-    text = page(result, made, files["cost.csv"], older, files["papers.bib"])
-    write({**files, "README.md": text}, folder)
-    curves = curves_parquet(result.plan, result.scores, store)
-    if curves is not None:
-        write_whole(folder / "curves.parquet", lambda file: file.write(curves))
-    _write_index(folder.parents[1], host)
-
-
-def _papers(plan: Plan, host: Host) -> str:
-    """``papers.bib``: of a board's suite and methods, and of its statistics."""
-    from uqbench.registry.papers import cited
-    from uqbench.suites.sources import sources_of
-
-    found, _ = cited(host, [*sources_of(plan.suite, host, plan.roles), STATISTICS])
-    return "\n".join(paper.bibtex for paper in found)
-
-
-def _write_index(root: Path, host: Host) -> None:
-    from uqbench.scoring.leaderboard import write
-    from uqbench.scoring.page import index_page
-    from uqbench.scoring.protocol import versions_here
-    from uqbench.suites.reading import read_suites
-
-    suites = read_suites(host, check=()).suites
-    write({"README.md": index_page(root, suites, versions_here(host))}, root)
 
 
 def _with_risk(plan: Plan, risk: str, host: Host, store: Store) -> Board:
@@ -218,20 +158,21 @@ def _check(stored: StoredBoard, store: Store) -> int:
 
 def _rewrite(stored: StoredBoard, host: Host) -> int:
     """Write the tables anew from the stored scores; return the exit code."""
+    from uqbench.scoring.board_files import papers, write_index
     from uqbench.scoring.leaderboard import write
     from uqbench.scoring.made_with import made_with_json, of_older_code
     from uqbench.scoring.planned import Planned
 
     stored.check_as_run()
     older = of_older_code(stored.scores)
-    bibtex = _papers(stored.plan, host)
+    bibtex = papers(stored.plan, host)
     cited = replace(stored, files={**stored.files, "papers.bib": bibtex.encode()})
     files = _tables(cited, stored.plan, older, Planned.of(stored.plan)) | {"papers.bib": bibtex}
     if "made_with.json" in stored.files or older:
         files["made_with.json"] = made_with_json(stored.made[0], older)
     changed = [name for name, text in files.items() if stored.files.get(name) != text.encode()]
     write(files, stored.folder)
-    _write_index(stored.folder.parents[1], host)
+    write_index(stored.folder.parents[1], host)
     say(f"{stored.folder}: {', '.join(changed) or 'nothing'} changed")
     return 0
 

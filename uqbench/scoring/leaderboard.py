@@ -20,6 +20,7 @@ from uqbench.scoring.claims import table
 from uqbench.scoring.claims.judge import Judgement, judge
 from uqbench.scoring.claims.paired import DRAWS
 from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
+from uqbench.scoring.columns import Column, columns, grouped
 from uqbench.scoring.estimate import estimate
 from uqbench.scoring.floor import Floor, floor
 from uqbench.scoring.pareto import pareto_methods
@@ -77,6 +78,11 @@ class Board:
     def ranking(self) -> str:
         """The statistic that the board is ranked by."""
         return self.plan.suite.ranking_statistic(self.plan.budget)
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The columns next to the primary metric's."""
+        return columns(self.plan)
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
@@ -151,11 +157,6 @@ class Board:
 
     def rows(self) -> list[Row]:
         """The lines of ``leaderboard.csv``."""
-        secondary = [
-            metric.name
-            for metric in self.plan.suite.metrics
-            if metric != self.primary and self.plan.suite.normalization_constants(metric)
-        ]
         baseline = self.plan.suite.baseline
         front = pareto_methods(self.plan.suite, self.scores)
         rows = []
@@ -183,8 +184,8 @@ class Board:
             if self.primary.fails_beyond is not None:
                 row |= cells("fail_share", line.fail_share)
             row |= cells(f"improvement_over_{baseline}", line.improvement)
-            for name in secondary:
-                row |= cells(f"{name}_{self.ranking}", line.others.get(name))
+            for column in self.columns:
+                row |= cells(column.name, line.others.get(column.metric.name))
             rows.append(row)
         return rows
 
@@ -211,7 +212,9 @@ class Board:
     def _manifest(self, tables: Mapping[str, str]) -> dict[str, Any]:
         suite, budget = self.plan.suite, self.plan.budget
         normalization = self.primary.normalized_as or self.primary.name
+        groups = grouped(self.columns)
         return {
+            **({"groups": groups} if groups else {}),
             "schema_version": SCHEMA_VERSION,
             "suite": {"name": suite.name, "version": suite.version},
             "budget": {
@@ -222,7 +225,7 @@ class Board:
             },
             "standard": self.plan.standard
             and not (self.planned is not None and self.planned.absent(self.scores)),
-            "primary_metric": self.primary.model_dump(mode="json"),
+            "primary_metric": self.primary.model_dump(mode="json", exclude={"group"}),
             "ranks_by": self.ranking,
             "paired": suite.paired,
             "normalization": {

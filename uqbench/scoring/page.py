@@ -11,6 +11,7 @@ from pathlib import Path
 from uqbench.scoring.claims.judge import Judgement
 from uqbench.scoring.claims.verdict import Verdict
 from uqbench.scoring.coverage import coverage_note
+from uqbench.scoring.groups import group_columns, groups_note, pareto_cells
 from uqbench.scoring.leaderboard import Board
 from uqbench.scoring.made_with import MadeWith
 from uqbench.scoring.planned import missing_note
@@ -67,6 +68,7 @@ def page(
         ),
         remarks_note(board),
         coverage_note(board),
+        _groups(board),
         older and f"**Of older code** than was installed when this page was written: {older}.",
         _claims(board),
         _readings(board),
@@ -97,6 +99,27 @@ def _ranking(board: Board) -> str:
             row.append(interval(line.fail_share))
         rows.append([*row, f"{line.scored}/{line.planned}"])
     return _table(header, rows)
+
+
+def _groups(board: Board) -> str:
+    """Return, risk and uncertainty of every method; empty where the suite has no such groups."""
+    lines = board.best_first
+    found = group_columns(board, lines)
+    if not found:
+        return ""
+    front = pareto_cells(board, lines)
+    first = [at == 0 or found[at - 1].group != column.group for at, column in enumerate(found)]
+    header = ["", *(c.group if new else "" for c, new in zip(found, first, strict=True))]
+    names = ["method", *(column.header for column in found)]
+    cells = [[f"`{line.method}`" for line in lines], *(column.cells for column in found)]
+    if front is not None:
+        header.append("")
+        names.append("pareto")
+        cells.append(front)
+    bold = [f"**{name}**" for name in names]
+    rows = [bold, *(list(row) for row in zip(*cells, strict=True))]
+    title = "## Return, risk and uncertainty"
+    return "\n\n".join([title, _table(header, rows), groups_note(board, found)])
 
 
 def _readings(board: Board) -> str:
