@@ -161,7 +161,7 @@ class Index:
         return known is not None and signature(f"{self._base}{folder}/{name}") == known
 
     def remember(self, folder: str, record: RunRecord, read: Signature | None) -> RunRecord:
-        """Remember a finished run's record; return it, with the parts that others have, too, shared.
+        """Remember a finished run's record; return it, with what others have, too, shared.
 
         Args:
             folder: the run's, below the root.
