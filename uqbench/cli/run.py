@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 @click.option(
     "--until-decided",
     is_flag=True,
-    help="Double the seeds of what claims (or ranks) leave open, until they are decided.",
+    help="Add seeds to what claims (or ranks) leave open, until they are decided.",
 )
 @click.option(
     "--max-seeds",
