@@ -140,3 +140,12 @@ def test_a_board_of_data_sets_has_no_groups(host):
     plan = make_plan(suite, host, "smoke", device="cpu")
     board = Board.of(replace(plan, claims=()), [])
     assert group_columns(board, board.lines) == []
+
+
+def test_coverages_of_other_levels_are_left_to_leaderboard_csv(host):
+    board = board_of(host, "deepsea", ["psrl", "ube"], lambda *_: 0.5)
+    names = [name for names in json.loads(board.files()["manifest.json"])["groups"].values()
+             for name in names]  # fmt: skip
+    assert {"coverage_50_mean", "coverage_90_mean", "coverage_95_mean"} <= set(names)
+    shown = [column.header for column in group_columns(board, board.lines)]
+    assert [header for header in shown if "coverage" in header] == ["coverage 90"]
