@@ -105,8 +105,9 @@ def _score(lane: _Lane) -> QueryScores:
         if not lane.realized:
             scores["q_error"] = math.sqrt(max(float((error.square() - lane.noise).mean()), 0.0))
         if std is not None:
-            _score_order(error, std.flatten(), scores, curves)
-            if not lane.realized:
+            if lane.realized:
+                _score_order(error, std.flatten(), scores, curves)
+            else:
                 _score_epistemic(lane, error, std.flatten(), scores, curves)
     return QueryScores(scores, curves)
 
@@ -174,10 +175,11 @@ def _score_epistemic(
     constant = float(interval_score(mean - reach, mean + reach, lane.q, SHARP).mean())
     scores["interval_score_95"] = own
     scores["interval_skill"] = _ratio(constant - own, constant)
+    curves["reliability"] = (_levels(RELIABILITY), _levels([covers[p] for p in RELIABILITY]))
+    _score_order(error, std, scores, curves)
     scores["ence"] = epistemic.ence(std, error, lane.noise)
     scores["epistemic_std"] = float(std.mean())
     scores["first_rank"] = _first_rank(lane, std)
-    curves["reliability"] = (_levels(RELIABILITY), _levels([covers[p] for p in RELIABILITY]))
 
 
 def _score_order(
