@@ -111,10 +111,10 @@ def test_own_states_are_where_training_was_and_survive_a_checkpoint(run):
     kept, resumed = (OwnStates(rollouts, runs, 8, 100) for _ in range(2))
     env = MinAtarLanes(config, [1, 2])
     obs, _ = env.reset()
-    seen = {}
+    seen, shown = {}, {}
     for step in range(1, 101):
         obs = env.step(torch.tensor([step % 6, 1])).obs
-        seen[step] = env.state_dict()
+        seen[step], shown[step] = env.state_dict(), obs.clone()
         (kept if step <= 95 else resumed).see(step, env, obs)
         if step == 95:
             resumed.load_state_dict(kept.state_dict())
@@ -128,6 +128,6 @@ def test_own_states_are_where_training_was_and_survive_a_checkpoint(run):
         assert steps[0] > 90
         assert steps[-1] < 100
         for slot, step in enumerate(steps):
-            assert torch.equal(frames[lane, slot], seen[step]["obs"][lane])
+            assert torch.equal(frames[lane, slot], shown[step][lane])
             for name, array in state.items():
                 assert torch.equal(array[8 * lane + slot], seen[step][name][lane])
