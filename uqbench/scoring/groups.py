@@ -31,7 +31,7 @@ class GroupColumn:
 
 
 def group_columns(board: Board, lines: Sequence[BoardRow]) -> list[GroupColumn]:
-    """The columns of each group, the more important ones first; none where a suite has no groups.
+    """The columns of each group, the more important ones first; none where all are of one group.
 
     First are those that the suite's Pareto front is of, then the score itself, then scores at query
     states, then what is on one scale. A coverage stands with its ceiling; statistics that rank
@@ -39,7 +39,7 @@ def group_columns(board: Board, lines: Sequence[BoardRow]) -> list[GroupColumn]:
     """
     primary = Column(board.primary, board.ranking, normalized=True)
     known = [c for c in (primary, *board.columns) if c.metric.about is not None]
-    if not known:
+    if len({column.metric.about for column in known}) < 2:
         return []
     ceilings = {
         column.metric.statistic.removesuffix(CEILING): column.metric.name
