@@ -169,3 +169,14 @@ def test_single_returns_tell_who_knows_its_errors():
     upside_down = replace(KNOWN, epistemic_var=1 / error.square())
     assert scores(honest, REALIZED)["sparsification_skill"] == pytest.approx(1)
     assert scores(upside_down, REALIZED)["sparsification_skill"] < -0.5
+
+
+def test_a_lane_of_which_nothing_is_known_has_no_scores():
+    unknown = torch.full_like(Q, torch.nan)
+    both = Truth.realized(torch.cat([unknown, REALIZED.q]))
+    stated = Uncertainty(
+        **{name: torch.cat([x, x]) for name, x in vars(KNOWN).items() if x is not None}
+    )
+    first, second = score_queries(stated, both)
+    assert first.scores == {}
+    assert second.scores == scores(KNOWN, REALIZED)

@@ -69,7 +69,7 @@ class _Lane:
 
 
 def score_queries(stated: Uncertainty, truth: Truth) -> list[QueryScores]:
-    """The scores of every lane.
+    """The scores of every lane; none of a lane about which no truth is known.
 
     Of single realized returns, which have no standard error, there are only the scores that need
     none; 1 of their ``crps_skill`` is clairvoyance. What an agent does not state has no score:
@@ -95,6 +95,8 @@ def novelty(stated_seen: Uncertainty, stated_unseen: Uncertainty) -> list[float]
 def _score(lane: _Lane) -> QueryScores:
     scores: dict[str, float] = {}
     curves: dict[str, Curve] = {}
+    if not len(lane.q):
+        return QueryScores(scores, curves)
     if lane.stated.return_atoms is not None and lane.truth.returns is not None:
         _score_distribution(lane, scores, curves)
     if lane.stated.aleatoric_var is not None and not lane.realized:
