@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ def run(
     out: str | PathLike[str] = "results",
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     limits: Limits = NO_LIMITS,
+    keep_agents: bool = False,
     progress: bool | Watcher = True,
 ) -> Results:
     """Do what is missing of a suite, write its leaderboard, and return the results.
@@ -62,6 +64,7 @@ def run(
         out: the results folder.
         checkpoint_seconds: between two checkpoints of unfinished runs; 0 for none.
         limits: of each run: time, memory, time without progress.
+        keep_agents: whether the final state of each agent is stored, for :meth:`Results.agent`.
         progress: whether to show progress on stderr, or what to show it by.
 
     Returns:
@@ -85,7 +88,7 @@ def run(
     kind = find_device(device)
     execution = Execution(host, kind, store, watcher, workers, checkpoint_seconds, limits)
     chosen = selection(suite, budget, methods, tasks, seeds, steps, settings)
-    plan = chosen.plan(host, kind)
+    plan = replace(chosen, keep_agents=keep_agents).plan(host, kind)
     store.prepare()
     states = complete(plan, execution)
     result = board(plan, store)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,11 @@ if TYPE_CHECKING:
 )
 @limit_options
 @out_option
+@click.option(
+    "--keep-agents",
+    is_flag=True,
+    help="Store the final state of each agent beside its run, for uqbench play.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would run, and stop.")
 @click.option(
     "--until-decided",
@@ -78,6 +84,7 @@ def command(
     checkpoint_seconds: float,
     limits: Limits,
     out: Path,
+    keep_agents: bool,
     dry_run: bool,
     until_decided: bool,
     max_seeds: int | None,
@@ -107,6 +114,7 @@ def command(
     execution = Execution(
         host, find_device(device), store, Terminal(), workers, checkpoint_seconds, limits
     )
+    selection = replace(selection, keep_agents=keep_agents)
     plan = selection.plan(host, execution.device)
     if not dry_run:
         store.prepare()

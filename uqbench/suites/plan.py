@@ -48,6 +48,7 @@ class Plan:
         as_written: whether these are runs of the budget as written, though perhaps not all of
             them: steps and configs are the suite's.
         claims: the suite's claims, each with its parsed kind.
+        keep_agents: whether the final state of each agent is stored; changes no identity.
     """
 
     suite: Suite
@@ -57,6 +58,7 @@ class Plan:
     standard: bool
     as_written: bool = True
     claims: tuple[tuple[Claim, ClaimKind], ...] = ()
+    keep_agents: bool = False
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:

@@ -78,7 +78,7 @@ def write(folder: Path, about: Checkpoint, state: Mapping[str, Any]) -> None:
         CannotSaveError: the state holds something else.
         StorageError: it cannot be written, as on a full disk.
     """
-    saved = _plain(state, "")
+    saved = plain(state, "")
     path = _state_path(folder, about)
     write_whole(path, partial(_save, saved))
     about = about.model_copy(update={"state": file_digest(path)})
@@ -181,7 +181,7 @@ def _write_text(text: str, file: BinaryIO) -> None:
     file.write(text.encode())
 
 
-def _plain(value: Any, name: str) -> Any:
+def plain(value: Any, name: str) -> Any:
     """The value, with views copied: torch would save the whole storage behind them.
 
     Raises:
@@ -199,9 +199,9 @@ def _plain(value: Any, name: str) -> Any:
     if value is None or kind in (bool, int, float, str, bytes):
         return value
     if isinstance(value, Mapping):
-        return {key: _plain(item, f"{name}.{key}") for key, item in value.items()}
+        return {key: plain(item, f"{name}.{key}") for key, item in value.items()}
     if kind in (list, tuple):
-        return kind(_plain(item, f"{name}[{i}]") for i, item in enumerate(value))
+        return kind(plain(item, f"{name}[{i}]") for i, item in enumerate(value))
     raise CannotSaveError(
         f"{name.removeprefix('.')} is a {kind.__module__}.{kind.__qualname__}; expected tensors, "
         f"numbers, strings, bytes and None, in dictionaries, lists and tuples"
