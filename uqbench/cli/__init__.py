@@ -22,6 +22,9 @@ COMMANDS = {
     "report": "report",
     "verify": "verify",
     "play": "play",
+    "cite": "cite",
+    "plugin": "plugin",
+    "merge": "merge",
     "doctor": "doctor",
 }
 
