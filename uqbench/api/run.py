@@ -49,6 +49,7 @@ def run(
     executor_config: Mapping[str, Any] | None = None,
     resources: Resources | None = None,
     keep_agents: bool = False,
+    log: Sequence[str] | str = (),
     progress: bool | Watcher = True,
 ) -> Results:
     """Do what is missing of a suite, write its leaderboard, and return the results.
@@ -74,6 +75,7 @@ def run(
         executor_config: of the executor, such as ``{"address": "auto"}``.
         resources: that a batch asks of a cluster.
         keep_agents: whether the final state of each agent is stored, for :meth:`Results.agent`.
+        log: loggers of the runs: ``csv``, ``tensorboard``, ``wandb``.
         progress: whether to show progress on stderr, or what to show it by.
 
     Returns:
@@ -100,7 +102,9 @@ def run(
     driver = Driver(where, host, store.root)
     gpus = where.resources.gpus
     kind = stated_device(device, gpus) if driver.elsewhere else find_device(device)
-    execution = Execution(host, kind, store, watcher, workers, driver)
+    execution = Execution(
+        host, kind, store, watcher, workers, driver, (log,) if isinstance(log, str) else tuple(log)
+    )
     chosen = selection(suite, budget, methods, tasks, seeds, steps, settings)
     plan = replace(chosen, keep_agents=keep_agents).plan(host, kind)
     note = store.prepare(shared=driver.elsewhere)

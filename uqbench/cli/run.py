@@ -47,6 +47,13 @@ if TYPE_CHECKING:
 @where_options
 @out_option
 @click.option(
+    "--log",
+    "loggers",
+    multiple=True,
+    type=click.Choice(["csv", "tensorboard", "wandb"]),
+    help="Log the runs below OUT/logs; may be repeated.",
+)
+@click.option(
     "--keep-agents",
     is_flag=True,
     help="Store the final state of each agent beside its run, for uqbench play.",
@@ -76,6 +83,7 @@ def command(
     workers: int | None,
     where: Where,
     out: Path,
+    loggers: tuple[str, ...],
     keep_agents: bool,
     cancel: bool,
     dry_run: bool,
@@ -109,7 +117,7 @@ def command(
     store = Store(out)
     driver = Driver(where, host, out)
     kind = stated_device(device, where.resources.gpus) if driver.elsewhere else find_device(device)
-    execution = Execution(host, kind, store, Terminal(), workers, driver)
+    execution = Execution(host, kind, store, Terminal(), workers, driver, loggers)
     selection = replace(selection, keep_agents=keep_agents)
     plan = selection.plan(host, execution.device)
     if cancel:
