@@ -58,7 +58,7 @@ def test_a_lane_of_a_batch_is_an_agent_of_its_own(lane):
 
 def test_a_state_that_has_no_part_for_each_lane_is_refused():
     agent = Counter([1, 2, 3], spoiled=True)
-    with pytest.raises(CannotSaveError, match="spoiled is .4,. for 3 lanes"):
+    with pytest.raises(CannotSaveError, match=r"spoiled is \(4,\) for 3 lanes"):
         kept_agent(agent, Counter([1], spoiled=True), 0, 3, torch.zeros(3, 2))
 
 

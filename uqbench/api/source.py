@@ -6,10 +6,13 @@ plain values, so that whatever is edited makes another method.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import hashlib
 import inspect
+import linecache
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -37,13 +40,7 @@ def _add(thing: Any, seen: dict[str, str]) -> None:
     name = f"{thing.__module__}.{thing.__qualname__}"
     if name in seen:
         return
-    try:
-        seen[name] = inspect.getsource(thing)
-    except (OSError, TypeError) as error:
-        raise UqbenchError(
-            f"{thing.__qualname__} has no source that can be read ({error}): define it in a "
-            f"notebook's cell or in a file."
-        ) from None
+    seen[name] = _source(thing)
     for used, value in _used(thing):
         if inspect.isclass(value) or isinstance(value, FunctionType):
             if value.__module__ == thing.__module__:
@@ -52,6 +49,37 @@ def _add(thing: Any, seen: dict[str, str]) -> None:
                 seen[f"{name}:{used}"] = f"{value.__module__}.{value.__qualname__}"
         elif isinstance(value, _PLAIN):
             seen[f"{name}:{used}"] = repr(value)
+
+
+def _source(thing: Any) -> str:
+    """The source of a class or function.
+
+    ``inspect`` finds functions of a notebook's cells, and classes only of files.
+    """
+    try:
+        return inspect.getsource(thing)
+    except (OSError, TypeError) as error:
+        found = _class_in_a_cell(thing.__qualname__) if inspect.isclass(thing) else None
+        if found is None:
+            raise UqbenchError(
+                f"{thing.__qualname__} has no source that can be read ({error}): define it in a "
+                f"notebook's cell or in a file."
+            ) from None
+        return found
+
+
+def _class_in_a_cell(name: str) -> str | None:
+    """The latest definition of a class among the sources that Python keeps for its errors."""
+    entries = [entry for entry in linecache.cache.values() if len(entry) == 4]
+    for _, changed, lines, _ in reversed(entries):
+        if changed is not None:
+            continue  # a file
+        with suppress(SyntaxError):
+            for node in ast.parse("".join(lines)).body:
+                if isinstance(node, ast.ClassDef) and node.name == name:
+                    first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+                    return "".join(lines[first - 1 : node.end_lineno])
+    return None
 
 
 def _used(thing: Any) -> Iterator[tuple[str, Any]]:
