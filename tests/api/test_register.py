@@ -79,7 +79,7 @@ def test_a_method_of_a_script_is_run_by_workers_and_marked_local(tmp_path):
     record = json.loads((tmp_path / "results" / folders[1] / "run.json").read_text())
     version = record["identity"]["method"]["version"]
     assert version.startswith("1+local.")
-    digest = record["provenance"]["content"]["local.my-agent"]
+    digest = record["provenance"]["content"]["local-my-agent"]
     assert version == f"1+local.{digest[:8]}"
     assert not list((tmp_path / "results").rglob("*pickle*"))
     # another value of a name that the class uses makes another run, of this method alone

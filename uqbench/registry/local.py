@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import pickle
+import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
@@ -30,7 +31,7 @@ from uqbench.specs import Spec
 VARIABLE = "UQBENCH_LOCAL"
 """Environment variable with the local plugins, as JSON."""
 PREFIX = "local-"
-"""Before the name of one, where an installed plugin has its distribution."""
+"""Before the name of one, where an installed plugin has its distribution, and its package."""
 MARK = "+local."
 """In the version of what they register, before the first digits of the digest."""
 
@@ -131,7 +132,7 @@ def add_file(path: Path, kind: str) -> None:
     except OSError as error:
         raise UqbenchError(f"{path} cannot be read: {error.strerror}") from None
     digest = hashlib.sha256(data).hexdigest()
-    name = path.stem if kind == "module" else path.name
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem if kind == "module" else path.name)
     add(LocalPlugin(kind, name, str(path.resolve()), digest, digest))
 
 
@@ -175,7 +176,7 @@ def _unpickled(data: bytes) -> object:
 
 def _module(plugin: LocalPlugin, data: bytes) -> ModuleType:
     """Execute the file as a module that configs can be pickled by."""
-    name = f"uqbench_local_{plugin.name}_{plugin.digest[:8]}"
+    name = f"uqbench_local_{plugin.name.replace('-', '_')}_{plugin.digest[:8]}"
     if name in sys.modules:
         return sys.modules[name]
     module = ModuleType(name)

@@ -88,7 +88,7 @@ class Host:
                 distribution=f"{local.PREFIX}{plugin.name}",
                 version=plugin.digest[:8],
                 load=load,
-                package=f"local.{plugin.name}",
+                package=f"{local.PREFIX}{plugin.name}",
                 local_digest=plugin.digest,
             )
         return host

@@ -108,9 +108,10 @@ def setting(text: str) -> Any:
 
 def split_outside(text: str) -> list[str]:
     """The text between commas that stand outside of brackets, parentheses and quotation marks."""
-    parts, depth, quoted = [""], 0, False
+    parts, depth, quoted, escaped = [""], 0, False, False
     for char in text:
-        quoted ^= char == '"'
+        quoted ^= char == '"' and not escaped
+        escaped = char == "\\" and quoted and not escaped
         depth += (char in "([{") - (char in ")]}") if not quoted else 0
         if char == "," and not depth and not quoted:
             parts.append("")
