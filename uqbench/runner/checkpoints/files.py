@@ -11,11 +11,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
-from torch import Tensor
 
 from uqbench.config import explain
 from uqbench.errors import CannotSaveError, StorageError, UqbenchError
@@ -23,6 +21,9 @@ from uqbench.identity import digest_of
 from uqbench.results.files import NOT_A_FILE, file_digest, open_file, read_bytes, write_whole
 from uqbench.results.records import MOST_BYTES, Count, Moment, Provenance, Resumed, Seconds
 from uqbench.runner.checkpoints.saved import ABOUT
+
+if TYPE_CHECKING:  # it takes seconds, and those who follow runs read no state
+    import torch
 
 _NAME = r"(checkpoint\.json|step-[0-9]+\.pt)"
 _OWN = re.compile(rf"{_NAME}|\.{_NAME}\.[0-9a-f]+\.tmp")
@@ -126,6 +127,7 @@ def read_state(folder: Path, about: Checkpoint, device: torch.device) -> dict[st
         UnusableError: it is damaged.
         StorageError: it cannot be read, and may be whole.
     """
+    import torch
 
     def place(storage: Any, tag: str) -> Any:
         return storage if tag == "cpu" else storage.to(device=device)
@@ -174,6 +176,8 @@ def _unreadable(path: Path, error: OSError) -> UqbenchError:
 
 
 def _save(state: Any, file: BinaryIO) -> None:
+    import torch
+
     torch.save(state, file)  # our own file: torch turns a full disk into a RuntimeError
 
 
@@ -187,6 +191,8 @@ def plain(value: Any, name: str) -> Any:
     Raises:
         CannotSaveError: it, or something in it, is not plain.
     """
+    from torch import Tensor
+
     kind = type(value)
     if kind is bytes and not value:
         raise CannotSaveError(
