@@ -103,7 +103,7 @@ def _figures(folder: Path, names: list[str]) -> list[Figure]:
             figures.append(draw(board, name, suite, host))
         except NotDrawableError as error:
             say(f"{name}: left out: {error}", err=True)
-    added, problems = plugin_figures(board, host)
+    added, problems = plugin_figures(board, suite, host)
     for problem in problems:
         say(f"uqbench: {problem}", err=True)
     return figures + added

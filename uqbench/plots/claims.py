@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import altair as alt
 import numpy as np
@@ -15,6 +16,10 @@ import pandas as pd
 from uqbench.plots import theme
 from uqbench.plots.figure import Figure, NotDrawableError
 from uqbench.plots.tables import BoardTables
+from uqbench.plots.words import spelled
+
+if TYPE_CHECKING:
+    from uqbench.suites.suite import Suite
 
 PROBABILITIES = ("probability of improvement", "concordance", "share")
 """Statistics that lie between 0 and 1 whatever the claim; matched as beginnings."""
@@ -24,6 +29,18 @@ LABEL = 250
 
 Published = Mapping[str, Mapping[str, float]]
 """Published numbers by claim and group; group "" for all of them."""
+
+
+def published_numbers(suite: Suite | None) -> Published:
+    """The published numbers that a suite's ``band`` claims compare with, by claim and task."""
+    found: dict[str, dict[str, float]] = {}
+    for claim in () if suite is None else suite.claims:
+        value = claim.settings.get("value")
+        if isinstance(value, Mapping):
+            found[claim.id] = {str(task): float(number) for task, number in value.items()}
+        elif isinstance(value, int | float):
+            found[claim.id] = {"": float(value)}
+    return found
 
 
 def frame(claims: pd.DataFrame, published: Published | None = None) -> pd.DataFrame:
@@ -59,11 +76,15 @@ def frame(claims: pd.DataFrame, published: Published | None = None) -> pd.DataFr
 
 def chart(data: pd.DataFrame) -> alt.VConcatChart:
     """A panel a claim, under its name and verdict."""
-    panels = [
-        _panel(claim, own.reset_index(drop=True))
+    titled = [
+        panel(own.reset_index(drop=True)).properties(
+            title=alt.TitleParams(
+                str(claim), subtitle=str(own["verdict"].iloc[0]), frame="bounds", offset=4
+            )
+        )
         for claim, own in data.groupby("claim", sort=False)
     ]
-    return alt.vconcat(*panels, spacing=14)
+    return alt.vconcat(*titled, spacing=14)
 
 
 def figure(board: BoardTables, published: Published | None = None) -> Figure:
@@ -84,8 +105,27 @@ def figure(board: BoardTables, published: Published | None = None) -> Figure:
     )
 
 
-def _panel(claim: str, own: pd.DataFrame) -> alt.LayerChart:
-    verdict = str(own["verdict"].iloc[0])
+def panels(board: BoardTables, published: Published | None = None) -> dict[str, Figure]:
+    """A figure for each claim that was compared, by the claim's name."""
+    if board.claims.empty:
+        return {}
+    return {
+        str(claim): Figure(
+            f"claim-{number}",
+            f"{board.title}: {claim}",
+            f"{', '.join(dict.fromkeys(own['statistic']))}: "
+            + spelled((r.label, r.estimate, r.low, r.high) for r in own.itertuples()),
+            own.reset_index(drop=True),
+            panel(own.reset_index(drop=True)),
+        )
+        for number, (claim, own) in enumerate(
+            frame(board.claims, published).groupby("claim", sort=False)
+        )
+    }
+
+
+def panel(own: pd.DataFrame) -> alt.LayerChart:
+    """One claim's comparisons."""
     domain = _domain(own)
     order = list(dict.fromkeys(own["label"]))
     shown = own.assign(
@@ -123,10 +163,7 @@ def _panel(claim: str, own: pd.DataFrame) -> alt.LayerChart:
             1,
             base.mark_tick(thickness=2, size=ROW, color=theme.INK).encode(x="published:Q"),
         )
-    return alt.layer(*layers).properties(
-        title=alt.TitleParams(claim, subtitle=verdict, color=theme.INK,
-                              subtitleColor=theme.MUTED, frame="bounds", fontSize=13, offset=4)
-    )  # fmt: skip
+    return alt.layer(*layers)
 
 
 def _domain(own: pd.DataFrame) -> list[float]:

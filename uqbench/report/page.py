@@ -18,9 +18,9 @@ from uqbench.plots.render import dark_style, svg
 from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural
 from uqbench.report.first_sets import QUESTIONS
-from uqbench.report.pictures import claims_matrix
+from uqbench.report.methods import method_sections
 from uqbench.report.runs import run_data
-from uqbench.report.sections import board_section, method_sections
+from uqbench.report.sections import board_section
 from uqbench.report.verdicts import SIGNS, WORDS, Counted, by_paper
 from uqbench.scoring.protocol import versions_here
 
@@ -52,7 +52,6 @@ def page(
     claims = [claim for section in boards for claim in section.claims]
     papers = by_paper(claims)
     script, style = _part("report.js"), _part("report.css") + dark_style(".figure svg ")
-    matrix = claims_matrix(papers)
     text = (
         _environment()
         .get_template("report.html.j2")
@@ -62,7 +61,6 @@ def page(
             methods=sorted(method_sections(boards, host), key=lambda of: natural(of.name)),
             papers=papers,
             every=Counted("all papers", tuple(claims)),
-            matrix=None if matrix is None else (matrix, Markup(svg(matrix))),
             questions=QUESTIONS,
             verdicts=WORDS,
             signs=SIGNS,
@@ -96,6 +94,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters["num"] = _number
     environment.filters["interval"] = _interval
+    environment.filters["duration"] = _duration
     environment.filters["slug"] = lambda sign: sign.replace(" ", "-")
     return environment
 
@@ -115,6 +114,19 @@ def _number(value: float | None, digits: int = 3) -> Markup:
         return Markup('<span class="none">–</span>')
     shown = f"{value:.{digits}f}" if abs(value) < 1000 else f"{value:,.0f}"
     return Markup('<data value="{}">{}</data>').format(repr(float(value)), shown.replace("-", "−"))
+
+
+def _duration(hours: float) -> Markup:
+    """Hours in the unit that suits them, with the full value for programs."""
+    if not math.isfinite(hours):
+        return Markup('<span class="none">–</span>')
+    seconds = 3600 * hours
+    number, unit = (seconds, "s") if seconds < 100 else (seconds / 60, "min")
+    if seconds >= 6000:
+        number, unit = hours, "h"
+    return Markup('<data value="{}">{}</data> {}').format(
+        repr(float(hours)), f"{number:.2g}" if number < 10 else f"{number:.0f}", unit
+    )
 
 
 def _interval(cells: dict[str, float], name: str) -> Markup:

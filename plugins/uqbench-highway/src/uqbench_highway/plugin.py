@@ -6,8 +6,13 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
+
+if TYPE_CHECKING:
+    from uqbench.plots.figure import Figure
+    from uqbench.plots.tables import BoardTables
 
 
 @hookimpl
@@ -50,3 +55,13 @@ def uqbench_agents() -> Iterable[AgentSpec]:
 def uqbench_suites() -> Iterable[Traversable]:
     """The ``highway`` suite."""
     return [files("uqbench_highway") / "suites" / "highway.toml"]
+
+
+@hookimpl
+def uqbench_figures(board: BoardTables) -> Iterable[Figure]:
+    """Table 1, measured and published."""
+    if board.suite != "highway":
+        return []
+    from uqbench_highway.figures import table_1  # imports Altair
+
+    return table_1(board)
