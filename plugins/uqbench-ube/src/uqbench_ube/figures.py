@@ -87,8 +87,8 @@ def _chart(bonuses: pd.DataFrame, ube: pd.DataFrame) -> alt.LayerChart:
             line.mark_rule(color=theme.GREEN, strokeWidth=2).encode(
                 alt.X("left:Q"), alt.Y("estimate:Q"), x2="right:Q"
             ),
-            line.mark_text(color=theme.GREEN, align="right", dy=-9, fontSize=12).encode(
-                alt.X("right:Q"), alt.Y("estimate:Q"), text=alt.value("UBE")
+            line.mark_text(color=theme.GREEN, align="left", dx=6, dy=-10, fontSize=12).encode(
+                alt.X("left:Q"), alt.Y("estimate:Q"), text=alt.value("UBE")
             ),
         ]
     return alt.layer(*layers)
