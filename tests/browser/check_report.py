@@ -2,19 +2,28 @@
 
     tox -e browser
 
-keeps a screenshot of each page. It is not part of the default tests: it needs Chromium.
+drives Debian's Chromium by Playwright and keeps a screenshot of each page. It is not part of the
+default tests, whose environment has neither.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, sync_playwright
 
+from uqbench.api.plugins import load_host
+from uqbench.plots.tables import board_folders
+from uqbench.report.page import page
+from uqbench.suites.reading import read_suites
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = os.environ.get("UQBENCH_CHROMIUM", "/usr/bin/chromium")
 ROUTES = {
     "front": "",
     "board": "#board-highway-paper",
@@ -25,6 +34,36 @@ ROUTES = {
 }
 WIDTHS = (360, 1920)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+
+@pytest.fixture(scope="session")
+def pictures() -> Path:
+    """Where screenshots are kept."""
+    folder = Path(os.environ["UQBENCH_PICTURES"])
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def report(pictures: Path) -> str:
+    """The address of a report of all committed boards."""
+    host = load_host()
+    suites = read_suites(host, check=()).suites
+    text, _ = page(board_folders(ROOT / "leaderboards"), "leaderboards", suites, host)
+    path = pictures / "report.html"
+    path.write_text(text, encoding="utf-8")
+    return path.resolve().as_uri()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The browser; without a sandbox, as CI is root in a container."""
+    if not Path(CHROMIUM).exists():
+        pytest.fail(f"{CHROMIUM} is not there: apt-get install chromium, or set UQBENCH_CHROMIUM")
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
 
 
 @dataclass
@@ -40,7 +79,8 @@ class Visit:
         self.page.goto("about:blank")
         self.page.goto(self.address + route)
         self.page.wait_for_function(
-            "!location.hash.startsWith('#run=') || document.querySelector('#run-view dl, #run-view table')"
+            "!location.hash.startsWith('#run=')"
+            " || document.querySelector('#run-view dl, #run-view table')"
         )
 
 
