@@ -71,7 +71,7 @@ def frame(runs: pd.DataFrame) -> pd.DataFrame:
 
 def medians(runs: pd.DataFrame) -> pd.Series:
     """The median step of each task and method; NaN where fewer than half of the runs got there."""
-    steps = runs["step"].where(runs["reached"], np.inf)
+    steps = runs["step"].astype(float).where(runs["reached"], np.inf)
     ordered = steps.groupby([runs["task"], runs["method"]]).apply(
         lambda own: np.sort(own.to_numpy())[(len(own) - 1) // 2]
     )
