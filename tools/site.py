@@ -2,12 +2,13 @@
 
     python tools/site.py
 
-writes both; they are the same bytes for the same boards. The pictures follow the reader's
-preference for light or dark.
+writes both, with ``--pictures`` only these; they are the same bytes for the same boards. The
+pictures follow the reader's preference for light or dark.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,12 +42,14 @@ def pictures() -> Iterator[tuple[str, str]]:
 
 def main() -> None:
     """Write everything."""
-    from uqbench.report.page import page
-
     PICTURES.mkdir(exist_ok=True)
     for name, text in pictures():
         (PICTURES / name).write_text(text, encoding="utf-8")
         print(PICTURES / name)
+    if "--pictures" in sys.argv[1:]:
+        return
+    from uqbench.report.page import page
+
     host = load_host()
     suites = read_suites(host, check=()).suites
     text, _ = page(board_folders(BOARDS), BOARDS.name, suites, host)

@@ -177,9 +177,13 @@ def uqbench_suites() -> Iterable[Traversable]:
 
 @hookimpl
 def uqbench_figures(board: BoardTables, suite: Suite | None) -> Iterable[Figure]:
-    """Measured regret against the published panels."""
+    """Measured regret against the published panels; what each kind of uncertainty follows."""
+    if board.suite == "noise-and-ignorance":
+        from uqbench_tabular.leakage_figure import leakage_matrix  # imports Altair
+
+        return leakage_matrix(board)
     if board.suite not in ("deepsea", "widenarrow", "priormdp") or suite is None:
         return []
-    from uqbench_tabular.figures import published_panels  # imports Altair
+    from uqbench_tabular.figures import published_panels
 
     return published_panels(board, suite)
