@@ -107,6 +107,7 @@ def test_pictures_have_a_text_alternative_and_tables_a_caption(text):
     assert text.count("<table") == text.count("<caption")
 
 
+@pytest.mark.long
 def test_the_same_boards_give_the_same_page(text, host):
     again, _ = page([FOLDER], "leaderboards", read_suites(host, check=()).suites, host)
     assert again == text
