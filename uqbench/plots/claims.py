@@ -13,6 +13,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from uqbench.amounts import count
 from uqbench.plots import theme
 from uqbench.plots.figure import Figure, NotDrawableError
 from uqbench.plots.tables import BoardTables
@@ -25,7 +26,9 @@ PROBABILITIES = ("probability of improvement", "concordance", "share")
 """Statistics that lie between 0 and 1 whatever the claim; matched as beginnings."""
 ROW = 17
 LABEL = 250
-"""Pixels of the names of comparisons."""
+"""Most pixels of the names of comparisons."""
+LETTER = 5.8
+"""Pixels of one of their letters, at most on average."""
 
 Published = Mapping[str, Mapping[str, float]]
 """Published numbers by claim and group; group "" for all of them."""
@@ -76,8 +79,9 @@ def frame(claims: pd.DataFrame, published: Published | None = None) -> pd.DataFr
 
 def chart(data: pd.DataFrame) -> alt.VConcatChart:
     """A panel a claim, under its name and verdict."""
+    room = _room(data)
     titled = [
-        panel(own.reset_index(drop=True)).properties(
+        panel(own.reset_index(drop=True), room).properties(
             title=alt.TitleParams(
                 str(claim), subtitle=str(own["verdict"].iloc[0]), frame="bounds", offset=4
             )
@@ -93,13 +97,12 @@ def figure(board: BoardTables, published: Published | None = None) -> Figure:
     if data.empty:
         raise NotDrawableError(f"{board.folder}: none of its claims was compared with runs.")
     verdicts = data.drop_duplicates("claim")["verdict"].value_counts()
-    counts = ", ".join(f"{count} {word}" for word, count in verdicts.items())
+    said = ", ".join(f"{number} {word}" for word, number in verdicts.items())
     return Figure(
         "claims",
         f"{board.title}: claims",
-        f"{len(data)} comparisons of {data['claim'].nunique()} claims ({counts}): estimates with "
-        f"simultaneous intervals, against the shaded region in which each must lie. The table of "
-        f"claims has the same numbers.",
+        f"{count(len(data), 'comparison')} of {count(data['claim'].nunique(), 'claim')} ({said}): "
+        f"estimates with simultaneous intervals, against the shaded region in which each must lie.",
         data,
         chart(data),
     )
@@ -116,7 +119,7 @@ def panels(board: BoardTables, published: Published | None = None) -> dict[str, 
             f"{', '.join(dict.fromkeys(own['statistic']))}: "
             + spelled((r.label, r.estimate, r.low, r.high) for r in own.itertuples()),
             own.reset_index(drop=True),
-            panel(own.reset_index(drop=True)),
+            panel(own.reset_index(drop=True), _room(own)),
         )
         for number, (claim, own) in enumerate(
             frame(board.claims, published).groupby("claim", sort=False)
@@ -124,8 +127,8 @@ def panels(board: BoardTables, published: Published | None = None) -> dict[str, 
     }
 
 
-def panel(own: pd.DataFrame) -> alt.LayerChart:
-    """One claim's comparisons."""
+def panel(own: pd.DataFrame, room: int = LABEL) -> alt.LayerChart:
+    """One claim's comparisons; ``room`` is for their names, in pixels."""
     domain = _domain(own)
     order = list(dict.fromkeys(own["label"]))
     shown = own.assign(
@@ -137,7 +140,7 @@ def panel(own: pd.DataFrame) -> alt.LayerChart:
     )
     base = alt.Chart(shown, width=220, height=alt.Step(ROW)).encode(
         alt.Y("label:N", sort=order, title=None,
-              axis=alt.Axis(labelLimit=LABEL, minExtent=LABEL, maxExtent=LABEL, labelFontSize=11))
+              axis=alt.Axis(labelLimit=room, minExtent=room, maxExtent=room, labelFontSize=11))
     )  # fmt: skip
     scale = alt.Scale(domain=domain, nice=False, zero=False)
     title = ", ".join(dict.fromkeys(own["statistic"]))
@@ -164,6 +167,10 @@ def panel(own: pd.DataFrame) -> alt.LayerChart:
             base.mark_tick(thickness=2, size=ROW, color=theme.INK).encode(x="published:Q"),
         )
     return alt.layer(*layers)
+
+
+def _room(data: pd.DataFrame) -> int:
+    return int(min(LABEL, 14 + LETTER * data["label"].str.len().max()))
 
 
 def _domain(own: pd.DataFrame) -> list[float]:

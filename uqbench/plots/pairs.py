@@ -8,6 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from uqbench.amounts import count
 from uqbench.plots import theme
 from uqbench.plots.figure import Figure, NotDrawableError
 from uqbench.plots.tables import BoardTables
@@ -84,8 +85,8 @@ def figure(board: BoardTables) -> Figure:
         "pairs",
         f"{board.title}: who beats whom",
         f"Probability in percent that a run of the row beats a run of the column, for "
-        f"{len(data) // 2} pairs of {data['row'].nunique()} rows; {sure} of the differences are "
-        f"significant at 5 % after Holm's correction and have a dot.",
+        f"{count(len(data) // 2, 'pair')} of {data['row'].nunique()} rows; {sure} of the "
+        f"differences are significant at 5 % after Holm's correction and have a dot.",
         data,
         chart(data, board.methods),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 from importlib import resources
@@ -27,6 +28,10 @@ from uqbench.scoring.protocol import versions_here
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.suites.suite import Suite
+
+
+WIDE = 430
+"""Pixels from which on a picture is not made narrower than legible: it scrolls in its box."""
 
 
 def page(
@@ -103,7 +108,10 @@ def _inline(board: BoardTables) -> object:
     """How a board's figures are drawn: with ids that no other board's have."""
 
     def draw(figure: Figure) -> Markup:
-        return Markup(svg(figure, prefix=f"{board.suite}-{board.name}-"))
+        text = svg(figure, prefix=f"{board.suite}-{board.name}-")
+        width = re.search(r'<svg[^>]* width="(\d+)', text)
+        wide = width is not None and int(width[1]) > WIDE
+        return Markup(text.replace("<svg ", '<svg class="wide" ', 1) if wide else text)
 
     return draw
 
