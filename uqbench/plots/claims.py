@@ -138,7 +138,7 @@ def panel(own: pd.DataFrame, room: int = LABEL) -> alt.LayerChart:
         to_=own["high"].clip(*domain),
         published=own["published"].where(own["published"].between(*domain)),
     )
-    base = alt.Chart(shown, width=220, height=alt.Step(ROW)).encode(
+    base = alt.Chart(width=220, height=alt.Step(ROW)).encode(
         alt.Y("label:N", sort=order, title=None,
               axis=alt.Axis(labelLimit=room, minExtent=room, maxExtent=room, labelFontSize=11))
     )  # fmt: skip
@@ -166,7 +166,7 @@ def panel(own: pd.DataFrame, room: int = LABEL) -> alt.LayerChart:
             1,
             base.mark_tick(thickness=2, size=ROW, color=theme.INK).encode(x="published:Q"),
         )
-    return alt.layer(*layers)
+    return alt.layer(*layers, data=shown)
 
 
 def _room(data: pd.DataFrame) -> int:

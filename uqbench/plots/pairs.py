@@ -50,7 +50,7 @@ def chart(data: pd.DataFrame, methods: Sequence[str]) -> alt.LayerChart:
         strong=np.abs(data["improvement"] - 0.5) > 0.36,
     )
     size = CELL * len(order)
-    base = alt.Chart(data, width=size, height=size).encode(
+    base = alt.Chart(width=size, height=size).encode(
         alt.X("column:N", sort=order, title=None,
               axis=alt.Axis(orient="top", labelAngle=-50, grid=False, labelLimit=180,
                             labelColor=theme.INK)),
@@ -72,7 +72,7 @@ def chart(data: pd.DataFrame, methods: Sequence[str]) -> alt.LayerChart:
         .mark_point(shape="circle", size=9, filled=True, opacity=1, yOffset=-11, xOffset=11)
         .encode(color=ink)
     )
-    return cells + words + dots
+    return alt.layer(cells, words, dots, data=data)
 
 
 def figure(board: BoardTables) -> Figure:

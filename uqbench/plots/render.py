@@ -72,7 +72,7 @@ def svg(figure: Figure, *, adaptive: bool = False, prefix: str = "") -> str:
         adaptive: with a style that follows the reader's preference for light or dark.
         prefix: of the ids in it, which are unique where several figures share a page.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), alt.data_transformers.disable_max_rows():
         warnings.simplefilter("ignore")  # Altair's, of names that pandas may reserve some day
         spec = theme.themed(figure.chart).to_dict(validate=False)
     text = vl_convert.vegalite_to_svg(spec, vl_version=_version(), allowed_base_urls=[])

@@ -57,7 +57,7 @@ def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetCha
     order = [name for name in methods if name in set(data["method"])]
     x, y, _, diagonal = KINDS[kind]
     legend = theme.lines()
-    base = alt.Chart(data, width=210, height=210)
+    base = alt.Chart(width=210, height=210)
     across = alt.X("x:Q", title=x, axis=alt.Axis(tickCount=5))
     color = alt.Color("method:N", sort=order, scale=theme.colors(order), legend=legend)
     line = base.mark_line(strokeWidth=2).encode(
