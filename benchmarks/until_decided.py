@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from uqbench.scoring.claims.concordance import concordance
 from uqbench.scoring.claims.verdict import ALPHA
+from uqbench.scoring.repeated_looks import level_of_claim
 from uqbench.scoring.sequential import Sequential, looks
 
 MOST = 40
@@ -63,8 +64,7 @@ def by_looks(means: tuple[float, ...], scores: Matrix, schedule: tuple[int, ...]
             break
     found = {
         (int(a[1:]), int(b[1:])): int(np.sign(sequential.pairs[a, b].difference.value))
-        for a, b in sequential.pairs
-        if (a, b) in sequential.decided_at
+        for a, b in sequential.decided_at
     }
     return outcome(means, found, float(np.mean(list(runs.values()))))
 
@@ -98,15 +98,13 @@ def claim(means: tuple[float, ...], scores: Matrix, schedule: tuple[int, ...]) -
     """One claim, that the first of two methods is better, by probability of improvement."""
     for seeds in schedule:
         measured = concordance([[scores[1, :seeds], scores[0, :seeds]]])
-        low, high = measured.interval(ALPHA / len(schedule))
+        low, high = measured.interval(level_of_claim(schedule, 1))
         if low > 0.5 or high < 0.5:
             return outcome(means, {(0, 1): 1 if low > 0.5 else -1}, seeds)
     return outcome(means, {}, schedule[-1])
 
 
-def report(
-    title: str, simulate: Callable[[Matrix], Outcome], means: tuple[float, ...], n: int
-) -> None:
+def report(title: str, simulate: Callable[[Matrix], Outcome], means: tuple[float, ...], n: int):
     """A row of the table."""
     generator = np.random.default_rng(1)
     found = [
@@ -125,17 +123,18 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--simulations", type=int, default=400)
     parser.add_argument("--adastop", type=int, default=100, help="simulations of AdaStop")
+    parser.add_argument("--scenes", default="", help="only those whose names begin so")
     chosen = parser.parse_args()
     print("| | wrong | differences found | seeds a method |\n| --- | --- | --- | --- |")
     fixed, schedule = (MOST,), looks(MOST)
-    simulate: Callable[[Matrix], Outcome]
     for name, means in SCENES.items():
+        if not name.startswith(chosen.scenes):
+            continue
         for title, design in (("fixed", fixed), ("`--until-decided`", schedule)):
             simulate = partial(by_looks, means, schedule=design)
             report(f"ranks, {name}: {title}", simulate, means, chosen.simulations)
         if find_spec("adastop"):
-            simulate = partial(by_adastop, means)
-            report(f"ranks, {name}: AdaStop", simulate, means, chosen.adastop)
+            report(f"ranks, {name}: AdaStop", partial(by_adastop, means), means, chosen.adastop)
         if len(means) == 2:
             for title, design in (("fixed", fixed), ("`--until-decided`", schedule)):
                 simulate = partial(claim, means, schedule=design)

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from uqbench.hookspecs import CONTRACT, hookimpl
-from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
+from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
 
 if TYPE_CHECKING:
     from uqbench.api.load import load
@@ -30,6 +30,7 @@ __all__ = [
     "AgentSpec",
     "DatasetSpec",
     "EnvironmentSpec",
+    "ExecutorSpec",
     "Planned",
     "Results",
     "Spec",

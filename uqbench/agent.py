@@ -194,6 +194,13 @@ class LoopAgent(ABC):
     def policy(self, obs: NDArray[Any]) -> int:
         """The evaluated policy's action for one observation ``[*obs]``; changes no state."""
 
+    def uncertainty(self, obs: NDArray[Any]) -> Uncertainty | None:
+        """Predictions for ``obs`` ``[M, *obs]`` as of one lane: tensors ``[1, M, A, …]``.
+
+        None where the method makes none; changes no state.
+        """
+        return None
+
 
 def observation_shape(info: EnvironmentInfo) -> tuple[int, ...]:
     """Shape of one observation.

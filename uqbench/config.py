@@ -103,16 +103,16 @@ def scaled(config: Any, schedule: float) -> Any:
     changes = {
         name: max(1, round(getattr(config, name) * schedule))
         for name, hint in hints.items()
-        if _is_scheduled(hint) and getattr(config, name) is not None
+        if is_scheduled(hint) and getattr(config, name) is not None
     }
     return dataclasses.replace(config, **changes)
 
 
-def _is_scheduled(hint: object) -> bool:
+def is_scheduled(hint: object) -> bool:
     """Whether a field's type is ``Steps``, or a union with it, such as ``Steps | None``."""
     if get_origin(hint) is Annotated:
         return _Scheduled in get_args(hint)
-    return any(_is_scheduled(option) for option in get_args(hint))
+    return any(is_scheduled(option) for option in get_args(hint))
 
 
 def explain(error: ValidationError) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from uqbench.identity import Run
-from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
+from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
 
 if TYPE_CHECKING:
     from uqbench.plots.figure import Figure
@@ -65,10 +65,23 @@ def uqbench_claim_kinds() -> Iterable[Spec]:  # type: ignore[empty-body]
 
 
 @hookspec
+def uqbench_executors() -> Iterable[ExecutorSpec]:  # type: ignore[empty-body]
+    """Where batches run: ``factory(site, config) -> uqbench.executor.Executor``."""
+
+
+@hookspec
 def uqbench_figures(  # type: ignore[empty-body]
     board: BoardTables, suite: Suite | None
 ) -> Iterable[Figure]:
     """Figures of a stored board, and its suite as installed; none for boards of other suites."""
+
+
+@hookspec
+def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:  # type: ignore[empty-body]
+    """Checks of ``uqbench plugin check`` that are known to fail: reasons by check, by subject.
+
+    ``{"agent ucb": {"agent-seeds": "it has no randomness"}}``. One that passes is a failure.
+    """
 
 
 @hookspec

@@ -35,6 +35,18 @@ def find_device(choice: str) -> DeviceKind:
     return "cpu"
 
 
+def stated_device(choice: str, gpus: float) -> DeviceKind:
+    """The kind of device that runs elsewhere are for, as the user states it.
+
+    Args:
+        choice: ``cpu``, ``cuda``, or ``auto``, which is ``cuda`` where GPUs are asked for.
+        gpus: that a batch asks for.
+    """
+    if choice not in CHOICES:
+        raise UqbenchError(f"device={choice!r}: expected one of {', '.join(CHOICES)}.")
+    return "cuda" if choice == "cuda" or (choice == "auto" and gpus > 0) else "cpu"
+
+
 def _has_driver() -> bool:
     """Whether a GPU's driver is installed; importing torch to ask takes two seconds."""
     if Path("/dev/kfd").exists():  # AMD's

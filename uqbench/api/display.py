@@ -121,7 +121,8 @@ class Display:
             case events.Split():
                 self._forget(name)
                 self._before.pop(name, None)
-                self._say(f"{name}: {event.reason}; retrying each run alone")
+                how = "each run alone" if event.size == 1 else f"{event.size} runs at a time"
+                self._say(f"{name}: {event.reason}; retrying {how}")
             case events.Taken():
                 self._forget(name)
                 self._say(f"{name}: another process is working on it")

@@ -10,16 +10,18 @@ from typing import Any
 
 from uqbench.amounts import count
 from uqbench.api.boards import ComputedTables
-from uqbench.api.device import find_device
+from uqbench.api.device import find_device, stated_device
 from uqbench.api.display import Terminal
 from uqbench.api.plan import selection
 from uqbench.api.plugins import load_host
 from uqbench.api.results import Results
 from uqbench.api.run_tables import FoundRun
 from uqbench.errors import UqbenchError, UqbenchWarning
+from uqbench.executor import Resources
 from uqbench.results.store import RunState, Store
 from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
 from uqbench.runner.complete import Execution, complete
+from uqbench.runner.dispatch.drive import Driver, Where
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import NO_LIMITS
 from uqbench.runner.watcher import Quiet, Watcher
@@ -42,6 +44,9 @@ def run(
     out: str | PathLike[str] = "results",
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     limits: Limits = NO_LIMITS,
+    executor: str = "local",
+    executor_config: Mapping[str, Any] | None = None,
+    resources: Resources | None = None,
     progress: bool | Watcher = True,
 ) -> Results:
     """Do what is missing of a suite, write its leaderboard, and return the results.
@@ -62,6 +67,10 @@ def run(
         out: the results folder.
         checkpoint_seconds: between two checkpoints of unfinished runs; 0 for none.
         limits: of each run: time, memory, time without progress.
+        executor: where batches run; ``local``, or the name of a plugin's. They are followed to
+            their end.
+        executor_config: of the executor, such as ``{"address": "auto"}``.
+        resources: that a batch asks of a cluster.
         progress: whether to show progress on stderr, or what to show it by.
 
     Returns:
@@ -82,11 +91,18 @@ def run(
     watcher = progress if not isinstance(progress, bool) else Terminal() if progress else Quiet()
     store = Store(Path(out))
     host = load_host()
-    kind = find_device(device)
-    execution = Execution(host, kind, store, watcher, workers, checkpoint_seconds, limits)
+    where = Where(
+        executor, executor_config, resources or Resources(), checkpoint_seconds, limits, wait=True
+    )
+    driver = Driver(where, host, store.root)
+    gpus = where.resources.gpus
+    kind = stated_device(device, gpus) if driver.elsewhere else find_device(device)
+    execution = Execution(host, kind, store, watcher, workers, driver)
     chosen = selection(suite, budget, methods, tasks, seeds, steps, settings)
     plan = chosen.plan(host, kind)
-    store.prepare()
+    note = store.prepare(shared=driver.elsewhere)
+    if note:
+        watcher.say(f"Runs are locked by leases: {note}.")
     states = complete(plan, execution)
     result = board(plan, store)
     write_board(result, store, board_folder(plan, store.root / "leaderboards"), host)

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from uqbench.claim import ClaimKind
     from uqbench.registry.plugins import Host
     from uqbench.scoring.made_with import MadeWith
+    from uqbench.scoring.planned import Planned
     from uqbench.scoring.scores import Score
     from uqbench.suites.claims import Claim
     from uqbench.suites.plan import Plan
 
 
-SUFFIXES = (".csv", ".json", ".md")
+SUFFIXES = (".csv", ".json", ".md", ".bib")
 """Of the files of a board."""
 
 
@@ -91,6 +92,13 @@ class StoredBoard:
         return read_made_with(self.files.get("made_with.json"))
 
     @property
+    def planned(self) -> Planned | None:
+        """What its manifest lists as planned."""
+        from uqbench.scoring.planned import Planned
+
+        return Planned.read(json.loads(self.files.get("manifest.json", b"{}")).get("planned"))
+
+    @property
     def own_claims(self) -> tuple[tuple[Claim, ClaimKind], ...]:
         """The plan's claims that are on the board.
 
@@ -140,6 +148,7 @@ def _check_manifest(
     Raises:
         UqbenchError: the protocol was another, rows were removed, or the manifest is damaged.
     """
+    from uqbench.scoring.planned import Planned
     from uqbench.scoring.protocol import departures
 
     if "manifest.json" not in files:
@@ -148,6 +157,7 @@ def _check_manifest(
     try:
         manifest = json.loads(files["manifest.json"])
         listed = set(manifest["methods"])
+        planned = Planned.read(manifest.get("planned"))
         changed = departures(manifest, plan.suite, versions)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UqbenchError(f"{path} is damaged: {type(error).__name__}: {error!s:.300}") from error
@@ -157,6 +167,8 @@ def _check_manifest(
             f"written; tox -e leaderboard-{plan.suite.name}-{plan.budget_name} runs it again."
         )
     missing = sorted(map(str, listed - {f"{score.task}/{score.method}" for score in scores}))
+    if planned is not None and not missing:
+        missing = [f"{name} (seeds {planned.runs[name]})" for name in planned.without_rows(scores)]
     if missing:
         raise UqbenchError(
             f"{folder / 'scores.csv'} has no rows of {', '.join(missing[:5])}"

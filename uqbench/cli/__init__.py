@@ -21,6 +21,9 @@ COMMANDS = {
     "plot": "plot",
     "report": "report",
     "verify": "verify",
+    "cite": "cite",
+    "plugin": "plugin",
+    "merge": "merge",
     "doctor": "doctor",
 }
 

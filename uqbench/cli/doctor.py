@@ -94,14 +94,16 @@ def command(out: Path, gpu: bool) -> int:
         )
     try:
         existed = out.exists()
-        Store(out).prepare()
+        note = Store(out).prepare()
     except UqbenchError as error:
         say(False, str(error))
     else:
         free = shutil.disk_usage(out).free / 2**30
         if not existed:
-            out.rmdir()
+            shutil.rmtree(out)  # with what this command has just written
         say(True, f"results can be written to {out}/ ({free:.0f} GiB free)")
+        locks = f"{note}; runs are locked by leases" if note else "flock excludes two processes"
+        say(True, f"locks in {out}/: {locks}")
     return 1 if wrong else 0
 
 

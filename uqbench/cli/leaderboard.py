@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
     from uqbench.scoring.leaderboard import Board
+    from uqbench.scoring.planned import Planned
     from uqbench.suites.plan import Plan
 
 
@@ -117,11 +118,12 @@ def _check(stored: StoredBoard, store: Store) -> int:
     The stored board's own methods and claims are what is checked: others may be installed here.
     """
     from uqbench.scoring.made_with import of_older_code
+    from uqbench.scoring.planned import Planned, missing_note
     from uqbench.scoring.scores import gather
 
     folder, scores = stored.folder, stored.scores
     plan = replace(stored.plan, claims=stored.own_claims)
-    expected = _tables(stored, plan, stored.made[1])
+    expected = _tables(stored, plan, stored.made[1], stored.planned)
     differing = [name for name, text in expected.items() if stored.files.get(name) != text.encode()]
     for name in differing:
         say(f"{folder / name}: differs from what follows from scores.csv")
@@ -135,6 +137,9 @@ def _check(stored: StoredBoard, store: Store) -> int:
                 f"{folder / 'scores.csv'}: the row of {score.run} differs from the run in "
                 f"{store.root}"
             )
+    lacking = missing_note(scores, Planned.of(plan))
+    if lacking:
+        say(f"{folder}: {lacking.replace('*', '').replace('`', '')}")
     if not differing:
         say(
             f"{folder}: {', '.join(expected)} follow from scores.csv, byte for byte; "
@@ -153,13 +158,16 @@ def _check(stored: StoredBoard, store: Store) -> int:
 
 def _rewrite(stored: StoredBoard, host: Host) -> int:
     """Write the tables anew from the stored scores; return the exit code."""
-    from uqbench.scoring.board_files import write_index
+    from uqbench.scoring.board_files import papers, write_index
     from uqbench.scoring.leaderboard import write
     from uqbench.scoring.made_with import made_with_json, of_older_code
+    from uqbench.scoring.planned import Planned
 
     stored.check_as_run()
     older = of_older_code(stored.scores)
-    files = _tables(stored, stored.plan, older)
+    bibtex = papers(stored.plan, host)
+    cited = replace(stored, files={**stored.files, "papers.bib": bibtex.encode()})
+    files = _tables(cited, stored.plan, older, Planned.of(stored.plan)) | {"papers.bib": bibtex}
     if "made_with.json" in stored.files or older:
         files["made_with.json"] = made_with_json(stored.made[0], older)
     changed = [name for name, text in files.items() if stored.files.get(name) != text.encode()]
@@ -169,12 +177,16 @@ def _rewrite(stored: StoredBoard, host: Host) -> int:
     return 0
 
 
-def _tables(stored: StoredBoard, plan: Plan, older: str) -> dict[str, str]:
+def _tables(stored: StoredBoard, plan: Plan, older: str, planned: Planned | None) -> dict[str, str]:
     """What follows from the stored scores, and from what was written down when they were made."""
     from uqbench.results.files import stored_text
     from uqbench.scoring.leaderboard import Board
     from uqbench.scoring.page import page
 
-    board = Board.of(plan, stored.scores)
-    cost = stored_text(stored.files.get("cost.csv", b""), stored.folder / "cost.csv")
-    return {**board.files(), "README.md": page(board, stored.made[0], cost, older)}
+    board = replace(Board.of(plan, stored.scores), planned=planned)
+    cost, bibtex = (
+        stored_text(stored.files.get(name, b""), stored.folder / name)
+        for name in ("cost.csv", "papers.bib")
+    )
+    text = page(board, stored.made[0], cost, older, bibtex)
+    return {**board.files(), "README.md": text}

@@ -150,11 +150,11 @@ def _settings(assignments: tuple[str, ...]) -> dict[str, dict[str, Any]]:
             raise UqbenchError(
                 f"--set {assignment}: expected METHOD.KEY=VALUE, e.g. dqn.learning_rate=0.001."
             )
-        settings.setdefault(method, {})[key] = _toml_value(value)
+        settings.setdefault(method, {})[key] = toml_value(value)
     return settings
 
 
-def _toml_value(text: str) -> Any:
+def toml_value(text: str) -> Any:
     """A value as a suite file would hold it; text that is not TOML is a string."""
     try:
         table = tomllib.loads(f"value = {text}")

@@ -11,12 +11,12 @@ import click
 from uqbench.cli.options import (
     MOST_SEEDS,
     Selection,
-    limit_options,
     load_host,
     out_option,
     selection_options,
 )
 from uqbench.cli.terminal import say, warn
+from uqbench.cli.where import where_options
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
     from uqbench.runner.complete import Execution
-    from uqbench.runner.executors.limits import Limits
+    from uqbench.runner.dispatch.drive import Where
     from uqbench.suites.plan import Plan
 
 
@@ -43,16 +43,9 @@ if TYPE_CHECKING:
     metavar="N",
     help="Processes; one per core by default, one on a GPU.",
 )
-@click.option(
-    "--checkpoint-seconds",
-    type=click.FloatRange(min=0),
-    default=60.0,
-    show_default=True,
-    metavar="S",
-    help="Seconds between checkpoints of unfinished runs; 0 for none.",
-)
-@limit_options
+@where_options
 @out_option
+@click.option("--cancel", is_flag=True, help="Cancel what an earlier command submitted, and stop.")
 @click.option("--dry-run", is_flag=True, help="Say what would run, and stop.")
 @click.option(
     "--until-decided",
@@ -75,9 +68,9 @@ def command(
     selection: Selection,
     device: str,
     workers: int | None,
-    checkpoint_seconds: float,
-    limits: Limits,
+    where: Where,
     out: Path,
+    cancel: bool,
     dry_run: bool,
     until_decided: bool,
     max_seeds: int | None,
@@ -95,27 +88,41 @@ def command(
       uqbench run --suite minatar --budget smoke --methods qr-dqn --seed 3
       uqbench run --suite windy-cliff --budget paper --until-decided --max-seeds 60
       uqbench run --suite minatar --budget cpu --methods mine --beside leaderboards
+      uqbench run --suite minatar --budget paper --device cuda --executor slurm --slurm time=240
     """
+    from uqbench.amounts import count
     from uqbench.api.beside import read_beside
-    from uqbench.api.device import find_device
+    from uqbench.api.device import find_device, stated_device
     from uqbench.api.display import Terminal
     from uqbench.results.store import RunState, Store
     from uqbench.runner.complete import Execution, complete
+    from uqbench.runner.dispatch.drive import Driver
 
     host = load_host()
     store = Store(out)
-    execution = Execution(
-        host, find_device(device), store, Terminal(), workers, checkpoint_seconds, limits
-    )
+    driver = Driver(where, host, out)
+    kind = stated_device(device, where.resources.gpus) if driver.elsewhere else find_device(device)
+    execution = Execution(host, kind, store, Terminal(), workers, driver)
     plan = selection.plan(host, execution.device)
+    if cancel:
+        orders = [order for order, _ in driver.alive(plan)]
+        driver.cancel(orders)
+        say(f"Canceled {count(len(orders), 'job')}; run again to resume.", err=True)
+        return 0
     if not dry_run:
-        store.prepare()
+        note = store.prepare(shared=driver.elsewhere)
+        if note:
+            say(f"Runs are locked by leases: {note}.", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # how a scheduler interrupts
     if until_decided:
         if selection.seeds is not None or dry_run or beside is not None:
             raise UqbenchError(
                 "--until-decided chooses the seeds as it goes: leave out --seeds, --seed, "
                 "--dry-run and --beside; --max-seeds limits the seeds."
+            )
+        if not driver.waits:
+            raise UqbenchError(
+                f"--until-decided follows its runs: add --wait to --executor {where.executor}."
             )
         return _until_decided(selection, plan, max_seeds, execution)
     if max_seeds is not None:
@@ -124,9 +131,11 @@ def command(
     if dry_run:
         _show_outlook(plan, execution)
         return 0
-    states = complete(plan, execution)
+    finished = set(complete(plan, execution).values()) == {RunState.FINISHED}
+    if not (driver.waits or finished):
+        return 0
     _show(plan, store, stored, host)
-    return 0 if set(states.values()) == {RunState.FINISHED} else 1
+    return 0 if finished else 1
 
 
 def _until_decided(
@@ -156,14 +165,20 @@ def _until_decided(
 def _show_outlook(plan: Plan, execution: Execution) -> None:
     """Print what would run, and how long each method would take, the slowest first."""
     from uqbench.amounts import duration
+    from uqbench.runner.complete import preview
     from uqbench.runner.outlook import outlook
 
     found = outlook(plan, execution.store, execution.watcher)
-    say("method                 to do  have  one core  memory of a run")
+    script = preview(plan, execution)
+    err = bool(script)  # which is then the result
+    say("method                 to do  have  one core  memory of a run", err=err)
     for one in found.methods:
         memory = "not measured yet" if one.megabytes is None else f"{one.megabytes:,.0f} MB"
-        say(f"{one.method:22} {one.to_do:5,} {one.have:5,}  {duration(one.seconds):>8}  {memory}")
-    say(f"in all, on one core: {duration(found.seconds)} (from {found.basis})")
+        left = f"{one.method:22} {one.to_do:5,} {one.have:5,}"
+        say(f"{left}  {duration(one.seconds):>8}  {memory}", err=err)
+    say(f"in all, on one core: {duration(found.seconds)} (from {found.basis})", err=err)
+    if script:
+        say(*script.splitlines())
 
 
 def _show(plan: Plan, store: Store, stored: StoredBoard | None, host: Host) -> None:

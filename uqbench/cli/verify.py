@@ -60,6 +60,7 @@ def command(
     from uqbench.api.stored import StoredBoard
     from uqbench.results.store import RunState, Store
     from uqbench.runner.complete import Execution, complete
+    from uqbench.runner.dispatch.drive import Driver, Where
     from uqbench.scoring.agreement import Agreement, agreement
     from uqbench.scoring.board_files import board_folder
     from uqbench.scoring.made_with import of_older_code
@@ -77,7 +78,8 @@ def command(
     with tempfile.TemporaryDirectory() as temporary:
         store = Store(out or Path(temporary))
         store.prepare()
-        states = complete(part, Execution(host, "cpu", store, Terminal(), checkpoint_seconds=0.0))
+        driver = Driver(Where(checkpoint_seconds=0.0), host, store.root)
+        states = complete(part, Execution(host, "cpu", store, Terminal(), None, driver))
         failed = [str(run.folder) for run, state in states.items() if state != RunState.FINISHED]
         if failed:
             raise UqbenchError(f"{count(len(failed), 'run')} did not finish: {', '.join(failed)}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
@@ -29,7 +29,7 @@ from uqbench.registry.registry import Plugin, Registry
 from uqbench.registry.risk_names import MeasuresByName
 from uqbench.registry.side_effects import watched
 from uqbench.registry.trials import EntryPoint
-from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
+from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
 
 SELECTION = "UQBENCH_PLUGINS"
 """Environment variable that limits the plugins to load: entry points' names, comma-separated."""
@@ -48,6 +48,7 @@ class Host:
         self.estimators: Registry[Spec] = Registry("estimator")
         self.risk_measures: Registry[Spec] = Registry("risk measure")
         self.claim_kinds: Registry[Spec] = Registry("claim kind")
+        self.executors: Registry[ExecutorSpec] = Registry("executor")
         self.risk_names = MeasuresByName(self.risk_measures)
         self.suite_files: list[tuple[Traversable, Plugin]] = []
         self._registries: dict[str, Registry[Any]] = {
@@ -57,6 +58,7 @@ class Host:
             "uqbench_estimators": self.estimators,
             "uqbench_risk_measures": self.risk_measures,
             "uqbench_claim_kinds": self.claim_kinds,
+            "uqbench_executors": self.executors,
         }
 
     @classmethod
@@ -77,6 +79,7 @@ class Host:
                 version=distribution.version,
                 load=entry_point.load if reason is None else partial(_refuse, reason),
                 package=entry_point.module.partition(".")[0],
+                module=entry_point.module,
                 requires=distribution.requires or (),
             )
         return host
@@ -89,6 +92,7 @@ class Host:
         version: str,
         load: Callable[[], object],
         package: str = "",
+        module: str = "",
         requires: Iterable[str] = (),
     ) -> Plugin:
         """Load one plugin and register everything it adds, or nothing.
@@ -102,12 +106,13 @@ class Host:
             version: of the distribution.
             load: imports and returns the plugin.
             package: top-level import name.
+            module: that the entry point names.
             requires: the distribution's requirements; the one on uqbench says which contract the
                 plugin is for.
         """
         requirements = [Requirement(text) for text in requires]
         names = tuple(canonicalize_name(r.name) for r in requirements if _applies(r))
-        plugin = Plugin(name, distribution, version, package, names)
+        plugin = Plugin(name, distribution, version, package, module, names)
         key = f"{distribution}:{name}"
         changed: list[str] = []
         began = time.perf_counter()
@@ -115,8 +120,8 @@ class Host:
             self._check_name(plugin)
             _check_contract(requirements)
             with watched(changed), redirect_stdout(sys.stderr):  # stdout is for results
-                module = load()
-            self.manager.register(module, name=key)
+                loaded = load()
+            self.manager.register(loaded, name=key)
             self.manager.check_pending()
             self._collect(plugin, key)
         except (Exception, SystemExit) as error:  # a plugin may fail in any way
@@ -147,6 +152,18 @@ class Host:
         for registry, found in specs:
             registry.add(found, plugin)
         self.suite_files += [(path, plugin) for path in files]
+
+    @property
+    def registries(self) -> list[Registry[Any]]:
+        """All registries."""
+        return list(self._registries.values())
+
+    def expected_failures(self, plugin: Plugin) -> dict[str, Mapping[str, str]]:
+        """Reasons by check, by subject, for what a plugin says is known to fail."""
+        key = f"{plugin.distribution}:{plugin.name}"
+        others = [p for name, p in self.manager.list_name_plugin() if name != key]
+        hook = self.manager.subset_hook_caller("uqbench_expected_failures", others)
+        return {subject: reasons for part in hook() for subject, reasons in part.items()}
 
     def added_by(self, plugin: Plugin) -> list[str]:
         """What a plugin registered, as ``"agent dqn"``, ``"suite file minatar.toml"``."""

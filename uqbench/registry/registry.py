@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from packaging.utils import canonicalize_name
 
 from uqbench.errors import UnknownNameError, unknown
+from uqbench.registry.names import check_names
 from uqbench.specs import Spec
 
 S = TypeVar("S", bound=Spec)
@@ -22,6 +23,7 @@ class Plugin:
 
     Attributes:
         package: top-level import name, where its installed files are.
+        module: that the entry point names.
         requires: names of the distributions that it depends on.
         failure: why it was left out; None where it was loaded.
         seconds: how long loading took.
@@ -32,6 +34,7 @@ class Plugin:
     distribution: str
     version: str
     package: str = ""
+    module: str = field(default="", compare=False)
     requires: tuple[str, ...] = field(default=(), compare=False)
     failure: str | None = None
     seconds: float = field(default=0.0, compare=False)
@@ -66,8 +69,9 @@ class Registry(Mapping[str, S], Generic[S]):
         self._claims: dict[str, dict[str, tuple[S, Plugin]]] = {}
 
     def check(self, specs: Iterable[S], origin: Plugin) -> None:
-        """Refuse a name that a distribution registers twice."""
+        """Refuse a name that is not valid, or that a distribution registers twice."""
         names = [spec.name for spec in specs]
+        check_names(self.kind, names)
         own = canonicalize_name(origin.distribution)
         for name in names:
             if own in self._claims.get(name, {}) or names.count(name) > 1:

@@ -76,8 +76,14 @@ class Store:
         """Whether a path leaves the root, or a symbolic link lies between them."""
         return is_linked(self.root, path)
 
-    def prepare(self) -> None:
-        """Create the root and write to it once.
+    def prepare(self, shared: bool = False) -> str:
+        """Create the root, write to it once, and try whether two processes can lock a file.
+
+        Args:
+            shared: whether several machines will lock runs.
+
+        Returns:
+            Why runs are locked by leases, if they are, for the user.
 
         Raises:
             UqbenchError: it cannot be written; raised before the first step.
@@ -90,6 +96,7 @@ class Store:
                     file.write(b"uqbench")
             finally:
                 probe.unlink()
+            return self._locks.prepare(shared)
         except OSError as error:
             raise UqbenchError(
                 f"Results cannot be written to {str(self.root)!r}: {error.strerror}. "
@@ -182,6 +189,11 @@ class Store:
             StorageError: it cannot be written, or the stored record cannot be read.
         """
         folder = self.folder(run)
+        if self._locks.is_lost(run.folder):
+            raise StorageError(
+                f"{run.folder}: its lock was taken over by another process, because this one did "
+                f"not refresh it for too long; this one writes nothing more."
+            )
         found = _read(folder)
         if found.unreadable:
             raise StorageError(f"{folder}: {found.reason}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -12,12 +12,12 @@ from uqbench.identity import DeviceKind, Run
 from uqbench.registry.plugins import Host
 from uqbench.results.store import TO_DO, RunState, Store
 from uqbench.runner import events
+from uqbench.runner.batching.autotune import elsewhere
 from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
+from uqbench.runner.batching.gpus import share_out, visible
 from uqbench.runner.batching.speeds import Speeds
-from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
+from uqbench.runner.dispatch.drive import Driver, runs_in
 from uqbench.runner.estimates import estimate
-from uqbench.runner.executors.limits import Limits
-from uqbench.runner.executors.local import NO_LIMITS, run_locally
 from uqbench.runner.life_cycle import call_hooks
 from uqbench.runner.spread import cores, measure_methods, spread
 from uqbench.runner.states import announce, stored_states, to_do
@@ -34,55 +34,97 @@ class Execution:
         device: kind of device that computes.
         store: of the runs.
         watcher: is told what happens.
-        workers: number of processes; None for one per core, or one on a GPU.
-        checkpoint_seconds: between two checkpoints of a batch; 0 for none.
-        limits: of each run.
+        workers: number of processes; None for one per core, or one on a GPU. Elsewhere: most
+            batches at once; None for as many as there is room for.
+        driver: submits batches, and follows them.
     """
 
     host: Host
     device: DeviceKind
     store: Store
     watcher: Watcher
-    workers: int | None = None
-    checkpoint_seconds: float = CHECKPOINT_SECONDS
-    limits: Limits = NO_LIMITS
+    workers: int | None
+    driver: Driver
 
 
 def complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
     """Do what is missing of a plan; return the states of its runs.
 
-    Runs that another process works on are waited for.
+    Runs that another process works on are waited for. Batches that an earlier command submitted are
+    followed. Where the executor does not wait, what is missing is submitted, and no more.
     """
     store, device, watcher = execution.store, execution.device, execution.watcher
+    driver = execution.driver
     workers = execution.workers
+    if device == "cuda" and not driver.elsewhere:
+        workers = len(share_out(visible(), driver.resources.gpus, workers))
     states = stored_states(plan, store)
     announce(plan, states, store, watcher)
     todo = to_do(states)
     speeds = Speeds(store.root)
+    before = driver.alive(plan)
+    if before:
+        watcher.say(f"Following {count(len(before), 'job')} submitted before.")
+        todo -= runs_in(before)
     tried: set[Run] = set()
     while True:
         todo -= tried
-        if todo:
+        if todo or before:
             checkpoints = _checkpoints(todo, store)
-            measure_methods(plan, todo, device, workers or cores(), store, speeds, watcher)
-            alone = estimate(plan, todo, store, 1, speeds.of(plan))
-            chosen = spread(plan, todo, device, workers, alone, watcher)
+            if driver.elsewhere:
+                chosen = elsewhere(plan, len(todo), workers)
+            else:
+                measure_methods(plan, todo, device, workers or cores(), store, speeds, watcher)
+                alone = estimate(plan, todo, store, 1, speeds.of(plan))
+                chosen = spread(plan, todo, device, workers, alone, watcher)
             groups = make_batch_groups(plan, todo, device, chosen.lanes, checkpoints)
-            team = min(chosen.processes, len(groups))
-            expected = estimate(plan, todo, store, team, speeds.of(plan))
+            if not driver.waits:
+                return _submit(plan, groups, execution)
+            team = min(chosen.processes, len(groups) + len(before))
+            expected = estimate(plan, todo | runs_in(before), store, team, speeds.of(plan))
             watcher.say(
-                f"On {device}, {count(team, 'process')}: about {duration(expected.seconds)} "
+                f"On {device}, {_at_once(team, driver)}: about {duration(expected.seconds)} "
                 f"(from {expected.basis}). Safe to interrupt; run again to resume."
             )
-            tried |= _execute(groups, team, expected.core_seconds, execution)
+            asked = workers if driver.elsewhere else team
+            executed = driver.execute(plan, groups, asked, before)
+            everything = [*groups, *(group for _, group in before)]
+            done = _follow(executed, everything, team, expected.core_seconds, execution)
+            tried |= done - runs_in(before)
+            before = []
         left = {run: store.read(run.folder).state for run in plan.runs}
         todo = {run for run, state in left.items() if state in TO_DO} - tried
         running = [run for run, state in left.items() if state is RunState.RUNNING]
-        if not todo and not running:
+        if not todo and not (running and driver.waits):
             return left
         if not todo:
             watcher.say(f"Waiting for {count(len(running), 'run')} of another process.")
             _wait_for_any(running, store)
+
+
+def preview(plan: Plan, execution: Execution) -> str:
+    """What would be submitted, to read; empty where processes are started."""
+    if not execution.driver.elsewhere:
+        return ""
+    todo = to_do(stored_states(plan, execution.store))
+    lanes = elsewhere(plan, len(todo), execution.workers).lanes
+    checkpoints = _checkpoints(todo, execution.store)
+    groups = make_batch_groups(plan, todo, execution.device, lanes, checkpoints)
+    return execution.driver.preview(plan, groups, execution.workers)
+
+
+def _submit(plan: Plan, groups: Sequence[BatchGroup], execution: Execution) -> dict[Run, RunState]:
+    """Submit groups; return the states of the plan's runs."""
+    orders = execution.driver.submit(plan, groups, execution.workers)
+    execution.watcher.say(
+        f"Submitted {count(len(orders), 'job')} to {execution.driver.spec.name}; the same command "
+        f"with --wait follows them, uqbench status shows them."
+    )
+    return {run: execution.store.read(run.folder).state for run in plan.runs}
+
+
+def _at_once(team: int, driver: Driver) -> str:
+    return f"{count(team, 'job')} at once" if driver.elsewhere else count(team, "process")
 
 
 def _checkpoints(runs: Collection[Run], store: Store) -> dict[Run, str]:
@@ -101,20 +143,17 @@ def _wait_for_any(running: Sequence[Run], store: Store) -> None:
         time.sleep(1)
 
 
-def _execute(
+def _follow(
+    executed: Generator[events.Event, None, None],
     groups: Sequence[BatchGroup],
     workers: int,
     core_seconds: Mapping[Run, float],
     execution: Execution,
 ) -> set[Run]:
-    """Execute; return the runs that were tried, whether they finished or failed."""
+    """Show what happens; return the runs that were tried, whether they finished or failed."""
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
-    root, every, limits = execution.store.root, execution.checkpoint_seconds, execution.limits
-    with (
-        execution.watcher.watch(groups, core_seconds, workers) as show,
-        closing(run_locally(groups, root, workers, every, limits)) as executed,
-    ):
+    with execution.watcher.watch(groups, core_seconds, workers) as show, closing(executed):
         for event in executed:
             show(event)
             complaints |= dict.fromkeys(call_hooks(execution.host, event))

@@ -10,6 +10,7 @@ from statistics import median
 from uqbench.identity import Run
 from uqbench.results.store import Store
 from uqbench.runner.batching.speeds import MethodSpeed
+from uqbench.runner.checkpoints.saved import saved_step
 from uqbench.suites.plan import Plan
 from uqbench.suites.suite import Suite
 
@@ -96,7 +97,7 @@ def _earlier(suite: Suite, store: Store) -> tuple[Slowness, Mapping[PurePosixPat
     for folder, found in store.records(suite.name):
         record = found.record
         if record is not None and record.checkpoint is not None:
-            saved[folder] = record.checkpoint.step
+            saved[folder] = saved_step(record, store) or 0
         _, budget, task, method, _ = folder.parts
         if record is not None and record.timing is not None and budget in suite.budgets:
             nominal = suite.budgets[budget].step_ms / 1000

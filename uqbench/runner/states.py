@@ -8,6 +8,7 @@ from uqbench.amounts import count
 from uqbench.errors import UqbenchError
 from uqbench.identity import Run
 from uqbench.results.store import TO_DO, RunState, Store, StoredRun
+from uqbench.runner.checkpoints.saved import saved_step
 from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan
 
@@ -48,7 +49,7 @@ def announce(plan: Plan, states: Mapping[Run, StoredRun], store: Store, watcher:
         if not runs or state is RunState.MISSING:
             continue
         action = "again" if runs[0] in todo else "not run again"
-        watcher.say(f"{len(runs)} {state.value}: {action}{_from_steps(runs, states)}.")
+        watcher.say(f"{len(runs)} {state.value}: {action}{_from_steps(runs, states, store)}.")
         if state in (RunState.DAMAGED, RunState.FAILED):
             for run in runs:
                 watcher.say(f"  {run.folder}: {states[run].reason}")
@@ -61,10 +62,11 @@ def _steps(plan: Plan) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
-def _from_steps(runs: Sequence[Run], states: Mapping[Run, StoredRun]) -> str:
+def _from_steps(runs: Sequence[Run], states: Mapping[Run, StoredRun], store: Store) -> str:
     """How many of some runs resume from a checkpoint, and at which steps."""
     records = (states[run].record for run in runs)
-    steps = [r.checkpoint.step for r in records if r is not None and r.checkpoint is not None]
+    found = [saved_step(record, store) for record in records if record is not None]
+    steps = [step for step in found if step is not None]
     if not steps:
         return ""
     first, last = f"{min(steps):,}", f"{max(steps):,}"

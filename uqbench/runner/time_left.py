@@ -106,9 +106,8 @@ class TimeLeft:
                 course.done, course.expected = 0.0, 0.0
             case events.Split():
                 del self._courses[batch.name]
-                for run in batch.runs:
-                    alone = batch.of([run])
-                    self._courses[alone.name] = self._course(alone, 1)
+                for part in event.parts:
+                    self._courses[part.name] = self._course(part, 1)
 
     def left(self) -> float:
         """Seconds until all is done."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
 from uqbench.results import paths
 from uqbench.results.files import write_whole
@@ -17,6 +18,10 @@ from uqbench.scoring.page import index_page, page
 from uqbench.scoring.protocol import versions_here
 from uqbench.suites.plan import Plan
 from uqbench.suites.reading import read_suites
+from uqbench.suites.sources import sources_of
+
+STATISTICS = "Agarwal et al. 2021"
+"""Of the interquartile mean, the optimality gap and the probability of improvement."""
 
 
 def board_folder(plan: Plan, root: Path) -> Path:
@@ -37,12 +42,19 @@ def write_board(
         "cost.csv": cost_csv(result.plan, result.scores),
         "made_with.json": made_with_json(made, older),
     }
-    files = {**result.files(), **measured}
-    write({**files, "README.md": page(result, made, files["cost.csv"], older)}, folder)
+    files = {**result.files(), **measured, "papers.bib": papers(result.plan, host)}
+    text = page(result, made, files["cost.csv"], older, files["papers.bib"])
+    write({**files, "README.md": text}, folder)
     curves = curves_parquet(result.plan, result.scores, store)
     if curves is not None:
         write_whole(folder / "curves.parquet", lambda file: file.write(curves))
     write_index(folder.parents[1], host)
+
+
+def papers(plan: Plan, host: Host) -> str:
+    """``papers.bib``: of a board's suite and methods, and of its statistics."""
+    found, _ = cited(host, [*sources_of(plan.suite, host, plan.roles), STATISTICS])
+    return "\n".join(paper.bibtex for paper in found)
 
 
 def write_index(root: Path, host: Host) -> None:

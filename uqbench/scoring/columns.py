@@ -59,7 +59,7 @@ def columns(plan: Plan) -> list[Column]:
 def on_one_scale(metric: Metric) -> bool:
     """Whether raw values of a metric mean the same on every task."""
     if metric.about == "uncertainty":
-        return metric.statistic.partition("/")[2] not in IN_UNITS_OF_RETURN
+        return metric.statistic.rpartition("/")[2] not in IN_UNITS_OF_RETURN
     return metric.event is not None and metric.event[0] == "episodes_with"
 
 

@@ -24,6 +24,7 @@ from uqbench.scoring.columns import Column, columns, grouped
 from uqbench.scoring.estimate import estimate
 from uqbench.scoring.floor import Floor, floor
 from uqbench.scoring.pareto import pareto_methods
+from uqbench.scoring.planned import Planned
 from uqbench.scoring.ranks import Pair, Place, compare, places
 from uqbench.scoring.rliable import CONFIDENCE, REPETITIONS, rliable_columns, rliable_rows
 from uqbench.scoring.scores import Score, gather, to_csv
@@ -51,6 +52,7 @@ class Board:
     Attributes:
         compared: the pairs, where they were not all compared by these scores, but at several looks.
         origins: by method, the stored board that its scores are from; none for runs of the store.
+        planned: what its manifest lists; None of a stored board from before it was kept.
     """
 
     plan: Plan
@@ -59,11 +61,13 @@ class Board:
     claims: tuple[Judgement, ...]
     compared: tuple[Pair, ...] | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
+    planned: Planned | None = None
 
     @classmethod
     def of(cls, plan: Plan, scores: Sequence[Score]) -> Board:
         """Compute the tables."""
-        return cls(plan, tuple(scores), tuple(standings(plan, scores)), judge(plan, scores))
+        lines, claims = tuple(standings(plan, scores)), judge(plan, scores)
+        return cls(plan, tuple(scores), lines, claims, planned=Planned.of(plan))
 
     @property
     def primary(self) -> Metric:
@@ -219,7 +223,8 @@ class Board:
                     mode="json", exclude=set() if budget.task_steps else {"task_steps"}
                 ),
             },
-            "standard": self.plan.standard,
+            "standard": self.plan.standard
+            and not (self.planned is not None and self.planned.absent(self.scores)),
             "primary_metric": self.primary.model_dump(mode="json", exclude={"group"}),
             "ranks_by": self.ranking,
             "paired": suite.paired,
@@ -231,6 +236,7 @@ class Board:
                 f"{cell.task.name}/{cell.method.name}": cell.runs[0].identity["method"]
                 for cell in self.plan.cells
             },
+            **({} if self.planned is None else {"planned": self.planned.as_table()}),
             "runs": {
                 state.value: sum(score.status == state.value for score in self.scores)
                 for state in RunState

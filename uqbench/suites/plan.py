@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -47,6 +47,8 @@ class Plan:
         as_written: whether these are runs of the budget as written, though perhaps not all of
             them: steps and configs are the suite's.
         claims: the suite's claims, each with its parsed kind.
+        steps: what the user set instead of the budget's steps; None if nothing.
+        settings: config values that the user set, by method.
     """
 
     suite: Suite
@@ -56,6 +58,8 @@ class Plan:
     standard: bool
     as_written: bool = True
     claims: tuple[tuple[Claim, ClaimKind], ...] = ()
+    steps: int | None = None
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -169,7 +173,9 @@ def make_plan(
     standard &= chosen_methods == usual_methods and chosen_tasks == suite.tasks_of(planned)
     standard &= chosen_seeds == tuple(range(planned.seeds))
     claims = tuple((c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in suite.claims)
-    return Plan(suite, budget_name, planned, tuple(cells), standard, as_written, claims)
+    return Plan(
+        suite, budget_name, planned, tuple(cells), standard, as_written, claims, steps, settings
+    )
 
 
 def _queries(budget: Budget) -> dict[str, Any]:

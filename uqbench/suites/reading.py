@@ -12,6 +12,7 @@ import json
 import tomllib
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
@@ -104,7 +105,11 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
     bases = _bases(extensions)
     for name, table, where, plugin in extensions:
         if name not in suites:
-            continue  # the plugin that defines this suite is not installed
+            # perhaps the plugin that defines it is not installed; a near name is a slip
+            if near := get_close_matches(name, suites, n=1, cutoff=0.8):
+                reason = f"{where}: extend.{name}: there is no suite {name!r}. "
+                problems.append(Problem(plugin, reason + did_you_mean(name, near)))
+            continue
         suite, origin = suites[name]
         place = f"{where}: extend.{name}"
         try:

@@ -67,7 +67,7 @@ class Evaluation(Table):
     every: Count | None = None
 
 
-_LATER = {"task_rollouts"}
+_LATER = {"task_rollouts", "own"}
 Rollouts = Annotated[int, Field(ge=2)]
 """At least two, which have a standard error."""
 
@@ -77,10 +77,14 @@ class Queries(Table):
 
     Attributes:
         states: query states of a task, asked after training. Where the environment knows the
-            truth, all its states are asked, and nothing else in this table counts.
+            truth, all its states are asked, and nothing else in this table counts. Where it has no
+            query states, so many are asked that the policy visits, and the truth is what was
+            realized there (``queries/realized/…``).
         early_states: those asked after a quarter and a half of training; None for as many.
         rollouts: of the policy after every action in each of them.
         task_rollouts: their number by task, where it differs; see :meth:`on`.
+        own: states of each run's own last tenth of training, asked next to the frozen ones, with
+            scores of their own (``queries/own/…``).
         tail: a rollout ends with its episode, or when a reward would count less than this.
     """
 
@@ -88,6 +92,7 @@ class Queries(Table):
     early_states: Count | None = None
     rollouts: Rollouts | None = None
     task_rollouts: dict[str, Rollouts] = {}
+    own: Count | None = None
     tail: Annotated[float, Field(gt=0, lt=1)] = 1e-3
 
     def on(self, task: Task) -> Queries:

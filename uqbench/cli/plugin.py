@@ -1,0 +1,78 @@
+"""``uqbench plugin``: begin a plugin, and check one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from uqbench.cli.options import json_option, load_host
+from uqbench.cli.terminal import say
+from uqbench.errors import UqbenchError
+
+if TYPE_CHECKING:
+    from uqbench.testing.conformance import Result, Subject
+
+
+@click.group(name="plugin")
+def command() -> None:
+    """Begin a plugin, and check one.
+
+    \b
+    Example:
+      uqbench plugin new my-method --kind agent
+      uqbench plugin check my-method
+    """
+
+
+@command.command()
+@click.argument("name")
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="JUnit XML.")
+@click.option("--only", help="Subjects or checks whose name contains this.")
+@json_option
+def check(name: str, junit: Path | None, only: str | None, as_json: bool) -> int:
+    """Check what an installed plugin registers against the rules of docs/conformance.md.
+
+    Exits with 1 if a required rule is broken, or if there was nothing to check.
+
+    \b
+    Example:
+      uqbench plugin check dqn
+    """
+    import torch
+
+    from uqbench.testing.conformance import checks_for, report
+    from uqbench.testing.conformance.subjects import subjects
+
+    torch.set_num_threads(1)  # with more, a lane's bits depend on the other lanes
+    results: list[Result] = []
+    for subject in subjects(load_host(), name):
+        whole = only is None or only in subject.name
+        chosen = [c for c in checks_for(subject) if whole or (only or "") in c.id]
+        made = [subject.result(check) for check in chosen]
+        results += made
+        if made and not as_json:
+            _show(subject, made)
+        subject.memory.clear()
+        subject.__dict__.pop("baseline", None)
+    if junit is not None:
+        junit.write_bytes(report.as_junit(results))
+    if as_json:
+        click.echo(json.dumps(report.as_json(results), indent=1))
+    elif results:
+        say(report.summary(results))
+    if not results:
+        raise UqbenchError(f"no check was made of the plugin {name!r}: that is a failure")
+    return 1 if report.failures(results) else 0
+
+
+def _show(subject: Subject, results: list[Result]) -> None:
+    from uqbench.testing.conformance import report
+
+    reached = report.levels(results)
+    say(f"{subject.kind} {subject.name}: {report.summary(results)} ({', '.join(reached) or '-'})")
+    for result in results:
+        if not result.ok or result.status == "expected":
+            say(*(f"  {line}" for line in str(result).splitlines()))

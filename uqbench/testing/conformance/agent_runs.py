@@ -1,0 +1,243 @@
+"""Agents as subjects: short runs of them, undisturbed and disturbed, and what they leave behind."""
+
+from __future__ import annotations
+
+import copy
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves
+
+from uqbench.agent import Agent, EnvironmentInfo, Step
+from uqbench.environment import LaneEnv, Outcome
+from uqbench.specs import Role
+from uqbench.testing.conformance.check import Subject
+
+QUESTIONS = 4
+"""Number of observations on which predictions are compared."""
+SEEDS = (3, 5)
+"""Of the run that others are compared with."""
+CPU = torch.device("cpu")
+
+
+class MakeAgent(Protocol):
+    """Makes a fresh agent, one lane per seed."""
+
+    def __call__(self, seeds: Sequence[int], device: torch.device) -> Agent:
+        """The agent on a device."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a run of an agent shows.
+
+    Attributes:
+        agent: in its final state.
+        actions: of each step, ``[L]``.
+        metrics: after each step.
+        stream: what it met at each step: observations, valid actions, and the outcome, copies.
+        questions: the last observations, ``[L, QUESTIONS, *obs]``.
+        predictions: the policy and the uncertainty at the questions, ``[L, …]`` by name.
+    """
+
+    agent: Agent
+    actions: list[Tensor]
+    metrics: list[dict[str, Tensor]]
+    stream: list[tuple[Tensor, Tensor | None, Outcome]]
+    questions: Tensor
+    predictions: dict[str, Tensor]
+
+    def difference(self, other: Trace) -> str:
+        """What the first difference is; empty where two runs of equal lanes are the same."""
+        for t, (one, two) in enumerate(zip(self.actions, other.actions, strict=True)):
+            if not torch.equal(one, two):
+                return f"the actions differ at step {t}"
+        for t, (mine, theirs) in enumerate(zip(self.metrics, other.metrics, strict=True)):
+            for name in mine:
+                if not same(mine[name], theirs.get(name)):
+                    return f"the metric {name!r} differs after step {t}"
+        for name, value in self.predictions.items():
+            if not same(value, other.predictions.get(name)):
+                return f"the predicted {name} differ at the end"
+        return ""
+
+    def lane(self, lane: int) -> Trace:
+        """The same run of one lane."""
+        only = slice(lane, lane + 1)
+        return replace(
+            self,
+            actions=[action[only] for action in self.actions],
+            metrics=[{k: v[only] for k, v in m.items()} for m in self.metrics],
+            predictions={name: value[only] for name, value in self.predictions.items()},
+        )
+
+
+Visit = Callable[[Agent, Step], None]
+"""Called after ``observe``."""
+
+
+@dataclass(kw_only=True)
+class AgentSubject(Subject):
+    """An agent written for lanes, and worlds to try it in.
+
+    Attributes:
+        make: makes it, on a device.
+        world: makes ``lanes`` worlds, numbered from ``first`` on, each a function of its number.
+        info: what agents know about the world.
+        role: trivial and oracle rows need not use their seeds, nor spare the device.
+        config: the config that ``make`` uses; None where a check need not know.
+        steps: length of the runs: with ``make``'s config they must show everything.
+        stops: steps after which a run resumes from its saved state.
+    """
+
+    kind: ClassVar[str] = "agent"
+    make: MakeAgent
+    world: Callable[[int, int], LaneEnv]
+    info: EnvironmentInfo
+    role: Role = "method"
+    config: Any = None
+    steps: int = 160
+    stops: Sequence[int] = (20, 110)
+
+    @cached_property
+    def baseline(self) -> Trace:
+        """A run that nothing disturbs."""
+        return self.run(SEEDS, 0)
+
+    def run(
+        self,
+        seeds: Sequence[int],
+        first: int,
+        *,
+        visit: Visit | None = None,
+        steps: int | None = None,
+    ) -> Trace:
+        """Run a fresh agent in the worlds from ``first`` on."""
+        agent, env = self.make(seeds, CPU), self.world(len(seeds), first)
+        actions, metrics, stream = [], [], []
+        obs, valid = env.reset()
+        for t in range(self.steps if steps is None else steps):
+            obs, valid = obs.clone(), _copied(valid)
+            action = agent.act(obs.clone(), _copied(valid)).clone()
+            outcome = copy_of(env.step(action))
+            step = step_of(t, obs, action, outcome)
+            agent.observe(step)
+            actions.append(action)
+            metrics.append({name: value.clone() for name, value in agent.metrics().items()})
+            stream.append((obs, valid, outcome))
+            if visit is not None:
+                visit(agent, step)
+            obs, valid = outcome.obs, outcome.valid
+        questions = torch.stack([obs for obs, *_ in stream[-QUESTIONS:]], 1)
+        return Trace(agent, actions, metrics, stream, questions, predictions(agent, questions))
+
+
+def predictions(agent: Agent, questions: Tensor) -> dict[str, Tensor]:
+    """The policy and whatever is predicted at observations ``[L, M, *obs]``, by name."""
+    predicted = agent.uncertainty(questions.clone())
+    fields = {} if predicted is None else vars(predicted)
+    known = {name: value.clone() for name, value in fields.items() if value is not None}
+    return known | {"policy": agent.policy(questions.clone()).clone()}
+
+
+def step_of(t: int, obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
+    """Step ``t``, in tensors that nobody else holds."""
+    return Step(
+        t=t,
+        obs=obs.clone(),
+        action=action.clone(),
+        reward=outcome.reward.clone(),
+        terminated=outcome.terminated.clone(),
+        truncated=outcome.truncated.clone(),
+        next_obs=outcome.next_obs.clone(),
+        valid_actions=_copied(outcome.next_valid),
+    )
+
+
+def copy_of(outcome: Outcome) -> Outcome:
+    """An outcome in tensors of its own: the environment overwrites what it returned."""
+    return Outcome(
+        reward=outcome.reward.clone(),
+        terminated=outcome.terminated.clone(),
+        truncated=outcome.truncated.clone(),
+        next_obs=outcome.next_obs.clone(),
+        obs=outcome.obs.clone(),
+        next_valid=_copied(outcome.next_valid),
+        valid=_copied(outcome.valid),
+        events={name: count.clone() for name, count in outcome.events.items()},
+    )
+
+
+def _copied(tensor: Tensor | None) -> Tensor | None:
+    return None if tensor is None else tensor.clone()
+
+
+class Recorded(LaneEnv):
+    """The outcomes of an earlier run, whatever the actions, by operations of torch alone.
+
+    Its steps can be captured, whatever the environment was that the outcomes came from.
+    """
+
+    capturable = True
+
+    def __init__(self, stream: Sequence[tuple[Tensor, Tensor | None, Outcome]]) -> None:
+        first_obs, first_valid, _ = stream[0]
+        self._first = first_obs, first_valid
+        self._now = torch.zeros(1, dtype=torch.int64)
+        outcomes = [outcome for *_, outcome in stream]
+        self._kept: dict[str, Tensor] = {}
+        for name in ("reward", "terminated", "truncated", "next_obs", "obs", "next_valid", "valid"):
+            values = [getattr(outcome, name) for outcome in outcomes]
+            if all(value is not None for value in values):
+                self._kept[name] = torch.stack(values)
+        self._shown = {name: values[0].clone() for name, values in self._kept.items()}
+
+    def reset(self) -> tuple[Tensor, Tensor | None]:
+        """The first observations."""
+        self._now.zero_()
+        return self._first
+
+    def step(self, action: Tensor) -> Outcome:
+        """The next outcome."""
+        for name, values in self._kept.items():
+            self._shown[name].copy_(values.index_select(0, self._now)[0])
+        self._now += 1
+        return Outcome(**self._shown)
+
+
+def through_a_file(state: Mapping[str, Any]) -> dict[str, Any]:
+    """A state after a round trip through a checkpoint's file."""
+    file = io.BytesIO()
+    torch.save(state, file)
+    file.seek(0)
+    loaded: dict[str, Any] = torch.load(file, weights_only=True)
+    return loaded
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether nested states or metrics are equal, bit for bit; NaN equals NaN."""
+    mine, theirs = _leaves(one), _leaves(other)
+    return len(mine) == len(theirs) and all(_equal(a, b) for a, b in zip(mine, theirs, strict=True))
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if not isinstance(one, Tensor):
+        return bool(one == other)
+    if not isinstance(other, Tensor) or one.shape != other.shape:
+        return False
+    return torch.equal(one.nan_to_num(-7.0), other.nan_to_num(-7.0))
+
+
+def _leaves(state: Any) -> list[Any]:
+    leaves: list[Any] = tree_leaves(dict(state) if hasattr(state, "items") else state)
+    return leaves
+
+
+def twin(agent: Agent) -> Agent:
+    """A copy of an agent in its present state."""
+    return copy.deepcopy(agent)

@@ -1,0 +1,92 @@
+"""What every kind of claim must do: its intervals are honest, so that its verdicts are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from uqbench.claim import CannotCompareError, ClaimKind, Observations
+from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
+
+RUNS = 10
+EXPERIMENTS = 150
+LARGE = 4_000
+ALPHA = 0.05
+STANDARD_ERRORS = 4.0
+"""Of the count of misses: a false alarm in one of 30,000 checks of an exact interval."""
+
+
+@dataclass(kw_only=True)
+class ClaimSubject(Subject):
+    """A claim of that kind, and the tasks it is about."""
+
+    kind: ClassVar[str] = "claim kind"
+    claim: ClaimKind
+    tasks: tuple[str, ...] = ("one",)
+    configs: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+@check(
+    ClaimSubject,
+    "claim-compares",
+    rule="compare makes comparisons of the methods that named_methods names.",
+    fix="Name every method whose runs compare asks for.",
+)
+def compares(subject: ClaimSubject) -> None:
+    """Ten runs of normal numbers."""
+    if not subject.claim.named_methods:
+        raise Failed("named_methods is empty")
+    evidence = subject.claim.compare(_observed(subject, RUNS, 0))
+    if not evidence.comparisons:
+        raise Failed("it made no comparison")
+
+
+@check(
+    ClaimSubject,
+    "claim-intervals",
+    rule="95 % intervals miss in at most 5 % of experiments: false claims rarely hold.",
+    fix="Take intervals from uqbench.scoring.claims.location, or widen your own.",
+    after=("claim-compares",),
+)
+def intervals(subject: ClaimSubject) -> None:
+    """150 experiments of ten runs; the truth is what 4,000 runs say."""
+    try:
+        truth = [
+            c.measured.estimate
+            for c in subject.claim.compare(_observed(subject, LARGE, 10**6)).comparisons
+        ]
+    except CannotCompareError as error:
+        raise Skipped(f"such runs cannot be compared: {error}") from error
+    misses = 0
+    for experiment in range(EXPERIMENTS):
+        try:
+            evidence = subject.claim.compare(_observed(subject, RUNS, experiment + 1))
+        except CannotCompareError:
+            continue
+        first = evidence.comparisons[0].measured
+        interval = first.interval(ALPHA)
+        misses += interval is not None and not interval[0] <= truth[0] <= interval[1]
+    allowed = EXPERIMENTS * ALPHA + STANDARD_ERRORS * (EXPERIMENTS * ALPHA * (1 - ALPHA)) ** 0.5
+    if misses > allowed:
+        raise Failed(f"it misses in {misses} of {EXPERIMENTS} experiments; at most {allowed:.0f}")
+
+
+def _observed(subject: ClaimSubject, runs: int, seed: int) -> Observations:
+    """Independent normal runs of every method, all alike."""
+    generator = np.random.default_rng(seed)
+    claim, tasks = subject.claim, subject.claim.tasks or subject.tasks
+    raw = {
+        (method, task): generator.normal(1.0, 0.25, runs)
+        for method in claim.named_methods
+        for task in tasks
+    }
+    return Observations(
+        direction="max",
+        tasks=tuple(tasks),
+        raw=raw,
+        configs={key: subject.configs.get(key[0], {}) for key in raw},
+        task_configs={task: {} for task in tasks},
+        normalize={task: lambda value: value for task in tasks},
+    )

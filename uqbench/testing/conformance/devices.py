@@ -1,0 +1,258 @@
+"""What a GPU asks of an agent, on a machine without one.
+
+Tensors without data, that say they are on another device (torch's fake tensors on ``meta``), go
+through an agent's methods: an operation on tensors of two devices fails, and so does one that needs
+the data on the host, for which a GPU would have to be waited for.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from uqbench.agent import Agent, Step, observation_dtype, observation_shape
+from uqbench.lanes import Capturable
+from uqbench.runner.train.compiling import compile_agent
+from uqbench.runner.train.loop import interact
+from uqbench.runner.train.recorder import Recorder
+from uqbench.testing.capture import simulated
+from uqbench.testing.conformance.agent_runs import (
+    CPU,
+    SEEDS,
+    AgentSubject,
+    Recorded,
+    same,
+)
+from uqbench.testing.conformance.agents import SOUND
+from uqbench.testing.conformance.check import Failed, Skipped, check
+
+ELSEWHERE = torch.device("meta")
+DEVICE_STEPS = 45
+COMPILED_STEPS = 12
+
+
+class _Wait(Exception):  # noqa: N818
+    """Data of the device was asked for on the host."""
+
+
+@check(
+    AgentSubject,
+    "agent-device",
+    level="compiled",
+    rule="Every tensor is made on the agent's device: no operation mixes two devices.",
+    fix="Pass device=device to every factory function, and to Uniform, Clock and ReplayBuffer.",
+    after=("agent-forms",),
+)
+def device(subject: AgentSubject) -> None:
+    """The agent's methods on tensors that say they are elsewhere."""
+    found = _elsewhere(subject)
+    if found is not None and not isinstance(found, _Wait):
+        raise Failed(_located(found))
+
+
+@check(
+    AgentSubject,
+    "agent-waits",
+    level="compiled",
+    rule="act, observe, policy and uncertainty do not wait for the device.",
+    fix="No .item(), .tolist(), .cpu(), bool(tensor), nonzero or boolean index in a step; "
+    "let torch.where decide.",
+    after=("agent-forms", "agent-device"),
+)
+def waits(subject: AgentSubject) -> None:
+    """Nothing needs the data on the host."""
+    if subject.role != "method":
+        raise Skipped(f"its role is {subject.role!r}: its speed is nobody's concern")
+    found = _elsewhere(subject)
+    if isinstance(found, _Wait):
+        raise Failed(_located(found))
+
+
+@check(
+    AgentSubject,
+    "agent-capture",
+    level="compiled",
+    rule="Captured steps, replayed, are those from Python, bit for bit.",
+    fix="Read the step from clock.tensor, write results in place, and let the host decide in "
+    "phase() alone.",
+    after=(*SOUND, "agent-repeats"),
+)
+def capture(subject: AgentSubject) -> None:
+    """Steps of one phase differ only in the tensors' values."""
+    agents = [subject.make(SEEDS, CPU) for _ in range(2)]
+    if not isinstance(agents[0], Capturable):
+        raise Skipped("its steps are not captured: it is no uqbench.lanes.Capturable")
+    for agent, how in zip(agents, (None, simulated), strict=True):
+        env = Recorded(subject.baseline.stream)
+        recorder = Recorder(len(SEEDS), subject.steps, (), CPU)
+        for _ in interact(agent, env, subject.steps, recorder, capture=how):
+            pass
+    plain, captured = agents
+    if not same(dict(captured.metrics()), dict(plain.metrics())):
+        raise Failed("captured, its metrics differ at the end")
+    if not same(captured.state_dict(), plain.state_dict()):
+        raise Failed("captured, its state differs at the end")
+
+
+@check(
+    AgentSubject,
+    "agent-compiles",
+    level="compiled",
+    rule="The methods that `compiled` names are traced whole, and do the same as before.",
+    fix="Tensors in, tensors out, always of the same shapes; no Python that depends on values.",
+    after=(*SOUND, "agent-repeats"),
+)
+def compiles(subject: AgentSubject) -> None:
+    """A step traced by torch.compile agrees with the one from Python, within rounding."""
+    plain, traced = (subject.make(SEEDS, CPU) for _ in range(2))
+    if not isinstance(plain, Capturable) or not plain.compiled:
+        raise Skipped("it names no methods to compile")
+    steps = min(subject.steps, DEVICE_STEPS)
+    stream = subject.baseline.stream[:steps]
+    _follow(plain, stream)
+    _follow(traced, stream)
+    whole = torch.compile
+
+    def trace(function: Any, **options: Any) -> Any:
+        return whole(function, **options | {"backend": "aot_eager"})
+
+    with patch.object(torch, "compile", trace):
+        compile_agent(traced)
+        for agent in (plain, traced):
+            _follow(agent, subject.baseline.stream[steps : steps + 2])
+    mine, theirs = plain.metrics(), traced.metrics()
+    for name, value in mine.items():
+        if not torch.allclose(theirs[name], value, rtol=1e-3, atol=1e-4, equal_nan=True):
+            raise Failed(
+                f"compiled, the metric {name!r} is {theirs[name].tolist()}; it was {value.tolist()}"
+            )
+
+
+def _follow(agent: Agent, stream: Sequence[Any]) -> None:
+    for obs, valid, outcome in stream:
+        action = agent.act(obs.clone(), None if valid is None else valid.clone())
+        agent.observe(
+            Step(
+                getattr(getattr(agent, "clock", None), "t", 0),
+                obs.clone(),
+                action.clone(),
+                outcome.reward.clone(),
+                outcome.terminated.clone(),
+                outcome.truncated.clone(),
+                outcome.next_obs.clone(),
+                outcome.next_valid,
+            )
+        )
+
+
+def _elsewhere(subject: AgentSubject) -> Exception | None:
+    """What went wrong when the agent ran elsewhere."""
+    if "elsewhere" not in subject.memory:
+        try:
+            _run_elsewhere(subject)
+            subject.memory["elsewhere"] = None
+        except Exception as error:
+            subject.memory["elsewhere"] = _named(error)
+    found: Exception | None = subject.memory["elsewhere"]
+    return found
+
+
+def _run_elsewhere(subject: AgentSubject) -> None:
+    lanes, info = 2, subject.info
+    shape, dtype = (lanes, *observation_shape(info)), observation_dtype(info)
+    with fake_device():
+        agent = subject.make(SEEDS, ELSEWHERE)
+        obs = torch.zeros(shape, dtype=dtype, device=ELSEWHERE)
+        valid = torch.ones(lanes, info.n_actions, dtype=torch.bool, device=ELSEWHERE)
+        never = torch.zeros(lanes, dtype=torch.bool, device=ELSEWHERE)
+        reward = torch.zeros(lanes, device=ELSEWHERE)
+        with _NoWaits():
+            for t in range(min(subject.steps, DEVICE_STEPS)):
+                action = agent.act(obs, valid)
+                _is_elsewhere(action, "act")
+                agent.observe(Step(t, obs, action, reward, never, never, obs, valid))
+            asked = obs[:, None].expand(lanes, 5, *obs.shape[1:])
+            _is_elsewhere(agent.policy(asked), "policy")
+            predicted = agent.uncertainty(asked)
+            for name, value in ({} if predicted is None else vars(predicted)).items():
+                if value is not None:
+                    _is_elsewhere(value, f"uncertainty's {name}")
+            for name, value in agent.metrics().items():
+                _is_elsewhere(value, f"the metric {name}")
+
+
+def _is_elsewhere(tensor: Tensor, what: str) -> None:
+    if tensor.device.type != ELSEWHERE.type:
+        raise Failed(f"{what} is on {tensor.device}; the agent's device is another")
+
+
+@contextmanager
+def fake_device() -> Iterator[None]:
+    """Tensors have no data here; modules' parameters are replaced where they are moved."""
+    from torch._functorch import config
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    allowed = config.patch(fake_tensor_allow_meta=True)
+    moved = patch.object(nn.Module, "_apply", _replaced)
+    with allowed, moved, FakeTensorMode(allow_non_fake_inputs=True):
+        yield
+
+
+def _replaced(module: nn.Module, function: Any) -> nn.Module:
+    """``Module._apply``, which assigns to ``.data`` what a fake tensor does not take."""
+    for child in module.children():
+        _replaced(child, function)
+    for name, own in module._parameters.items():
+        if own is not None:
+            moved = function(own.detach())
+            module._parameters[name] = nn.Parameter(moved, requires_grad=own.requires_grad)
+    for name, buffer in module._buffers.items():
+        if buffer is not None:
+            module._buffers[name] = function(buffer)
+    return module
+
+
+class _NoWaits(TorchDispatchMode):
+    """Refuses to bring a tensor to the host."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
+    def __torch_dispatch__(
+        self, function: Any, types: Sequence[Any], args: Any = (), kwargs: Any = None
+    ) -> Any:
+        result = function(*args, **(kwargs or {}))
+        if isinstance(result, Tensor) and "copy" in str(function) and args:
+            given = args[1] if function is torch.ops.aten.copy_.default else args[0]
+            if given.device.type == ELSEWHERE.type and result.device.type != ELSEWHERE.type:
+                raise _Wait("a tensor is copied to the host")
+        return result
+
+
+def _named(error: Exception) -> Exception:
+    """The error as a wait, if it is one."""
+    from torch._subclasses.fake_tensor import (
+        DataDependentOutputException,
+        DynamicOutputShapeException,
+    )
+
+    if isinstance(error, DataDependentOutputException | DynamicOutputShapeException):
+        return _Wait(f"the host needs the result of {error.func}").with_traceback(
+            error.__traceback__
+        )
+    return error
+
+
+def _located(error: Exception) -> str:
+    """The message, and the last line of the plugin that led there."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if not any(p in f.filename for p in ("/torch/", "/conformance/"))]
+    where = f" (line {own[-1].lineno} of {own[-1].name}: {own[-1].line})" if own else ""
+    return f"{str(error).splitlines()[0] if str(error) else type(error).__name__}{where}"

@@ -1,0 +1,131 @@
+"""How an episode's end enters what an agent learns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from uqbench.environment import Outcome
+from uqbench.testing.conformance.agent_runs import (
+    CPU,
+    AgentSubject,
+    Trace,
+    predictions,
+    step_of,
+)
+from uqbench.testing.conformance.agents import SOUND
+from uqbench.testing.conformance.check import Failed, Skipped, check
+
+SEED = 5
+TOLERANCE = 1e-3
+"""Relative: zero times another number may round differently where it is added."""
+
+Edit = Callable[[int, Outcome], Outcome]
+"""From a step and its outcome to what the agent is told of it."""
+
+
+@check(
+    AgentSubject,
+    "agent-terminal",
+    rule="A terminal state's value is zero: what follows terminated does not matter.",
+    fix="Multiply the next value by ~step.terminated.",
+    after=(*SOUND, "agent-repeats", "agent-buffers"),
+)
+def terminal(subject: AgentSubject) -> None:
+    """Another ``next_obs`` where an episode terminated changes nothing."""
+    if not any(o.terminated.any() for *_, o in _stream(subject).stream):
+        raise Skipped("no episode ended in its world")
+    difference = _difference(subject, _elsewhere(subject, "terminated"))
+    if difference:
+        raise Failed(f"with another next_obs of terminated steps, {difference}")
+
+
+@check(
+    AgentSubject,
+    "agent-truncation",
+    rule="A truncated episode bootstraps from next_obs: only terminated means nothing follows.",
+    fix="Use step.terminated, not step.terminated | step.truncated, in the target.",
+    after=(*SOUND, "agent-repeats", "agent-buffers", "agent-terminal"),
+)
+def truncation(subject: AgentSubject) -> None:
+    """Another ``next_obs`` where an episode was cut off shows, as anywhere else."""
+    if not any(o.terminated.any() for *_, o in _stream(subject).stream):
+        raise Skipped("no episode ended in its world")
+    if not _difference(subject, _elsewhere(subject, "within")):
+        raise Skipped("it does not learn from next_obs")
+    if not _difference(subject, _elsewhere(subject, "truncated")):
+        raise Failed("another next_obs of truncated steps changes nothing: it does not bootstrap")
+
+
+def _stream(subject: AgentSubject) -> Trace:
+    if "stream" not in subject.memory:
+        subject.memory["stream"] = subject.run([SEED], SEED)
+    trace: Trace = subject.memory["stream"]
+    return trace
+
+
+def _difference(subject: AgentSubject, edit: Edit) -> str:
+    """How what an agent learns from edited steps differs; empty where it does not."""
+    if "cut" not in subject.memory:
+        subject.memory["cut"] = _learned(subject, _half_cut)
+    for name, value in _learned(subject, edit).items():
+        other = subject.memory["cut"][name].double()
+        if not torch.allclose(
+            value.double(), other, rtol=TOLERANCE, atol=TOLERANCE * 1e-3, equal_nan=True
+        ):
+            return f"{name} differs"
+    return ""
+
+
+def _learned(subject: AgentSubject, edit: Edit) -> dict[str, Tensor]:
+    """Metrics of every step and predictions of a fresh agent that is told a run's steps.
+
+    It is told the actions that were taken, so that no small difference grows. Actions count only
+    where it reports nothing else, since they jump.
+    """
+    trace, agent = _stream(subject), subject.make([SEED], CPU)
+    metrics: dict[str, list[Tensor]] = {}
+    actions = []
+    for t, (obs, valid, outcome) in enumerate(trace.stream):
+        actions.append(agent.act(obs.clone(), None if valid is None else valid.clone()).clone())
+        agent.observe(step_of(t, obs, trace.actions[t], edit(t, outcome)))
+        for name, value in agent.metrics().items():
+            metrics.setdefault(f"the metric {name!r}", []).append(value.clone())
+    found = {name: torch.stack(values) for name, values in metrics.items()}
+    predicted = predictions(agent, trace.questions)
+    policy = predicted.pop("policy")
+    found |= {f"the predicted {name}": value for name, value in predicted.items()}
+    if not found:
+        return {"its actions": torch.stack(actions), "its policy": policy}
+    return found
+
+
+def _half_cut(t: int, outcome: Outcome) -> Outcome:
+    """The outcome with every other step's ending as a truncation."""
+    if t % 2:
+        return outcome
+    ended = outcome.terminated | outcome.truncated
+    return replace(outcome, terminated=torch.zeros_like(ended), truncated=ended)
+
+
+def _elsewhere(subject: AgentSubject, where: str) -> Edit:
+    """The same, with another observation of that world as ``next_obs`` at some of the steps."""
+    other, _ = subject.world(1, SEED).reset()
+    other = other.clone()
+
+    def edit(t: int, outcome: Outcome) -> Outcome:
+        cut = _half_cut(t, outcome)
+        if where == "within":
+            at = ~(cut.terminated | cut.truncated)
+        else:
+            at = cut.terminated if where == "terminated" else cut.truncated
+        return replace(cut, next_obs=_chosen(at, other, cut.next_obs))
+
+    return edit
+
+
+def _chosen(at: Tensor, one: Tensor, other: Tensor) -> Tensor:
+    return torch.where(at.view(-1, *[1] * (one.ndim - 1)), one, other)

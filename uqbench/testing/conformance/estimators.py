@@ -1,0 +1,208 @@
+"""What every estimator and every data set must do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from uqbench.estimator import Dataset, Estimator, PredictiveUncertainty
+from uqbench.registry.side_effects import watched
+from uqbench.testing.conformance.agent_runs import same
+from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
+
+SEEDS = (0, 1, 2)
+"""Also the numbers of data sets, where these are numbered."""
+UNITS = ("nats", "variance", "return")
+FORMS = ("estimator-forms",)
+
+
+@dataclass(kw_only=True)
+class EstimatorSubject(Subject):
+    """An estimator, a problem, and steps that are few."""
+
+    kind: ClassVar[str] = "estimator"
+    make: Callable[[Dataset, Sequence[int]], Estimator]
+    dataset: Dataset
+    steps: int = 20
+
+    def fitted(self, seeds: Sequence[int]) -> Estimator:
+        """An estimator that has learned from the data sets of the same seeds."""
+        made = self.make(self.dataset, seeds)
+        made.fit(self.dataset.data(seeds), self.dataset.reference_model(seeds), self.steps)
+        return made
+
+    def predicted(self) -> PredictiveUncertainty:
+        """What a fitted one says of its first training inputs, ``[3, M]``."""
+        if "predicted" not in self.memory:
+            self.memory["estimator"] = self.fitted(SEEDS)
+            self.memory["inputs"] = self.dataset.data(SEEDS).inputs[:, :6].clone()
+            self.memory["predicted"] = self.memory["estimator"].predict(self.memory["inputs"])
+        found: PredictiveUncertainty = self.memory["predicted"]
+        return found
+
+
+@check(
+    EstimatorSubject,
+    "estimator-forms",
+    rule="total, aleatoric, epistemic are finite [L, M] with a unit; probs [L, M, C] sum to one.",
+    fix="One number for each input of each lane; unit is 'nats', 'variance' or 'return'.",
+)
+def forms(subject: EstimatorSubject) -> None:
+    """Three lanes, six inputs."""
+    if not isinstance(subject.make(subject.dataset, SEEDS), Estimator):
+        raise Failed("the factory did not make a uqbench.estimator.Estimator")
+    found = subject.predicted()
+    shape = tuple(subject.memory["inputs"].shape[:2])
+    for name in ("total", "aleatoric", "epistemic"):
+        value = getattr(found, name)
+        if tuple(value.shape) != shape or not value.isfinite().all():
+            raise Failed(f"{name} is {tuple(value.shape)}; expected finite numbers {shape}")
+    if found.unit not in UNITS:
+        raise Failed(f"its unit is {found.unit!r}; expected one of {', '.join(UNITS)}")
+    if found.probs is not None:
+        sums = found.probs.sum(-1)
+        if found.probs.shape != (*shape, subject.dataset.n_classes):
+            raise Failed(f"probs are {tuple(found.probs.shape)}")
+        if (found.probs < 0).any() or not torch.allclose(sums, torch.ones_like(sums), atol=1e-4):
+            raise Failed("probs do not sum to one")
+
+
+@check(
+    EstimatorSubject,
+    "estimator-sum",
+    rule="total = aleatoric + epistemic; in nats and variances none of them is negative.",
+    fix="State the three in one unit; clamp what rounds below zero.",
+    after=FORMS,
+)
+def sums(subject: EstimatorSubject) -> None:
+    """Up to rounding."""
+    found = subject.predicted()
+    if not torch.allclose(found.total, found.aleatoric + found.epistemic, rtol=1e-3, atol=1e-4):
+        raise Failed("total is not the sum of aleatoric and epistemic")
+    for name in ("aleatoric", "epistemic"):
+        if found.unit != "return" and (getattr(found, name) < -1e-5).any():
+            raise Failed(f"{name} is {getattr(found, name).min().item():.4g} {found.unit}")
+
+
+@check(
+    EstimatorSubject,
+    "estimator-pure",
+    rule="predict changes nothing, draws from no global state and does not write into its inputs.",
+    fix="Draw what a prediction needs in fit, or from generators made anew in each call.",
+    after=FORMS,
+)
+def pure(subject: EstimatorSubject) -> None:
+    """Asked again, it says the same."""
+    first, changed = subject.predicted(), list[str]()
+    inputs = subject.memory["inputs"]
+    kept = inputs.clone()
+    with watched(changed):
+        again = subject.memory["estimator"].predict(inputs)
+    if changed:
+        raise Failed(f"predict changed {', '.join(changed)}")
+    if not torch.equal(inputs, kept):
+        raise Failed("predict wrote into its inputs")
+    if not same(again.total, first.total) or not same(again.epistemic, first.epistemic):
+        raise Failed("asked again, it predicts something else")
+
+
+@check(
+    EstimatorSubject,
+    "estimator-lanes",
+    rule="A lane predicts the same alone and among others, within rounding.",
+    fix="Use seeds[i] for lane i; mix nothing between lanes.",
+    after=(*FORMS, "estimator-pure"),
+)
+def lanes(subject: EstimatorSubject) -> None:
+    """Lane 1 of three."""
+    among, alone = subject.predicted(), subject.fitted(SEEDS[1:2])
+    found = alone.predict(subject.memory["inputs"][1:2].clone())
+    for name in ("total", "epistemic"):
+        mine, theirs = getattr(found, name)[0], getattr(among, name)[1]
+        if not torch.allclose(mine, theirs, rtol=1e-3, atol=1e-4):
+            raise Failed(f"alone and among others {name} differs")
+
+
+@dataclass(kw_only=True)
+class DatasetSubject(Subject):
+    """A supervised problem, and the scores that its plugin declares."""
+
+    kind: ClassVar[str] = "dataset"
+    dataset: Dataset
+    scores: tuple[str, ...] = ()
+
+
+@check(
+    DatasetSubject,
+    "dataset-forms",
+    rule="inputs are [L, n, *x], targets [L, n]: int64 classes 0 … C − 1, or float32 values.",
+    fix="Match `inputs` and `n_classes` of the Dataset.",
+)
+def dataset_forms(subject: DatasetSubject) -> None:
+    """Three lanes."""
+    problem = subject.dataset
+    if not isinstance(problem, Dataset):
+        raise Failed(f"the factory made a {type(problem).__name__}, not a Dataset")
+    data = problem.data(SEEDS)
+    shape = data.inputs.shape
+    if shape[0] != len(SEEDS) or tuple(shape[2:]) != tuple(problem.inputs):
+        raise Failed(f"inputs are {tuple(shape)}; one input is {problem.inputs}")
+    if data.targets.shape != shape[:2]:
+        raise Failed(f"targets are {tuple(data.targets.shape)}; expected {tuple(shape[:2])}")
+    wanted = torch.int64 if problem.n_classes else torch.float32
+    if data.targets.dtype != wanted:
+        raise Failed(f"targets are {data.targets.dtype}; expected {wanted}")
+    if problem.n_classes and not 0 <= int(data.targets.min()) <= int(data.targets.max()) < (
+        problem.n_classes
+    ):
+        raise Failed(f"a target is not one of the {problem.n_classes} classes")
+
+
+@check(
+    DatasetSubject,
+    "dataset-seeds",
+    rule="A data set is a function of its lane's seed, whatever the others are.",
+    fix="Make a generator of each seed; touch no global random state.",
+    after=("dataset-forms",),
+)
+def dataset_seeds(subject: DatasetSubject) -> None:
+    """Lane 1 alone, and among others."""
+    changed: list[str] = []
+    with watched(changed):
+        among = subject.dataset.data(SEEDS)
+    if changed:
+        raise Failed(f"it changed {', '.join(changed)}")
+    alone = subject.dataset.data(SEEDS[1:2])
+    if not same([alone.inputs[0], alone.targets[0]], [among.inputs[1], among.targets[1]]):
+        raise Failed("the data set of a seed differs alone and among others")
+
+
+@check(
+    DatasetSubject,
+    "dataset-scores",
+    rule="It computes the scores that its DatasetSpec declares, one a lane.",
+    fix="Return exactly the declared names, each [L].",
+    after=("dataset-forms",),
+)
+def dataset_scores(subject: DatasetSubject) -> None:
+    """Of an estimator that knows nothing."""
+    n_classes = subject.dataset.n_classes
+
+    def predict(inputs: torch.Tensor) -> PredictiveUncertainty:
+        zero = torch.zeros(inputs.shape[:2])
+        probs = torch.full((*zero.shape, n_classes), 1 / n_classes) if n_classes else None
+        unit = "nats" if n_classes else "variance"
+        return PredictiveUncertainty(zero + 1, zero + 0.5, zero + 0.5, probs, unit, zero, probs)
+
+    try:
+        scores = subject.dataset.score(SEEDS, predict)
+    except Exception as error:
+        raise Skipped(f"it scores no such estimator: {error}") from error
+    if set(scores) != set(subject.scores):
+        raise Failed(f"it computes {sorted(scores)}; declared: {sorted(subject.scores)}")
+    for name, value in scores.items():
+        if tuple(value.shape) != (len(SEEDS),):
+            raise Failed(f"the score {name!r} is {tuple(value.shape)}; expected ({len(SEEDS)},)")

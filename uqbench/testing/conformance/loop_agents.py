@@ -1,0 +1,119 @@
+"""What a method that owns its loop must do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from uqbench.agent import LoopAgent
+from uqbench.environment import LaneEnv
+from uqbench.runner.train.loop_agent import RecordedEnv, train
+from uqbench.runner.train.recorder import Recorder
+from uqbench.testing.conformance.check import Failed, Subject, check
+
+CPU = torch.device("cpu")
+
+
+@dataclass(kw_only=True)
+class LoopAgentSubject(Subject):
+    """A method that owns its loop, and a world.
+
+    Attributes:
+        make: makes it.
+        world: makes one world, the same each time.
+        steps: length of the runs.
+    """
+
+    kind: ClassVar[str] = "loop agent"
+    make: Callable[[], LoopAgent]
+    world: Callable[[], LaneEnv]
+    steps: int = 200
+
+    def trained(self, seed: int) -> tuple[LoopAgent, list[int], Any]:
+        """A trained agent, its actions, and the last observations ``[n, *obs]``."""
+        actions: list[int] = []
+        seen: list[Any] = []
+        lane = self.world()
+        step = lane.step
+
+        def noted(action: torch.Tensor) -> Any:
+            outcome = step(action)
+            actions.append(int(action[0]))
+            seen.append(outcome.obs[0].cpu().numpy().copy())
+            return outcome
+
+        lane.step = noted  # type: ignore[method-assign]
+        agent = self.make()
+        recorder = Recorder(1, self.steps, (), CPU)
+        train(agent, RecordedEnv(lane, self.steps, recorder, lambda _: None), self.steps, seed)
+        return agent, actions, np.stack(seen[-8:])
+
+
+@check(
+    LoopAgentSubject,
+    "loop-agent-trains",
+    rule="train takes total_steps steps: the environment ends it, or it returns after the last.",
+    fix="Reset between episodes, take total_steps steps, let the environment's exception pass.",
+)
+def trains(subject: LoopAgentSubject) -> None:
+    """A whole run."""
+    agent = subject.make()
+    if not isinstance(agent, LoopAgent):
+        raise Failed(f"the factory made a {type(agent).__name__}, not a uqbench.agent.LoopAgent")
+    subject.memory["first"] = subject.trained(7)
+
+
+@check(
+    LoopAgentSubject,
+    "loop-agent-policy",
+    rule="policy returns one of the actions 0 … A − 1 for one observation, and changes nothing.",
+    fix="Return int(action); no exploration in policy.",
+    after=("loop-agent-trains",),
+)
+def policy(subject: LoopAgentSubject) -> None:
+    """On observations of the run, asked twice, in two orders."""
+    agent, _, questions = subject.memory["first"]
+    n_actions = subject.world().n_actions
+    answers = []
+    for obs in questions:
+        action = agent.policy(obs.copy())
+        if int(action) != action or not 0 <= int(action) < n_actions:
+            raise Failed(f"policy returned {action!r}; expected one of 0 to {n_actions - 1}")
+        answers.append(int(action))
+    again = [int(agent.policy(obs.copy())) for obs in questions[::-1]][::-1]
+    if again != answers:
+        raise Failed("asked again in another order, it acts differently")
+
+
+@check(
+    LoopAgentSubject,
+    "loop-agent-repeats",
+    rule="The same seed makes the same run.",
+    fix="Seed every library that draws with the seed that train is given.",
+    after=("loop-agent-trains",),
+)
+def repeats(subject: LoopAgentSubject) -> None:
+    """Twice, with other global random states at the start."""
+    _, actions, _ = subject.memory["first"]
+    torch.rand(3)
+    np.random.rand(3)  # noqa: NPY002
+    if subject.trained(7)[1] != actions:
+        raise Failed("two runs of the same seed act differently")
+
+
+@check(
+    LoopAgentSubject,
+    "loop-agent-seeds",
+    rule="Another seed makes another run.",
+    fix="Use the seed; a method without any randomness is an expected failure.",
+    after=("loop-agent-trains", "loop-agent-repeats"),
+)
+def seeds(subject: LoopAgentSubject) -> None:
+    """In the same world."""
+    _, actions, _ = subject.memory["first"]
+    if subject.trained(8)[1] == actions:
+        raise Failed("two seeds act the same")

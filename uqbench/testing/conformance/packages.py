@@ -1,0 +1,135 @@
+"""What every package must be: quick to import, with valid names and files that are there."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any, ClassVar
+
+from uqbench.registry.names import NAME
+from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
+
+IMPORT_SECONDS = 0.5
+"""Beyond what importing uqbench itself takes."""
+
+
+@dataclass(kw_only=True)
+class PackageSubject(Subject):
+    """An installed plugin.
+
+    Attributes:
+        module: that its entry point names.
+        distribution: that it belongs to.
+        names: what it registers, as (kind, name, summary).
+        problems: what could not be used of its suite files, and why.
+        failure: why it was left out; None where it loaded.
+    """
+
+    kind: ClassVar[str] = "package"
+    module: str
+    distribution: str
+    names: Sequence[tuple[str, str, str]] = ()
+    problems: Sequence[str] = ()
+    failure: str | None = None
+    suite_files: Sequence[Any] = field(default_factory=tuple)
+
+
+@check(
+    PackageSubject,
+    "package-loads",
+    rule="The entry point loads, and every hook returns its specs.",
+    fix="Follow the message; `uqbench list plugins` says the same.",
+)
+def loads(subject: PackageSubject) -> None:
+    """In this process."""
+    if subject.failure:
+        raise Failed(subject.failure)
+
+
+@check(
+    PackageSubject,
+    "package-import",
+    rule="Importing the entry point takes less than 0.5 s and does not import torch.",
+    fix="Pass factories and configs as strings, 'package.module:Name'.",
+    after=("package-loads",),
+)
+def imports(subject: PackageSubject) -> None:
+    """In a process of its own, after uqbench; the best of three."""
+    code = (
+        "import importlib, json, sys, time, uqbench; began = time.perf_counter(); "
+        f"importlib.import_module({subject.module!r}); "
+        "print(json.dumps([time.perf_counter() - began, 'torch' in sys.modules]))"
+    )
+    seconds, torch = [], False
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise Failed(f"it cannot be imported by itself: {done.stderr.strip()[-300:]}")
+        taken, torch = json.loads(done.stdout.splitlines()[-1])
+        seconds.append(taken)
+        if taken < IMPORT_SECONDS:
+            break
+    if torch:
+        raise Failed("importing it imports torch, which every command would wait for")
+    if min(seconds) >= IMPORT_SECONDS:
+        raise Failed(f"importing it took {min(seconds):.2f} s")
+
+
+@check(
+    PackageSubject,
+    "package-names",
+    rule="Names are lower case, with digits, - and _; each has a one-line summary.",
+    fix="Write the summary as the first line of the class's docstring.",
+    after=("package-loads",),
+)
+def names(subject: PackageSubject) -> None:
+    """Of everything registered."""
+    for kind, name, summary in subject.names:
+        if not re.fullmatch(NAME, name):
+            raise Failed(f"the {kind} is called {name!r}; expected a name such as 'my-method'")
+        if not summary or "\n" in summary:
+            raise Failed(f"the {kind} {name!r} has no summary")
+
+
+@check(
+    PackageSubject,
+    "package-suites",
+    rule="Its suites and extensions are valid, and the suites that it extends exist.",
+    fix="Follow the message; `uqbench list suites` says the same.",
+    after=("package-loads",),
+)
+def suites(subject: PackageSubject) -> None:
+    """All of its TOML files."""
+    if subject.problems:
+        raise Failed("; ".join(subject.problems))
+
+
+@check(
+    PackageSubject,
+    "package-files",
+    rule="The wheel holds the suite files.",
+    fix="hatchling packages them; with setuptools add them to [tool.setuptools.package-data].",
+    after=("package-loads",),
+)
+def files(subject: PackageSubject) -> None:
+    """By the installed distribution's record."""
+    for path in subject.suite_files:
+        if not path.is_file():
+            raise Failed(f"{path.name} is not there")
+    try:
+        record = metadata.distribution(subject.distribution).files or []
+    except metadata.PackageNotFoundError as error:
+        raise Skipped("it is not an installed distribution") from error
+    held = {path.name for path in record}
+    if any(name.endswith(".pth") or name.startswith("__editable__") for name in held):
+        raise Skipped("it is installed editable")
+    for path in subject.suite_files:
+        if path.name not in held:
+            raise Failed(f"{path.name} is in no file of {subject.distribution}")

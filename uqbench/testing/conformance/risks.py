@@ -1,0 +1,167 @@
+"""What every risk measure must be: a function of a return distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from uqbench.risk import RiskMeasure
+from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
+
+ATOL = 1e-4
+FORMS = ("risk-forms",)
+
+
+@dataclass(kw_only=True)
+class RiskSubject(Subject):
+    """A risk measure with its default parameters, and with those that make it neutral."""
+
+    kind: ClassVar[str] = "risk measure"
+    measure: RiskMeasure
+    neutral: RiskMeasure | None = None
+
+
+def laws(seed: int = 0, laws: int = 6, atoms: int = 9) -> tuple[Tensor, Tensor]:
+    """Random return distributions: values and probabilities ``[laws, atoms]``, float64."""
+    generator = torch.Generator().manual_seed(seed)
+    values = torch.randn(laws, atoms, generator=generator, dtype=torch.float64) * 3
+    weights = torch.rand(laws, atoms, generator=generator, dtype=torch.float64) + 0.05
+    return values, weights / weights.sum(-1, keepdim=True)
+
+
+@check(
+    RiskSubject,
+    "risk-forms",
+    rule="`dim` is reduced, wherever it is; probabilities broadcast; float32 stays float32.",
+    fix="Reduce along dim alone: values.movedim(dim, -1) first.",
+)
+def forms(subject: RiskSubject) -> None:
+    """The last dimension and the first, and one distribution's weights for all."""
+    values, probs = laws()
+    found = subject.measure(values, probs)
+    if not isinstance(found, Tensor) or found.shape != values.shape[:1]:
+        raise Failed(f"of [6, 9] with dim = -1 it made {getattr(found, 'shape', type(found))}")
+    _close(subject.measure(values.T, probs.T, 0), found, "along the first dimension")
+    shared = subject.measure(values, probs[0].expand_as(values))
+    _close(subject.measure(values, probs[0]), shared, "with broadcast probabilities")
+    if subject.measure(values.float(), probs.float()).dtype != torch.float32:
+        raise Failed("of float32 it does not make float32")
+
+
+@check(
+    RiskSubject,
+    "risk-weights",
+    rule="Weights proportional to the probabilities make the same number.",
+    fix="Divide by probabilities.sum(dim).",
+    after=FORMS,
+)
+def weights(subject: RiskSubject) -> None:
+    """Seven times the probabilities."""
+    values, probs = laws()
+    _close(subject.measure(values, 7 * probs), subject.measure(values, probs), "times seven")
+
+
+@check(
+    RiskSubject,
+    "risk-order",
+    rule="The order of the values does not matter.",
+    fix="Sort the values with their probabilities where the measure needs an order.",
+    after=FORMS,
+)
+def order(subject: RiskSubject) -> None:
+    """The same distribution, backwards."""
+    values, probs = laws()
+    found = subject.measure(values.flip(-1), probs.flip(-1))
+    _close(found, subject.measure(values, probs), "in another order")
+
+
+@check(
+    RiskSubject,
+    "risk-shortcuts",
+    rule="of_sorted and of_quantiles are the measure itself, on such values.",
+    fix="Leave them out, or let them agree with __call__.",
+    after=(*FORMS, "risk-order"),
+)
+def shortcuts(subject: RiskSubject) -> None:
+    """Sorted values, and equally likely ones."""
+    values, probs = laws()
+    ordered, index = values.sort(-1)
+    full = subject.measure(values, probs)
+    _close(subject.measure.of_sorted(ordered, probs.gather(-1, index)), full, "by of_sorted")
+    even = subject.measure(values, torch.ones_like(values))
+    _close(subject.measure.of_quantiles(values), even, "by of_quantiles")
+
+
+@check(
+    RiskSubject,
+    "risk-neutral",
+    rule="With its neutral parameters the measure is the mean.",
+    fix="Correct `neutral`, or leave it None.",
+    after=FORMS,
+)
+def neutral(subject: RiskSubject) -> None:
+    """On random distributions."""
+    if subject.neutral is None:
+        raise Skipped("it names no neutral parameters")
+    values, probs = laws()
+    _close(subject.neutral(values, probs), (values * probs).sum(-1), "with neutral parameters")
+
+
+@check(
+    RiskSubject,
+    "risk-coherent",
+    rule="A measure that says `coherent` obeys the four axioms.",
+    fix="Return False from `coherent`, or repair the measure (Artzner et al. 1999).",
+    after=(*FORMS, "risk-order"),
+)
+def coherent(subject: RiskSubject) -> None:
+    """Monotone, translation-equivariant, homogeneous, superadditive, on 200 random pairs."""
+    rho = subject.measure
+    if not rho.coherent:
+        raise Skipped("it does not say that it is coherent")
+    one, probs = laws(1, 200)
+    other, _ = laws(2, 200)
+    found, second = rho(one, probs), rho(other, probs)
+    _close(rho(one + 2.5, probs), found + 2.5, "of X + 2.5, against ρ(X) + 2.5,")
+    _close(rho(3 * one, probs), 3 * found, "of 3 X, against 3 ρ(X),")
+    if (rho(one + other.abs(), probs) < found - ATOL).any():
+        raise Failed("not monotone: ρ(X + |Y|) lies below ρ(X)")
+    if (rho(one + other, probs) < found + second - ATOL).any():
+        raise Failed("not superadditive: ρ(X + Y) lies below ρ(X) + ρ(Y)")
+
+
+@check(
+    RiskSubject,
+    "risk-gradients",
+    rule="Gradients are finite, also where values are equal or a probability is zero.",
+    fix="Keep roots, logarithms and powers away from zero with torch.where on both sides.",
+    after=FORMS,
+)
+def gradients(subject: RiskSubject) -> None:
+    """By values and probabilities."""
+    values, probs = laws()
+    cases = {
+        "": (values, probs),
+        " where all values are equal": (torch.ones_like(values), probs),
+        " where a probability is zero": (values, probs * (torch.arange(9) > 0)),
+    }
+    for where, (z, p) in cases.items():
+        z, p = z.clone().requires_grad_(), p.clone().requires_grad_()
+        total = subject.measure(z, p).sum()
+        for found in torch.autograd.grad(total, (z, p), allow_unused=True):
+            if found is not None and not found.isfinite().all():
+                raise Failed(f"a gradient is not finite{where}")
+
+
+def _close(found: Tensor, expected: Tensor, what: str) -> None:
+    if found.shape != expected.shape or not torch.allclose(
+        found.double(), expected.double(), rtol=1e-5, atol=ATOL
+    ):
+        raise Failed(f"{what} it is {_shown(found)}; expected {_shown(expected)}")
+
+
+def _shown(values: Tensor) -> str:
+    return ", ".join(f"{value:.4g}" for value in values.flatten()[:4].tolist()) + ", …"

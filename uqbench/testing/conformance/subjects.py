@@ -1,0 +1,260 @@
+"""From what an installed plugin registers to subjects, tried where its own suites use it.
+
+An agent is tried on the first task of a suite that uses it, with that method's config and a
+learning that starts early; one that no suite uses, in ``RotatingPixels``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, get_type_hints
+
+import torch
+
+from uqbench.agent import EnvironmentInfo
+from uqbench.config import is_scheduled, scaled
+from uqbench.environment import GymnasiumLanes, LaneEnv, TimeLimit
+from uqbench.errors import UqbenchError, unknown
+from uqbench.registry.docstrings import summary
+from uqbench.registry.plugins import Host
+from uqbench.registry.registry import Plugin, Registry
+from uqbench.seeding import derive_seed
+from uqbench.specs import EnvironmentSpec
+from uqbench.suites.configs import method_config, task_config
+from uqbench.suites.reading import Catalog, read_suites
+from uqbench.suites.suite import Suite
+from uqbench.suites.tables import Method, Task
+from uqbench.testing.conformance.agent_runs import AgentSubject
+from uqbench.testing.conformance.agents import stops_of
+from uqbench.testing.conformance.check import Subject
+from uqbench.testing.conformance.claims import ClaimSubject
+from uqbench.testing.conformance.environments import EnvironmentSubject
+from uqbench.testing.conformance.estimators import DatasetSubject, EstimatorSubject
+from uqbench.testing.conformance.loop_agents import LoopAgentSubject
+from uqbench.testing.conformance.packages import PackageSubject
+from uqbench.testing.conformance.risks import RiskSubject
+from uqbench.testing.worlds import RotatingPixels
+
+CPU = torch.device("cpu")
+EARLY = 40
+"""Steps after which learning starts."""
+
+
+def subjects(host: Host, name: str) -> list[Subject]:
+    """Everything that a plugin registers, as subjects.
+
+    Args:
+        host: the plugins.
+        name: of the plugin: its entry point's name, or its distribution's.
+
+    Raises:
+        UqbenchError: there is no such plugin, or a subject cannot be made; says why.
+    """
+    found = [p for p in host.plugins if name in (p.name, p.distribution)]
+    if not found:
+        raise unknown("plugin", name, [plugin.name for plugin in host.plugins])
+    catalog = read_suites(host)
+    return [subject for plugin in found for subject in _of(plugin, host, catalog)]
+
+
+def _of(plugin: Plugin, host: Host, catalog: Catalog) -> Iterable[Subject]:
+    yield _package(plugin, host, catalog)
+    if plugin.failure:
+        return
+    expected = host.expected_failures(plugin)
+
+    def made(
+        registry: Registry[Any], make: Callable[[str, Host, Catalog], Subject | None]
+    ) -> Iterable[Subject]:
+        for name in registry:
+            if registry.origin(name) == plugin:
+                try:
+                    subject = make(name, host, catalog)
+                except Exception as error:  # a plugin may raise anything
+                    raise UqbenchError(
+                        f"the {registry.kind} {name!r} of {plugin.distribution} cannot be tried: "
+                        f"{type(error).__name__}: {error}"
+                    ) from error
+                if subject is not None:
+                    yield dataclasses.replace(
+                        subject, expected_failures=expected.get(f"{registry.kind} {name}", {})
+                    )
+
+    yield from made(host.agents, _agent)
+    yield from made(host.environments, _environment)
+    yield from made(host.datasets, _dataset)
+    yield from made(host.estimators, _estimator)
+    yield from made(host.risk_measures, _risk)
+    yield from made(host.claim_kinds, _claim)
+
+
+def _package(plugin: Plugin, host: Host, catalog: Catalog) -> Subject:
+    names = [
+        (registry.kind, name, summary(spec))
+        for registry in host.registries
+        for name, spec in registry.items()
+        if registry.origin(name) == plugin
+    ]
+    return PackageSubject(
+        name=plugin.name,
+        module=plugin.module,
+        distribution=plugin.distribution,
+        names=names,
+        problems=[p.reason for p in catalog.problems if p.plugin == plugin],
+        failure=plugin.failure,
+        suite_files=[path for path, by in host.suite_files if by == plugin],
+    )
+
+
+def _uses(catalog: Catalog, fits: Callable[[Task], bool]) -> Iterable[Task]:
+    for suite in catalog.suites.values():
+        for task in suite.tasks_of(suite.budget("smoke")):
+            if fits(task):
+                yield task
+
+
+def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
+    spec = host.agents[name]
+    make = spec.load_factory()
+    suite, task, method = _method(catalog, lambda m: m.agent == name)
+    if task is None or suite is None or method is None:
+        config = _early(spec.load_config()())
+        world: Callable[[int, int], LaneEnv] = RotatingPixels
+        info = RotatingPixels.info()
+    else:
+        budget = ("smoke", suite.budget("smoke"))
+        where = f"{suite.name}: methods.{method.name}"
+        config = method_config(method, task, host, where=where, budget=budget)
+        config = _early(config)
+        lanes = _lanes_of(host.environments[str(task.environment)], task, host)
+        limit = _limit(task)
+
+        def world(lane_count: int, first: int) -> LaneEnv:
+            return lanes(range(first, first + lane_count), limit)
+
+        sample = world(1, 0)
+        discount = float(task.discount or 0.0)
+        info = EnvironmentInfo(sample.observation_space, sample.n_actions, discount, 10_000)
+    if spec.owns_loop:
+        return LoopAgentSubject(
+            name=name, make=partial(make, info, config), world=lambda: world(1, 0)
+        )
+    return AgentSubject(
+        name=name,
+        make=lambda seeds, device: make(info, list(seeds), config, device),
+        world=world,
+        info=info,
+        role=spec.role,
+        config=config,
+        stops=stops_of(160, derive_seed("stops", name)),
+    )
+
+
+def _method(
+    catalog: Catalog, fits: Callable[[Method], bool]
+) -> tuple[Suite | None, Task | None, Method | None]:
+    """The first suite, task and method where something is used; the shortest config first."""
+    found = [
+        (suite, task, method)
+        for suite in catalog.suites.values()
+        for method in suite.methods
+        if fits(method)
+        for task in suite.tasks_of(suite.budget("smoke"))
+        if method.suits(task)
+    ]
+    return min(found, key=lambda use: len(use[2].config)) if found else (None, None, None)
+
+
+def _early(config: Any) -> Any:
+    """The config with a learning that starts, and targets that are synced, within a short run."""
+    starts = getattr(config, "learning_starts", 0) or 0
+    names = {f.name for f in dataclasses.fields(config)} if dataclasses.is_dataclass(config) else ()
+    if "learning_starts" not in names or starts <= EARLY:
+        return config
+    return scaled(config, EARLY / starts) if _scales(config) else config
+
+
+def _scales(config: Any) -> bool:
+    """Whether a config's learning starts are scaled with a budget's schedule."""
+    hints = get_type_hints(type(config), include_extras=True)
+    return is_scheduled(hints["learning_starts"])
+
+
+def _limit(task: Task) -> TimeLimit | None:
+    return None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
+
+
+def _lanes_of(
+    spec: EnvironmentSpec, task: Task, host: Host
+) -> Callable[[Sequence[int], TimeLimit | None], LaneEnv]:
+    make, config = spec.load_factory(), task_config(task, host, where=task.name)
+    if spec.lanes:
+        return lambda seeds, limit: make(config, list(seeds), limit, CPU)
+    return lambda seeds, limit: GymnasiumLanes(
+        lambda: make(config), list(seeds), limit, spec.events, CPU
+    )
+
+
+def _environment(name: str, host: Host, catalog: Catalog) -> Subject:
+    spec = host.environments[name]
+    used = _uses(catalog, lambda task: task.environment == name)
+    task = next(iter(used), None)
+    if task is None:
+        task = Task(name="default", environment=name, discount=0.99)
+    config, discount = task_config(task, host, where=name), float(task.discount or 0.0)
+    factory = spec.load_factory()
+    optimal_q, optimal_return = spec.optimal_q, spec.optimal_return
+    return EnvironmentSubject(
+        name=name,
+        make=_lanes_of(spec, task, host),
+        single=None if spec.lanes else partial(factory, config),
+        events=spec.events,
+        discount=discount,
+        limit=_limit(task),
+        optimal_q=None if optimal_q is None else partial(optimal_q, config, discount),
+        optimal_return=None if optimal_return is None else partial(optimal_return, config),
+    )
+
+
+def _dataset(name: str, host: Host, catalog: Catalog) -> Subject:
+    spec = host.datasets[name]
+    used = _uses(catalog, lambda task: task.dataset == name)
+    task = next(iter(used), Task(name="default", dataset=name))
+    dataset = spec.load_factory()(task_config(task, host, where=name))
+    return DatasetSubject(name=name, dataset=dataset, scores=spec.scores)
+
+
+def _estimator(name: str, host: Host, catalog: Catalog) -> Subject | None:
+    suite, task, method = _method(catalog, lambda m: m.estimator == name)
+    if suite is None or task is None or method is None:
+        return None  # there is nothing that it could estimate
+    make = host.estimators[name].load_factory()
+    budget = suite.budget("smoke")
+    config = method_config(method, task, host, where=name, budget=("smoke", budget))
+    dataset = host.datasets[str(task.dataset)].load_factory()(task_config(task, host, where=name))
+    return EstimatorSubject(
+        name=name,
+        make=lambda dataset, seeds: make(dataset, list(seeds), config, CPU),
+        dataset=dataset,
+        steps=min(budget.on(task).steps, 50),
+    )
+
+
+def _risk(name: str, host: Host, _: Catalog) -> Subject:
+    kind = host.risk_measures[name].load_config()
+    measure = kind()
+    neutral: Mapping[str, float] | None = measure.neutral
+    return RiskSubject(
+        name=name, measure=measure, neutral=None if neutral is None else kind(**neutral)
+    )
+
+
+def _claim(name: str, host: Host, catalog: Catalog) -> Subject | None:
+    for suite in catalog.suites.values():
+        for claim in suite.claims:
+            if claim.kind == name:
+                kind = claim.load(host, f"{suite.name}: claims.{claim.id}")
+                return ClaimSubject(name=name, claim=kind)
+    return None  # no suite makes such a claim

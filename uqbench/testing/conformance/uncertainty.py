@@ -1,0 +1,189 @@
+"""What an agent's predictions of Q must be like, where it makes any."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from uqbench.agent import Uncertainty
+from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject
+from uqbench.testing.conformance.agents import FORMS
+from uqbench.testing.conformance.check import Failed, Skipped, check
+
+VALUES = ("mean", "epistemic_var", "quantile_epistemic_var", "aleatoric_var", "oracle_var")
+VARIANCES = VALUES[1:]
+AFTER = ("agent-forms", "uncertainty-forms")
+STANDARD_ERRORS = 6.0
+"""Beyond which samples disagree: false alarms are rarer than one in 10⁸ for normal samples."""
+
+
+@check(
+    AgentSubject,
+    "uncertainty-forms",
+    rule="Values are [L, M, A]; return distributions [L, M, A, N], samples [L, M, A, S]; floats.",
+    fix="One number for each action of each observation of each lane; leave out what you do not "
+    "predict (None).",
+    after=("agent-forms",),
+)
+def forms(subject: AgentSubject) -> None:
+    """Shapes for L = 1, 3 and M = 1, 5."""
+    _predicted(subject)
+    n_actions = subject.info.n_actions
+    for lanes, queries in FORMS:
+        agent = subject.make(range(lanes), CPU)
+        obs, _ = subject.world(lanes, 0).reset()
+        asked = obs[:, None].expand(lanes, queries, *obs.shape[1:])
+        predicted = agent.uncertainty(asked)
+        if not isinstance(predicted, Uncertainty):
+            raise Failed(f"uncertainty returned a {type(predicted).__name__}")
+        for name, value in vars(predicted).items():
+            if value is None:
+                continue
+            shape = (lanes, queries, n_actions)
+            fits = value.shape == shape if name in VALUES else value.shape[:3] == shape
+            if not fits or not value.dtype.is_floating_point:
+                raise Failed(
+                    f"{name} is {value.dtype} {tuple(value.shape)}; expected floats of "
+                    f"{shape if name in VALUES else (*shape, 'N')}"
+                )
+        if (predicted.return_atoms is None) != (predicted.return_probs is None):
+            raise Failed("return_atoms and return_probs go together")
+
+
+@check(
+    AgentSubject,
+    "uncertainty-finite",
+    rule="Every prediction is a finite number.",
+    fix="No division by a count that may be zero, no logarithm of zero: state a prior.",
+    after=AFTER,
+)
+def finite(subject: AgentSubject) -> None:
+    """At the start and after learning."""
+    for when, predicted in _predicted(subject).items():
+        for name, value in vars(predicted).items():
+            if value is not None and not value.isfinite().all():
+                raise Failed(f"{name} is not finite {when}")
+
+
+@check(
+    AgentSubject,
+    "uncertainty-variances",
+    rule="Variances are not negative.",
+    fix="Variances are in squared units of return: not a logarithm, not a difference that rounds "
+    "below zero (clamp that).",
+    after=(*AFTER, "uncertainty-finite"),
+)
+def variances(subject: AgentSubject) -> None:
+    """At the start and after learning."""
+    for when, predicted in _predicted(subject).items():
+        for name in VARIANCES:
+            value = getattr(predicted, name)
+            if value is not None and (value < 0).any():
+                raise Failed(f"{name} is {value.min().item():.4g} {when}")
+
+
+@check(
+    AgentSubject,
+    "uncertainty-order",
+    rule="The variance of the quantiles is at least that of their mean.",
+    fix="quantile_epistemic_var averages each quantile's variance; epistemic_var is that of Q "
+    "(Clements et al. 2019, equation 4).",
+    after=(*AFTER, "uncertainty-finite", "uncertainty-variances"),
+)
+def order(subject: AgentSubject) -> None:
+    """``quantile_epistemic_var >= epistemic_var``, up to rounding."""
+    for when, predicted in _predicted(subject).items():
+        of_mean, of_quantiles = predicted.epistemic_var, predicted.quantile_epistemic_var
+        if of_mean is None or of_quantiles is None:
+            raise Skipped("it does not predict both")
+        if (of_quantiles < of_mean * (1 - 1e-3) - 1e-6).any():
+            raise Failed(f"quantile_epistemic_var lies below epistemic_var {when}")
+
+
+@check(
+    AgentSubject,
+    "uncertainty-probabilities",
+    rule="Probabilities are not negative and sum to one.",
+    fix="return_probs is a softmax over the last dimension, or the same weight for each quantile.",
+    after=(*AFTER, "uncertainty-finite"),
+)
+def probabilities(subject: AgentSubject) -> None:
+    """Along the last dimension."""
+    for when, predicted in _predicted(subject).items():
+        probs = predicted.return_probs
+        if probs is None:
+            raise Skipped("it predicts no return distribution")
+        sums = probs.sum(-1)
+        if (probs < 0).any() or not torch.allclose(sums, torch.ones_like(sums), atol=1e-4):
+            raise Failed(f"they sum to {sums.min().item():.4g} to {sums.max().item():.4g} {when}")
+
+
+@check(
+    AgentSubject,
+    "uncertainty-distribution",
+    rule="Where both are predicted, the return distribution's mean is `mean`.",
+    fix="mean is of Q, the expected return, not a risk-adjusted value.",
+    after=(*AFTER, "uncertainty-finite", "uncertainty-probabilities"),
+)
+def distribution(subject: AgentSubject) -> None:
+    """Up to a thousandth of the values' size."""
+    for when, predicted in _predicted(subject).items():
+        atoms, probs, mean = predicted.return_atoms, predicted.return_probs, predicted.mean
+        if atoms is None or probs is None or mean is None:
+            raise Skipped("it does not predict both")
+        found = (atoms * probs).sum(-1)
+        size = mean.abs().max().clamp(min=1e-3)
+        if ((found - mean).abs() > 1e-3 * size).any():
+            worst = (found - mean).abs().max().item()
+            raise Failed(f"the two means differ by up to {worst:.4g} {when}")
+
+
+@check(
+    AgentSubject,
+    "uncertainty-samples",
+    rule="Where both are predicted, samples of Q have the mean and the variance that are predicted.",
+    fix="value_samples, mean and epistemic_var describe one posterior.",
+    after=(*AFTER, "uncertainty-finite", "uncertainty-variances"),
+)
+def samples(subject: AgentSubject) -> None:
+    """Within six standard errors, averaged over actions and observations."""
+    for when, predicted in _predicted(subject).items():
+        drawn, mean, var = predicted.value_samples, predicted.mean, predicted.epistemic_var
+        if drawn is None or (mean is None and var is None):
+            raise Skipped("it does not predict samples together with their mean or variance")
+        count = drawn.shape[-1]
+        if count < 2:
+            raise Skipped("one sample has no variance")
+        spread = drawn.double().var(-1).clamp(min=1e-12)
+        if mean is not None:
+            error = (drawn.double().mean(-1) - mean).abs() / (spread / count).sqrt()
+            if _median(error) > STANDARD_ERRORS:
+                raise Failed(f"their mean is {_median(error):.1f} standard errors off {when}")
+        if var is not None:
+            ratio = (spread.log() - var.double().clamp(min=1e-12).log()).abs()
+            allowed = STANDARD_ERRORS * math.sqrt(2 / (count - 1)) + math.log(count / (count - 1))
+            if _median(ratio) > allowed:
+                factor = math.exp(_median(ratio))
+                raise Failed(f"their variance is off by a factor of {factor:.3g} {when}")
+
+
+def _median(values: Tensor) -> float:
+    return float(values.median())
+
+
+def _predicted(subject: AgentSubject) -> dict[str, Uncertainty]:
+    """What is predicted before any learning, and after."""
+    if "predicted" not in subject.memory:
+        trace = subject.baseline
+        fresh = subject.make(SEEDS, CPU)
+        found = {
+            "before learning": fresh.uncertainty(trace.questions),
+            "after learning": trace.agent.uncertainty(trace.questions),
+        }
+        subject.memory["predicted"] = {k: v for k, v in found.items() if v is not None}
+    predicted: dict[str, Uncertainty] = subject.memory["predicted"]
+    if not predicted:
+        raise Skipped("it predicts no uncertainty")
+    return predicted
