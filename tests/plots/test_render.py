@@ -76,4 +76,4 @@ def test_the_command_writes_files_and_names_what_a_board_lacks(tmp_path, monkeyp
     assert "has no curves.parquet" in error
     code, error = run("interval")
     assert code == 2
-    assert "Did you mean 'intervals'?" in error
+    assert "Did you mean 'intervals'" in error

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from uqbench.errors import UqbenchError, unknown
-from uqbench.plots import claims, curves, efficiency, intervals, pairs, profiles, seeds, tradeoff
+from uqbench.plots import (
+    claims,
+    curves,
+    efficiency,
+    intervals,
+    pairs,
+    profiles,
+    seeds,
+    tradeoff,
+    uncertainty,
+)  # fmt: skip
 from uqbench.plots.figure import Figure, NotDrawableError
 from uqbench.plots.tables import BoardTables
 
@@ -25,6 +36,7 @@ FIGURES: Mapping[str, Callable[[BoardTables], Figure]] = {
     "curves-iqm": lambda board: curves.figure(board, "iqm"),
     "curves-hours": lambda board: curves.figure(board, across="hours"),
     "efficiency": efficiency.figure,
+    **{kind: partial(uncertainty.figure, kind=kind) for kind in uncertainty.KINDS},
 }
 """Those of every board."""
 

@@ -17,9 +17,11 @@ import pandas as pd
 from uqbench.api.boards import MANIFEST, StoredTables
 from uqbench.api.curves import stored_curves
 from uqbench.api.frames import frame
+from uqbench.api.run_tables import FoundRun, data_frame
 from uqbench.errors import UqbenchError
 from uqbench.plots.figure import NotDrawableError
 from uqbench.results.files import is_linked, stored_bytes
+from uqbench.results.store import CURVES, Store
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,30 @@ class BoardTables:
             )
         own = long[long["metric"] == "return"].rename(columns={"value": "return"})
         return own[["task", "method", "seed", "step", "return"]].reset_index(drop=True)
+
+    @cached_property
+    def uncertainty(self) -> pd.DataFrame:
+        """The curves of ``uncertainty.parquet`` of the board's runs, where these are beside it.
+
+        A results folder has the runs beside its ``leaderboards/``; committed boards are without.
+        """
+        root = self.folder.parents[2]
+        folders = [str(run) for run in self.scores.loc[self.scores["status"] == "finished", "run"]]
+        if self.folder.parents[1].name != "leaderboards" or not any(
+            (root / run).is_dir() for run in folders[:1]
+        ):
+            raise NotDrawableError(
+                f"{self.folder}: its runs, which have the curves of uncertainty, are not beside "
+                f"it: expected {root / self.suite}. Plot the board of a results folder."
+            )
+        store = Store(root)
+        found = data_frame(store, [FoundRun.read(store, run) for run in folders], CURVES)
+        if found.empty:
+            raise NotDrawableError(
+                f"{self.folder}: its runs have no curves of uncertainty: the budget does not ask "
+                f"(docs/uncertainty.md), or the methods predict none."
+            )
+        return found
 
     @property
     def methods(self) -> list[str]:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from uqbench.plots import theme
 from uqbench.plots.figure import Figure, NotDrawableError
+from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural
 
 KINDS = {
@@ -79,8 +80,13 @@ def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetCha
     )
 
 
-def figure(title: str, curves: pd.DataFrame, kind: str, methods: Sequence[str]) -> Figure:
-    """A figure of the runs' curves of one kind."""
+def figure(board: BoardTables, kind: str) -> Figure:
+    """One kind of curve of a board's runs."""
+    return of_curves(board.title, board.uncertainty, kind, board.methods)
+
+
+def of_curves(title: str, curves: pd.DataFrame, kind: str, methods: Sequence[str]) -> Figure:
+    """The same of ``Results.uncertainty()``."""
     data = frame(curves, kind)
     x, y, name, diagonal = KINDS[kind]
     ideal = data["x"] if diagonal else data["best"]

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 MOST_TICKS = 1_500
 """Runs of a board whose seeds the page draws one by one."""
-SHOWN = ("intervals", "pairs", "risk", "curves", "efficiency", "profiles", "seeds")
+SHOWN = (
+    "intervals", "pairs", "risk", "curves", "efficiency", "reliability", "sparsification", "pit",
+    "profiles", "seeds",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
