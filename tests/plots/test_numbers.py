@@ -85,7 +85,7 @@ def test_seeds_are_the_scores_of_all_runs():
 def curve(values: list[list[float]]) -> pd.DataFrame:
     return pd.DataFrame(
         [
-            {"task": "t", "method": "m", "seed": seed, "step": 10 * (k + 1), "return": value}
+            {"task": "t", "method": "m", "seed": seed, "step": 10 * (k + 1), "value": value}
             for seed, row in enumerate(values)
             for k, value in enumerate(row)
         ]

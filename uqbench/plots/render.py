@@ -37,7 +37,7 @@ _EXTERNAL = re.compile(r"<image\b|<a\b|<script\b|<foreignObject\b|url\((?!#)|hre
 _RESOURCES = re.compile(rb"(?:^ +/[a-z]{2}\d+ \d+ 0 R\n)+", re.M)
 """Entries of a resource dictionary of a PDF, which the renderer writes in any order."""
 _TAG = re.compile(r"<[^>]*>")
-_NUMBER = re.compile(r"(?<![\w#.])-?\d+\.\d{3,}")
+_NUMBER = re.compile(r'(?<![\w#.])(?<!opacity=")-?\d+\.\d{2,}')
 
 
 def render(figure: Figure, form: str) -> bytes:
@@ -125,8 +125,8 @@ def _small(text: str, name: str) -> str:
 
 
 def _short(found: re.Match[str]) -> str:
-    """A coordinate to a hundredth of a pixel."""
-    return f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
+    """A coordinate to a tenth of a pixel."""
+    return f"{float(found[0]):.1f}".removesuffix(".0")
 
 
 def _with_text(text: str, figure: Figure, style: str) -> str:

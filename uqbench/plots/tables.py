@@ -132,7 +132,11 @@ class BoardTables:
 
     @cached_property
     def curves(self) -> pd.DataFrame:
-        """``task``, ``method``, ``seed``, ``step``, ``return``: a row a hundredth of a run."""
+        """``task``, ``method``, ``seed``, ``step``, ``value``, ``of``: a row a hundredth of a run.
+
+        ``value`` is of the episodes that ended in it, ``of`` being ``return``; where none ever
+        does, since the tasks are continuing, the ``reward_per_step``.
+        """
         long = stored_curves([self.stored])
         if long.empty:
             raise NotDrawableError(
@@ -140,8 +144,11 @@ class BoardTables:
                 f"since they were introduced, where their runs are of environments; run the suite "
                 f"again."
             )
-        own = long[long["metric"] == "return"].rename(columns={"value": "return"})
-        return own[["task", "method", "seed", "step", "return"]].reset_index(drop=True)
+        own = long[long["metric"] == "return"]
+        if own["value"].isna().all():
+            own = long[long["metric"] == "reward_per_step"]
+        own = own.rename(columns={"metric": "of"}).reset_index(drop=True)
+        return own[["task", "method", "seed", "step", "value", "of"]]
 
     @cached_property
     def uncertainty(self) -> pd.DataFrame:
