@@ -41,6 +41,7 @@ def test_names_are_text_in_svg():
     assert not [node for node in root.iter() if node.tag.endswith("script")]
     assert '"><script>' in root.attrib["aria-label"]
     assert "prefers-color-scheme:dark" in text
+    assert figure()._repr_svg_() == render.svg(figure())
 
 
 @pytest.mark.parametrize("encoding", [{"href": "url"}, {"url": "url"}])

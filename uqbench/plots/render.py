@@ -74,7 +74,8 @@ def svg(figure: Figure, *, adaptive: bool = False, prefix: str = "") -> str:
     """
     with warnings.catch_warnings(), alt.data_transformers.disable_max_rows():
         warnings.simplefilter("ignore")  # Altair's, of names that pandas may reserve some day
-        spec = theme.themed(figure.chart).to_dict(validate=False)
+        spec = figure.chart.to_dict(validate=False)
+    spec["config"] = {**spec.get("config", {}), **theme.CONFIG}
     text = vl_convert.vegalite_to_svg(spec, vl_version=_version(), allowed_base_urls=[])
     if _EXTERNAL.search(text):
         raise UqbenchError(
