@@ -160,7 +160,13 @@ def _figures(
             figures.append(catalog.draw(board, name, suite, host))
         except NotDrawableError as error:
             missing.append(f"{name}: {str(error).replace(str(board.folder), board.title)}")
-    return [(figure, draw(figure)) for figure in (*added, *figures)], [*missing, *problems]
+    drawn = []
+    for figure in added:
+        try:
+            drawn.append((figure, draw(figure)))
+        except Exception as error:  # a plugin's chart may be wrong in any way
+            problems.append(f"{board.title}: {figure.name}: {type(error).__name__}: {error!s:.300}")
+    return [*drawn, *((figure, draw(figure)) for figure in figures)], [*missing, *problems]
 
 
 def _row(cells: dict[str, Any], hours: Mapping[str, float]) -> Row:
