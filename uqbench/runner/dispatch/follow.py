@@ -15,10 +15,10 @@ from uqbench.runner.batching.batches import Batch, BatchGroup
 from uqbench.runner.dispatch.progress import (
     Entry,
     Progress,
-    event_of,
     parse,
     read_progress,
 )
+from uqbench.runner.dispatch.told import event_of
 from uqbench.runner.events import Event, Failed, Finished
 from uqbench.runner.failures import fail
 

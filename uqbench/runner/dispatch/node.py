@@ -77,13 +77,11 @@ class Node:
         self._waiting = {order.name for order in orders}
         groups: list[BatchGroup] = []
         by_run: dict[str, ProgressWriter] = {}
-        for order in orders:
+        for order, group in self._planner.groups(orders):
             writer = ProgressWriter(order, self._store.root, node_kind(), not self._shared)
             self._writers[order.name] = writer
-            try:
-                group = self._planner.group(order)
-            except UqbenchError as error:
-                writer.refuse(str(error))
+            if isinstance(group, UqbenchError):
+                writer.refuse(str(group))
                 continue
             groups.append(group)
             by_run |= {run.digest: writer for run in runs_of([group])}
