@@ -27,7 +27,7 @@ from uqbench.runner import events
 from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
 from uqbench.runner.dispatch.follow import follow
 from uqbench.runner.dispatch.orders import Planner, make_order, read_order, write_order
-from uqbench.runner.dispatch.progress import ProgressWriter
+from uqbench.runner.dispatch.progress import REMOTE_SECONDS, ProgressWriter
 from uqbench.runner.dispatch.told import steps_now
 from uqbench.runner.executors.limits import Limits
 from uqbench.suites.plan import make_plan
@@ -142,6 +142,11 @@ def _nodes(paths: list[str], seconds: float, ready: Any, queue: Any) -> None:
         counts["fsyncs"] += 1
         fsync(descriptor)
 
+    def replaced(path: Path, target: Path) -> Path:
+        counts["replaced"] += 1
+        return replace(path, target)
+
+    replace = Path.replace
     planner = Planner(Host.load())
     orders = [read_order(Path(path)) for path in paths]
     groups = list(planner.groups(orders))
@@ -157,7 +162,7 @@ def _nodes(paths: list[str], seconds: float, ready: Any, queue: Any) -> None:
         thread.start()
     for event in began:
         event.wait()
-    os.fsync = counted
+    os.fsync, Path.replace = counted, replaced  # type: ignore[method-assign, assignment]
     counts["fsyncs"] = 0
     ready.wait()
     for thread in threads:
@@ -182,7 +187,7 @@ def _node(
             identity=dict(run.identity), status="running", step=0, began=now(), updated=now(),
             process=this_process(), provenance=MADE,
         ))  # fmt: skip
-    writer = ProgressWriter(order, store.root)
+    writer = ProgressWriter(order, store.root, every=REMOTE_SECONDS)
     writer.hear(events.Started(batch, 0, 0.0, len(batch.runs)))
     counts["started"] += int(1000 * (time.perf_counter() - clock))
     begun.set()
@@ -192,7 +197,6 @@ def _node(
         step += 100
         metrics = {run.seed: {f"metric {i}": 0.1 * i for i in range(METRICS)} for run in batch.runs}
         writer.hear(events.Progress(batch, step, step / 200, metrics))
-        counts["replaced"] += 1
     for lock in locks:
         if lock is not None:
             lock.release()

@@ -23,7 +23,7 @@ from uqbench.runner.batching.batches import BatchGroup
 from uqbench.runner.batching.gpus import share_out, visible
 from uqbench.runner.batching.node_kind import node_kind
 from uqbench.runner.dispatch.orders import Planner, parse_order, read_order, runs_of
-from uqbench.runner.dispatch.progress import ProgressWriter
+from uqbench.runner.dispatch.progress import REMOTE_SECONDS, WRITE_SECONDS, ProgressWriter
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import STOPPED, run_locally
 
@@ -78,7 +78,9 @@ class Node:
         groups: list[BatchGroup] = []
         by_run: dict[str, ProgressWriter] = {}
         for order, group in self._planner.groups(orders):
-            writer = ProgressWriter(order, self._store.root, node_kind(), not self._shared)
+            every = WRITE_SECONDS if self._shared else REMOTE_SECONDS
+            kept = not self._shared
+            writer = ProgressWriter(order, self._store.root, node_kind(), kept, every)
             self._writers[order.name] = writer
             if isinstance(group, UqbenchError):
                 writer.refuse(str(group))

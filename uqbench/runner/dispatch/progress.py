@@ -25,6 +25,8 @@ from uqbench.runner import events
 
 WRITE_SECONDS = 0.5
 """Between two writes of the steps; what happened once is written at once."""
+REMOTE_SECONDS = 5.0
+"""The same where many nodes share a file system."""
 SHARE = 0.01
 """Largest share of the time that writing the steps may take."""
 
@@ -128,6 +130,7 @@ class ProgressWriter:
         root: of the store.
         node: kind of machine, in words.
         keep: resume the progress of an earlier attempt, if there is one.
+        every: seconds between two writes of the steps.
         clock: returns seconds.
     """
 
@@ -137,6 +140,7 @@ class ProgressWriter:
         root: Path,
         node: str = "",
         keep: bool = True,
+        every: float = WRITE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         digests = [digest for batch in order.batches for digest in batch]
@@ -150,7 +154,7 @@ class ProgressWriter:
         self.again = before.attempts > 0
         self._positions = {digest: i for i, digest in enumerate(digests)}
         self._path = progress_path(root, order.name)
-        self._clock, self._due = clock, 0.0
+        self._clock, self._due, self._every = clock, 0.0, every
         self.unwritten: bytes | None = None
         self.open = set(digests)
 
@@ -227,7 +231,7 @@ class ProgressWriter:
                 raise StorageError(f"{self._path} cannot be written: {error.strerror}") from error
             self.unwritten = data
         ended = self._clock()
-        self._due = ended + max(WRITE_SECONDS, (ended - began) / SHARE)
+        self._due = ended + max(self._every, (ended - began) / SHARE)
 
 
 def _replace(path: Path, data: bytes) -> None:
