@@ -1,4 +1,4 @@
-"""What an executor costs: processor seconds of the same runs by each, everything that it starts counted.
+"""What an executor costs: processor seconds of the same runs, of all processes that it starts.
 
 Runs the toy suite of the tests, whose steps cost next to nothing. Wall time says little on a busy
 machine; the seconds are those of every process that inherited this one's mark.
@@ -25,7 +25,13 @@ MARK = "UQBENCH_BENCHMARK"
 OPTIONS = {
     "local": ["--workers", "2"],
     "ray": ["--executor", "ray", "--cpus", "1"],
-    "slurm": ["--executor", "slurm", "--wait", "--slurm", "cluster=local,time=60"],
+    "slurm": [
+        "--executor",
+        "slurm",
+        "--wait",
+        "--slurm",
+        "cluster=local,time=60,folder=/tmp/uqbench-jobs",
+    ],
 }
 
 
