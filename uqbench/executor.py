@@ -150,4 +150,4 @@ class Executor(Protocol):
         """What would be submitted, to read; nothing is started."""
 
     def cancel(self, names: Collection[str]) -> None:
-        """Stop them; they may write a last checkpoint. Returns when they no longer execute."""
+        """Have them stopped; their workers write a last checkpoint."""

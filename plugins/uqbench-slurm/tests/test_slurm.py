@@ -108,6 +108,7 @@ def test_jobs_outlive_their_driver_and_are_canceled_by_the_same_command(
     before = len(log.read_text().split())
     wait_for(lambda: len(log.read_text().split()) > before + 20)
     end(start(out, *both, "--cancel"))
+    wait_for(lambda: all(record["checkpoint"] for record in records(out).values()))
     taken = [record["checkpoint"]["step"] for record in records(out).values()]
     assert all(0 < step < STEPS for step in taken)
     _, said = end(start(out, *both, "--wait"))

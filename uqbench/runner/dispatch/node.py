@@ -22,7 +22,7 @@ from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import BatchGroup
 from uqbench.runner.batching.gpus import share_out, visible
 from uqbench.runner.batching.node_kind import node_kind
-from uqbench.runner.dispatch.orders import Planner, parse_order, read_order, runs_of
+from uqbench.runner.dispatch.orders import Planner, parse_order, read_order, runs_of, write_order
 from uqbench.runner.dispatch.progress import REMOTE_SECONDS, WRITE_SECONDS, ProgressWriter
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import STOPPED, run_locally
@@ -169,10 +169,10 @@ def main() -> None:
     path = Path(sys.argv[1])
     try:
         if path.is_dir():
-            order = parse_order(sys.stdin.buffer.read(), "stdin")
-            node = Node(path, _host(), stop_seconds=LAST_SECONDS)
-        else:
-            node, order = make_node(path, stop_seconds=LAST_SECONDS)
+            given = parse_order(sys.stdin.buffer.read(), "stdin")
+            write_order(given, path)
+            path = given.path(path)
+        node, order = make_node(path, stop_seconds=LAST_SECONDS)
     except UqbenchError as error:
         sys.exit(f"uqbench: {error}")
     for asked in (signal.SIGTERM, signal.SIGUSR2):

@@ -129,7 +129,8 @@ class ProgressWriter:
         order: it.
         root: of the store.
         node: kind of machine, in words.
-        keep: resume the progress of an earlier attempt, if there is one.
+        keep: resume the progress of an earlier attempt, if there is one, and write as long as the
+            order is in the store: who removes it has no use for its progress.
         every: seconds between two writes of the steps.
         clock: returns seconds.
     """
@@ -155,6 +156,7 @@ class ProgressWriter:
         self._positions = {digest: i for i, digest in enumerate(digests)}
         self._path = progress_path(root, order.name)
         self._clock, self._due, self._every = clock, 0.0, every
+        self._order = order_path(root, order.name) if keep else None
         self.unwritten: bytes | None = None
         self.open = set(digests)
 
@@ -222,6 +224,8 @@ class ProgressWriter:
 
     def _write(self) -> None:
         began = self._clock()
+        if self._order is not None and not self._order.exists():
+            return
         data = self._progress.model_dump_json(exclude_defaults=True).encode()
         try:
             _replace(self._path, data)
