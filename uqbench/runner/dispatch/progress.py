@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from uqbench.errors import StorageError
 from uqbench.executor import Order, order_path
@@ -56,7 +56,7 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="constants")
 
     kind: Kind
-    runs: tuple[Count, ...]
+    runs: Annotated[tuple[Count, ...], Field(min_length=1)]
     step: Count = 0
     seconds: Seconds = 0.0
     lanes: Count = 0
