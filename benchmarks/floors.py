@@ -8,6 +8,7 @@ its settings; what the core does, and how long uqbench takes, is measured.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from functools import partial
 from statistics import median
 
@@ -81,7 +82,7 @@ def bandwidth(_options: argparse.Namespace, _turn: int, *, floats: int) -> float
     return c.nbytes * 3 / 1e9 / fastest(lambda: torch.add(a, b, out=c))
 
 
-def fastest(work, budget: float = 1.0) -> float:
+def fastest(work: Callable[[], object], budget: float = 1.0) -> float:
     """Seconds of the fastest of many runs: a floor is what the core does undisturbed."""
     best, began = float("inf"), seconds()
     while seconds() - began < budget:

@@ -51,7 +51,7 @@ def measure(options: argparse.Namespace) -> tuple[list[float], float]:
         batches.append((torch.cuda.Stream(), steps))
     lanes = len(batches) * options.seeds
     start = advance(batches, LEARNING_STARTS + WARM_UP + CHUNK)
-    rates = []
+    rates: list[float] = []
     while len(rates) < options.minutes:
         taken, now = 0, start
         while now - start < 60:

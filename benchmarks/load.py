@@ -6,7 +6,8 @@
     python benchmarks/load.py measure /tmp/load --runs 100000
 
 The runs are those of a suite that is installed, with more seeds; their files are written at once,
-without training. ``measure`` runs each command twice: without the index, and with it.
+without training. ``measure`` runs each command twice: without the index, and with it. Files must
+be a minute old to be in the index.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import os
 import subprocess
 import sys
 import time
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -26,12 +28,13 @@ import pyarrow.parquet as pq
 
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import columns_digest
+from uqbench.results.index import INDEX
 from uqbench.results.records import Provenance, RunRecord, Timing
 from uqbench.results.store import EPISODES, METRICS, now, this_process
+from uqbench.scoring.metrics import record_step
+from uqbench.suites.metrics import RECORDS
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
-
-INDEX = ".index"
 
 
 def plan_of(suite: str, budget: str, runs: int) -> Plan:
@@ -43,20 +46,6 @@ def plan_of(suite: str, budget: str, runs: int) -> Plan:
 
 def make(root: Path, plan: Plan) -> None:
     """Write all runs of a plan as finished, with scores that differ by method and seed."""
-    metrics = {
-        "step": np.array([1]),
-        "metric": np.array(["reward"], object),
-        "value": np.array([1.0]),
-    }
-    episodes = {"step": np.array([1]), "return": np.array([1.0])}
-    files, digests = {}, {"results": columns_digest(metrics, episodes)}
-    for name, columns in ((METRICS, metrics), (EPISODES, episodes)):
-        file = io.BytesIO()
-        pq.write_table(pa.table(columns), file)
-        files[name] = file.getvalue()
-        from hashlib import sha256
-
-        digests[name] = sha256(files[name]).hexdigest()
     definitions = {metric.name: metric.definition() for metric in plan.suite.metrics}
     provenance = Provenance(
         platform="p", device="d", versions={"python": "3"}, content={"uqbench": "0" * 64},
@@ -66,6 +55,7 @@ def make(root: Path, plan: Plan) -> None:
     for number, cell in enumerate(plan.cells):
         steps = plan.budget.on(cell.task).steps
         names = [metric.name for metric in plan.suite.metrics if metric.suits(cell.task)]
+        files, digests = data_files(steps)
         for run in cell.runs:
             values = rng.normal(number, 1.0, len(names))
             record = RunRecord(
@@ -83,6 +73,31 @@ def make(root: Path, plan: Plan) -> None:
             (folder / "run.json").write_text(text)
 
 
+def data_files(steps: int) -> tuple[dict[str, bytes], dict[str, str]]:
+    """The data files of a run of one episode, by name, and their digests."""
+    ends = np.array([record_step(k, steps) for k in range(1, RECORDS + 1)])
+    metrics = {
+        "step": ends,
+        "metric": np.array(["reward"] * RECORDS, object),
+        "value": np.linspace(0.01, 1.0, RECORDS),
+    }
+    episodes = {
+        "step": np.array([steps]),
+        "phase": np.array(["training"], object),
+        "end": np.array(["terminated"], object),
+        "length": np.array([steps]),
+        "return": np.array([1.0]),
+        "discounted_return": np.array([0.5]),
+    }
+    files, digests = {}, {"results": columns_digest(metrics, episodes)}
+    for name, columns in ((METRICS, metrics), (EPISODES, episodes)):
+        file = io.BytesIO()
+        pq.write_table(pa.table(columns), file)
+        files[name] = file.getvalue()
+        digests[name] = sha256(files[name]).hexdigest()
+    return files, digests
+
+
 def measure(root: Path, suite: str, budget: str, seeds: int) -> None:
     """Print wall time, CPU time and peak memory of each command."""
     select = ["--suite", suite, "--budget", budget, "--seeds", str(seeds), "--out", str(root)]
@@ -90,6 +105,7 @@ def measure(root: Path, suite: str, budget: str, seeds: int) -> None:
         "status": ["status", "--out", str(root)],
         "run --dry-run": ["run", *select, "--dry-run"],
         "leaderboard": ["leaderboard", *select],
+        "claims": ["claims", *select],
     }
     print(f"{'command':16} {'index':8} {'wall s':>8} {'CPU s':>8} {'peak MB':>8}")
     for name, arguments in commands.items():
@@ -113,7 +129,7 @@ def main() -> None:
     parser.add_argument("do", choices=["make", "measure"])
     parser.add_argument("root", type=Path)
     parser.add_argument("--runs", type=int, default=100_000)
-    parser.add_argument("--suite", default="five-state")
+    parser.add_argument("--suite", default="minatar")
     parser.add_argument("--budget", default="paper")
     args = parser.parse_args()
     plan = plan_of(args.suite, args.budget, args.runs)

@@ -85,6 +85,12 @@ def seconds() -> float:
     return _clock()
 
 
+def use_clock(name: str) -> None:
+    """Time with ``wall`` or ``cpu`` from now on."""
+    global _clock
+    _clock = time.process_time if name == "cpu" else time.perf_counter
+
+
 def arguments(description: str, repeats: int = 5) -> argparse.ArgumentParser:
     """The options that all benchmarks have."""
     parser = argparse.ArgumentParser(description=description.split("\n")[0])
@@ -106,9 +112,8 @@ def take_turns(
     options: argparse.Namespace, contestants: Mapping[str, Contestant]
 ) -> dict[str, list[float]]:
     """Measure each in every round; in a contestant's process, measure that one and end."""
-    global _clock
     if options.one:
-        _clock = time.process_time if options.clock == "cpu" else time.perf_counter
+        use_clock(options.clock)
         print(contestants[options.one].measure(options, options.round))
         sys.exit()
     rates: dict[str, list[float]] = {name: [] for name in contestants}
@@ -147,7 +152,7 @@ def apart(name: str, turn: int, environment: Mapping[str, str], core: int) -> fl
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})  # inherited
     done = subprocess.run(
-        command, env=os.environ | ONE_THREAD | environment, stdout=subprocess.PIPE, text=True
+        command, env={**os.environ, **ONE_THREAD, **environment}, stdout=subprocess.PIPE, text=True
     )
     if done.returncode:
         sys.exit(f"error: measuring {name} failed, see above")

@@ -10,6 +10,7 @@ import argparse
 import json
 import statistics
 import sys
+from functools import partial
 from pathlib import Path
 
 from measure import Contestant, arguments, machine, positive, seconds, take_turns
@@ -17,7 +18,7 @@ from measure import Contestant, arguments, machine, positive, seconds, take_turn
 from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 
 
-def measure(options: argparse.Namespace, method: str, lanes: int) -> float:
+def measure(options: argparse.Namespace, _turn: int, *, method: str, lanes: int) -> float:
     """Steps per second of all lanes of a method on the task."""
     import torch
 
@@ -60,8 +61,8 @@ def main() -> None:
     options = parser.parse_args()
     cells = {f"{m}, {n}": (m, n) for m in options.methods for n in options.lanes}
     contestants = {
-        name: Contestant(lambda o, _turn, cell=cell: measure(o, *cell), ENVIRONMENT)
-        for name, cell in cells.items()
+        name: Contestant(partial(measure, method=method, lanes=lanes), ENVIRONMENT)
+        for name, (method, lanes) in cells.items()
     }
     rates = take_turns(options, contestants)
     print("| method | lanes | ms a step | min | max |\n| --- | ---: | ---: | ---: | ---: |")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 from uqbench_dqn.config import DQNConfig, QRDQNConfig
@@ -30,13 +31,13 @@ from work import (
 )
 
 from uqbench.agent import Agent, EnvironmentInfo, Step
-from uqbench.environment import GymnasiumLanes, LaneEnv
+from uqbench.environment import LaneEnv
 from uqbench.runner.executors.local import prepare_process
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
 
-COMMON = {
+COMMON: dict[str, Any] = {
     "learning_rate": LEARNING_RATE,
     "adam_epsilon": ADAM_EPSILON,
     "batch_size": BATCH,
@@ -47,18 +48,14 @@ COMMON = {
     "kernel": KERNEL,
     "hidden": (HIDDEN,),
 }
-GREEDY = {"epsilon_last": EPSILON, "epsilon_steps": 1}
+GREEDY: dict[str, Any] = {"epsilon_final": EPSILON, "epsilon_decay_steps": 1}
 
 
 def minatar_lanes(game: str, seeds: Sequence[int], device: torch.device) -> LaneEnv:
     """A game with one lane a seed, as the plugin provides it."""
     spec = next(spec for spec in uqbench_environments() if spec.name == "minatar")
-    options = spec.load_config()(game=game)
-    make = spec.load_factory()
-    if spec.lanes:
-        lanes: LaneEnv = make(options, seeds, None, device)
-        return lanes
-    return GymnasiumLanes(lambda: make(options), seeds, device=device)
+    lanes: LaneEnv = spec.load_factory()(spec.load_config()(game=game), seeds, None, device)
+    return lanes
 
 
 def with_numerics(agent: Agent, numerics: str) -> Agent:
@@ -72,19 +69,19 @@ def make_agent(
     method: str, env: LaneEnv, seeds: Sequence[int], numerics: str, device: torch.device
 ) -> Agent:
     """An agent with the settings of the common work."""
-    spec = EnvironmentInfo(
-        observation=env.observation_space,
+    info = EnvironmentInfo(
+        observation_space=env.observation_space,
         n_actions=env.n_actions,
         discount=DISCOUNT,
         total_steps=PLANNED_STEPS,
     )
     agent: Agent
     if method == "dqn":
-        agent = DQN(spec, seeds, DQNConfig(**COMMON, **GREEDY), device)
+        agent = DQN(info, seeds, DQNConfig(**COMMON, **GREEDY), device)
     elif method == "qr-dqn":
-        agent = QRDQN(spec, seeds, QRDQNConfig(**COMMON, **GREEDY, quantiles=QUANTILES), device)
+        agent = QRDQN(info, seeds, QRDQNConfig(**COMMON, **GREEDY, quantiles=QUANTILES), device)
     else:
-        agent = UADQN(spec, seeds, UADQNConfig(**COMMON, quantiles=QUANTILES), device)
+        agent = UADQN(info, seeds, UADQNConfig(**COMMON, quantiles=QUANTILES), device)
     return with_numerics(agent, numerics)
 
 
@@ -105,7 +102,6 @@ def bare_loop(agent: Agent, env: LaneEnv, steps: int) -> Iterator[int]:
                 truncated=outcome.truncated,
                 next_obs=outcome.next_obs,
                 valid_actions=outcome.next_valid,
-                events=outcome.events,
             )
         )
         obs.copy_(outcome.obs)

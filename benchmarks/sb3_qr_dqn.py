@@ -88,5 +88,5 @@ def measure(steps: int, seed: int) -> float:
         seed=seed,
         device="cpu",
     )
-    model.learn(clock.last, callback=OnStep(clock), log_interval=None)
+    model.learn(clock.last, callback=OnStep(clock), log_interval=10**9)
     return clock.steps_per_second

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from typing import Literal
 
 from measure import Contestant, Ratio, arguments, positive, report, seconds, take_turns
 
@@ -35,26 +36,27 @@ def measure(options: argparse.Namespace, turn: int, *, name: str) -> float:
     from uqbench_sentinel.config import CARTPOLE_V_MAX, SentinelConfig
 
     from uqbench.agent import EnvironmentInfo, Step
+    from uqbench.risk import CVaR, compose
     from uqbench.runner.executors.local import prepare_process
 
     prepare_process()
     device, seeds = torch.device("cpu"), range(turn * LANES, (turn + 1) * LANES)
-    spec = EnvironmentInfo(spaces.Box(-1, 1, (4,)), 2, 0.99, total_steps=100_000)
-    neutral = "expectation of expectation"
+    info = EnvironmentInfo(spaces.Box(-1, 1, (4,)), 2, 0.99, total_steps=100_000)
+    neutral = compose(CVaR(1.0), CVaR(1.0))
     never = 10**9
     agent: Sentinel | C51
     if name == TRUNK:
         config = C51Config(
             hidden=(32, 32, 128), v_min=0.0, v_max=CARTPOLE_V_MAX, learning_starts=10 * FILLED
         )
-        agent = C51(spec, seeds, config, device)
+        agent = C51(info, seeds, config, device)
     elif name == ALONE:
         alone = SentinelConfig(members=1, mask_probability=1.0, risk=neutral, update_period=never)
-        agent = Sentinel(spec, seeds, alone, device)
+        agent = Sentinel(info, seeds, alone, device)
     else:
-        minibatch = "shared" if name == SHARED else "per_member"
+        minibatch: Literal["shared", "per_member"] = "shared" if name == SHARED else "per_member"
         four = SentinelConfig(risk=neutral, minibatch=minibatch, update_period=never)
-        agent = Sentinel(spec, seeds, four, device)
+        agent = Sentinel(info, seeds, four, device)
     generator = torch.Generator().manual_seed(turn)
     for t in range(FILLED):
         obs, after = torch.rand(2, LANES, 4, generator=generator).unbind()

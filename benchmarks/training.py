@@ -10,6 +10,7 @@ import tempfile
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import Any
 
 from measure import Contestant, Ratio, arguments, positive, report, take_turns
 from work import GAME, Clock
@@ -49,7 +50,7 @@ def minatar_example(options: argparse.Namespace, turn: int) -> float:
     spec = spec_from_file_location("minatar_example", options.script)
     assert spec
     assert spec.loader
-    script = module_from_spec(spec)
+    script: Any = module_from_spec(spec)
     spec.loader.exec_module(script)
     clock = Clock(options.steps)
     taken = 0

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from uqbench.scoring.claims.concordance import concordance
 from uqbench.scoring.claims.verdict import ALPHA
+from uqbench.scoring.repeated_looks import level_of_claim
 from uqbench.scoring.sequential import Sequential, looks
 
 MOST = 40
@@ -96,7 +98,7 @@ def claim(means: tuple[float, ...], scores: Matrix, schedule: tuple[int, ...]) -
     """One claim, that the first of two methods is better, by probability of improvement."""
     for seeds in schedule:
         measured = concordance([[scores[1, :seeds], scores[0, :seeds]]])
-        low, high = measured.interval(ALPHA / len(schedule))
+        low, high = measured.interval(level_of_claim(schedule, 1))
         if low > 0.5 or high < 0.5:
             return outcome(means, {(0, 1): 1 if low > 0.5 else -1}, seeds)
     return outcome(means, {}, schedule[-1])
@@ -121,19 +123,21 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--simulations", type=int, default=400)
     parser.add_argument("--adastop", type=int, default=100, help="simulations of AdaStop")
+    parser.add_argument("--scenes", default="", help="only those whose names begin so")
     chosen = parser.parse_args()
     print("| | wrong | differences found | seeds a method |\n| --- | --- | --- | --- |")
     fixed, schedule = (MOST,), looks(MOST)
     for name, means in SCENES.items():
+        if not name.startswith(chosen.scenes):
+            continue
         for title, design in (("fixed", fixed), ("`--until-decided`", schedule)):
-            simulate = lambda scores, m=means, d=design: by_looks(m, scores, d)  # noqa: E731
+            simulate = partial(by_looks, means, schedule=design)
             report(f"ranks, {name}: {title}", simulate, means, chosen.simulations)
         if find_spec("adastop"):
-            simulate = lambda scores, m=means: by_adastop(m, scores)  # noqa: E731
-            report(f"ranks, {name}: AdaStop", simulate, means, chosen.adastop)
+            report(f"ranks, {name}: AdaStop", partial(by_adastop, means), means, chosen.adastop)
         if len(means) == 2:
             for title, design in (("fixed", fixed), ("`--until-decided`", schedule)):
-                simulate = lambda scores, m=means, d=design: claim(m, scores, d)  # noqa: E731
+                simulate = partial(claim, means, schedule=design)
                 report(f"`order`, {name}: {title}", simulate, means, chosen.simulations)
 
 

@@ -29,12 +29,16 @@ class EnvironmentInfo:
         n_actions: A.
         discount: γ.
         total_steps: environment steps of a run.
+        stacks_frames: whether observations ``[frames, *frame]`` are the last frames of an episode,
+            the newest last, its first one repeated while there are fewer; a replay buffer can then
+            keep every frame once.
     """
 
     observation_space: gymnasium.Space[Any]
     n_actions: int
     discount: float
     total_steps: int
+    stacks_frames: bool = False
 
 
 @dataclass(frozen=True)
@@ -189,6 +193,13 @@ class LoopAgent(ABC):
     @abstractmethod
     def policy(self, obs: NDArray[Any]) -> int:
         """The evaluated policy's action for one observation ``[*obs]``; changes no state."""
+
+    def uncertainty(self, obs: NDArray[Any]) -> Uncertainty | None:
+        """Predictions for ``obs`` ``[M, *obs]`` as of one lane: tensors ``[1, M, A, …]``.
+
+        None where the method makes none; changes no state.
+        """
+        return None
 
 
 def observation_shape(info: EnvironmentInfo) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol, cast, overload
 import gymnasium
 import numpy as np
 import torch
+from gymnasium.wrappers import FrameStackObservation
 from torch import Tensor
 
 from uqbench.errors import CannotSaveError, UqbenchError
@@ -80,11 +81,14 @@ class LaneEnv(ABC):
         n_actions: A; actions are 0 to A − 1.
         capturable: whether ``step`` can be captured in a CUDA graph: it runs on its device alone,
             never synchronizes, and writes every outcome into the same tensors.
+        stacks_frames: whether an observation is the last frames of its episode
+            (see :class:`uqbench.agent.EnvironmentInfo`).
     """
 
     observation_space: gymnasium.Space[Any]
     n_actions: int
     capturable: bool = False
+    stacks_frames: bool = False
 
     @abstractmethod
     def reset(self) -> tuple[Tensor, Tensor | None]:
@@ -164,6 +168,7 @@ class GymnasiumLanes(LaneEnv):
             )
         self.n_actions = int(space.n)
         self.observation_space = self._envs[0].observation_space
+        self.stacks_frames = _stacks_frames(self._envs[0])
         lanes, shape = len(self._envs), self.observation_space.shape
         self._length = np.zeros(lanes, np.int64)
         self._valid: np.ndarray[Any, Any] | None = None
@@ -309,6 +314,11 @@ class GymnasiumLanes(LaneEnv):
 
     def _tensor(self, array: np.ndarray[Any, Any] | None) -> Tensor | None:
         return None if array is None else torch.from_numpy(array).to(self._device)
+
+
+def _stacks_frames(env: gymnasium.Env[Any, Any]) -> bool:
+    """Whether the outermost wrapper stacks frames, an episode's first one to begin with."""
+    return isinstance(env, FrameStackObservation) and env.padding_type == "reset"
 
 
 class _HasState(Protocol):

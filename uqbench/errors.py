@@ -10,6 +10,10 @@ class UqbenchError(Exception):
     """The command cannot be carried out; the message says what to do instead."""
 
 
+class UqbenchWarning(UserWarning):
+    """Something was left out; the rest is done."""
+
+
 class UnknownNameError(UqbenchError, KeyError):
     """There is nothing of that name; also a ``KeyError``, as lookups in a mapping raise."""
 

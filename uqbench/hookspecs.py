@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 from uqbench.identity import Run
-from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
+from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
+
+if TYPE_CHECKING:
+    from uqbench.plots.figure import Figure
+    from uqbench.plots.tables import BoardTables
 
 CONTRACT = "0.1"
 ENTRY_POINT_GROUP = "uqbench"
@@ -57,6 +61,16 @@ def uqbench_suites() -> Iterable[Traversable]:  # type: ignore[empty-body]
 @hookspec
 def uqbench_claim_kinds() -> Iterable[Spec]:  # type: ignore[empty-body]
     """Kinds of claim: the factory is a dataclass and a ``uqbench.claim.ClaimKind``."""
+
+
+@hookspec
+def uqbench_executors() -> Iterable[ExecutorSpec]:  # type: ignore[empty-body]
+    """Where batches run: ``factory(site, config) -> uqbench.executor.Executor``."""
+
+
+@hookspec
+def uqbench_figures(board: BoardTables) -> Iterable[Figure]:  # type: ignore[empty-body]
+    """Figures of a stored board, of the plugin's own suites; none for the others."""
 
 
 @hookspec

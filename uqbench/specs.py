@@ -103,7 +103,7 @@ class EnvironmentSpec(Spec):
         exact_truth: the exact values of any policy, where known: from a config, a discount and the
             lanes' seeds to a :class:`uqbench.truth.ExactTruth`.
         queries: from a config to the :class:`uqbench.queries.QueryStates` of that task, where
-            agents' predictions are scored against the truth about their own policy.
+            agents' predictions are scored against the truth about their own policy; or to None.
     """
 
     events: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ class EnvironmentSpec(Spec):
     optimal_reward: Callable[[Any], float] | None = None
     optimal_q: Callable[[Any, float], OptimalQ] | None = None
     exact_truth: Callable[[Any, float, Sequence[int]], ExactTruth] | None = None
-    queries: Callable[[Any], QueryStates] | None = None
+    queries: Callable[[Any], QueryStates | None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +124,20 @@ class DatasetSpec(Spec):
     """
 
     scores: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutorSpec(Spec):
+    """An executor: ``factory(site, config)`` returns a :class:`uqbench.executor.Executor`.
+
+    Attributes:
+        elsewhere: whether its orders outlive the driver, on machines that share the store's folder
+            with it; a driver that is started again follows them.
+        waits: whether the command follows its orders to their end unless told not to.
+    """
+
+    elsewhere: bool = True
+    waits: bool = True
 
 
 def _imported(target: object) -> object:

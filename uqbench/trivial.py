@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 
 import torch
@@ -17,6 +16,7 @@ from torch import Tensor
 from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.errors import UqbenchError
 from uqbench.lanes.random import Uniform
+from uqbench.trivial_configs import ConstantActionConfig, UniformRandomConfig
 
 
 class FixedPolicy(Agent):
@@ -28,13 +28,6 @@ class FixedPolicy(Agent):
 
     def observe(self, step: Step) -> None:
         """Learn nothing."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConstantActionConfig:
-    """The action that :class:`ConstantAction` takes."""
-
-    action: int
 
 
 class ConstantAction(FixedPolicy):
@@ -62,11 +55,6 @@ class ConstantAction(FixedPolicy):
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """The constant, ``[L, M]``."""
         return torch.full(obs.shape[:2], self._action, dtype=torch.int64, device=obs.device)
-
-
-@dataclass(frozen=True, kw_only=True)
-class UniformRandomConfig:
-    """Nothing to set."""
 
 
 class UniformRandom(Agent):

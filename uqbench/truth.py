@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 
@@ -18,7 +19,8 @@ class Truth:
 
     Attributes:
         q: ``Q^π``, ``[L, M, A]``.
-        q_var: the squared standard error of ``q``; zero where it is exact.
+        q_var: the squared standard error of ``q``; zero where it is exact, NaN where ``q`` is a
+            single return, which has none.
         return_var: the exact variance of the return, ``[L, M, A]``; None where it follows from
             ``returns``.
         returns: values of the return, ``[L, M, A, R]``; None where only its variance is known.
@@ -36,6 +38,11 @@ class Truth:
         """Means of R ≥ 2 sampled returns ``[L, M, A, R]``, with their standard errors."""
         samples = returns.shape[-1]
         return cls(returns.mean(-1), returns.var(-1) / samples, returns=returns)
+
+    @classmethod
+    def realized(cls, returns: Tensor) -> Truth:
+        """One return of each action ``[L, M, A]``; NaN where none was seen."""
+        return cls(returns, torch.full_like(returns, torch.nan), returns=returns[..., None])
 
 
 @dataclass(frozen=True)

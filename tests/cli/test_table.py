@@ -17,6 +17,10 @@ from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
+METRICS = (
+    "late_return", "evaluation_return", "training_cvar25", "falls_per_step", "crps_skill",
+    "q_coverage_90", "interval_skill", "sparsification_skill", "aleatoric_skill",
+)  # fmt: skip
 MEANS = {"qr-dqn": 0.2, "ua-dqn-averse": 0.8, "ua-dqn-averse-biased": 0.78, "ua-dqn-neutral": 0.5}
 
 
@@ -42,10 +46,10 @@ def board():
 
 
 def _with_fixed_prose(suite):
-    """Four methods and sentences of its own, so that other rows and better ones change nothing."""
+    """Methods, metrics and sentences of its own, so that others and better ones change nothing."""
     metric = suite.metric(suite.primary)
     told = metric.model_copy(update={"summary": "falls of all of training, for each step of it"})
-    metrics = tuple(told if m == metric else m for m in suite.metrics)
+    metrics = tuple(told if m == metric else m for m in map(suite.metric, METRICS))
     normalization = suite.normalization[metric.name].model_copy(
         update={"zero": "the uniformly random policy", "one": "no fall"}
     )
@@ -81,6 +85,15 @@ def test_no_cell_is_cut_at_any_width(board):
         text = printed(board, width)
         assert "…" not in text
         assert max(map(len, text.splitlines())) <= width
+
+
+def test_all_three_groups_are_seen_at_80_columns(board):
+    text = printed(board, 80)
+    (headings,) = (line for line in text.splitlines() if "RETURN" in line)
+    assert headings.split() == ["RETURN", "RISK", "UNCERTAINTY"]
+    below = text[text.index("RETURN") :]
+    for method in MEANS:
+        assert f"\n{method} " in below
 
 
 def test_what_does_not_fit_is_named(board):

@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 from click.testing import CliRunner
 
-from uqbench.cli.terminal import say, visible
+from uqbench.cli.terminal import say
+from uqbench.visible import visible
 
 CLI = Path(__file__).parents[2] / "uqbench" / "cli"
 

@@ -61,7 +61,7 @@ def test_no_input_raises_what_a_command_does_not_expect(host, tmp_path, monkeypa
             execute(last, store, host, lambda event: None, 1000.0, Stop())
     made = board(plan, store)
     files = {name: text.encode() for name, text in made.files().items()}
-    files["made_with.json"] = made_with_json(made_with(made.scores, store), "").encode()
+    files["made_with.json"] = made_with_json(made_with(made.scores), "").encode()
     failures, counts = [], Counter[str]()
     for reader in readers(host, plan, store, files, tmp_path):
         for data in reader.examples:

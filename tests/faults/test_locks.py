@@ -61,5 +61,5 @@ def test_a_clock_that_was_set_changes_no_state(hours, tmp_path):
         write(store, make_run(seed), status, hours)
     found = {folder.name: state.state for folder, state in store.records()}
     assert sorted(state.value for state in found.values()) == ["abandoned", "failed", "finished"]
-    entries = [_entry(folder, state) for folder, state in store.records()]
+    entries = [_entry(folder, state, store, {}) for folder, state in store.records()]
     assert all(entry["seconds_left"] is None or entry["seconds_left"] >= 0 for entry in entries)

@@ -63,7 +63,7 @@ def trace_of(batch: Batch, root: Path, host: Host, monkeypatch: pytest.MonkeyPat
         trace.mark(f"finished {made.seed}")
 
     with monkeypatch.context() as patch:
-        patch.setattr("uqbench.runner.worker.HEARTBEAT_SECONDS", 0.0)
+        patch.setattr("uqbench.runner.worker.RECORD_SECONDS", 0.0)
         patch.setattr(Checkpointer, "after", save)
         patch.setattr(Store, "finish", marked)
         trace.record(patch)

@@ -12,41 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
 from uqbench.errors import StorageError, UqbenchError
-from uqbench.identity import Run, digest_of
+from uqbench.identity import digest_of
 from uqbench.results.columns import RunColumns
-from uqbench.results.records import Provenance, RunRecord
-from uqbench.results.store import RunState, Store, now, this_process
-
-METRICS = {
-    "step": np.array([1, 2]),
-    "metric": np.array(["reward", "reward"], object),
-    "value": np.array([0.5, 1.5]),
-}
-EPISODES = {"step": np.array([2]), "return": np.array([1.5])}
-
-
-def make_run(seed: int = 0) -> Run:
-    return Run("suite", "budget", "task", "method", seed, {"seed": seed, "budget": {"steps": 2}})
-
-
-def make_record(run: Run, **changes: object) -> RunRecord:
-    record = RunRecord(
-        identity=dict(run.identity),
-        status="running",
-        step=0,
-        began=now(),
-        updated=now(),
-        process=this_process(),
-        provenance=Provenance(platform="p", device="d", versions={}, content={}, git_revision=None),
-    )
-    return record.model_copy(update=changes)
-
-
-def finish(store: Store, run: Run) -> Path:
-    store.finish(run, make_record(run, status="finished", step=2), RunColumns(METRICS, EPISODES))
-    return store.folder(run)
+from uqbench.results.store import RunState, Store
 
 
 def flip_top_bit(path: Path) -> None:

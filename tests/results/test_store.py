@@ -5,41 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
 from uqbench.errors import UqbenchError
-from uqbench.identity import Run, digest_of
-from uqbench.results.columns import RunColumns, columns_digest
-from uqbench.results.records import SCHEMA_VERSION, Provenance, RunRecord
-from uqbench.results.store import RunState, Store, now, this_process
-
-METRICS = {
-    "step": np.array([1, 2]),
-    "metric": np.array(["reward", "reward"], object),
-    "value": np.array([0.5, 1.5]),
-}
-EPISODES = {"step": np.array([2]), "return": np.array([1.5])}
-
-
-def make_run(seed: int = 0) -> Run:
-    return Run("suite", "budget", "task", "method", seed, {"seed": seed, "budget": {"steps": 2}})
-
-
-def make_record(run: Run, **changes: object) -> RunRecord:
-    record = RunRecord(
-        identity=dict(run.identity),
-        status="running",
-        step=0,
-        began=now(),
-        updated=now(),
-        process=this_process(),
-        provenance=Provenance(platform="p", device="d", versions={}, content={}, git_revision=None),
-    )
-    return record.model_copy(update=changes)
-
-
-def finish(store: Store, run: Run) -> Path:
-    store.finish(run, make_record(run, status="finished", step=2), RunColumns(METRICS, EPISODES))
-    return store.folder(run)
+from uqbench.identity import digest_of
+from uqbench.results.columns import columns_digest
+from uqbench.results.records import SCHEMA_VERSION, RunRecord
+from uqbench.results.store import RunState, Store
 
 
 def test_a_finished_run_is_found_with_its_columns(tmp_path):
@@ -87,7 +59,7 @@ def test_a_run_has_one_lock_and_locks_of_other_runs_do_not_matter(tmp_path):
 def test_a_lock_ends_with_its_process_however_that_ends(tmp_path):
     store, run = Store(tmp_path), make_run()
     script = (
-        "import os, signal, sys; sys.path.insert(0, sys.argv[2]); import test_store as t\n"
+        "import os, signal, sys; sys.path.insert(0, sys.argv[2]); import example_runs as t\n"
         "from pathlib import Path; s = t.Store(Path(sys.argv[1])); c = s.lock(t.make_run())\n"
         "s.write(t.make_run(), t.make_record(t.make_run())); os.kill(os.getpid(), signal.SIGKILL)"
     )

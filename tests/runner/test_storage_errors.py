@@ -153,7 +153,7 @@ def notices(told: list[Any]) -> list[str]:
 def test_a_record_that_cannot_be_written_under_way_is_told_once_and_costs_nothing(
     batch, host, unbroken, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("uqbench.runner.worker.HEARTBEAT_SECONDS", 0.0)
+    monkeypatch.setattr("uqbench.runner.worker.RECORD_SECONDS", 0.0)
     store = Store(tmp_path / "results")
     path = store.folder(batch.runs[1]) / "run.json"
 
@@ -174,7 +174,7 @@ def test_a_record_that_cannot_be_written_under_way_is_told_once_and_costs_nothin
 def test_an_error_of_the_disk_under_way_costs_a_checkpoint_and_not_the_run(
     batch, host, unbroken, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("uqbench.runner.worker.HEARTBEAT_SECONDS", 0.0)
+    monkeypatch.setattr("uqbench.runner.worker.RECORD_SECONDS", 0.0)
     store, failing = Store(tmp_path / "results"), False
     original = os.fsync
 

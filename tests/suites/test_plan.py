@@ -139,3 +139,16 @@ def test_a_program_on_a_gpu_has_no_more_lanes_than_its_memory_holds(host, suite)
 )
 def test_unmeasured_batches_are_small_enough_that_every_worker_has_several(runs, workers, lanes):
     assert default_lanes(runs, workers) == lanes
+
+
+def test_rollouts_of_a_task_are_part_of_its_runs_identity_only(host):
+    """And a key that came later is not in the identities of runs that do not use it."""
+    suite = read_suites(host, check=()).suite("minatar")
+    plan = make_plan(suite, host, "cpu", device="cpu", methods=["dqn"], seeds=[0])
+    asked = {run.task: run.identity["budget"]["queries"] for run in plan.runs}
+    assert {task: own["rollouts"] for task, own in asked.items()} == {
+        "asterix": 4, "breakout": 4, "freeway": 2, "seaquest": 4, "space_invaders": 4
+    }  # fmt: skip
+    assert {frozenset(own) for own in asked.values()} == {
+        frozenset({"states", "early_states", "rollouts", "tail"})
+    }

@@ -18,8 +18,12 @@ COMMANDS = {
     "status": "status",
     "leaderboard": "leaderboard",
     "claims": "claims",
+    "plot": "plot",
+    "report": "report",
     "verify": "verify",
+    "cite": "cite",
     "plugin": "plugin",
+    "merge": "merge",
     "doctor": "doctor",
 }
 

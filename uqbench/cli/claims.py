@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from uqbench.cli.options import Selection, json_option, load_host, out_option, selection_options
-from uqbench.cli.terminal import say
+from uqbench.cli.terminal import say, warn
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
@@ -74,9 +74,9 @@ def command(selection: Selection, out: Path, boards: Path | None, as_json: bool)
 def _judged(
     selection: Selection, host: Host, out: Path, boards: Path | None
 ) -> tuple[Judgement, ...]:
-    from uqbench.cli.leaderboard import board_folder
-    from uqbench.cli.stored import StoredBoard
+    from uqbench.api.stored import StoredBoard
     from uqbench.results.store import Store
+    from uqbench.scoring.board_files import board_folder
     from uqbench.scoring.claims.judge import judge
     from uqbench.scoring.scores import gather
     from uqbench.suites.reading import read_suites
@@ -88,7 +88,7 @@ def _judged(
     plan = selection.plan(host, "cpu")
     if boards is None:
         return judge(plan, gather(plan, Store(out)))
-    stored = StoredBoard.read(plan, selection, host, board_folder(plan, boards))
+    stored = StoredBoard.read(plan, selection, host, board_folder(plan, boards), warn)
     return judge(stored.plan, stored.scores)
 
 

@@ -10,19 +10,26 @@ from pathlib import Path
 import click
 
 from uqbench.cli import terminal
-from uqbench.cli.options import out_option
+from uqbench.cli.options import load_host, out_option
 
 
 @click.command()
 @out_option
-def command(out: Path) -> int:
+@click.option(
+    "--gpu",
+    is_flag=True,
+    help="Instead: compare this GPU with the CPU and measure its speed, as a page in Markdown.",
+)
+def command(out: Path, gpu: bool) -> int:
     """Check this installation: Python, torch, devices, plugins, suites, aggregation, disk.
 
-    Exit 1 where something is wrong.
+    Exit 1 where something is wrong. With --gpu, a page to paste into an issue: nobody who writes
+    uqbench may have a GPU like yours.
 
     \b
-    Example:
+    Examples:
       uqbench doctor
+      uqbench doctor --gpu > gpu.md
     """
     import shutil
 
@@ -33,6 +40,8 @@ def command(out: Path) -> int:
     from uqbench.results.store import Store
     from uqbench.suites.reading import read_suites
 
+    if gpu:
+        return _print_gpu_page()
     wrong = 0
 
     def say(good: bool, text: str) -> None:
@@ -85,12 +94,27 @@ def command(out: Path) -> int:
         )
     try:
         existed = out.exists()
-        Store(out).prepare()
+        note = Store(out).prepare()
     except UqbenchError as error:
         say(False, str(error))
     else:
         free = shutil.disk_usage(out).free / 2**30
         if not existed:
-            out.rmdir()
+            shutil.rmtree(out)  # with what this command has just written
         say(True, f"results can be written to {out}/ ({free:.0f} GiB free)")
+        locks = f"{note}; runs are locked by leases" if note else "flock excludes two processes"
+        say(True, f"locks in {out}/: {locks}")
     return 1 if wrong else 0
+
+
+def _print_gpu_page() -> int:
+    """Print the page line by line, as it is measured; 1 where the GPU does not do as the CPU."""
+    from uqbench.cli.gpu_page import gpu_page
+    from uqbench.runner.executors.local import prepare_process
+
+    prepare_process()
+    right = True
+    for good, line in gpu_page(load_host()):
+        right &= good
+        terminal.say(*line.split("\n"))
+    return 0 if right else 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,14 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from uqbench.cli.options import Selection, json_option, load_host, out_option, selection_options
-from uqbench.cli.terminal import say
+from uqbench.cli.terminal import say, warn
 
 if TYPE_CHECKING:
-    from uqbench.cli.stored import StoredBoard
+    from uqbench.api.stored import StoredBoard
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
     from uqbench.scoring.leaderboard import Board
-    from uqbench.scoring.made_with import MadeWith
+    from uqbench.scoring.planned import Planned
     from uqbench.suites.plan import Plan
 
 
@@ -66,10 +65,11 @@ def command(
       uqbench leaderboard --suite minatar --budget quick --to leaderboards --check
       uqbench leaderboard --suite minatar --budget quick --risk "cvar(0.1)"
     """
-    from uqbench.cli.stored import StoredBoard
+    from uqbench.api.stored import StoredBoard
     from uqbench.cli.table import print_board
     from uqbench.errors import UqbenchError
     from uqbench.results.store import Store
+    from uqbench.scoring.board_files import board_folder, write_board
     from uqbench.scoring.leaderboard import board
     from uqbench.scoring.rescored import slug
 
@@ -83,7 +83,7 @@ def command(
             "runs: give one of them."
         )
     if check or rewrite:
-        stored = StoredBoard.read(plan, selection, host, folder)
+        stored = StoredBoard.read(plan, selection, host, folder, warn)
         return _check(stored, store) if check else _rewrite(stored, host)
     if risk is None:
         result = board(plan, store)
@@ -97,51 +97,6 @@ def command(
         print_board(result)
         say(str(folder / "leaderboard.csv"))
     return 0
-
-
-def board_folder(plan: Plan, root: Path) -> Path:
-    """Where a plan's leaderboard is kept."""
-    from uqbench.results import paths
-
-    return paths.board_folder(root, plan.suite.name, plan.name)
-
-
-def write_board(
-    result: Board, store: Store, folder: Path, host: Host, stored: Sequence[MadeWith] = ()
-) -> None:
-    """Write a board's tables, its manifest and curves, and what its runs were made with and cost.
-
-    ``stored`` is what those of its runs were made with that are not in the store.
-    """
-    from uqbench.results.files import write_whole
-    from uqbench.scoring.cost import cost_csv
-    from uqbench.scoring.curves import curves_parquet
-    from uqbench.scoring.leaderboard import write
-    from uqbench.scoring.made_with import made_with, made_with_json, of_older_code
-    from uqbench.scoring.page import page
-
-    made = [*made_with(result.scores, store), *stored]
-    older = of_older_code(result.scores)
-    measured = {
-        "cost.csv": cost_csv(result.plan, result.scores, store),
-        "made_with.json": made_with_json(made, older),
-    }
-    files = {**result.files(), **measured}
-    write({**files, "README.md": page(result, made, files["cost.csv"], older)}, folder)
-    curves = curves_parquet(result.plan, result.scores, store)
-    if curves is not None:
-        write_whole(folder / "curves.parquet", lambda file: file.write(curves))
-    _write_index(folder.parents[1], host)
-
-
-def _write_index(root: Path, host: Host) -> None:
-    from uqbench.scoring.leaderboard import write
-    from uqbench.scoring.page import index_page
-    from uqbench.scoring.protocol import versions_here
-    from uqbench.suites.reading import read_suites
-
-    suites = read_suites(host, check=()).suites
-    write({"README.md": index_page(root, suites, versions_here(host))}, root)
 
 
 def _with_risk(plan: Plan, risk: str, host: Host, store: Store) -> Board:
@@ -163,11 +118,12 @@ def _check(stored: StoredBoard, store: Store) -> int:
     The stored board's own methods and claims are what is checked: others may be installed here.
     """
     from uqbench.scoring.made_with import of_older_code
+    from uqbench.scoring.planned import Planned, missing_note
     from uqbench.scoring.scores import gather
 
     folder, scores = stored.folder, stored.scores
     plan = replace(stored.plan, claims=stored.own_claims)
-    expected = _tables(stored, plan, stored.made[1])
+    expected = _tables(stored, plan, stored.made[1], stored.planned)
     differing = [name for name, text in expected.items() if stored.files.get(name) != text.encode()]
     for name in differing:
         say(f"{folder / name}: differs from what follows from scores.csv")
@@ -181,6 +137,9 @@ def _check(stored: StoredBoard, store: Store) -> int:
                 f"{folder / 'scores.csv'}: the row of {score.run} differs from the run in "
                 f"{store.root}"
             )
+    lacking = missing_note(scores, Planned.of(plan))
+    if lacking:
+        say(f"{folder}: {lacking.replace('*', '').replace('`', '')}")
     if not differing:
         say(
             f"{folder}: {', '.join(expected)} follow from scores.csv, byte for byte; "
@@ -199,27 +158,35 @@ def _check(stored: StoredBoard, store: Store) -> int:
 
 def _rewrite(stored: StoredBoard, host: Host) -> int:
     """Write the tables anew from the stored scores; return the exit code."""
+    from uqbench.scoring.board_files import papers, write_index
     from uqbench.scoring.leaderboard import write
     from uqbench.scoring.made_with import made_with_json, of_older_code
+    from uqbench.scoring.planned import Planned
 
     stored.check_as_run()
     older = of_older_code(stored.scores)
-    files = _tables(stored, stored.plan, older)
+    bibtex = papers(stored.plan, host)
+    cited = replace(stored, files={**stored.files, "papers.bib": bibtex.encode()})
+    files = _tables(cited, stored.plan, older, Planned.of(stored.plan)) | {"papers.bib": bibtex}
     if "made_with.json" in stored.files or older:
         files["made_with.json"] = made_with_json(stored.made[0], older)
     changed = [name for name, text in files.items() if stored.files.get(name) != text.encode()]
     write(files, stored.folder)
-    _write_index(stored.folder.parents[1], host)
+    write_index(stored.folder.parents[1], host)
     say(f"{stored.folder}: {', '.join(changed) or 'nothing'} changed")
     return 0
 
 
-def _tables(stored: StoredBoard, plan: Plan, older: str) -> dict[str, str]:
+def _tables(stored: StoredBoard, plan: Plan, older: str, planned: Planned | None) -> dict[str, str]:
     """What follows from the stored scores, and from what was written down when they were made."""
     from uqbench.results.files import stored_text
     from uqbench.scoring.leaderboard import Board
     from uqbench.scoring.page import page
 
-    board = Board.of(plan, stored.scores)
-    cost = stored_text(stored.files.get("cost.csv", b""), stored.folder / "cost.csv")
-    return {**board.files(), "README.md": page(board, stored.made[0], cost, older)}
+    board = replace(Board.of(plan, stored.scores), planned=planned)
+    cost, bibtex = (
+        stored_text(stored.files.get(name, b""), stored.folder / name)
+        for name in ("cost.csv", "papers.bib")
+    )
+    text = page(board, stored.made[0], cost, older, bibtex)
+    return {**board.files(), "README.md": text}

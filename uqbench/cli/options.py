@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from uqbench.cli.terminal import say
+from uqbench.api import plugins, selection
+from uqbench.api.selection import Say
+from uqbench.cli.terminal import warn
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
@@ -32,37 +33,12 @@ out_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(selection.Selection):
     """Which runs of a suite a command is about."""
 
-    suite: str
-    budget: str | None
-    methods: tuple[str, ...] | None
-    tasks: tuple[str, ...] | None
-    seeds: tuple[int, ...] | None
-    steps: int | None
-    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    def plan(self, host: Host, device: DeviceKind) -> Plan:
+    def plan(self, host: Host, device: DeviceKind, say: Say = warn) -> Plan:
         """Plan the selected runs; what cannot be used of the installed suites goes to stderr."""
-        from uqbench.suites.plan import make_plan
-        from uqbench.suites.reading import read_suites
-
-        catalog = read_suites(host, check=(self.suite,))
-        for problem in catalog.problems:
-            say(f"uqbench: left out: {problem}", err=True)
-        return make_plan(
-            catalog.suite(self.suite),
-            host,
-            self.budget,
-            device=device,
-            methods=self.methods,
-            tasks=self.tasks,
-            seeds=self.seeds,
-            steps=self.steps,
-            settings=self.settings,
-        )
+        return super().plan(host, device, say)
 
 
 def selection_options(function: F, *, suite_required: bool = True) -> F:
@@ -72,7 +48,7 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
     """
 
     def gathered(**options: Any) -> Any:
-        selection = Selection(
+        chosen = Selection(
             suite=options.pop("suite") or "",
             budget=options.pop("budget"),
             methods=_names(options.pop("methods")),
@@ -81,7 +57,7 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
             steps=options.pop("steps"),
             settings=_settings(options.pop("settings")),
         )
-        return function(selection=selection, **options)
+        return function(selection=chosen, **options)
 
     gathered.__doc__ = function.__doc__
     gathered.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
@@ -142,24 +118,7 @@ def limit_options(function: F) -> F:
 
 def load_host() -> Host:
     """Load the plugins; those that fail are named on stderr and left out."""
-    from uqbench.registry.plugins import Host
-
-    host = Host.load()
-    for plugin in host.failures:
-        say(
-            f"uqbench: left out the plugin {plugin.name!r} of {plugin.distribution} "
-            f"{plugin.version}: {plugin.failure}",
-            err=True,
-        )
-    for complaint in dict.fromkeys(c for p in host.plugins for c in host.complaints(p)):
-        say(f"uqbench: {complaint}", err=True)
-    return host
-
-
-def count(number: int, noun: str) -> str:
-    """``1 run``, ``2 runs``, ``2 processes``."""
-    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
-    return f"{number} {noun}{ending}"
+    return plugins.load_host(warn)
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
@@ -191,11 +150,11 @@ def _settings(assignments: tuple[str, ...]) -> dict[str, dict[str, Any]]:
             raise UqbenchError(
                 f"--set {assignment}: expected METHOD.KEY=VALUE, e.g. dqn.learning_rate=0.001."
             )
-        settings.setdefault(method, {})[key] = _toml_value(value)
+        settings.setdefault(method, {})[key] = toml_value(value)
     return settings
 
 
-def _toml_value(text: str) -> Any:
+def toml_value(text: str) -> Any:
     """A value as a suite file would hold it; text that is not TOML is a string."""
     try:
         table = tomllib.loads(f"value = {text}")

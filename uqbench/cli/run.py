@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
-import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,26 +11,20 @@ import click
 from uqbench.cli.options import (
     MOST_SEEDS,
     Selection,
-    count,
-    limit_options,
     load_host,
     out_option,
     selection_options,
 )
-from uqbench.cli.terminal import say
+from uqbench.cli.terminal import say, warn
+from uqbench.cli.where import where_options
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
-    from uqbench.cli.eta import Estimate
-    from uqbench.cli.stored import StoredBoard
-    from uqbench.identity import DeviceKind, Run
+    from uqbench.api.stored import StoredBoard
     from uqbench.registry.plugins import Host
-    from uqbench.results.store import RunState, Store, StoredRun
-    from uqbench.runner.batching.autotune import Arrangement
-    from uqbench.runner.batching.batches import BatchGroup
-    from uqbench.runner.batching.speeds import Speeds
-    from uqbench.runner.events import Event
-    from uqbench.runner.executors.limits import Limits
+    from uqbench.results.store import Store
+    from uqbench.runner.complete import Execution
+    from uqbench.runner.dispatch.drive import Where
     from uqbench.suites.plan import Plan
 
 
@@ -55,16 +43,9 @@ if TYPE_CHECKING:
     metavar="N",
     help="Processes; one per core by default, one on a GPU.",
 )
-@click.option(
-    "--checkpoint-seconds",
-    type=click.FloatRange(min=0),
-    default=60.0,
-    show_default=True,
-    metavar="S",
-    help="Seconds between checkpoints of unfinished runs; 0 for none.",
-)
-@limit_options
+@where_options
 @out_option
+@click.option("--cancel", is_flag=True, help="Cancel what an earlier command submitted, and stop.")
 @click.option("--dry-run", is_flag=True, help="Say what would run, and stop.")
 @click.option(
     "--until-decided",
@@ -87,9 +68,9 @@ def command(
     selection: Selection,
     device: str,
     workers: int | None,
-    checkpoint_seconds: float,
-    limits: Limits,
+    where: Where,
     out: Path,
+    cancel: bool,
     dry_run: bool,
     until_decided: bool,
     max_seeds: int | None,
@@ -107,272 +88,104 @@ def command(
       uqbench run --suite minatar --budget smoke --methods qr-dqn --seed 3
       uqbench run --suite windy-cliff --budget paper --until-decided --max-seeds 60
       uqbench run --suite minatar --budget cpu --methods mine --beside leaderboards
+      uqbench run --suite minatar --budget paper --device cuda --executor slurm --slurm time=240
     """
-    from uqbench.cli.beside import read_beside
-    from uqbench.cli.until_decided import DEFAULT_SEEDS, run_until_decided
+    from uqbench.amounts import count
+    from uqbench.api.beside import read_beside
+    from uqbench.api.device import find_device, stated_device
+    from uqbench.api.display import Terminal
     from uqbench.results.store import RunState, Store
+    from uqbench.runner.complete import Execution, complete
+    from uqbench.runner.dispatch.drive import Driver
 
     host = load_host()
-    kind = _device(device)
     store = Store(out)
-    execute = partial(
-        complete, host=host, kind=kind, store=store, workers=workers,
-        checkpoint_seconds=checkpoint_seconds, limits=limits, dry_run=dry_run,
-    )  # fmt: skip
-    plan = selection.plan(host, kind)
+    driver = Driver(where, host, out)
+    kind = stated_device(device, where.resources.gpus) if driver.elsewhere else find_device(device)
+    execution = Execution(host, kind, store, Terminal(), workers, driver)
+    plan = selection.plan(host, execution.device)
+    if cancel:
+        orders = [order for order, _ in driver.alive(plan)]
+        driver.cancel(orders)
+        say(f"Canceled {count(len(orders), 'job')}; run again to resume.", err=True)
+        return 0
     if not dry_run:
-        store.prepare()
+        note = store.prepare(shared=driver.elsewhere)
+        if note:
+            say(f"Runs are locked by leases: {note}.", err=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # how a scheduler interrupts
     if until_decided:
         if selection.seeds is not None or dry_run or beside is not None:
             raise UqbenchError(
                 "--until-decided chooses the seeds as it goes: leave out --seeds, --seed, "
                 "--dry-run and --beside; --max-seeds limits the seeds."
             )
-        return run_until_decided(selection, max_seeds or DEFAULT_SEEDS, host, kind, store, execute)
+        if not driver.waits:
+            raise UqbenchError(
+                f"--until-decided follows its runs: add --wait to --executor {where.executor}."
+            )
+        return _until_decided(selection, plan, max_seeds, execution)
     if max_seeds is not None:
         raise UqbenchError("--max-seeds goes with --until-decided; --seeds N runs N seeds.")
-    stored = None if beside is None else read_beside(selection, plan, host, beside)
-    states = execute(plan)
+    stored = None if beside is None else read_beside(selection, plan, host, beside, warn)
     if dry_run:
+        _show_outlook(plan, execution)
+        return 0
+    finished = set(complete(plan, execution).values()) == {RunState.FINISHED}
+    if not (driver.waits or finished):
         return 0
     _show(plan, store, stored, host)
-    return 0 if set(states.values()) == {RunState.FINISHED} else 1
+    return 0 if finished else 1
 
 
-def complete(
-    plan: Plan,
-    *,
-    host: Host,
-    kind: DeviceKind,
-    store: Store,
-    workers: int | None,
-    checkpoint_seconds: float,
-    limits: Limits,
-    dry_run: bool = False,
-) -> dict[Run, RunState]:
-    """Do what is missing of a plan, or say it; return the states of its runs."""
-    from uqbench.cli.eta import duration, estimate
-    from uqbench.results.store import TO_DO, RunState
-    from uqbench.runner.batching.batches import make_batch_groups
-    from uqbench.runner.batching.speeds import Speeds
+def _until_decided(
+    selection: Selection, plan: Plan, max_seeds: int | None, execution: Execution
+) -> int:
+    """Run looks until everything is decided; return the exit code."""
+    from uqbench.api.until_decided import DEFAULT_SEEDS, run_until_decided
+    from uqbench.cli.until_decided import show_decided
+    from uqbench.runner.complete import complete
 
-    out = store.root
-    states = {run: store.find(run) for run in plan.runs}
-    newer = [run for run, found in states.items() if found.state is RunState.NEWER]
-    if newer:
-        raise UqbenchError(
-            f"{out / newer[0].folder}: {states[newer[0]].reason}: update uqbench, or use another "
-            f"--out."
-        )
-    todo = _announce(plan, states, out)
-    speeds = Speeds(out)
-    if dry_run:
-        alone = estimate(plan, todo, store, 1, speeds.of(plan))
-        say(*_by_method(plan, todo, alone, speeds).splitlines())
-        return {run: found.state for run, found in states.items()}
-    tried: set[Run] = set()
-    while True:
-        todo -= tried
-        if todo:
-            records = {run: store.read(run.folder).record for run in todo}
-            checkpoints = {
-                run: record.checkpoint.folder
-                for run, record in records.items()
-                if record is not None and record.checkpoint is not None
-            }
-            _measure_methods(plan, todo, kind, workers or _cores(), store, speeds)
-            alone = estimate(plan, todo, store, 1, speeds.of(plan))
-            spread = _arrange(plan, todo, kind, workers, alone)
-            groups = make_batch_groups(plan, todo, kind, spread.lanes, checkpoints)
-            team = min(spread.processes, len(groups))
-            expected = estimate(plan, todo, store, team, speeds.of(plan))
-            say(
-                f"On {kind}, {count(team, 'process')}: about {duration(expected.seconds)} "
-                f"(from {expected.basis}). Safe to interrupt; run again to resume.",
-                err=True,
-            )
-            tried |= _execute(
-                host, groups, out, team, expected.core_seconds, checkpoint_seconds, limits
-            )
-        left = {run: store.read(run.folder).state for run in plan.runs}
-        todo = {run for run, state in left.items() if state in TO_DO} - tried
-        running = [run for run, state in left.items() if state is RunState.RUNNING]
-        if not todo and not running:
-            break
-        if not todo:
-            say(f"Waiting for {count(len(running), 'run')} of another process.", err=True)
-            _wait_for_any(running, store)
-    return left
-
-
-def _by_method(plan: Plan, todo: Collection[Run], alone: Estimate, speeds: Speeds) -> str:
-    """What is left of each method, the slowest first: runs, core time, memory of a run."""
-    from uqbench.cli.eta import duration
-
-    known = speeds.of(plan)
-    seconds = dict.fromkeys((cell.method.name for cell in plan.cells), 0.0) | alone.by_method()
-    lines = ["method                 to do  have  one core  memory of a run"]
-    for name in sorted(seconds, key=lambda name: -seconds[name]):
-        runs = [run for run in plan.runs if run.method == name]
-        left = sum(run in todo for run in runs)
-        memory = f"{known[name].megabytes:,.0f} MB" if name in known else "not measured yet"
-        lines.append(
-            f"{name:22} {left:5,} {len(runs) - left:5,}  {duration(seconds[name]):>8}  {memory}"
-        )
-    lines.append(f"in all, on one core: {duration(alone.seconds)} (from {alone.basis})")
-    return "\n".join(lines)
-
-
-def _measure_methods(
-    plan: Plan,
-    todo: Collection[Run],
-    device: DeviceKind,
-    processes: int,
-    store: Store,
-    speeds: Speeds,
-) -> None:
-    """Measure the speed of methods where it is unknown and the plan is long."""
-    from uqbench.cli.eta import estimate
-    from uqbench.runner.batching.autotune import method_speeds
-
-    known = speeds.of(plan)
-    alone = estimate(plan, todo, store, 1, known)
-    found = method_speeds(plan, todo, known, device, processes, alone.seconds)
-    if not found:
-        return
-    speeds.add(plan, found)
-    table = ", ".join(f"{cell.method.name} {speed.step_ms:.2g}" for cell, speed in found)
-    say(f"Milliseconds a step, measured here: {table}.", err=True)
-
-
-def _arrange(
-    plan: Plan, todo: Collection[Run], device: DeviceKind, workers: int | None, alone: Estimate
-) -> Arrangement:
-    """Choose lanes and processes; say so if they were measured."""
-    from uqbench.runner.batching.autotune import arrange
-
-    chosen = arrange(plan, todo, device, workers, _cores(), alone.by_method())
-    if chosen.measured_with is not None:
-        cell, speeds = chosen.measured_with, chosen.speeds
-        table = ", ".join(f"{s.lanes} × {s.processes}: {s.steps_per_s:,.0f}" for s in speeds)
-        say(
-            f"Lanes × processes: {chosen.lanes} × {chosen.processes}, the fastest of steps/s "
-            f"measured with {cell.method.name} on {cell.task.name} ({table}).",
-            err=True,
-        )
-    return chosen
-
-
-def _wait_for_any(running: Sequence[Run], store: Store) -> None:
-    """Wait until one of these runs, which another process works on, stops running."""
-    from uqbench.results.store import RunState
-
-    while all(store.read(run.folder).state is RunState.RUNNING for run in running):
-        time.sleep(1)
-
-
-def _announce(plan: Plan, states: dict[Run, StoredRun], out: Path) -> set[Run]:
-    """Print what will run and why; return the runs to do."""
-    from uqbench.results.store import TO_DO, RunState
-
-    todo = {run for run, found in states.items() if found.state in TO_DO}
-    methods = dict.fromkeys(cell.method.name for cell in plan.cells)
-    tasks = dict.fromkeys(cell.task.name for cell in plan.cells)
-    say(
-        f"{plan.suite.name}, budget {plan.budget_name}: {plan.budget.summary}",
-        f"{count(len(plan.runs), 'run')} of {_steps(plan)} steps: "
-        f"{', '.join(methods)} on {', '.join(tasks)}. Results go to {out}/.",
-        err=True,
+    host, store = execution.host, execution.store
+    decided = run_until_decided(
+        selection,
+        plan,
+        max_seeds or DEFAULT_SEEDS,
+        lambda look: look.plan(host, execution.device, warn),
+        store,
+        lambda look: complete(look, execution),
+        warn,
     )
-    for state in RunState:
-        runs = [run for run, found in states.items() if found.state is state]
-        if not runs or state is RunState.MISSING:
-            continue
-        action = "again" if runs[0] in todo else "not run again"
-        say(f"{len(runs)} {state.value}: {action}{_from_steps(runs, states)}.", err=True)
-        if state in (RunState.DAMAGED, RunState.FAILED):
-            for run in runs:
-                say(f"  {run.folder}: {states[run].reason}", err=True)
-    return todo
+    if decided is None:
+        return 1
+    show_decided(decided, store, host)
+    return 0
 
 
-def _steps(plan: Plan) -> str:
-    """Steps of a run: a number, or the range over the plan's tasks."""
-    steps = [plan.budget.on(cell.task).steps for cell in plan.cells]
-    least, most = min(steps), max(steps)
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+def _show_outlook(plan: Plan, execution: Execution) -> None:
+    """Print what would run, and how long each method would take, the slowest first."""
+    from uqbench.amounts import duration
+    from uqbench.runner.complete import preview
+    from uqbench.runner.outlook import outlook
 
-
-def _from_steps(runs: Sequence[Run], states: dict[Run, StoredRun]) -> str:
-    """How many of some runs resume from a checkpoint, and at which steps."""
-    records = (states[run].record for run in runs)
-    steps = [r.checkpoint.step for r in records if r is not None and r.checkpoint is not None]
-    if not steps:
-        return ""
-    first, last = f"{min(steps):,}", f"{max(steps):,}"
-    return f", {len(steps)} from step {first if first == last else f'{first} to {last}'}"
-
-
-def _execute(
-    host: Host,
-    groups: Sequence[BatchGroup],
-    out: Path,
-    workers: int,
-    core_seconds: Mapping[Run, float],
-    checkpoint_seconds: float,
-    limits: Limits,
-) -> set[Run]:
-    """Execute; return the runs that were tried, whether they finished or failed."""
-    from uqbench.cli.progress import Display
-    from uqbench.runner import events
-    from uqbench.runner.executors.local import run_locally
-
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # how a scheduler interrupts
-    tried: set[Run] = set()
-    complaints: dict[str, None] = {}
-    with (
-        Display(groups, core_seconds, workers) as display,
-        closing(run_locally(groups, out, workers, checkpoint_seconds, limits)) as executed,
-    ):
-        for event in executed:
-            display.show(event)
-            complaints |= dict.fromkeys(_call_hooks(host, event))
-            if isinstance(event, events.Finished | events.Failed):
-                tried |= set(event.batch.runs)
-            if isinstance(event, events.Failed) and event.full:
-                complaints["the disk stayed full; what was left was not tried"] = None
-                tried |= {run for group in groups for batch in group for run in batch.runs}
-                break
-    for complaint in complaints:
-        say(f"uqbench: {complaint}", err=True)
-    return tried
-
-
-def _call_hooks(host: Host, event: Event) -> Iterator[str]:
-    """Call the life-cycle hooks, run by run; yields a message for each failure."""
-    from uqbench.runner import events
-
-    for run in event.batch.runs:
-        match event:
-            case events.Started():
-                yield from host.call_hook("uqbench_run_started", run=run)
-            case events.Progress():
-                metrics = event.metrics[run.seed]
-                yield from host.call_hook(
-                    "uqbench_run_progress", run=run, step=event.step, metrics=metrics
-                )
-            case events.Finished():
-                scalars = event.scalars[run.seed]
-                yield from host.call_hook("uqbench_run_finished", run=run, scalars=scalars)
-            case events.Failed():
-                yield from host.call_hook("uqbench_run_failed", run=run, reason=event.reason)
+    found = outlook(plan, execution.store, execution.watcher)
+    script = preview(plan, execution)
+    err = bool(script)  # which is then the result
+    say("method                 to do  have  one core  memory of a run", err=err)
+    for one in found.methods:
+        memory = "not measured yet" if one.megabytes is None else f"{one.megabytes:,.0f} MB"
+        left = f"{one.method:22} {one.to_do:5,} {one.have:5,}"
+        say(f"{left}  {duration(one.seconds):>8}  {memory}", err=err)
+    say(f"in all, on one core: {duration(found.seconds)} (from {found.basis})", err=err)
+    if script:
+        say(*script.splitlines())
 
 
 def _show(plan: Plan, store: Store, stored: StoredBoard | None, host: Host) -> None:
     """Write and print the leaderboard, a stored one with the plan's runs in it if there is one."""
-    from uqbench.cli.beside import beside
-    from uqbench.cli.leaderboard import board_folder, write_board
+    from uqbench.api.beside import beside
     from uqbench.cli.table import print_board
+    from uqbench.scoring.board_files import board_folder, write_board
     from uqbench.scoring.leaderboard import board
 
     result = board(plan, store) if stored is None else beside(plan, stored, store)
@@ -380,19 +193,3 @@ def _show(plan: Plan, store: Store, stored: StoredBoard | None, host: Host) -> N
     write_board(result, store, folder, host, () if stored is None else stored.made[0])
     print_board(result)
     say(str(folder / "leaderboard.csv"))
-
-
-def _device(choice: str) -> DeviceKind:
-    import torch
-
-    available = torch.cuda.is_available()
-    if choice == "cuda" and not available:
-        raise UqbenchError("--device cuda: torch finds no CUDA device here; use --device cpu.")
-    return "cuda" if choice == "cuda" or (choice == "auto" and available) else "cpu"
-
-
-def _cores() -> int:
-    """The cores that this process may use."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,10 @@ from uqbench.cli.options import json_option, out_option
 from uqbench.cli.terminal import say
 
 if TYPE_CHECKING:
-    from uqbench.results.store import StoredRun
+    from collections.abc import Mapping
+
+    from uqbench.results.store import Store, StoredRun
+    from uqbench.runner.dispatch.progress import Now
 
 
 @click.command()
@@ -23,16 +25,18 @@ if TYPE_CHECKING:
 def command(out: Path, as_json: bool) -> None:
     """Show what is done, running and failed, with reasons and the time left.
 
-    Reads only run.json of each run.
+    Reads run.json of each run, and the progress of what is executed.
 
     \b
     Example:
       uqbench status --out results
     """
-    from uqbench.cli.eta import duration
+    from uqbench.amounts import duration
     from uqbench.results.store import Store
+    from uqbench.runner.dispatch.progress import steps_now
 
-    entries = [_entry(folder, found) for folder, found in Store(out).records()]
+    store, now = Store(out), steps_now(out)
+    entries = [_entry(folder, found, store, now) for folder, found in store.records()]
     if as_json:
         click.echo(json.dumps(entries, indent=1))
         return
@@ -55,7 +59,11 @@ def command(out: Path, as_json: bool) -> None:
             say(f"{entry['state']}: {entry['run']}: {entry['reason']}{on}")
 
 
-def _entry(folder: PurePosixPath, found: StoredRun) -> dict[str, Any]:
+def _entry(
+    folder: PurePosixPath, found: StoredRun, store: Store, running: Mapping[str, Now]
+) -> dict[str, Any]:
+    from uqbench.runner.checkpoints.saved import saved_step
+
     record = found.record
     entry: dict[str, Any] = {
         "run": str(folder),
@@ -69,11 +77,10 @@ def _entry(folder: PurePosixPath, found: StoredRun) -> dict[str, Any]:
     if record is not None:
         steps = record.identity["budget"]["steps"]
         entry |= {"step": record.step, "steps": steps}
-        if record.checkpoint is not None:
-            entry["checkpoint_step"] = record.checkpoint.step
-        if record.status == "running" and record.step:
-            began = datetime.fromisoformat(record.began)
-            spent = (datetime.fromisoformat(record.updated) - began).total_seconds()
-            since = (datetime.now(UTC) - datetime.fromisoformat(record.updated)).total_seconds()
-            entry["seconds_left"] = max(0.0, spent * (steps / record.step - 1) - since)
+        entry["checkpoint_step"] = saved_step(record, store)
+        now = running.get(str(folder))
+        if record.status == "running" and now is not None:
+            entry["step"] = max(record.step, now.step)
+            if now.rate > 0:
+                entry["seconds_left"] = max(0.0, (steps - now.step) / now.rate)
     return entry

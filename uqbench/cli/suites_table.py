@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from uqbench.cli.terminal import visible
+from uqbench.visible import visible
 
 PIPE_WIDTH = 160
 """Of a file or a pipe, which has no width to keep to."""

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Literal
 
 from rich.console import Console
 from rich.table import Table
 
-from uqbench.cli.terminal import visible
 from uqbench.scoring.coverage import coverage_note
+from uqbench.scoring.groups import GroupColumn, group_columns, groups_note, pareto_cells
 from uqbench.scoring.leaderboard import Board
 from uqbench.scoring.remarks import remark, remarks_note
 from uqbench.scoring.standings import BoardRow, shown_statistics
 from uqbench.scoring.tables import interval, label
+from uqbench.visible import visible
 
 PIPE_WIDTH = 160
 """Of a file or a pipe, which has no width to keep to."""
 _PADDING = 2
+_HEADER_LINES = 3
+"""About as many lines a header has, below its group's name."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +60,85 @@ def show_board(board: Board, console: Console) -> None:
         table.add_row(*map(visible, row))
     console.print(table)
     for note in notes(board):
-        console.print(visible(note), highlight=False, markup=False)
+        _say(console, note)
     if left_out:
-        names = ", ".join(column.header.replace("\n", " ") for column in left_out)
-        console.print(visible(f"Left out at this width: {names}."), highlight=False, markup=False)
+        _say(console, _left_out(column.header for column in left_out))
+    show_groups(board, console)
+
+
+def show_groups(board: Board, console: Console) -> None:
+    """Print the columns of return, risk and uncertainty to a console, where a suite has them.
+
+    Of each group in turn the next most important one is shown, as long as it fits.
+    """
+    lines = board.best_first
+    found = group_columns(board, lines)
+    if not found:
+        return
+    methods = _Column("method", tuple(line.method for line in lines), left=True)
+    room = console.width - methods.width - _PADDING
+    front = pareto_cells(board, lines)
+    columns = {id(c): _Column(_wrapped(c.header), c.cells) for c in found}
+    if front is not None:
+        room -= _Column("pareto", tuple(front)).width + _PADDING
+    fitting: set[int] = set()
+    left_out = []
+    for column in _in_turn(found):
+        needed = max(columns[id(column)].width, len(column.group)) + _PADDING
+        if needed - _PADDING <= room:
+            fitting.add(id(column))
+            room -= needed
+        else:
+            left_out.append(column)
+    shown = [column for column in found if id(column) in fitting]
+    if not shown:
+        _say(console, _left_out(column.header for column in left_out))
+        return
+    height = max(columns[id(column)].header.count("\n") for column in shown)
+    table = Table(box=None, padding=(0, _PADDING, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column("method", no_wrap=True, vertical="bottom")
+    for at, column in enumerate(shown):
+        first = at == 0 or shown[at - 1].group != column.group
+        below = columns[id(column)].header
+        missing = "\n" * (height - below.count("\n"))
+        heading = f"{column.group.upper() if first else ''}\n{missing}{below}"
+        table.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
+    if front is not None:
+        table.add_column("pareto", no_wrap=True, vertical="bottom")
+    cells = [methods.cells, *(columns[id(c)].cells for c in shown), *([front] if front else [])]
+    for row in zip(*cells, strict=True):
+        table.add_row(*map(visible, row))
+    console.print()
+    console.print(table)
+    _say(console, groups_note(board, shown))
+    if left_out:
+        _say(console, _left_out(column.header for column in left_out))
+
+
+def _in_turn(found: list[GroupColumn]) -> list[GroupColumn]:
+    """The first column of every group, then the second of every group, and so on."""
+    place: Counter[str] = Counter()
+    order = []
+    for column in found:
+        order.append((place[column.group], column))
+        place[column.group] += 1
+    return [column for _, column in sorted(order, key=lambda pair: pair[0])]
+
+
+def _wrapped(header: str) -> str:
+    """A header on a few lines, none narrower than its longest word."""
+    longest = max(map(len, header.split()))
+    return "\n".join(wrap(header, width=max(longest, -(-len(header) // _HEADER_LINES))))
+
+
+def _left_out(headers: Iterable[str]) -> str:
+    return (
+        f"Left out at this width: {', '.join(header.replace(chr(10), ' ') for header in headers)}."
+    )
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(visible(text), highlight=False, markup=False)
 
 
 def notes(board: Board) -> list[str]:

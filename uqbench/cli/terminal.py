@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 
 import click
 
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Categories of characters that a terminal obeys, or shows as nothing."""
-
-
-def visible(text: str) -> str:
-    """One line of text in which every control character is written out, as ``\\x1b``."""
-    return "".join(
-        char.encode("unicode_escape").decode() if unicodedata.category(char) in _UNSEEN else char
-        for char in text
-    )
+from uqbench.visible import visible as visible
 
 
 def say(
@@ -35,3 +25,8 @@ def say(
         for words, color in (colors or {}).items():
             text = text.replace(words, click.style(words, fg=color), 1)
         click.echo(click.style(text, bold=True) if bold else text, err=err)
+
+
+def warn(text: str) -> None:
+    """Print a line to stderr."""
+    say(text, err=True)

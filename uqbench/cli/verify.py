@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from uqbench.cli.options import Selection, count, json_option, load_host, selection_options
-from uqbench.cli.terminal import say
+from uqbench.amounts import count
+from uqbench.cli.options import Selection, json_option, load_host, selection_options
+from uqbench.cli.terminal import say, warn
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
@@ -55,18 +56,19 @@ def command(
     Example:
       uqbench verify --suite five-state --budget paper --from leaderboards --sample 3
     """
-    from uqbench.cli.leaderboard import board_folder
-    from uqbench.cli.run import complete
-    from uqbench.cli.stored import StoredBoard
+    from uqbench.api.display import Terminal
+    from uqbench.api.stored import StoredBoard
     from uqbench.results.store import RunState, Store
-    from uqbench.runner.executors.limits import Limits
+    from uqbench.runner.complete import Execution, complete
+    from uqbench.runner.dispatch.drive import Driver, Where
     from uqbench.scoring.agreement import Agreement, agreement
+    from uqbench.scoring.board_files import board_folder
     from uqbench.scoring.made_with import of_older_code
     from uqbench.scoring.scores import gather
 
     host = load_host()
     plan = selection.plan(host, "cpu")
-    stored = StoredBoard.read(plan, selection, host, board_folder(plan, boards))
+    stored = StoredBoard.read(plan, selection, host, board_folder(plan, boards), warn)
     stored.check_as_run()
     chosen = _sample(stored.scores, sample, str(stored.folder))
     older = of_older_code(chosen)
@@ -76,15 +78,8 @@ def command(
     with tempfile.TemporaryDirectory() as temporary:
         store = Store(out or Path(temporary))
         store.prepare()
-        states = complete(
-            part,
-            host=host,
-            kind="cpu",
-            store=store,
-            workers=None,
-            checkpoint_seconds=0.0,
-            limits=Limits(),
-        )
+        driver = Driver(Where(checkpoint_seconds=0.0), host, store.root)
+        states = complete(part, Execution(host, "cpu", store, Terminal(), None, driver))
         failed = [str(run.folder) for run, state in states.items() if state != RunState.FINISHED]
         if failed:
             raise UqbenchError(f"{count(len(failed), 'run')} did not finish: {', '.join(failed)}")

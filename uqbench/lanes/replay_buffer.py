@@ -11,6 +11,7 @@ from torch import Tensor
 
 from uqbench.agent import EnvironmentInfo, Step, observation_dtype, observation_shape
 from uqbench.lanes.clock import Clock
+from uqbench.lanes.frame_stacks import FrameStacks
 
 
 class ReplayBuffer:
@@ -86,7 +87,8 @@ class ReplayBuffer:
 class TransitionBuffer(ReplayBuffer):
     """A replay buffer with the fields that Q-learning needs.
 
-    Fields: ``obs``, ``action``, ``reward``, ``terminated``, ``next_obs``, ``next_valid``.
+    Fields: ``obs``, ``action``, ``reward``, ``terminated``, ``next_obs``, ``next_valid``. Where
+    observations stack frames, every frame is kept once.
 
     Args:
         lanes: L.
@@ -96,33 +98,68 @@ class TransitionBuffer(ReplayBuffer):
     """
 
     def __init__(self, lanes: int, capacity: int, info: EnvironmentInfo, clock: Clock) -> None:
+        device = clock.tensor.device
         obs = (observation_shape(info), observation_dtype(info))
+        place: tuple[tuple[int, ...], torch.dtype] = ((), torch.int64)
+        stacked = info.stacks_frames
         super().__init__(
             lanes,
             capacity,
             {
-                "obs": obs,
+                **({"position": place, "age": place} if stacked else {"obs": obs, "next_obs": obs}),
                 "action": ((), torch.int64),
                 "reward": ((), torch.float32),
                 "terminated": ((), torch.bool),
-                "next_obs": obs,
                 "next_valid": ((info.n_actions,), torch.bool),
             },
             clock,
         )
-        device = clock.tensor.device
+        self._stacks = FrameStacks(lanes, capacity, *obs, device) if stacked else None
         self._all_valid = torch.ones(lanes, info.n_actions, dtype=torch.bool, device=device)
 
     def store(self, step: Step, reward: Tensor) -> None:
         """Store a step of every lane, with the ``reward`` ``[L]`` to learn from."""
+        observations = {"obs": step.obs, "next_obs": step.next_obs}
+        if self._stacks is not None:
+            ended = step.terminated | step.truncated
+            position, age = self._stacks.add(step.obs, step.next_obs, ended)
+            observations = {"position": position, "age": age}
         self.add(
-            obs=step.obs,
+            **observations,
             action=step.action,
             reward=reward,
             terminated=step.terminated,
-            next_obs=step.next_obs,
             next_valid=self._all_valid if step.valid_actions is None else step.valid_actions,
         )
+        if self._clock.tensor.device.type == "cpu":  # a GPU would wait at every step
+            self._check_frames(self._clock.t + 1)
+
+    def gather(self, index: Tensor) -> dict[str, Tensor]:
+        """Transitions ``[L, B, *shape]`` at the slots ``index`` ``[L, B]``."""
+        batch = super().gather(index)
+        if self._stacks is not None:
+            places = batch.pop("position"), batch.pop("age")
+            batch["obs"], batch["next_obs"] = self._stacks.gather(*places)
+        return batch
+
+    def state_dict(self) -> dict[str, Any]:
+        """The stored transitions, and the frames of stacked observations."""
+        if self._stacks is None:
+            return super().state_dict()
+        self._check_frames(self._clock.t)
+        return {**super().state_dict(), "frames": self._stacks.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore from ``state_dict()``, after the clock."""
+        super().load_state_dict(state)
+        if self._stacks is not None:
+            self._stacks.load_state_dict(state["frames"])
+
+    def _check_frames(self, steps: int) -> None:
+        """Verify that the oldest transition still has its frames once so many were added."""
+        if self._stacks is not None and steps:
+            oldest = steps % self.capacity if steps > self.capacity else 0
+            self._stacks.check(self._ring["position"][oldest], self._ring["age"][oldest])
 
 
 def _packed(values: Tensor) -> Tensor:

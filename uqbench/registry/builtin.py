@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from uqbench.hookspecs import hookimpl
-from uqbench.specs import AgentSpec, Spec
+from uqbench.specs import AgentSpec, ExecutorSpec, Spec
 
 
 @hookimpl
@@ -16,14 +16,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             name="uniform-random",
             version="1",
             factory="uqbench.trivial:UniformRandom",
-            config="uqbench.trivial:UniformRandomConfig",
+            config="uqbench.trivial_configs:UniformRandomConfig",
             role="trivial",
         ),
         AgentSpec(
             name="constant-action",
             version="1",
             factory="uqbench.trivial:ConstantAction",
-            config="uqbench.trivial:ConstantActionConfig",
+            config="uqbench.trivial_configs:ConstantActionConfig",
             role="trivial",
         ),
     ]
@@ -85,4 +85,19 @@ def uqbench_claim_kinds() -> Iterable[Spec]:
         kind("band", "Band", "a number, or a ratio of two, within bounds", "Fieller 1954"),
         kind("trend", "Trend", "a metric that is monotone in a setting", "Jonckheere 1954"),
         kind("share", "Share", "how often something is so", "Clopper & Pearson 1934"),
+    ]
+
+
+@hookimpl
+def uqbench_executors() -> Iterable[ExecutorSpec]:
+    """Processes of this machine."""
+    return [
+        ExecutorSpec(
+            name="local",
+            version="1",
+            factory="uqbench.runner.executors.this_machine:ThisMachine",
+            config="uqbench.runner.executors.this_machine:ThisMachineConfig",
+            summary="processes of this machine",
+            elsewhere=False,
+        )
     ]

@@ -29,7 +29,7 @@ from uqbench.registry.registry import Plugin, Registry
 from uqbench.registry.risk_names import MeasuresByName
 from uqbench.registry.side_effects import watched
 from uqbench.registry.trials import EntryPoint
-from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec
+from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
 
 SELECTION = "UQBENCH_PLUGINS"
 """Environment variable that limits the plugins to load: entry points' names, comma-separated."""
@@ -48,6 +48,7 @@ class Host:
         self.estimators: Registry[Spec] = Registry("estimator")
         self.risk_measures: Registry[Spec] = Registry("risk measure")
         self.claim_kinds: Registry[Spec] = Registry("claim kind")
+        self.executors: Registry[ExecutorSpec] = Registry("executor")
         self.risk_names = MeasuresByName(self.risk_measures)
         self.suite_files: list[tuple[Traversable, Plugin]] = []
         self._registries: dict[str, Registry[Any]] = {
@@ -57,6 +58,7 @@ class Host:
             "uqbench_estimators": self.estimators,
             "uqbench_risk_measures": self.risk_measures,
             "uqbench_claim_kinds": self.claim_kinds,
+            "uqbench_executors": self.executors,
         }
 
     @classmethod

@@ -1,7 +1,8 @@
 """Run locks: one process at a time works on a run.
 
-The operating system locks a file in ``<root>/.locks/``, so a lock ends with its process, however
-that ends.
+The operating system locks a file in ``<root>/.locks/`` (``flock``), so a lock ends with its
+process, however that ends. Where that does not hold, and where several machines share a store, a
+lease is needed, too (:mod:`uqbench.results.leases`): ``.locks/leases`` says so, and why.
 """
 
 from __future__ import annotations
@@ -12,12 +13,18 @@ import time
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from filelock import SoftFileLease
+
 from uqbench.errors import StorageError
 from uqbench.identity import digest_of
-from uqbench.results.files import NO_ROOM, NOT_A_FILE
+from uqbench.results.files import NO_ROOM, NOT_A_FILE, write_whole
+from uqbench.results.leases import Leases
+from uqbench.results.lock_probe import why_flock_fails
 
 LOCKS = ".locks"
+LEASED = "leases"
 ATTEMPTS = 5
+SHARED = "several machines share this folder"
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Follow no link, and do not hang on a pipe in place of a lock."""
 
@@ -27,12 +34,16 @@ class RunLock:
     """A lock on a run, held by this process."""
 
     path: Path
-    descriptor: int
+    descriptor: int | None
+    lease: SoftFileLease | None = None
 
     def release(self) -> None:
         """Unlock the run."""
-        self.path.unlink(missing_ok=True)
-        os.close(self.descriptor)
+        if self.descriptor is not None:
+            self.path.unlink(missing_ok=True)
+            os.close(self.descriptor)
+        if self.lease is not None:
+            self.lease.release()
 
 
 class RunLocks:
@@ -44,6 +55,25 @@ class RunLocks:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._leases: Leases | None = None
+        self._asked = False
+
+    def prepare(self, shared: bool = False) -> str:
+        """Find out how runs can be locked here; return why leases are needed, if they are.
+
+        Args:
+            shared: whether several machines will lock runs.
+
+        Raises:
+            OSError: no file can be written.
+            StorageError: the same.
+        """
+        why = why_flock_fails(self._root) or (SHARED if shared else "")
+        path = self._root / LOCKS / LEASED
+        if why and not path.exists():
+            write_whole(path, lambda file: file.write(f"{why}\n".encode()))
+        self._asked = False
+        return why
 
     def acquire(self, folder: str | PurePosixPath) -> RunLock | None:
         """Lock the run in a folder below the root; None where another process has locked it.
@@ -52,33 +82,33 @@ class RunLocks:
             StorageError: the lock cannot be created, as on a full disk.
         """
         path = self._path(folder)
-        for _ in range(ATTEMPTS):
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o644)
-            except OSError as error:
-                raise StorageError(
-                    f"{path} cannot be created: {error.strerror}", full=error.errno in NO_ROOM
-                ) from error
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if path.stat().st_ino == os.fstat(descriptor).st_ino:
-                    return RunLock(path, descriptor)
-            except (BlockingIOError, FileNotFoundError):
-                time.sleep(0.01)  # held, perhaps only for a check; or its holder removed the file
-            except OSError as error:
-                os.close(descriptor)
-                raise StorageError(f"{path} cannot be locked: {error.strerror}") from error
-            os.close(descriptor)
-        return None
+        if self._needed is None:
+            descriptor = self._flock(path)
+            return None if descriptor is None else RunLock(path, descriptor)
+        self._make_folder(path)
+        lease = self._needed.acquire(path)
+        if lease is None:
+            return None
+        try:
+            descriptor = self._flock(path, needed=False)
+        except BaseException:
+            lease.release()
+            raise
+        if descriptor is None:  # of a process that knows nothing of leases
+            lease.release()
+            return None
+        return RunLock(path, descriptor if descriptor >= 0 else None, lease)
 
     def is_held(self, folder: str | PurePosixPath) -> bool:
-        """Whether any process has locked the run.
+        """Whether any process has locked the run, or may have: see :meth:`Leases.is_held`.
 
         Raises:
             StorageError: the lock cannot be examined.
         """
         path = self._path(folder)
+        leases = self._needed
+        if leases is not None and leases.is_held(path):
+            return True
         try:
             descriptor = os.open(path, os.O_RDONLY | _FLAGS)
         except OSError as error:
@@ -90,10 +120,56 @@ class RunLocks:
         except BlockingIOError:
             return True
         except OSError as error:
-            raise StorageError(f"{path} cannot be locked: {error.strerror}") from error
+            if leases is None:
+                raise StorageError(f"{path} cannot be locked: {error.strerror}") from error
         finally:
             os.close(descriptor)
         return False
+
+    def is_lost(self, folder: str | PurePosixPath) -> bool:
+        """Whether this process has locked the run, and another may have taken it over."""
+        return self._leases is not None and self._leases.is_lost(self._path(folder))
+
+    @property
+    def _needed(self) -> Leases | None:
+        """The leases, where they are needed."""
+        if not self._asked:
+            self._asked = True
+            leased = (self._root / LOCKS / LEASED).exists()
+            self._leases = (self._leases or Leases()) if leased else None
+        return self._leases
+
+    def _flock(self, path: Path, needed: bool = True) -> int | None:
+        """The descriptor of the locked file; None where it is locked, -1 where it cannot be."""
+        for _ in range(ATTEMPTS):
+            self._make_folder(path)
+            try:
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o644)
+            except OSError as error:
+                raise StorageError(
+                    f"{path} cannot be created: {error.strerror}", full=error.errno in NO_ROOM
+                ) from error
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if path.stat().st_ino == os.fstat(descriptor).st_ino:
+                    return descriptor
+            except (BlockingIOError, FileNotFoundError):
+                time.sleep(0.01)  # held, perhaps only for a check; or its holder removed the file
+            except OSError as error:
+                os.close(descriptor)
+                if not needed:
+                    return -1
+                raise StorageError(f"{path} cannot be locked: {error.strerror}") from error
+            os.close(descriptor)
+        return None
+
+    def _make_folder(self, path: Path) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(
+                f"{path} cannot be created: {error.strerror}", full=error.errno in NO_ROOM
+            ) from error
 
     def _path(self, folder: str | PurePosixPath) -> Path:
         return self._root / LOCKS / digest_of(str(folder))[:16]

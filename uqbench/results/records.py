@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import os
+import socket
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -157,3 +159,13 @@ class RunRecord(BaseModel):
         """The sha256 that ``digest`` should hold."""
         without = {"digest"} | (_SINCE_2 if self.schema_version == 1 else set())
         return digest_of(self.model_dump(mode="json", exclude=without))
+
+
+def this_process() -> Process:
+    """This process."""
+    return Process(host=socket.gethostname(), pid=os.getpid())
+
+
+def now() -> str:
+    """UTC time, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

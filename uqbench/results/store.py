@@ -8,25 +8,18 @@ running while it is locked. A finished run's files are verified against the dige
 
 from __future__ import annotations
 
-import enum
 import json
 import os
 import re
-import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path, PurePosixPath
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from uqbench.config import explain
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import Run
-from uqbench.results.columns import Columns, RunColumns, columns_digest
+from uqbench.results.columns import Columns, RunColumns
 from uqbench.results.files import (
     NOT_A_FILE,
     create,
@@ -34,9 +27,10 @@ from uqbench.results.files import (
     flush_names,
     is_linked,
     make_folder,
-    open_file,
     write_whole,
 )
+from uqbench.results.index import Index, signature
+from uqbench.results.listing import run_folders
 from uqbench.results.locks import RunLock, RunLocks
 from uqbench.results.paths import run_folder
 from uqbench.results.record_files import (
@@ -46,51 +40,18 @@ from uqbench.results.record_files import (
     check_place,
     read_record,
 )
-from uqbench.results.records import Process, RunRecord
+from uqbench.results.records import RunRecord, now, this_process
+from uqbench.results.states import TO_DO, RunState, StoredRun
+from uqbench.results.tables import CURVES, EPISODES, METRICS, names, read_tables, write_tables
 
-METRICS = "metrics.parquet"
-EPISODES = "episodes.parquet"
-CURVES = "uncertainty.parquet"
+__all__ = [
+    "CURVES", "EPISODES", "METRICS", "TO_DO", "RunState", "Store", "StoredRun", "now",
+    "this_process",
+]  # fmt: skip
+
 CHECKPOINT = "checkpoint"
-
-
-class RunState(enum.Enum):
-    """A run's state, and what ``uqbench run`` does with it.
-
-    MISSING: nothing stored; run it.
-    RUNNING: another live process works on it; leave it.
-    ABANDONED: the process that worked on it is gone; resume from its checkpoint, or start over.
-    FAILED: it ended with an error, or its worker died; resume from its checkpoint if there is one
-        (an error removes it, the death of a worker does not), or start over.
-    FINISHED: stored and complete; never run again.
-    DAMAGED: stored, but a file is missing or its digest differs; set aside and run again.
-    NEWER: stored by a newer uqbench; left alone, and the command is refused.
-    """
-
-    MISSING = "missing"
-    RUNNING = "running"
-    ABANDONED = "abandoned"
-    FAILED = "failed"
-    FINISHED = "finished"
-    DAMAGED = "damaged"
-    NEWER = "newer"
-
-
-TO_DO = (RunState.MISSING, RunState.ABANDONED, RunState.FAILED, RunState.DAMAGED)
-"""States of runs that ``uqbench run`` runs."""
-
-
-@dataclass(frozen=True)
-class StoredRun:
-    """A run's state, its record if it can be read, and the reason for the state if there is one.
-
-    ``unreadable``: the disk failed; the files may be intact, and are neither moved nor overwritten.
-    """
-
-    state: RunState
-    record: RunRecord | None = None
-    reason: str | None = None
-    unreadable: bool = False
+MANY = 100
+"""Runs that a command reads before it consults the index: few are read as fast without."""
 
 
 class Store:
@@ -99,6 +60,9 @@ class Store:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._locks = RunLocks(root)
+        self._base = f"{root}{os.sep}"
+        self._index: Index | None = None
+        self._asked = 0
 
     def folder(self, run: Run) -> Path:
         """Where a run is kept."""
@@ -112,8 +76,14 @@ class Store:
         """Whether a path leaves the root, or a symbolic link lies between them."""
         return is_linked(self.root, path)
 
-    def prepare(self) -> None:
-        """Create the root and write to it once.
+    def prepare(self, shared: bool = False) -> str:
+        """Create the root, write to it once, and try whether two processes can lock a file.
+
+        Args:
+            shared: whether several machines will lock runs.
+
+        Returns:
+            Why runs are locked by leases, if they are, for the user.
 
         Raises:
             UqbenchError: it cannot be written; raised before the first step.
@@ -126,6 +96,7 @@ class Store:
                     file.write(b"uqbench")
             finally:
                 probe.unlink()
+            return self._locks.prepare(shared)
         except OSError as error:
             raise UqbenchError(
                 f"Results cannot be written to {str(self.root)!r}: {error.strerror}. "
@@ -134,7 +105,21 @@ class Store:
 
     def read(self, folder: str | PurePosixPath) -> StoredRun:
         """The state of a run by its folder below the root, from its record alone."""
-        folder = PurePosixPath(folder)
+        key = str(folder)
+        index = self._consulted()
+        if index is None:
+            return self._read(key)
+        record = index.record(key)
+        if record is not None:
+            return StoredRun(RunState.FINISHED, record)
+        before = signature(f"{self._base}{key}/{RECORD}")
+        found = self._read(key)
+        if found.state is RunState.FINISHED and found.record is not None:
+            index.remember(key, found.record, before)
+        return found
+
+    def _read(self, key: str) -> StoredRun:
+        folder = PurePosixPath(key)
         try:
             found = _read(run_folder(self.root, folder))
             if found.record is not None:
@@ -152,22 +137,40 @@ class Store:
 
     def find(self, run: Run) -> StoredRun:
         """The state of a run, with the digests of all its files verified."""
-        found = self.read(run.folder)
+        key = str(run.folder)
+        found = self.read(key)
         if found.state is not RunState.FINISHED or found.record is None:
             return found
         if found.record.identity != run.identity:
             return StoredRun(RunState.DAMAGED, reason=f"{RECORD} has another identity")
-        for name in (METRICS, EPISODES, *({CURVES} & found.record.digests.keys())):
-            path = self.folder(run) / name
+        index, before = self._index, {}
+        for name in names(found.record.digests):
+            if index is not None and index.is_verified(key, name):
+                continue
+            before[name] = signature(f"{self._base}{key}/{name}")
             try:
-                whole = file_digest(path) == found.record.digests.get(name)
+                whole = file_digest(self.folder(run) / name) == found.record.digests.get(name)
             except FileNotFoundError:
                 return StoredRun(RunState.DAMAGED, reason=f"{name} is missing")
             except OSError as error:
                 return _unreadable(name, error)
             if not whole:
                 return StoredRun(RunState.DAMAGED, reason=f"{name} does not match its digest")
+        if index is not None and before:
+            index.verified(key, before)
         return found
+
+    def save_index(self) -> None:
+        """Keep what was read of many finished runs, for the next command."""
+        if self._index is not None:
+            self._index.save()
+
+    def _consulted(self) -> Index | None:
+        """The index, once many runs were asked for."""
+        self._asked += 1
+        if self._index is None and self._asked > MANY:
+            self._index = Index(self.root)
+        return self._index
 
     def lock(self, run: Run) -> RunLock | None:
         """Lock a run for this process; None where another process has locked it.
@@ -186,6 +189,11 @@ class Store:
             StorageError: it cannot be written, or the stored record cannot be read.
         """
         folder = self.folder(run)
+        if self._locks.is_lost(run.folder):
+            raise StorageError(
+                f"{run.folder}: its lock was taken over by another process, because this one did "
+                f"not refresh it for too long; this one writes nothing more."
+            )
         found = _read(folder)
         if found.unreadable:
             raise StorageError(f"{folder}: {found.reason}")
@@ -206,17 +214,7 @@ class Store:
         Raises:
             StorageError: it cannot be written.
         """
-        folder = self.folder(run)
-        tables = {METRICS: columns.metrics, EPISODES: columns.episodes}
-        if columns.curves is not None:
-            tables[CURVES] = columns.curves
-        for name, table in tables.items():
-            write_whole(folder / name, partial(pq.write_table, pa.table(dict(table))))
-        try:
-            digests = {name: file_digest(folder / name) for name in tables}
-        except OSError as error:
-            raise StorageError(f"{folder} cannot be read back: {error.strerror}") from error
-        digests["results"] = columns_digest(*tables.values())
+        digests = write_tables(self.folder(run), columns)
         self.write(run, record.model_copy(update={"digests": digests}))
 
     def set_aside(self, run: Run) -> Path:
@@ -241,23 +239,23 @@ class Store:
             StorageError: they cannot be read, and may be intact.
         """
         record = self.read(run.folder).record
-        digests = {} if record is None else record.digests
-        names = [METRICS, EPISODES, *([CURVES] if CURVES in digests else [])]
-        tables = [_columns(self.folder(run) / name) for name in names]
-        if "results" not in digests or digests["results"] != _digest(*tables):
-            raise UqbenchError(
-                f"{self.folder(run)}: {', '.join(names)} are damaged, because their numbers do "
-                f"not match the digest in {RECORD}"
-            )
-        metrics, episodes, *_ = tables
-        return metrics, episodes
+        return read_tables(self.folder(run), {} if record is None else record.digests)
 
-    def records(self, suite: str = "*") -> Iterator[tuple[PurePosixPath, StoredRun]]:
-        """Every run's folder, relative to the root, and state, read from ``run.json`` alone."""
-        for path in sorted(self.root.glob(f"{suite}/*/*/*/*/{RECORD}")):
-            if ".damaged-" not in path.parent.name:
-                folder = PurePosixPath(path.parent.relative_to(self.root).as_posix())
-                yield folder, self.read(folder)
+    def records(self, suite: str | None = None) -> Iterator[tuple[PurePosixPath, StoredRun]]:
+        """Every run's folder, relative to the root, and state, read from ``run.json`` alone.
+
+        Args:
+            suite: only its runs; all where it is None.
+        """
+        folders = list(run_folders(self.root, suite))
+        for folder in folders:
+            found = self.read(folder)
+            if found.state is not RunState.MISSING:
+                yield PurePosixPath(folder), found
+        if self._index is not None:
+            if suite is None:
+                self._index.keep(folders)
+            self._index.save()
 
 
 def _read(folder: Path) -> StoredRun:
@@ -292,30 +290,6 @@ def _check_checkpoint(record: RunRecord, folder: PurePosixPath) -> None:
         )
 
 
-def _columns(path: Path) -> Columns:
-    try:
-        with open_file(path) as file:
-            table = pq.read_table(file)
-        return {
-            name: column.to_numpy(zero_copy_only=False)
-            for name, column in zip(table.column_names, table.columns, strict=True)
-        }
-    except pa.ArrowException as error:
-        raise UqbenchError(f"{path} is damaged, because it is not a table: {error}") from error
-    except OSError as error:  # Arrow reports damaged files this way too
-        if error.errno is None or error.errno in NOT_A_FILE:
-            raise UqbenchError(f"{path} is damaged, because {error.strerror or error}") from error
-        raise StorageError(f"{path} cannot be read: {error.strerror}") from error
-
-
-def _digest(*tables: Columns) -> str | None:
-    """The digest of a run's numbers; None if the columns hold something else."""
-    try:
-        return columns_digest(*tables)
-    except (TypeError, ValueError):
-        return None
-
-
 def _encodable(text: str | None) -> str | None:
     """Text without lone surrogates, as names of files that are not UTF-8 have them."""
     return None if text is None else text.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -324,13 +298,3 @@ def _encodable(text: str | None) -> str | None:
 def _unreadable(name: str, error: OSError) -> StoredRun:
     reason = f"{name} cannot be read: {error.strerror}"
     return StoredRun(RunState.DAMAGED, reason=reason, unreadable=error.errno not in NOT_A_FILE)
-
-
-def this_process() -> Process:
-    """This process."""
-    return Process(host=socket.gethostname(), pid=os.getpid())
-
-
-def now() -> str:
-    """UTC time, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")

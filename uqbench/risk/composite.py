@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from uqbench.risk.decision import DecisionRule
 from uqbench.risk.distortion import Expectation
 from uqbench.risk.measure import RiskMeasure
+
+if TYPE_CHECKING:  # imported where it computes: every command reads the names of measures
+    from torch import Tensor
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from uqbench.risk.measure import RiskMeasure
+
+if TYPE_CHECKING:  # imported where it computes: every command reads the names of measures
+    from torch import Tensor
 
 
 class DecisionRule(ABC):
@@ -46,11 +47,15 @@ class DecisionRule(ABC):
 
     def of_distribution(self, values: Tensor, probabilities: Tensor) -> Tensor:
         """For one model: values and probabilities ``[..., N] -> [...]``."""
+        import torch
+
         belief = torch.ones_like(values[..., :1])
         return self(values[..., None, :], probabilities[..., None, :], belief)
 
     def of_samples(self, values: Tensor) -> Tensor:
         """For equally likely samples of Q, ``[..., K] -> [...]``."""
+        import torch
+
         certain = torch.ones_like(values)
         return self(values[..., None], certain[..., None], certain)
 

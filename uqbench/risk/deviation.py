@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, ClassVar
 
 from uqbench.risk.measure import RiskMeasure
+
+if TYPE_CHECKING:  # imported where it computes: every command reads the names of measures
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class MeanStd(RiskMeasure):
 
     def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:
         """``E[Z] − c √Var[Z]`` along ``dim``."""
+        import torch
+
         mass = probabilities / probabilities.sum(dim, keepdim=True)
         mean = (mass * values).sum(dim, keepdim=True)
         variance = (mass * (values - mean).square()).sum(dim)

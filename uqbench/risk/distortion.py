@@ -12,12 +12,12 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import ClassVar
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, ClassVar
 
 from uqbench.risk.measure import RiskMeasure
+
+if TYPE_CHECKING:  # imported where it computes: every command reads the names of measures
+    from torch import Tensor
 
 
 class Distortion(RiskMeasure):
@@ -29,12 +29,16 @@ class Distortion(RiskMeasure):
 
     def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:
         """``Σ_i z_(i) [g(F_i) − g(F_{i−1})]`` along ``dim``."""
+        import torch
+
         values, probabilities = torch.broadcast_tensors(values, probabilities)
         ordered, order = values.movedim(dim, -1).sort(dim=-1)
         return self.of_sorted(ordered, probabilities.movedim(dim, -1).gather(-1, order))
 
     def of_sorted(self, values: Tensor, probabilities: Tensor) -> Tensor:
         """The same for values ``[..., N]`` that ascend."""
+        import torch
+
         upper = probabilities.cumsum(-1)
         upper = (upper / upper[..., -1:]).clamp(max=1.0)
         distorted = self.distort(upper)
@@ -104,6 +108,8 @@ class VaR(Distortion):
 
     def distort(self, cdf: Tensor) -> Tensor:
         """``g(p) = 1[p ≥ α]``."""
+        import torch
+
         rounding = 16 * torch.finfo(cdf.dtype).eps
         return (cdf >= self.alpha * (1 - rounding)).to(cdf.dtype)
 
@@ -130,6 +136,8 @@ class Wang(Distortion):
 
     def distort(self, cdf: Tensor) -> Tensor:
         """``g(p) = Φ(Φ⁻¹(p) − Φ⁻¹(α))``."""
+        import torch
+
         # Φ⁻¹ has no slope at 0 and 1, which map to themselves: keep gradients away from it there
         inside = (cdf > 0) & (cdf < 1)
         shift = NormalDist().inv_cdf(self.alpha)
@@ -158,5 +166,7 @@ class ProportionalHazard(Distortion):
 
     def distort(self, cdf: Tensor) -> Tensor:
         """``g(p) = p^α``."""
+        import torch
+
         inside = cdf > 0  # where α < 1 the power has no slope at 0
         return torch.where(inside, torch.where(inside, cdf, 1.0).pow(self.alpha), cdf)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, ClassVar
 
 from uqbench.risk.measure import RiskMeasure
+
+if TYPE_CHECKING:  # imported where it computes: every command reads the names of measures
+    from torch import Tensor
 
 HALVINGS = 64
 LOWEST, HIGHEST = -40.0, 20.0
@@ -41,6 +41,8 @@ class EVaR(RiskMeasure):
 
     def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:
         """The bound at the best t, through which no gradient flows: the bound is flat there."""
+        import torch
+
         values, probabilities = torch.broadcast_tensors(values, probabilities)
         z, p = values.movedim(dim, -1).double(), probabilities.movedim(dim, -1).double()
         p = p / p.sum(-1, keepdim=True)
@@ -55,6 +57,8 @@ class EVaR(RiskMeasure):
 
     def _temperature(self, scaled: Tensor, log_p: Tensor) -> Tensor:
         """The t with ``KL(Q_t ‖ P) = −ln α``, ``[..., 1]``; the lowest t where there is none."""
+        import torch
+
         low, high = (
             torch.full_like(scaled[..., :1], LOWEST),
             torch.full_like(log_p[..., :1], HIGHEST),
@@ -68,6 +72,8 @@ class EVaR(RiskMeasure):
 
 def _range(z: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
     """The lowest value with mass, and the range of the values with mass; ``[..., 1]`` each."""
+    import torch
+
     lowest = z.masked_fill(p == 0, torch.inf).amin(-1, keepdim=True)
     width = z.masked_fill(p == 0, -torch.inf).amax(-1, keepdim=True) - lowest
     return lowest, torch.where(width > 0, width, 1.0)
@@ -75,6 +81,8 @@ def _range(z: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
 
 def _divergence(scaled: Tensor, log_p: Tensor, t: Tensor) -> Tensor:
     """``KL(Q_t ‖ P) = −E_Q[z]/t − ln E_P[exp(−z/t)]``, ``[..., 1]``."""
+    import torch
+
     log_partition = torch.logsumexp(log_p - scaled / t, -1, keepdim=True)
     q = (log_p - scaled / t - log_partition).exp()
     return -(q * scaled).sum(-1, keepdim=True) / t - log_partition

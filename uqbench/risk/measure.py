@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import torch
-from torch import Tensor
+if TYPE_CHECKING:  # imported where it computes: every command reads the names of measures
+    from torch import Tensor
 
 
 class RiskMeasure(ABC):
@@ -49,4 +49,6 @@ class RiskMeasure(ABC):
 
     def of_quantiles(self, quantiles: Tensor, dim: int = -1) -> Tensor:
         """The same for equally likely values: quantiles at midpoint levels, or a sample."""
+        import torch
+
         return self(quantiles, torch.ones_like(quantiles), dim)

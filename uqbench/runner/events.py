@@ -61,10 +61,20 @@ class Failed:
 
 @dataclass(frozen=True)
 class Split:
-    """A batch of several runs failed: each is retried alone, so that only the culprit fails."""
+    """A batch of several runs failed and is retried in parts of at most ``size`` runs.
+
+    Alone, so that only the culprit fails; or in halves, where they were too many for the memory.
+    """
 
     batch: Batch
     reason: str
+    size: int = 1
+
+    @property
+    def parts(self) -> list[Batch]:
+        """The batches that take its place."""
+        runs, size = self.batch.runs, self.size
+        return [self.batch.of(runs[at : at + size]) for at in range(0, len(runs), size)]
 
 
 @dataclass(frozen=True)

@@ -10,29 +10,11 @@ import numpy as np
 import torch
 
 from uqbench.identity import Run
-from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin
 from uqbench.results.provenance import provenance
 from uqbench.results.records import SCHEMA_VERSION, RunRecord
 from uqbench.results.store import Store, now, this_process
-from uqbench.runner.batching.batches import Batch
 from uqbench.runner.executors import mkl
-
-
-def plugins_of(batch: Batch, host: Host) -> list[Plugin]:
-    """The plugins that a batch's task, method and metrics come from."""
-    task, method = batch.cell.task, batch.cell.method
-    names = host.risk_names.names_in(batch.cell.config, *(m.risk for m in batch.metrics))
-    origins = [host.risk_measures.origin(name) for name in names]
-    if task.environment is not None:
-        origins.append(host.environments.origin(task.environment))
-    if task.dataset is not None:
-        origins.append(host.datasets.origin(task.dataset))
-    if method.agent is not None:
-        origins.append(host.agents.origin(method.agent))
-    if method.estimator is not None:
-        origins.append(host.estimators.origin(method.estimator))
-    return origins
 
 
 def write_record(store: Store, run: Run, record: RunRecord, update: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.locks import RunLock
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import Batch, BatchGroup
-from uqbench.runner.checkpoints.checkpointer import CHECKPOINT_SECONDS
+from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
 from uqbench.runner.events import (
     Event,
     Failed,
@@ -83,7 +83,7 @@ def execute(
                     continue
                 reason = f"{type(error).__name__}: {error}"
                 if len(batch.runs) > 1 and not isinstance(error, StorageError):
-                    report(Split(batch, reason))
+                    report(Split(batch, reason, _part(batch, error)))
                 else:
                     with suppress(UqbenchError):  # on a full disk it stays abandoned
                         fail(batch, store, reason, traceback.format_exc())
@@ -92,6 +92,12 @@ def execute(
         turns = going
     if stopped:
         raise SystemExit(1)
+
+
+def _part(batch: Batch, error: BaseException) -> int:
+    """Runs of a part, where a batch of several failed: half, if they were too many for a GPU."""
+    too_many = isinstance(error, torch.OutOfMemoryError)
+    return (len(batch.runs) + 1) // 2 if too_many else 1
 
 
 def _stream(batch: Batch) -> AbstractContextManager[Any]:

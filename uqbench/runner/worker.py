@@ -18,6 +18,7 @@ from uqbench.results.columns import RunColumns
 from uqbench.results.records import Resumed, Saved, Timing
 from uqbench.results.store import Store, now, this_process
 from uqbench.runner.batching.batches import Batch
+from uqbench.runner.batching.origins import plugins_of
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read_state
 from uqbench.runner.checkpoints.resume import ResumePoint, find_resume_point, named_folders, tidy
@@ -30,14 +31,19 @@ from uqbench.runner.events import (
 )
 from uqbench.runner.final_metrics import final_metrics
 from uqbench.runner.patience import Patience
-from uqbench.runner.run_records import blank_record, device_name, plugins_of, write_record
+from uqbench.runner.run_records import blank_record, device_name, write_record
 from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
 from uqbench.runner.train.agents import OnStep, train_agent
 from uqbench.runner.train.estimators import fit_estimator
 
 REPORT_SECONDS = 0.5
-HEARTBEAT_SECONDS = 10.0
+RECORD_SECONDS = 600.0
+"""Between two records of the steps; a checkpoint has its own, and the order's progress is newer.
+
+A record is flushed to disk, one for each lane: every minute, five hundred lanes would take more
+than ten flushes a second.
+"""
 
 
 class BatchWork:
@@ -126,9 +132,16 @@ class BatchWork:
             resumed=self.record.resumed,
         )
 
+        recorded = time.monotonic()
+
         def written(step: int) -> None:
+            nonlocal recorded
+            named = self.record.checkpoint
             self.record = self.record.model_copy(update={"checkpoint": self._saved(folder, step)})
-            self.patience.when_there_is_room(partial(self._write_running, step))
+            new = named is None or named.folder != self._saved(folder, step).folder
+            if new or stop.asked or time.monotonic() - recorded >= RECORD_SECONDS:
+                self.patience.when_there_is_room(partial(self._write_running, step))
+                recorded = time.monotonic()
             if origin is not None and origin.folder != folder:
                 tidy(origin.folder, self.store, self.lanes)
 
@@ -170,7 +183,7 @@ class BatchWork:
                     for run in self.batch.runs
                 }
                 self.report(Progress(self.batch, step, clock - began, by_seed))
-            if clock - beaten >= HEARTBEAT_SECONDS:
+            if clock - beaten >= RECORD_SECONDS:
                 beaten = clock
                 try:
                     self._write_running(step)

@@ -15,6 +15,7 @@ from rliable import metrics
 
 from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
 from uqbench.scoring.estimate import Estimate
+from uqbench.scoring.jackknife import MANY_SEEDS
 from uqbench.scoring.statistic import iqm, mean, median, optimality_gap
 
 BATCH_NUMBERS = 100_000
@@ -28,7 +29,7 @@ def aggregate(
 
     The keys are "iqm", "median", "mean" and "optimality_gap". A run is one training seed; the
     episodes of a run must be averaged before, as they are not independent runs. The intervals are
-    None with fewer than ``MINIMUM_SEEDS`` runs.
+    None with fewer than ``MINIMUM_SEEDS`` runs, or more than ``MANY_SEEDS``.
 
     Raises ValueError for scores that are empty, not a matrix or not finite, and for fewer than
     one repetition or a confidence outside (0, 1).
@@ -41,7 +42,7 @@ def aggregate(
         "mean": float(metrics.aggregate_mean(matrix)),
         "optimality_gap": float(metrics.aggregate_optimality_gap(matrix)),
     }
-    if len(matrix) < MINIMUM_SEEDS:
+    if not MINIMUM_SEEDS <= len(matrix) <= MANY_SEEDS:
         return {name: Estimate(value, None, None) for name, value in values.items()}
 
     from uqbench.scoring.bootstrap import SeededStratifiedBootstrap  # takes a second
@@ -64,7 +65,8 @@ def probability_of_improvement(
     """Probability that a run of X beats a run of Y on the same task, averaged over tasks.
 
     ``x`` is ``[runs_x, tasks]`` and ``y`` is ``[runs_y, tasks]``; a tie counts one half, as in the
-    Mann-Whitney statistic. The interval is None if either has fewer than ``MINIMUM_SEEDS`` runs.
+    Mann-Whitney statistic. The interval is None if either has fewer than ``MINIMUM_SEEDS`` runs,
+    or more than ``MANY_SEEDS``.
 
     Raises ValueError as :func:`aggregate` does, and for different numbers of tasks.
     """
@@ -76,7 +78,8 @@ def probability_of_improvement(
             "expected [runs_x, tasks] and [runs_y, tasks]"
         )
     value = float(metrics.probability_of_improvement(matrix_x, matrix_y))
-    if min(len(matrix_x), len(matrix_y)) < MINIMUM_SEEDS:
+    lengths = len(matrix_x), len(matrix_y)
+    if min(lengths) < MINIMUM_SEEDS or max(lengths) > MANY_SEEDS:
         return Estimate(value, None, None)
 
     wins = win_matrix(matrix_x, matrix_y)

@@ -6,12 +6,11 @@ import csv
 import io
 from statistics import median
 
-from uqbench.results.store import Store
 from uqbench.scoring.scores import Score
 from uqbench.suites.plan import Plan
 
 
-def cost_csv(plan: Plan, scores: tuple[Score, ...], store: Store) -> str:
+def cost_csv(plan: Plan, scores: tuple[Score, ...]) -> str:
     """``cost.csv``: a row for each task and method with finished runs.
 
     ``steps_per_s`` is the median over runs of environment steps per second of a device or core;
@@ -20,11 +19,14 @@ def cost_csv(plan: Plan, scores: tuple[Score, ...], store: Store) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["task", "method", "device", "runs", "steps_per_s", "device_hours"])
+    finished: dict[tuple[str, str], list[Score]] = {}
+    for score in scores:
+        if score.digest:
+            finished.setdefault((score.task, score.method), []).append(score)
     for cell in plan.cells:
         name = (cell.task.name, cell.method.name)
-        own = [s for s in scores if (s.task, s.method) == name and s.digest]
-        records = [store.read(score.run).record for score in own]
-        timings = [r.timing for r in records if r is not None and r.timing is not None]
+        own = finished.get(name, [])
+        timings = [s.record.timing for s in own if s.record is not None and s.record.timing]
         if timings:
             speed = median(timing.steps_per_s for timing in timings)
             hours = sum(timing.seconds / timing.lanes for timing in timings) / 3600

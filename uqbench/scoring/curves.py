@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from uqbench.identity import Run
 from uqbench.results.columns import Columns
 from uqbench.results.store import Store
 from uqbench.scoring.metrics import record_step
 from uqbench.scoring.scores import Score
 from uqbench.suites.metrics import RECORDS
 from uqbench.suites.plan import Plan
+
+MOST_RUNS = 10_000
+FEWER_RUNS = 2_000
+"""Of more than the most, about so many runs' curves are kept, and files read for them."""
 
 
 def curves_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> bytes | None:
@@ -25,17 +30,15 @@ def curves_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> bytes |
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    runs = {(run.task, run.method, run.seed): run for run in plan.runs}
+    runs = {(run.task, run.method, run.seed): run for run in _drawn(plan)}
     parts: dict[str, list[object]] = {name: [] for name in ("task", "method", "seed")}
     points = []
     for score in scores:
         planned = runs.get((score.task, score.method, score.seed))
         task = plan.suite.task(score.task)
-        if planned is None or not score.digest or task.environment is None:
-            continue
+        if planned is None or score.record is None or task.environment is None:
+            continue  # not finished, or stored in another board
         run = planned.on_device("cuda" if score.device == "cuda" else "cpu")
-        if store.read(run.folder).record is None:
-            continue  # stored in another board
         points.append(_points(*store.columns(run), plan.budget.on(task).steps))
         for name, value in (("task", run.task), ("method", run.method), ("seed", run.seed)):
             parts[name].extend([value] * RECORDS)
@@ -55,6 +58,14 @@ def curves_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> bytes |
     file = io.BytesIO()
     pq.write_table(table, file, compression="zstd")
     return file.getvalue()
+
+
+def _drawn(plan: Plan) -> Iterator[Run]:
+    """The runs whose curves are kept: of very many the first seeds of each method and task."""
+    many = len(plan.runs) > MOST_RUNS
+    seeds = max(10, FEWER_RUNS // len(plan.cells)) if many else None
+    for cell in plan.cells:
+        yield from cell.runs[:seeds]
 
 
 def _points(records: Columns, episodes: Columns, steps: int) -> np.ndarray:

@@ -20,9 +20,11 @@ from uqbench.scoring.claims import table
 from uqbench.scoring.claims.judge import Judgement, judge
 from uqbench.scoring.claims.paired import DRAWS
 from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
+from uqbench.scoring.columns import Column, columns, grouped
 from uqbench.scoring.estimate import estimate
 from uqbench.scoring.floor import Floor, floor
 from uqbench.scoring.pareto import pareto_methods
+from uqbench.scoring.planned import Planned
 from uqbench.scoring.ranks import Pair, Place, compare, places
 from uqbench.scoring.rliable import CONFIDENCE, REPETITIONS, rliable_columns, rliable_rows
 from uqbench.scoring.scores import Score, gather, to_csv
@@ -50,6 +52,7 @@ class Board:
     Attributes:
         compared: the pairs, where they were not all compared by these scores, but at several looks.
         origins: by method, the stored board that its scores are from; none for runs of the store.
+        planned: what its manifest lists; None of a stored board from before it was kept.
     """
 
     plan: Plan
@@ -58,11 +61,13 @@ class Board:
     claims: tuple[Judgement, ...]
     compared: tuple[Pair, ...] | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
+    planned: Planned | None = None
 
     @classmethod
     def of(cls, plan: Plan, scores: Sequence[Score]) -> Board:
         """Compute the tables."""
-        return cls(plan, tuple(scores), tuple(standings(plan, scores)), judge(plan, scores))
+        lines, claims = tuple(standings(plan, scores)), judge(plan, scores)
+        return cls(plan, tuple(scores), lines, claims, planned=Planned.of(plan))
 
     @property
     def primary(self) -> Metric:
@@ -73,6 +78,11 @@ class Board:
     def ranking(self) -> str:
         """The statistic that the board is ranked by."""
         return self.plan.suite.ranking_statistic(self.plan.budget)
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The columns next to the primary metric's."""
+        return columns(self.plan)
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
@@ -147,11 +157,6 @@ class Board:
 
     def rows(self) -> list[Row]:
         """The lines of ``leaderboard.csv``."""
-        secondary = [
-            metric.name
-            for metric in self.plan.suite.metrics
-            if metric != self.primary and self.plan.suite.normalization_constants(metric)
-        ]
         baseline = self.plan.suite.baseline
         front = pareto_methods(self.plan.suite, self.scores)
         rows = []
@@ -179,15 +184,17 @@ class Board:
             if self.primary.fails_beyond is not None:
                 row |= cells("fail_share", line.fail_share)
             row |= cells(f"improvement_over_{baseline}", line.improvement)
-            for name in secondary:
-                row |= cells(f"{name}_{self.ranking}", line.others.get(name))
+            for column in self.columns:
+                row |= cells(column.name, line.others.get(column.metric.name))
             rows.append(row)
         return rows
 
     def _task_rows(self) -> list[Row]:
         rows = []
-        for task, method in sorted({(score.task, score.method) for score in self.scores}):
-            own = [s for s in self.scores if (s.task, s.method) == (task, method)]
+        cells_of: dict[tuple[str, str], list[Score]] = {}
+        for score in self.scores:
+            cells_of.setdefault((score.task, score.method), []).append(score)
+        for (task, method), own in sorted(cells_of.items()):
             row = {
                 "task": task,
                 "method": method,
@@ -205,7 +212,9 @@ class Board:
     def _manifest(self, tables: Mapping[str, str]) -> dict[str, Any]:
         suite, budget = self.plan.suite, self.plan.budget
         normalization = self.primary.normalized_as or self.primary.name
+        groups = grouped(self.columns)
         return {
+            **({"groups": groups} if groups else {}),
             "schema_version": SCHEMA_VERSION,
             "suite": {"name": suite.name, "version": suite.version},
             "budget": {
@@ -214,8 +223,9 @@ class Board:
                     mode="json", exclude=set() if budget.task_steps else {"task_steps"}
                 ),
             },
-            "standard": self.plan.standard,
-            "primary_metric": self.primary.model_dump(mode="json"),
+            "standard": self.plan.standard
+            and not (self.planned is not None and self.planned.absent(self.scores)),
+            "primary_metric": self.primary.model_dump(mode="json", exclude={"group"}),
             "ranks_by": self.ranking,
             "paired": suite.paired,
             "normalization": {
@@ -226,6 +236,7 @@ class Board:
                 f"{cell.task.name}/{cell.method.name}": cell.runs[0].identity["method"]
                 for cell in self.plan.cells
             },
+            **({} if self.planned is None else {"planned": self.planned.as_table()}),
             "runs": {
                 state.value: sum(score.status == state.value for score in self.scores)
                 for state in RunState

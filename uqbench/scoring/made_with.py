@@ -14,7 +14,6 @@ from pydantic import TypeAdapter
 
 from uqbench.errors import UqbenchError
 from uqbench.registry.contents import content_hash
-from uqbench.results.store import Store
 from uqbench.scoring.scores import Score
 
 
@@ -42,19 +41,22 @@ class MadeWith:
     runs: int
 
 
-def made_with(scores: Sequence[Score], store: Store) -> list[MadeWith]:
+def made_with(scores: Sequence[Score]) -> list[MadeWith]:
     """What the scored runs were made with, the most frequent first."""
     groups: dict[str, tuple[MadeWith, list[tuple[str, str]]]] = {}
     for score in scores:
-        record = store.read(score.run).record if score.digest else None
+        record = score.record
         if record is None:
             continue
         of = record.provenance
+        key = of.model_dump_json()
+        if key in groups:
+            groups[key][1].append((record.began, record.updated))
+            continue
         content = {name: value[:8] for name, value in sorted(of.content.items())}
         versions = dict(sorted(of.versions.items()))
         one = MadeWith(of.device, of.platform, versions, content, of.git_revision, "", "", 0)
-        _, times = groups.setdefault(json.dumps(asdict(one), sort_keys=True), (one, []))
-        times.append((record.began, record.updated))
+        groups[key] = one, [(record.began, record.updated)]
     found = [
         MadeWith(
             **{

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from uqbench.results.columns import Columns
@@ -92,6 +91,8 @@ def _value(
     if metric.event is not None:
         return _of_event(metric.event, episodes, counted)
     column = "return" if metric.statistic == "regret" else metric.statistic
+    import torch  # where it computes: reading boards does not
+
     values = torch.from_numpy(episodes[column][counted].astype(np.float64))
     value = float(risk(values, torch.full_like(values, 1 / len(values))))
     return _known(truth.episode, metric) - value if metric.statistic == "regret" else value

@@ -58,6 +58,11 @@ class _Lane:
         return self.truth.q
 
     @property
+    def realized(self) -> bool:
+        """Whether its standard error is not known."""
+        return bool(self.truth.q_var.isnan().any())
+
+    @property
     def noise(self) -> Tensor:
         """Its squared standard error, ``[K]``."""
         return self.truth.q_var
@@ -66,9 +71,10 @@ class _Lane:
 def score_queries(stated: Uncertainty, truth: Truth) -> list[QueryScores]:
     """The scores of every lane.
 
-    What an agent does not state has no score: those of the return distribution need
-    ``return_atoms``, those of its spread ``aleatoric_var``, and those of the epistemic uncertainty
-    a mean, with a variance or posterior samples.
+    Of single realized returns, which have no standard error, there are only the scores that need
+    none; 1 of their ``crps_skill`` is clairvoyance. What an agent does not state has no score:
+    those of the return distribution need ``return_atoms``, those of its spread ``aleatoric_var``,
+    and those of the epistemic uncertainty a mean, with a variance or posterior samples.
     """
     return [_score(lane) for lane in _lanes(stated, truth)]
 
@@ -91,14 +97,17 @@ def _score(lane: _Lane) -> QueryScores:
     curves: dict[str, Curve] = {}
     if lane.stated.return_atoms is not None and lane.truth.returns is not None:
         _score_distribution(lane, scores, curves)
-    if lane.stated.aleatoric_var is not None:
+    if lane.stated.aleatoric_var is not None and not lane.realized:
         _score_spread(lane, scores)
     if lane.stated.mean is not None:
         error = lane.stated.mean.flatten() - lane.q
-        scores["q_error"] = math.sqrt(max(float((error.square() - lane.noise).mean()), 0.0))
         std = _epistemic_std(lane.stated)
+        if not lane.realized:
+            scores["q_error"] = math.sqrt(max(float((error.square() - lane.noise).mean()), 0.0))
         if std is not None:
-            _score_epistemic(lane, error, std.flatten(), scores, curves)
+            _score_order(error, std.flatten(), scores, curves)
+            if not lane.realized:
+                _score_epistemic(lane, error, std.flatten(), scores, curves)
     return QueryScores(scores, curves)
 
 
@@ -115,17 +124,20 @@ def _score_distribution(lane: _Lane, scores: dict[str, float], curves: dict[str,
     best = _expected_crps(
         constant, torch.full_like(constant, 1 / CONSTANT_ATOMS), outcomes, weights
     )
-    true = (
-        forecasts.fair_crps_of_truth(outcomes)
-        if weights is None
-        else 0.5 * forecasts.mean_difference(outcomes, weights)
-    )
+    if weights is not None:
+        true = 0.5 * forecasts.mean_difference(outcomes, weights)
+    elif lane.realized:
+        true = torch.zeros_like(best)
+    else:
+        true = forecasts.fair_crps_of_truth(outcomes)
     scores["crps"] = float(own.mean())
     scores["crps_skill"] = _ratio(float((best - own).mean()), float((best - true).mean()))
     if weights is None:
         distribution = forecasts.pit_distribution(atoms, probs, outcomes)
         scores["pit_ks"] = forecasts.ks_distance(distribution)
         curves["pit"] = (torch.linspace(0, 1, len(distribution)).double(), distribution)
+    if lane.realized:
+        return
     uniform = torch.full_like(outcomes, 1 / outcomes.shape[-1]) if weights is None else weights
     gap = forecasts.lower_tail_mean(atoms, probs, TAIL) - forecasts.lower_tail_mean(
         outcomes, uniform, TAIL
@@ -162,12 +174,18 @@ def _score_epistemic(
     constant = float(interval_score(mean - reach, mean + reach, lane.q, SHARP).mean())
     scores["interval_score_95"] = own
     scores["interval_skill"] = _ratio(constant - own, constant)
-    scores["rank_correlation"] = epistemic.rank_correlation(std, error.abs())
-    scores["sparsification_skill"] = 1 - epistemic.ause(std, error)
     scores["ence"] = epistemic.ence(std, error, lane.noise)
     scores["epistemic_std"] = float(std.mean())
     scores["first_rank"] = _first_rank(lane, std)
     curves["reliability"] = (_levels(RELIABILITY), _levels([covers[p] for p in RELIABILITY]))
+
+
+def _score_order(
+    error: Tensor, std: Tensor, scores: dict[str, float], curves: dict[str, Curve]
+) -> None:
+    """Whether errors are larger where they are said to be."""
+    scores["rank_correlation"] = epistemic.rank_correlation(std, error.abs())
+    scores["sparsification_skill"] = 1 - epistemic.ause(std, error)
     left = torch.arange(epistemic.SPARSIFICATION_STEPS).double() / epistemic.SPARSIFICATION_STEPS
     curves["sparsification"] = (left, epistemic.sparsification(std, error))
     curves["sparsification_best"] = (left, epistemic.sparsification(error.abs(), error))

@@ -12,7 +12,7 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeGuard
 
 from uqbench.errors import UqbenchError
@@ -43,6 +43,7 @@ class Score:
         digest: sha256 of what ``digest_of`` says.
         content: first digits of the content hash of each package that took part,
             ``"uqbench:1a2b3c4d uqbench_dqn:…"``.
+        record: of the run, where it is in the store; none of scores that are read from a board.
     """
 
     task: str
@@ -56,6 +57,7 @@ class Score:
     digest: str
     content: str
     digest_of: DigestOf = "results"
+    record: RunRecord | None = field(default=None, compare=False, repr=False)
 
     def same_result(self, other: Score, measured: Sequence[str] = ()) -> bool:
         """Whether another run came to the same, bit for bit.
@@ -125,8 +127,10 @@ def gather(plan: Plan, store: Store) -> list[Score]:
                 run=str(run.folder),
                 digest=_results_digest(run, finished, store) if finished else "",
                 content=_content(finished.provenance) if finished else "",
+                record=finished,
             )
         )
+    store.save_index()
     return sorted(scores, key=lambda s: (s.task, s.method, s.seed))
 
 

@@ -1,9 +1,10 @@
 """Deciding with few runs: a fixed number of looks at growing numbers of seeds.
 
-The error is spent over the looks by the union bound: with K looks each comparison has K times its
-p-value, and a claim is judged at 5 % / K. What is decided at a look stays decided, and only methods
-of what is still open get more seeds. A verdict on a claim is wrong with 5 % at most, and so is any
-of the ranks, whenever they come. (AdaStop, Mathieu et al. 2023, spends the same error by
+The error of all looks together is 5 %, by their joint distribution
+(:mod:`uqbench.scoring.repeated_looks`): every comparison has the p-value of all looks, and a claim
+is judged at the level that they leave to one. What is decided at a look stays decided, and only
+methods of what is still open get more seeds. A verdict on a claim is wrong with 5 % at most, and so
+is any of the ranks, whenever they come. (AdaStop, Mathieu et al. 2023, spends the same error by
 permutations of all runs so far; ``docs/claims.md`` compares the two.)
 """
 
@@ -11,30 +12,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from uqbench.scoring.claims.judge import Judgement, judge
 from uqbench.scoring.claims.verdict import ALPHA, MINIMUM_SEEDS, Verdict
 from uqbench.scoring.ranks import Matrix, Pair, compare, holm
+from uqbench.scoring.repeated_looks import level_of_claim, repeated
 from uqbench.scoring.scores import Score
 from uqbench.suites.plan import Plan
 
 FIRST_SEEDS = 5
-"""Of the first look; the next have twice as many each."""
+"""Of the first look."""
+
+LOOKS_PER_DOUBLING = 3
+"""Every look has a quarter more seeds than the one before: with two looks a doubling it would take
+half a seed more, with one three (two methods one spread apart), with four no fewer."""
 
 
 def looks(most: int) -> tuple[int, ...]:
-    """Numbers of seeds of the looks: doubled from :data:`FIRST_SEEDS` on, the last ``most``.
+    """Numbers of seeds of the looks, from :data:`FIRST_SEEDS` on, the last ``most``.
 
     Raises:
         ValueError: ``most`` allows no verdict.
     """
     if most < MINIMUM_SEEDS:
         raise ValueError(f"{most} seeds decide nothing: {MINIMUM_SEEDS} are the least")
-    found = []
-    seeds = FIRST_SEEDS
-    while seeds < most:
+    found: list[int] = []
+    while (seeds := round(FIRST_SEEDS * 2 ** (len(found) / LOOKS_PER_DOUBLING))) < most:
         found.append(seeds)
-        seeds *= 2
     return (*found, most)
 
 
@@ -45,8 +50,8 @@ class Sequential:
     Attributes:
         schedule: numbers of seeds of all looks.
         judgements: of the claims, by name: the deciding one, or the last.
-        pairs: by names: the deciding comparison, or the last; p-values are multiplied by the number
-            of looks.
+        pairs: by names: the deciding comparison, or the last; adjusted p-values are those of all
+            looks and pairs.
         decided_at: seeds of the look that decided a claim, or a pair.
     """
 
@@ -57,7 +62,8 @@ class Sequential:
 
     def look(self, plan: Plan, scores: Sequence[Score]) -> None:
         """Judge the claims that are open, by the runs of a look."""
-        for judged in judge(plan, scores, alpha=ALPHA / len(self.schedule)):
+        level = partial(level_of_claim, self.schedule)
+        for judged in judge(plan, scores, level=level):
             name = judged.claim.id
             if name in self.decided_at:
                 continue
@@ -74,11 +80,11 @@ class Sequential:
             for pair in compare(scores, statistic, paired=paired)
             if (pair.first, pair.second) not in self.decided_at and pair.p is not None
         ]
-        for pair, adjusted in zip(fresh, holm([pair.p or 0.0 for pair in fresh]), strict=True):
+        of_all_looks = [repeated(pair.p or 0.0, self.schedule) for pair in fresh]
+        for pair, adjusted in zip(fresh, holm(of_all_looks), strict=True):
             name = pair.first, pair.second
-            spent = min(1.0, adjusted * len(self.schedule))
-            self.pairs[name] = replace(pair, adjusted=spent)
-            if spent <= ALPHA:
+            self.pairs[name] = replace(pair, adjusted=adjusted)
+            if adjusted <= ALPHA:
                 self.decided_at[name] = len(scores[pair.first])
 
     def merged(self, pairs: Sequence[Pair]) -> tuple[Pair, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uqbench.results.store import RunState
+from uqbench.scoring.columns import columns
 from uqbench.scoring.estimate import Estimate, Failures, estimate, improvement, share
 from uqbench.scoring.scores import Score, is_finite
 from uqbench.suites.metrics import Metric, NormalizationConstants
@@ -29,7 +30,7 @@ class BoardRow:
             none, or runs are missing.
         improvement: probability of improvement over the suite's baseline; None for the baseline
             itself and where runs are missing.
-        others: the ranking statistic of the other normalized metrics, by metric.
+        others: the board's other columns, by metric.
     """
 
     method: str
@@ -57,25 +58,31 @@ def shown_statistics(plan: Plan) -> tuple[str, ...]:
 def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
     """The methods' lines, by name."""
     suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
-    ranking = suite.ranking_statistic(plan.budget)
     names = shown_statistics(plan)
-    baseline = matrix(scores, suite.baseline, primary_score)
+    by_method: dict[str, list[Score]] = {}
+    for score in scores:
+        by_method.setdefault(score.method, []).append(score)
+    baseline = matrix(by_method.get(suite.baseline, []), suite.baseline, primary_score)
     lines = []
-    for method in sorted({score.method for score in scores}):
-        own = [score for score in scores if score.method == method]
-        values = matrix(scores, method, primary_score)
+    for method, own in sorted(by_method.items()):
+        values = matrix(own, method, primary_score)
         over = None
         if values is not None and baseline is not None and method != suite.baseline:
             over = improvement(values, baseline)
         others = {}
-        for metric in suite.metrics:
-            if metric != primary:
-                normal = matrix(scores, method, normalized(suite, metric))
-                if normal is not None:
-                    failures = normalized_failures(suite, metric)
-                    others[metric.name] = estimate(
-                        ranking, normal, failures, clustered=suite.paired
-                    )
+        for column in columns(plan):
+            metric = column.metric
+            value = normalized(suite, metric) if column.normalized else raw(metric)
+            found = matrix(own, method, value)
+            if found is not None:
+                failures = (
+                    normalized_failures(suite, metric)
+                    if column.normalized
+                    else raw_failures(metric)
+                )
+                others[metric.name] = estimate(
+                    column.statistic, found, failures, clustered=suite.paired
+                )
         failures = normalized_failures(suite, primary)
         lines.append(
             BoardRow(
@@ -89,7 +96,7 @@ def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
                     if values is None
                     else {n: estimate(n, values, failures, clustered=suite.paired) for n in names}
                 ),
-                fail_share=_fail_share(scores, method, primary),
+                fail_share=_fail_share(own, method, primary),
                 improvement=over,
                 others=others,
             )

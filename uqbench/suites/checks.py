@@ -138,6 +138,8 @@ def _check_budget(suite: Suite, budget: Budget, key: str) -> None:
         _known(name, [task.name for task in suite.tasks], f"{key}.tasks", "task")
     for name in budget.task_steps:
         _known(name, [task.name for task in suite.tasks], f"{key}.task_steps", "task")
+    for name in budget.queries.task_rollouts if budget.queries else ():
+        _known(name, [task.name for task in suite.tasks], f"{key}.queries.task_rollouts", "task")
     metric = suite.primary_metric(budget)
     if metric.kind == "evaluation" and budget.evaluation is None:
         raise UqbenchError(

@@ -13,6 +13,8 @@ EPISODE_STATISTICS = ("return", "discounted_return", "length", "regret")
 EVENT_STATISTICS = ("events", "events_per_step", "events_per_episode", "episodes_with")
 """Statistics of an event that the environment counts, as in ``events/falls``."""
 STATISTICS = (*EPISODE_STATISTICS, "reward_per_step", "cumulative_regret")
+Group = Literal["return", "risk", "uncertainty"]
+"""What a metric is about. Boards show these groups of columns, and never sum them."""
 RECORDS = 100
 """Evenly spaced records of a run's metrics; a metric's window is a whole number of them."""
 
@@ -38,6 +40,7 @@ class Metric(Table):
         risk: the risk measure that reduces the episodes to one number, such as ``"cvar(0.25)"``.
         direction: whether higher (``max``) or lower (``min``) is better.
         normalized_as: the metric whose normalization constants this one uses; None for its own.
+        group: what it is about, where that does not follow from its kind: see :attr:`about`.
         lowest, highest: the least and the greatest value that a run can have, where there are such.
         fails_beyond: set where single runs may fail in another way than the rest: a run whose
             value is worse than this one has failed. The mean of such a metric is known only as far
@@ -52,6 +55,7 @@ class Metric(Table):
     risk: str = "expectation"
     direction: Literal["max", "min"] = "max"
     normalized_as: str | None = None
+    group: Group | None = None
     lowest: float | None = None
     highest: float | None = None
     fails_beyond: float | None = None
@@ -86,13 +90,29 @@ class Metric(Table):
         statistic, slash, name = self.statistic.partition("/")
         return (statistic, name) if slash and self.kind in ("online", "evaluation") else None
 
+    @property
+    def about(self) -> Group | None:
+        """What it is about; None for costs, data sets, lengths and what agents report.
+
+        Scores of what agents predict are of uncertainty; a risk measure other than the
+        expectation, and events, such as falls, are of risk; other statistics of episodes and
+        rewards are of return.
+        """
+        if self.group is not None:
+            return self.group
+        if self.kind == "queries" or self.statistic.startswith("uncertainty/"):
+            return "uncertainty"
+        if self.kind not in ("online", "evaluation") or self.statistic == "length":
+            return None
+        return "risk" if self.event or self.risk != "expectation" else "return"
+
     def definition(self) -> dict[str, Any]:
         """Everything the metric's values depend on; stored with every run scored by it."""
         return self.model_dump(mode="json", exclude=_INTERPRETATION)
 
 
 _INTERPRETATION = {
-    "summary", "normalized_as", "direction", "lowest", "highest", "fails_beyond"
+    "summary", "normalized_as", "direction", "group", "lowest", "highest", "fails_beyond"
 }  # fmt: skip
 """What a metric's values do not depend on."""
 

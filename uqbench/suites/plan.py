@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from uqbench.claim import ClaimKind
 from uqbench.config import as_table
 from uqbench.errors import UqbenchError, unknown
-from uqbench.identity import DeviceKind, Run, digest_of
+from uqbench.identity import DeviceKind, Run, digest_of, runs_of
 from uqbench.registry.plugins import Host
 from uqbench.specs import AgentSpec, Role
 from uqbench.suites.claims import Claim
@@ -46,6 +47,8 @@ class Plan:
         as_written: whether these are runs of the budget as written, though perhaps not all of
             them: steps and configs are the suite's.
         claims: the suite's claims, each with its parsed kind.
+        steps: what the user set instead of the budget's steps; None if nothing.
+        settings: config values that the user set, by method.
     """
 
     suite: Suite
@@ -55,8 +58,10 @@ class Plan:
     standard: bool
     as_written: bool = True
     claims: tuple[tuple[Claim, ClaimKind], ...] = ()
+    steps: int | None = None
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def runs(self) -> tuple[Run, ...]:
         """All runs, cell by cell."""
         return tuple(run for cell in self.cells for run in cell.runs)
@@ -142,7 +147,7 @@ def make_plan(
                     **planned.on(task).model_dump(
                         mode="json", include={"steps", "numerics", "evaluation"}
                     ),
-                    **_queries(planned),
+                    **_queries(planned.on(task)),
                 },
                 "task": task.model_dump(mode="json") | {"version": task_spec(task, host).version},
                 "method": {
@@ -157,12 +162,8 @@ def make_plan(
             metrics = (metric.risk for metric in suite.metrics if metric.suits(task))
             if measures := host.measure_versions(config, *metrics):
                 identity["measures"] = measures
-            runs = tuple(
-                Run(
-                    suite.name, budget_name, task.name, method.name, seed, identity | {"seed": seed}
-                )
-                for seed in chosen_seeds
-            )
+            names = (suite.name, budget_name, task.name, method.name)
+            runs = runs_of(*names, identity, chosen_seeds)
             owns_loop, role = (
                 (spec.owns_loop, spec.role) if isinstance(spec, AgentSpec) else (False, "method")
             )
@@ -172,7 +173,9 @@ def make_plan(
     standard &= chosen_methods == usual_methods and chosen_tasks == suite.tasks_of(planned)
     standard &= chosen_seeds == tuple(range(planned.seeds))
     claims = tuple((c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in suite.claims)
-    return Plan(suite, budget_name, planned, tuple(cells), standard, as_written, claims)
+    return Plan(
+        suite, budget_name, planned, tuple(cells), standard, as_written, claims, steps, settings
+    )
 
 
 def _queries(budget: Budget) -> dict[str, Any]:

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from uqbench.registry.plugins import Host
 from uqbench.specs import Spec
@@ -60,21 +67,44 @@ class Evaluation(Table):
     every: Count | None = None
 
 
+_LATER = {"task_rollouts", "own"}
+Rollouts = Annotated[int, Field(ge=2)]
+"""At least two, which have a standard error."""
+
+
 class Queries(Table):
     """What agents predict at query states is scored against the truth about their own policy.
 
     Attributes:
         states: query states of a task, asked after training. Where the environment knows the
-            truth, all its states are asked, and nothing else in this table counts.
+            truth, all its states are asked, and nothing else in this table counts. Where it has no
+            query states, so many are asked that the policy visits, and the truth is what was
+            realized there (``queries/realized/…``).
         early_states: those asked after a quarter and a half of training; None for as many.
         rollouts: of the policy after every action in each of them.
+        task_rollouts: their number by task, where it differs; see :meth:`on`.
+        own: states of each run's own last tenth of training, asked next to the frozen ones, with
+            scores of their own (``queries/own/…``).
         tail: a rollout ends with its episode, or when a reward would count less than this.
     """
 
     states: Count | None = None
     early_states: Count | None = None
-    rollouts: Annotated[int, Field(ge=2)] | None = None
+    rollouts: Rollouts | None = None
+    task_rollouts: dict[str, Rollouts] = {}
+    own: Count | None = None
     tail: Annotated[float, Field(gt=0, lt=1)] = 1e-3
+
+    def on(self, task: Task) -> Queries:
+        """The queries of one task."""
+        rollouts = self.task_rollouts.get(task.name, self.rollouts)
+        return self.model_copy(update={"rollouts": rollouts, "task_rollouts": {}})
+
+    @model_serializer(mode="wrap")
+    def _table(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without keys that came later and are not used, so that identities stay as they were."""
+        table: dict[str, Any] = serialize(self)
+        return {key: value for key, value in table.items() if value or key not in _LATER}
 
 
 class Budget(Table):
@@ -115,9 +145,14 @@ class Budget(Table):
     queries: Queries | None = None
 
     def on(self, task: Task) -> Budget:
-        """The budget on one task: ``steps`` are those of the task's runs."""
-        steps = self.task_steps.get(task.name, self.steps)
-        return self.model_copy(update={"steps": steps, "task_steps": {}})
+        """The budget on one task: ``steps`` and ``queries`` are those of the task's runs."""
+        return self.model_copy(
+            update={
+                "steps": self.task_steps.get(task.name, self.steps),
+                "task_steps": {},
+                "queries": None if self.queries is None else self.queries.on(task),
+            }
+        )
 
 
 class Method(Table):

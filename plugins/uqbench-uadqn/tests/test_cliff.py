@@ -8,8 +8,9 @@ from importlib.resources import files
 import pytest
 import torch
 from gymnasium import spaces
+from uqbench_uadqn.cliff.config import CliffConfig
 from uqbench_uadqn.cliff.environment import WindyCliff
-from uqbench_uadqn.cliff.grid import ACTIONS, CELLS, DOWN, LEFT, RIGHT, UP, CliffConfig, grid
+from uqbench_uadqn.cliff.grid import ACTIONS, CELLS, DOWN, LEFT, RIGHT, UP, grid
 from uqbench_uadqn.cliff.ground_truth import optimal_q, reachable
 from uqbench_uadqn.cliff.policy_truth import exact_truth
 from uqbench_uadqn.cliff.script import CliffScript, CliffScriptConfig

@@ -79,9 +79,8 @@ def returns(actions: Sequence[int], each: int, seeds=None, tail: float = 1e-9) -
     count = len(STARTS) * 3 * each
     seeds = seeds or range(len(actions))
     numbers = [[1_000 * seed + n for n in range(count)] for seed in seeds]
-    return rollout_returns(
-        Constant(actions), standing(), Countdown, numbers, len(STARTS), GAMMA, tail
-    )
+    place = torch.arange(len(STARTS)).expand(len(actions), -1)
+    return rollout_returns(Constant(actions), standing(), place, Countdown, numbers, GAMMA, tail)
 
 
 def test_the_means_are_the_policys_values():
@@ -124,6 +123,20 @@ def test_the_states_themselves_stay_where_they_are():
     env = standing()
     agent = Constant([1])
     seeds = [list(range(len(STARTS) * 3 * 2))]
-    rollout_returns(agent, env, Countdown, seeds, len(STARTS), GAMMA, 1e-9)
+    rollout_returns(agent, env, torch.arange(len(STARTS))[None], Countdown, seeds, GAMMA, 1e-9)
     assert env.left.tolist() == list(STARTS)
     assert env.drawn.tolist() == [0, 0, 0]
+
+
+def test_every_lane_has_states_of_its_own_where_it_is_told_so():
+    """Two lanes in the same states in another order: the same returns in another order."""
+    seeds = [list(range(3 * 2))] * 2
+    place = torch.tensor([[0], [2]])
+    agent = Constant([1, 1])
+    found = rollout_returns(agent, standing(), place, Countdown, seeds, GAMMA, 1e-9)
+    for lane, state in enumerate((0, 2)):
+        alone = rollout_returns(
+            Constant([1]), standing(), torch.tensor([[state]]), Countdown, seeds[:1], GAMMA, 1e-9
+        )
+        assert torch.equal(found[lane], alone[0])
+    assert found[0, 0, 0].max() < found[1, 0, 0].min()  # one step to go, or nine

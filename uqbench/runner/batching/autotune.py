@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from uqbench.identity import DeviceKind, Run
-from uqbench.runner.batching.batches import Batch, default_lanes
+from uqbench.runner.batching.batches import CPU_LANES, Batch, default_lanes
 from uqbench.runner.batching.speeds import MethodSpeed
 from uqbench.runner.batching.throughput import Speed, measure_methods, measure_speeds
 from uqbench.suites.plan import Cell, Plan
@@ -20,6 +20,8 @@ WORTH_FROM = {"eager": 600.0, "compiled": 3600.0}
 
 It takes some 15 s, and a minute with compiled updates, since every number of lanes is compiled.
 """
+MACHINES = 64
+"""Batches at once that lanes are chosen for, where nobody said how many there will be."""
 METHODS_WORTH_FROM = {"eager": 180.0, "compiled": 3600.0}
 """The same for each method's speed: a second or two per method, compiled half a minute."""
 
@@ -118,6 +120,19 @@ def arrange(
         return default
     best = fastest(speeds, len(todo))
     return Arrangement(best.lanes, best.processes, cell, tuple(speeds))
+
+
+def elsewhere(plan: Plan, runs: int, workers: int | None) -> Arrangement:
+    """The lanes of batches for other machines, which this one cannot measure.
+
+    Args:
+        plan: what was planned.
+        runs: how many are to do.
+        workers: batches to execute at once, as far as the user said.
+    """
+    at_once = workers or MACHINES
+    even = -(-runs // at_once)  # each batch starts processes of its own: no more than are needed
+    return Arrangement(plan.budget.lanes or max(1, min(CPU_LANES, even)), at_once)
 
 
 def fastest(speeds: Sequence[Speed], runs: int) -> Speed:

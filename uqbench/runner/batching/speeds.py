@@ -7,7 +7,6 @@ the task, the method's config and how the update is executed, not on the number 
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from pydantic import Field, TypeAdapter
 from uqbench.identity import digest_of
 from uqbench.results.files import read_bytes, write_whole
 from uqbench.results.records import MOST_BYTES, Seconds
+from uqbench.runner.batching.node_kind import node_kind
 from uqbench.suites.plan import Cell, Plan
 
 FILE = ".speeds.json"
@@ -43,11 +43,16 @@ class MethodSpeed:
 
 
 class Speeds:
-    """The speeds measured so far, of all machines that share a folder of results."""
+    """The speeds measured so far, by kind of machine.
+
+    Args:
+        root: the folder of results.
+        machine: kind of machine, in words; empty for this one's.
+    """
 
     def __init__(self, root: Path, machine: str = "") -> None:
         self._path = root / FILE
-        self._machine = machine or f"{platform.node()} {platform.machine()}"
+        self._machine = machine or node_kind()
         self._all: dict[str, dict[str, MethodSpeed]] = {}
         try:
             read = json.loads(read_bytes(self._path, MOST_BYTES))
@@ -59,7 +64,7 @@ class Speeds:
             self._all = {}  # missing, of another version, or damaged: measured again
 
     def of(self, plan: Plan) -> Mapping[str, MethodSpeed]:
-        """This machine's speed by method, where it is known."""
+        """The speed of this kind of machine by method, where it is known."""
         own = self._all.get(self._machine, {})
         keys = {cell.method.name: key_of(plan, cell) for cell in reversed(plan.cells)}
         return {method: own[key] for method, key in keys.items() if key in own}

@@ -188,7 +188,7 @@ def time_steps(
     from uqbench.runner.train.recorder import Recorder
 
     made = clock()
-    batch = replace(batch, cell=replace(batch.cell, config=_learning(batch.cell.config)))
+    batch = replace(batch, cell=replace(batch.cell, config=learning_at_once(batch.cell.config)))
     env = make_lanes(batch, host, [run.environment_seed for run in batch.runs], device)
     agent = make_agent(batch, host, env, device)
     if batch.budget.numerics == "compiled":
@@ -230,7 +230,7 @@ def _storages(thing: object, found: dict[int, int], seen: set[int] | None = None
     return found
 
 
-def _learning(config: object) -> object:
+def learning_at_once(config: object) -> object:
     """A config with which an agent learns at once, if it has a start."""
     if "learning_starts" not in {field.name for field in fields(config)}:  # type: ignore[arg-type]
         return config

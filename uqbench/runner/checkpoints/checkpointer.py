@@ -16,7 +16,6 @@ from uqbench.runner.patience import Patience
 from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
 
-CHECKPOINT_SECONDS = 60.0
 SHARE = 0.01
 """Largest share of the time that writing checkpoints may take."""
 

@@ -22,8 +22,8 @@ from uqbench.errors import CannotSaveError, StorageError, UqbenchError
 from uqbench.identity import digest_of
 from uqbench.results.files import NOT_A_FILE, file_digest, open_file, read_bytes, write_whole
 from uqbench.results.records import MOST_BYTES, Count, Moment, Provenance, Resumed, Seconds
+from uqbench.runner.checkpoints.saved import ABOUT
 
-ABOUT = "checkpoint.json"
 _NAME = r"(checkpoint\.json|step-[0-9]+\.pt)"
 _OWN = re.compile(rf"{_NAME}|\.{_NAME}\.[0-9a-f]+\.tmp")
 """Names of the files that a checkpoint consists of, and of those left half-written."""

@@ -11,8 +11,11 @@ import ctypes
 import multiprocessing
 import os
 import signal
+import sys
+import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -30,19 +33,21 @@ if TYPE_CHECKING:  # a spawned process imports this module before it limits thre
     from uqbench.runner.batching.batches import Batch, BatchGroup
     from uqbench.runner.events import Event, Failed, Finished, Split, Taken
 
-ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
+THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+ENVIRONMENT = THREADS | {
     mkl.VARIABLE: mkl.own_branches()[0],  # the same bits wherever in memory a lane's numbers lie
 }
 """Set by a worker before it loads torch."""
 STOP_SECONDS = 5.0
 """For a last checkpoint, once the workers are asked to stop."""
+STOPPED = 75
+"""Exit code of what was stopped before it was done (``EX_TEMPFAIL``): execute it again."""
 BURY_SECONDS = 1.0
 """For a worker that closed its connection to end by itself, and for what it leaves behind."""
 POLL_SECONDS = 0.5
 """Between two looks at whether the workers live and keep to the limits."""
+GPU = "CUDA_VISIBLE_DEVICES"
+"""Says which GPUs a process may use."""
 NO_LIMITS = Limits()
 
 
@@ -52,11 +57,14 @@ def run_locally(
     workers: int,
     checkpoint_seconds: float,
     limits: Limits = NO_LIMITS,
+    stop: threading.Event | None = None,
+    stop_seconds: float | None = None,
+    gpus: Sequence[str] = (),
 ) -> Generator[Event, None, None]:
     """Execute groups in ``workers`` processes and yield events.
 
-    Closing the iterator, or an interrupt, stops the workers, which may write a checkpoint first;
-    runs that they had not finished are abandoned.
+    Closing the iterator, an interrupt, or ``stop`` stops the workers, which may write a checkpoint
+    first; runs that they had not finished are abandoned.
 
     Args:
         groups: what to execute, in this order.
@@ -64,6 +72,9 @@ def run_locally(
         workers: processes.
         checkpoint_seconds: between two checkpoints of a batch; 0 for none.
         limits: of each run.
+        stop: set to stop the workers; their last events are still yielded.
+        stop_seconds: for a last checkpoint; None for ``STOP_SECONDS``.
+        gpus: of each worker, as ``CUDA_VISIBLE_DEVICES`` names them; none for all of them.
     """
     from uqbench.results.store import Store
     from uqbench.runner.events import Split
@@ -71,10 +82,18 @@ def run_locally(
     waiting, store = list(groups), Store(out)
     team: dict[Connection, _Worker] = {}
     looked = time.monotonic()
+    last = STOP_SECONDS if stop_seconds is None else stop_seconds
     try:
         while waiting or team:
+            if stop is not None and stop.is_set():
+                _stop_all(team.values(), last)
+                for worker in team.values():
+                    yield from worker.receive()
+                return
             while waiting and len(team) < workers:
-                worker = _Worker.start(out, checkpoint_seconds, limits)
+                free = Counter(gpus) - Counter(worker.gpu for worker in team.values())
+                gpu = next(iter(free.elements()), "")
+                worker = _Worker.start(out, checkpoint_seconds, limits, gpu)
                 team[worker.connection] = worker
                 worker.give(waiting.pop(0))
             events: list[Event] = []
@@ -88,6 +107,9 @@ def run_locally(
                     del team[worker.connection]
                     reason = worker.bury()
                     events += worker.receive()
+                    if worker.process.exitcode == STOPPED:  # by others than this process
+                        waiting[:0] = [(batch,) for batch in worker.unfinished()]
+                        continue
                     events += [_failed(batch, store, reason) for batch in worker.unfinished()]
                 elif worker.idle and waiting and not worker.spent:
                     worker.give(waiting.pop(0))
@@ -104,14 +126,18 @@ def run_locally(
                     waiting[:0] = again
             for event in events:
                 if isinstance(event, Split):
-                    waiting[:0] = [(event.batch.of([run]),) for run in event.batch.runs]
+                    waiting[:0] = [(part,) for part in event.parts]
                 yield event
     finally:
-        for worker in team.values():
-            worker.process.terminate()
-        deadline = time.monotonic() + STOP_SECONDS
-        for worker in team.values():
-            worker.stop(deadline)
+        _stop_all(team.values(), last)
+
+
+def _stop_all(team: Collection[_Worker], seconds: float) -> None:
+    for worker in team:
+        worker.process.terminate()
+    deadline = time.monotonic() + seconds
+    for worker in team:
+        worker.stop(deadline)
 
 
 def _failed(batch: Batch, store: Store, reason: str) -> Failed:
@@ -163,16 +189,17 @@ class _Worker:
     failed_on_gpu: bool = False
     idle: bool = True
     broken: bool = False
+    gpu: str = ""
 
     @classmethod
-    def start(cls, out: Path, checkpoint_seconds: float, limits: Limits) -> _Worker:
+    def start(cls, out: Path, checkpoint_seconds: float, limits: Limits, gpu: str) -> _Worker:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        arguments = (theirs, str(out), checkpoint_seconds)
+        arguments = (theirs, str(out), checkpoint_seconds, gpu)
         process = context.Process(target=_work, args=arguments, daemon=True)
         process.start()
         theirs.close()
-        return cls(process, ours, limits, Watchdog(limits, ()))
+        return cls(process, ours, limits, Watchdog(limits, ()), gpu=gpu)
 
     def give(self, group: BatchGroup) -> None:
         self.group, self.settled, self.idle = group, set(), False
@@ -265,10 +292,10 @@ def prepare_process() -> None:
         mallopt(-3, 32 << 20)  # M_MMAP_THRESHOLD; more is refused
 
 
-def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
+def _work(connection: Connection, out: str, checkpoint_seconds: float, gpu: str) -> None:
     """A worker: receive a group, execute it, send None, until the connection closes."""
     os.setpgid(0, 0)  # what plugins start can be ended with it
-    os.environ.update(ENVIRONMENT)
+    os.environ.update(ENVIRONMENT | ({GPU: gpu} if gpu else {}))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
 
     from uqbench.registry.plugins import Host
@@ -278,6 +305,7 @@ def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
 
     stop = Stop()
     signal.signal(signal.SIGTERM, stop.ask)
+    signal.signal(signal.SIGUSR2, stop.ask)  # a scheduler's, which all processes of a job receive
     prepare_process()
     host, store = Host.load(), Store(Path(out))
 
@@ -287,10 +315,15 @@ def _work(connection: Connection, out: str, checkpoint_seconds: float) -> None:
         except OSError:
             stop.ask()  # the parent is gone
 
-    while True:
-        try:
-            group = connection.recv()
-        except (EOFError, OSError):
-            return
-        execute(group, store, host, send, checkpoint_seconds, stop)
-        send(None)
+    try:
+        while True:
+            try:
+                group = connection.recv()
+            except (EOFError, OSError):
+                return
+            execute(group, store, host, send, checkpoint_seconds, stop)
+            send(None)
+    except SystemExit:
+        if stop.asked:
+            sys.exit(STOPPED)
+        raise

@@ -20,14 +20,24 @@ from uqbench.runner.batching.batches import Batch
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import UnusableError
 from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
-from uqbench.runner.train.evaluation import Policy, evaluate
+from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
+from uqbench.runner.train.own_states import OwnStates
 from uqbench.runner.train.queries import QueryScorer
-from uqbench.runner.train.query_sources import ExactSource, QuerySource, RolloutSource
+from uqbench.runner.train.query_sources import (
+    Asked,
+    ExactSource,
+    QuerySource,
+    Rollouts,
+    RolloutSource,
+)
+from uqbench.runner.train.realized import RealizedSource
 from uqbench.runner.train.recorder import Recorder
+from uqbench.runner.train.rollouts import Make
 from uqbench.scoring.uncertainty import score_return_distribution, score_uncertainty
 from uqbench.suites.configs import task_config
+from uqbench.suites.tables import Queries
 
 OnStep = Callable[[int, Mapping[str, NDArray[np.float64]]], None]
 """Called after every step with the steps taken and the latest recorded metrics ``[L]`` by name."""
@@ -63,12 +73,14 @@ def train_agent(
     environment = host.environments[str(task.environment)]
     env = make_lanes(batch, host, [run.environment_seed for run in runs], device)
     events, discount = environment.events, float(task.discount or 0.0)
-    queries: QueryScorer | None = None
+    queries = query_scorer(batch, host, device)
     recorder = Recorder(len(runs), budget.steps, events, device, discount, environment.name)
     latest: Mapping[str, NDArray[np.float64]] = {}
 
-    def after(step: int, policy: Policy, metrics: Callable[[], Mapping[str, Tensor]]) -> None:
+    def after(step: int, policy: Asked, metrics: Callable[[], Mapping[str, Tensor]]) -> None:
         nonlocal latest
+        if queries is not None and step in queries.points:
+            recorder.add(queries.score(policy, step))
         if step in recorder.due:
             latest = recorder.record(metrics())
         plan = budget.evaluation
@@ -84,13 +96,18 @@ def train_agent(
         make_loop_agent = agent_spec.load_factory()
         loop_agent: LoopAgent = make_loop_agent(_environment_info(batch, env), batch.cell.config)
         single = SinglePolicy(loop_agent)
-        recorded = RecordedEnv(env, budget.steps, recorder, lambda step: after(step, single, dict))
+
+        def after_step(step: int) -> None:
+            if queries is not None:
+                queries.see(step, env, recorded.obs)
+            after(step, single, dict)
+
+        recorded = RecordedEnv(env, budget.steps, recorder, after_step)
         train(loop_agent, recorded, budget.steps, runs[0].agent_seed)
         after(budget.steps, single, dict)
         yield
     else:
         agent = make_agent(batch, host, env, device)
-        queries = _query_scorer(batch, host, device)
         metrics = partial(_metrics, agent, _optimal_q(batch, host, device), len(runs))
         capture = None
         if budget.numerics == "compiled":
@@ -100,13 +117,15 @@ def train_agent(
         parts: dict[str, _Stateful] = {"agent": agent, "environment": env, "recorder": recorder}
         if queries is not None:
             parts["curves"] = queries.curves
+            if queries.own is not None:
+                parts["own states"] = queries.own
         start = None if saved is None else _load(saved(), parts)
         with checkpointer.stop.deferred():
             for position in interact(agent, env, budget.steps, recorder, start, capture):
                 if position.step in recorder.due:
                     _check_values(agent, position.step, position.obs)
-                if queries is not None and position.step in queries.points:
-                    recorder.add(queries.score(agent, position.step))
+                if queries is not None:
+                    queries.see(position.step, env, position.obs)
                 after(position.step, agent, metrics)
                 checkpointer.after(position.step, partial(_save, position, parts))
                 yield
@@ -132,28 +151,52 @@ def _environment_info(batch: Batch, env: LaneEnv) -> EnvironmentInfo:
         n_actions=env.n_actions,
         discount=float(task.discount or 0.0),
         total_steps=batch.budget.steps,
+        stacks_frames=env.stacks_frames,
     )
 
 
-def _query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer | None:
+def query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer | None:
     """What asks the agents, where the budget says so and the task has query states."""
     spec = host.environments[str(batch.cell.task.environment)]
     queries, runs, steps = batch.budget.queries, batch.runs, batch.budget.steps
-    if queries is None or (spec.queries is None and spec.exact_truth is None):
+    if queries is None:
         return None
     config, discount = _task_config(batch, host), float(batch.cell.task.discount or 0.0)
     source: QuerySource
     if spec.exact_truth is not None:
         exact = spec.exact_truth(config, discount, [run.environment_seed for run in runs])
         source = ExactSource(exact, len(runs), device)
-    else:
-        assert spec.queries is not None
+        return QueryScorer([source], len(runs), steps)
 
-        def make(seeds: Sequence[int]) -> LaneEnv:
-            return make_lanes(batch, host, seeds, device)
+    def make(seeds: Sequence[int]) -> LaneEnv:
+        return make_lanes(batch, host, seeds, device)
 
-        source = RolloutSource(queries, spec.queries(config), runs, make, discount, steps)
-    return QueryScorer(source, len(runs), steps)
+    states = None if spec.queries is None else spec.queries(config)
+    if states is None:
+        source = _realized(batch, queries, make, discount)
+        return QueryScorer([source], len(runs), steps)
+    rollouts = Rollouts(runs, make, discount, queries.rollouts or 0, queries.tail)
+    source = RolloutSource(rollouts, queries, states, runs, steps)
+    if queries.own is None:
+        return QueryScorer([source], len(runs), steps)
+    own = OwnStates(rollouts, runs, queries.own, steps)
+    return QueryScorer([source, own], len(runs), steps, own)
+
+
+def _realized(batch: Batch, queries: Queries, make: Make, discount: float) -> RealizedSource:
+    """Visited states of episodes as long as those of an evaluation.
+
+    Raises:
+        UqbenchError: the budget does not say how many, or how long.
+    """
+    if queries.states is None or batch.budget.evaluation is None:
+        raise UqbenchError(
+            f"task {batch.cell.task.name!r} has neither query states nor exact truth: to be scored "
+            f"by realized returns its budget needs queries = {{ states = 64 }} and an 'evaluation' "
+            f"table, whose max_steps are those of an episode"
+        )
+    longest = batch.budget.evaluation.max_steps
+    return RealizedSource(batch.runs, make, discount, queries.states, queries.tail, longest)
 
 
 class _Stateful(Protocol):

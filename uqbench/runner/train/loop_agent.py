@@ -11,7 +11,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.agent import LoopAgent
+from uqbench.agent import LoopAgent, Uncertainty
 from uqbench.environment import LaneEnv
 from uqbench.errors import UqbenchError
 from uqbench.runner.train.recorder import Recorder
@@ -44,6 +44,11 @@ class RecordedEnv(gymnasium.Env[NDArray[Any], Any]):
         self._after_step = after_step
         self._fresh = lane.reset()
         self._in_episode = False
+
+    @property
+    def obs(self) -> Tensor:
+        """What the method is to act on next, ``[1, *obs]``."""
+        return self._fresh[0]
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -87,7 +92,7 @@ class RecordedEnv(gymnasium.Env[NDArray[Any], Any]):
 
 
 class SinglePolicy:
-    """A ``LoopAgent``'s policy, one observation at a time."""
+    """A ``LoopAgent`` as an agent of one lane; its policy is asked one observation at a time."""
 
     def __init__(self, agent: LoopAgent) -> None:
         self._agent = agent
@@ -95,6 +100,23 @@ class SinglePolicy:
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """Actions ``[1, M]`` for observations ``[1, M, *obs]``."""
         return torch.tensor([[int(self._agent.policy(one)) for one in obs[0].cpu().numpy()]])
+
+    def uncertainty(self, obs: Tensor) -> Uncertainty | None:
+        """Predictions for observations ``[1, M, *obs]``.
+
+        Raises:
+            UqbenchError: what it predicts is not of one lane and M observations.
+        """
+        stated = self._agent.uncertainty(obs[0].cpu().numpy())
+        if stated is not None:
+            for name, values in vars(stated).items():
+                if values is not None and tuple(values.shape[:2]) != tuple(obs.shape[:2]):
+                    raise UqbenchError(
+                        f"{type(self._agent).__name__}.uncertainty returned {name} of shape "
+                        f"{tuple(values.shape)}; expected {tuple(obs.shape[:2])} first: one lane, "
+                        f"and as many observations as it was asked about"
+                    )
+        return stated
 
 
 def train(agent: LoopAgent, env: RecordedEnv, steps: int, seed: int) -> None:

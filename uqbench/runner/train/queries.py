@@ -6,14 +6,15 @@ with seeds of their own, and an agent's ``policy`` and ``uncertainty`` are pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
-from uqbench.agent import Agent
+from uqbench.environment import LaneEnv
 from uqbench.runner.train.curves import CurveColumns
-from uqbench.runner.train.query_sources import QuerySource
+from uqbench.runner.train.own_states import OwnStates
+from uqbench.runner.train.query_sources import Asked, QuerySource
 from uqbench.scoring.query_scores import PREFIX, novelty, score_queries
 
 EARLY = (0.25, 0.5)
@@ -24,41 +25,56 @@ class QueryScorer:
     """Scores what a batch's agents predict at their task's query states.
 
     Args:
-        source: the states, and the truth.
+        sources: the states, and the truth.
         lanes: L.
         steps: of a run.
+        own: states of the runs themselves, one of the sources; None where none are kept.
 
     Attributes:
         points: steps after which agents are asked.
         curves: collected for pictures.
+        own: what keeps states while the runs train.
     """
 
-    def __init__(self, source: QuerySource, lanes: int, steps: int) -> None:
-        self._source = source
-        self._lanes = lanes
+    def __init__(
+        self, sources: Sequence[QuerySource], lanes: int, steps: int, own: OwnStates | None = None
+    ) -> None:
+        self._sources = sources
         self.points = frozenset({*(max(1, round(share * steps)) for share in EARLY), steps})
         self.curves = CurveColumns(lanes)
+        self.own = own
 
-    def score(self, agent: Agent, step: int) -> Mapping[str, Tensor]:
+    def see(self, step: int, env: LaneEnv, obs: Tensor) -> None:
+        """Look at training after ``step`` steps: what is kept of it is asked about later."""
+        if self.own is not None:
+            self.own.see(step, env, obs)
+
+    def score(self, agent: Asked, step: int) -> Mapping[str, Tensor]:
         """Scores ``[L]`` by name after ``step`` steps; those that are undefined are NaN.
 
         An agent that states nothing is not asked any further.
         """
-        asked = self._source.obs(step)
-        obs = asked.expand(self._lanes, *asked.shape)
-        stated = agent.uncertainty(obs)
-        if stated is None:
+        scores: dict[str, Tensor] = {}
+        for source in self._sources:
+            found = self._scores(source, agent, step)
+            scores |= {f"{PREFIX}{source.name}{name}": values for name, values in found.items()}
+        return scores
+
+    def _scores(self, source: QuerySource, agent: Asked, step: int) -> Mapping[str, Tensor]:
+        obs = source.obs(agent, step)
+        stated = None if obs is None else agent.uncertainty(obs)
+        if obs is None or stated is None:
             return {}
-        found = score_queries(stated, self._source.truth(agent, step))
+        found = score_queries(stated, source.truth(agent, step))
         for lane, one in enumerate(found):
-            self.curves.add(lane, step, one.curves)
+            curves = {f"{source.name}{name}": curve for name, curve in one.curves.items()}
+            self.curves.add(lane, step, curves)
         scores = {
-            f"{PREFIX}{name}": torch.tensor([one.scores[name] for one in found])
-            for name in found[0].scores
+            name: torch.tensor([one.scores[name] for one in found]) for name in found[0].scores
         }
-        unseen = self._source.unseen(obs)
+        unseen = source.unseen(obs)
         stated_unseen = None if unseen is None else agent.uncertainty(unseen)
         auroc = None if stated_unseen is None else novelty(stated, stated_unseen)
         if auroc is not None:
-            scores[f"{PREFIX}novelty_auroc"] = torch.tensor(auroc)
+            scores["novelty_auroc"] = torch.tensor(auroc)
         return scores

@@ -10,24 +10,41 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from uqbench.agent import Agent
+from uqbench.agent import Uncertainty
 from uqbench.environment import LaneEnv
 from uqbench.errors import UqbenchError
 from uqbench.identity import Run
 from uqbench.queries import QueryStates, visit
+from uqbench.runner.train.evaluation import Policy
 from uqbench.runner.train.rollouts import Make, rollout_returns
 from uqbench.seeding import derive_seed
 from uqbench.suites.tables import Queries
 from uqbench.truth import ExactTruth, Truth
 
 
+class Asked(Protocol):
+    """What is asked: an ``Agent``, or a ``LoopAgent`` as one lane."""
+
+    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """Actions ``[L, M]`` of the evaluated policy."""
+
+    def uncertainty(self, obs: Tensor) -> Uncertainty | None:
+        """Predictions for ``obs`` ``[L, M, *obs]``, or None where the agent makes none."""
+
+
 class QuerySource(Protocol):
-    """States and the truth about them after ``step`` steps of training."""
+    """States and the truth about them after ``step`` steps of training.
 
-    def obs(self, step: int) -> Tensor:
-        """Observations of the M states, ``[M, *obs]``."""
+    Attributes:
+        name: stands before the names of the scores.
+    """
 
-    def truth(self, agent: Agent, step: int) -> Truth:
+    name: str
+
+    def obs(self, agent: Asked, step: int) -> Tensor | None:
+        """Observations of the M states, ``[L, M, *obs]``; None where nothing is asked now."""
+
+    def truth(self, agent: Asked, step: int) -> Truth:
         """About the agent's evaluated policy in these states."""
 
     def unseen(self, obs: Tensor) -> Tensor | None:
@@ -37,19 +54,21 @@ class QuerySource(Protocol):
 class ExactSource:
     """An environment that knows the truth: all its states, at every time."""
 
+    name = ""
+
     def __init__(self, exact: ExactTruth, lanes: int, device: torch.device) -> None:
         self._evaluate = exact.evaluate
         self._obs = exact.obs.to(device)
         self._valid = None if exact.valid is None else exact.valid.to(device)
         self._lanes = lanes
 
-    def obs(self, step: int) -> Tensor:
+    def obs(self, agent: Asked, step: int) -> Tensor:
         """Of every state."""
-        return self._obs
+        return self._obs.expand(self._lanes, *self._obs.shape)
 
-    def truth(self, agent: Agent, step: int) -> Truth:
+    def truth(self, agent: Asked, step: int) -> Truth:
         """Of the policy's actions in every state."""
-        obs = self._obs.expand(self._lanes, *self._obs.shape)
+        obs = self.obs(agent, step)
         valid = self._valid
         if valid is not None:
             valid = valid.expand(self._lanes, *valid.shape)
@@ -60,6 +79,38 @@ class ExactSource:
 
     def unseen(self, obs: Tensor) -> None:
         """None: every state can be reached."""
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """How the truth is made where lanes can be copied.
+
+    Attributes:
+        runs: of the batch, one a lane.
+        make: makes the task's environment, one lane a seed.
+        discount: γ.
+        count: R, rollouts of each action.
+        tail: what a reward counts that is not waited for.
+    """
+
+    runs: Sequence[Run]
+    make: Make
+    discount: float
+    count: int
+    tail: float
+
+    def truth(
+        self, agent: Policy, states: LaneEnv, place: Tensor, purpose: str, step: int
+    ) -> Truth:
+        """Of states in which the lanes ``place`` ``[L, M]`` of an environment stand."""
+        number = place.shape[1] * states.n_actions * self.count
+        seeds = [
+            [derive_seed(purpose, run.suite, run.task, run.seed, step, n) for n in range(number)]
+            for run in self.runs
+        ]
+        return Truth.from_samples(
+            rollout_returns(agent, states, place, self.make, seeds, self.discount, self.tail)
+        )
 
 
 @dataclass(frozen=True)
@@ -79,24 +130,24 @@ class RolloutSource:
     """Frozen query states, and rollouts from copies of them.
 
     Args:
+        rollouts: make the truth.
         queries: the budget's table.
         states: of the task.
         runs: of the batch, one a lane.
-        make: makes the task's environment, one lane a seed.
-        discount: γ.
         steps: of a run.
 
     Raises:
         UqbenchError: the budget does not say how many states and rollouts.
     """
 
+    name = ""
+
     def __init__(
         self,
+        rollouts: Rollouts,
         queries: Queries,
         states: QueryStates,
         runs: Sequence[Run],
-        make: Make,
-        discount: float,
         steps: int,
     ) -> None:
         if queries.states is None or queries.rollouts is None:
@@ -104,29 +155,20 @@ class RolloutSource:
                 f"task {runs[0].task!r} has query states but no exact truth: its budget's queries "
                 f"need 'states' and 'rollouts', as in queries = {{ states = 32, rollouts = 8 }}"
             )
+        self._rollouts = rollouts
         self._states = states.first(queries.states)
-        self._count, self._rollouts = queries.states, queries.rollouts
+        self._count, self._lanes, self._steps = queries.states, len(runs), steps
         self._early = queries.early_states or queries.states
-        self._tail = queries.tail
-        self._runs = runs
-        self._make = make
-        self._discount = discount
-        self._steps = steps
 
-    def obs(self, step: int) -> Tensor:
+    def obs(self, agent: Asked, step: int) -> Tensor:
         """Of the first states, fewer before the end of training."""
-        return self._standing.obs[: self._asked(step)]
+        obs = self._standing.obs[: self._asked(step)]
+        return obs.expand(self._lanes, *obs.shape)
 
-    def truth(self, agent: Agent, step: int) -> Truth:
+    def truth(self, agent: Asked, step: int) -> Truth:
         """By rollouts, with seeds that depend on task, seed and step, and not on the method."""
-        env, states = self._standing.env, self._asked(step)
-        count = states * env.n_actions * self._rollouts
-        seeds = [
-            [derive_seed("queries", run.suite, run.task, run.seed, step, n) for n in range(count)]
-            for run in self._runs
-        ]
-        returns = rollout_returns(agent, env, self._make, seeds, states, self._discount, self._tail)
-        return Truth.from_samples(returns)
+        place = torch.arange(self._asked(step)).expand(self._lanes, -1)
+        return self._rollouts.truth(agent, self._standing.env, place, "queries", step)
 
     def unseen(self, obs: Tensor) -> Tensor | None:
         """As the environment makes them."""
@@ -138,8 +180,8 @@ class RolloutSource:
     @cached_property
     def _standing(self) -> _Standing:
         """The states, visited when they are first needed."""
-        walkers = self._make(self._states.seeds)
-        standing = self._make([0] * self._count)
+        walkers = self._rollouts.make(self._states.seeds)
+        standing = self._rollouts.make([0] * self._count)
         standing.reset()
         obs: dict[int, Tensor] = {}
         for numbers, lanes, seen in visit(self._states, walkers):

@@ -24,9 +24,9 @@ Make = Callable[[Sequence[int]], LaneEnv]
 def rollout_returns(
     agent: Policy,
     states: LaneEnv,
+    place: Tensor,
     make: Make,
     seeds: Sequence[Sequence[int]],
-    count: int,
     discount: float,
     tail: float,
 ) -> Tensor:
@@ -37,17 +37,17 @@ def rollout_returns(
 
     Args:
         agent: acts by its ``policy``.
-        states: the environment, whose first M lanes stand in the states.
+        states: an environment that stands in the states.
+        place: its lanes that stand in those of each lane of the agent, ``[L, M]``.
         make: makes the same environment with other lanes.
         seeds: of every rollout, ``[L, M · A · R]``.
-        count: M.
         discount: γ.
         tail: what a reward counts that is not waited for.
 
     Raises:
         CannotSaveError: the environment's lanes cannot be copied.
     """
-    lanes, total, actions = len(seeds), len(seeds[0]), states.n_actions
+    lanes, total, actions, count = len(seeds), len(seeds[0]), states.n_actions, place.shape[1]
     each = total // (count * actions)
     env = make([seed for lane in seeds for seed in lane])
     obs, _ = env.reset()
@@ -55,7 +55,7 @@ def rollout_returns(
     number = torch.arange(total, device=device)
     state, action = number // (actions * each), number // each % actions
     into = torch.arange(lanes * total, device=device)
-    env.copy_lanes(into, states, state.repeat(lanes), random_numbers=False)
+    env.copy_lanes(into, states, place.to(device)[:, state].flatten(), random_numbers=False)
     action = action.expand(lanes, -1)
     own = number.expand(lanes, -1)  # [L, n]: which rollout a lane of the environment is
     running = torch.ones_like(own, dtype=torch.bool)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,13 +67,21 @@ class Judgement:
     readings: Mapping[str, Reading] = field(default_factory=dict)
 
 
-def judge(plan: Plan, scores: Sequence[Score], alpha: float = ALPHA) -> tuple[Judgement, ...]:
-    """Judge all claims of a plan, in their order in the suite; each may err with ``alpha``."""
+def judge(
+    plan: Plan, scores: Sequence[Score], level: Callable[[int], float] | None = None
+) -> tuple[Judgement, ...]:
+    """Judge all claims of a plan, in their order in the suite.
+
+    Args:
+        plan: with the claims.
+        scores: of its runs.
+        level: the error that a claim of so many comparisons may make; 5 % where it is None.
+    """
     by_cell: dict[tuple[str, str], list[Score]] = {}
     for score in sorted(scores, key=lambda score: score.seed):
         by_cell.setdefault((score.method, score.task), []).append(score)
     return tuple(
-        _Case(plan, claim, kind, by_cell, alpha).judgement() for claim, kind in plan.claims
+        _Case(plan, claim, kind, by_cell, level).judgement() for claim, kind in plan.claims
     )
 
 
@@ -86,10 +94,10 @@ class _Case:
         claim: Claim,
         kind: ClaimKind,
         scores: Mapping[tuple[str, str], Sequence[Score]],
-        alpha: float,
+        level: Callable[[int], float] | None,
     ) -> None:
         suite = plan.suite
-        self.plan, self.claim, self.kind, self.alpha = plan, claim, kind, alpha
+        self.plan, self.claim, self.kind, self.level = plan, claim, kind, level
         self.metric = suite.metric(kind.metric)
         self.run_tasks = [t.name for t in suite.tasks_of(suite.budget(plan.budget_name))]
         named = kind.tasks or [
@@ -119,7 +127,8 @@ class _Case:
         except CannotCompareError as error:
             return self._say(Verdict.UNDECIDED, str(error))
         enough = self.seeds >= MINIMUM_SEEDS
-        findings = find(evidence, intervals=enough, together=self.alpha)
+        together = ALPHA if self.level is None else self.level(len(evidence.comparisons))
+        findings = find(evidence, intervals=enough, together=together)
         verdict = combine(evidence, [finding.true for finding in findings])
         forbidden = self._forbidden()
         if forbidden:

@@ -15,6 +15,8 @@ the skewness; with so few runs that many resamples are all one run, at the level
 Runs that are all equal have no standard error. From six seeds on (more, where there are several
 tasks or comparisons) they have the interval of the median run instead, which is the value itself:
 that the median lies above, or below, all of n runs has probability 2^(1 − n).
+
+Above a thousand seeds nothing is resampled: see :mod:`uqbench.scoring.jackknife`.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from numpy.typing import NDArray
 
 from uqbench.claim import Interval
 from uqbench.scoring.claims.quantiles import t_quantile, t_tail
+from uqbench.scoring.jackknife import GROUPS, MANY_SEEDS, jackknife_variance
 from uqbench.scoring.statistic import batched
 from uqbench.seeding import derive_seed
 
@@ -89,6 +92,7 @@ class Location:
         seeds: runs of each task.
         runs: of all tasks.
         skewed: the distribution of its studentized error; only of a mean.
+        groups: that the variance was estimated from; the seeds themselves where it is None.
     """
 
     value: float
@@ -96,13 +100,21 @@ class Location:
     seeds: int
     runs: int
     skewed: Studentized | None = field(default=None, compare=False)
+    groups: int | None = None
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom of the variance."""
+        return (self.groups or self.seeds) - 1
 
     def with_seeds(self, seeds: int | None) -> Location:
         """The same spread, from that many runs of each task."""
         if seeds is None:
             return self
         factor = self.seeds / seeds
-        return Location(self.value, self.variance * factor, seeds, round(self.runs / factor))
+        return Location(
+            self.value, self.variance * factor, seeds, round(self.runs / factor), None, self.groups
+        )
 
 
 @dataclass(frozen=True)
@@ -129,7 +141,7 @@ class Value:
         of = self.of.with_seeds(seeds)
         if of.variance == 0:
             return _without_spread(self.estimate, [of], alpha)
-        low, high = _around(self.estimate, of.variance, of.seeds - 1, alpha)
+        low, high = _around(self.estimate, of.variance, of.degrees, alpha)
         errors = of.skewed.quantiles(alpha) if of.skewed is not None else None
         if errors is not None:
             scale = math.sqrt(of.variance)
@@ -197,7 +209,12 @@ class Ratio:
         if first.variance + second.variance == 0:
             return _without_spread(self.estimate, [first, second], alpha)
         scaled = Location(
-            second.value, second.variance * self.estimate**2, second.seeds, second.runs
+            second.value,
+            second.variance * self.estimate**2,
+            second.seeds,
+            second.runs,
+            None,
+            second.groups,
         )
         t = t_quantile(1 - alpha / 2, _welch(first, scaled))
         # A r² − 2 B r + C ≤ 0
@@ -224,12 +241,14 @@ def location(values: NDArray[np.float64], statistic: str, *, clustered: bool = F
     )  # a variance of equal numbers may be a rounding error
     if statistic == "mean":
         variance = values.var(axis=0, ddof=1).sum() / runs / tasks**2 if varies else 0.0
-        skewed = Studentized(values) if varies else None
+        skewed = Studentized(values) if varies and runs <= MANY_SEEDS else None
         return Location(float(values.mean()), float(variance), runs, values.size, skewed)
+    of = batched(statistic)
+    if varies and runs > MANY_SEEDS:
+        return _of_many(values, statistic)
     # rliable takes a second to import; suites are checked without it
     from uqbench.scoring.bootstrap import SeededStratifiedBootstrap
 
-    of = batched(statistic)
     value, variance = float(of(values[None])[0]), 0.0
     if varies:
         generator = np.random.default_rng(derive_seed("standard error"))
@@ -248,12 +267,20 @@ def _clustered(values: NDArray[np.float64], statistic: str) -> Location:
     of = batched(statistic)
     variance = 0.0
     if np.ptp(values, axis=0).any():
+        if runs > MANY_SEEDS:
+            return _of_many(values, statistic)
         generator = np.random.default_rng(derive_seed("standard error"))
         drawn = generator.integers(runs, size=(RESAMPLES, runs))
         size = max(1, BATCH_NUMBERS // values.size)
         parts = [of(values[drawn[k : k + size]]) for k in range(0, RESAMPLES, size)]
         variance = float(np.concatenate(parts).var()) * runs / (runs - 1)
     return Location(float(of(values[None])[0]), variance, runs, values.size)
+
+
+def _of_many(values: NDArray[np.float64], statistic: str) -> Location:
+    value = float(batched(statistic)(values[None])[0])
+    variance = jackknife_variance(statistic, values)
+    return Location(value, variance, len(values), values.size, None, GROUPS)
 
 
 def _without_spread(estimate: float, parts: Sequence[Location], alpha: float) -> Interval | None:
@@ -269,5 +296,5 @@ def _around(estimate: float, variance: float, degrees: float, alpha: float) -> I
 
 def _welch(first: Location, second: Location) -> float:
     """Degrees of freedom of a sum of two estimated variances (Welch 1947, Satterthwaite 1946)."""
-    squares = first.variance**2 / (first.seeds - 1) + second.variance**2 / (second.seeds - 1)
+    squares = first.variance**2 / first.degrees + second.variance**2 / second.degrees
     return (first.variance + second.variance) ** 2 / squares

@@ -157,7 +157,8 @@ class BootstrappedDQNConfig(EpsilonGreedyConfig):
         heads: K.
         kappa: where the Huber loss turns from quadratic to linear.
         head_weights: how heads start: ``orthogonal`` with ``gain`` and zero biases, as all other
-            layers, or ``uniform`` within ±1/√inputs, biases too, as torch's own layers.
+            layers, or ``uniform`` within ±1/√inputs, biases too, as torch's own layers and as
+            Clements et al.'s released code leaves them.
         risk: act by this measure of the heads' values; None for one head an episode, and for the
             heads' mean when evaluated.
     """

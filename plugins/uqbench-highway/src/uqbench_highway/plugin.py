@@ -6,8 +6,13 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
+
+if TYPE_CHECKING:
+    from uqbench.queries import QueryStates
+    from uqbench_highway.config import HighwayConfig
 
 
 @hookimpl
@@ -21,8 +26,15 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             factory="uqbench_highway.environment:make",
             config="uqbench_highway.config:HighwayConfig",
             events=("crashes",),
+            queries=_query_states,
         )
     ]
+
+
+def _query_states(config: HighwayConfig) -> QueryStates | None:
+    from uqbench_highway.queries import query_states  # imports torch: only when a run needs it
+
+    return query_states(config)
 
 
 @hookimpl

@@ -81,7 +81,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             name="quam-dqn",
             version="1",
             factory="uqbench_quam.agents.quam_dqn:QuamDQN",
-            config="uqbench_quam.agents.quam_dqn:QuamDQNConfig",
+            config="uqbench_quam.agents.config:QuamDQNConfig",
         )
     ]
 
@@ -143,6 +143,7 @@ def uqbench_estimators() -> Iterable[Spec]:
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """One suite per problem, and QUAM-DQN for the suite ``minatar``."""
-    names = ("two-moons", "simplex", "sine", "ood-digits", "ood-mnist", "ood-imagenet", "minatar")
-    return [files("uqbench_quam") / "suites" / f"{name}.toml" for name in names]
+    """One suite per problem, and QUAM-DQN for the suites ``minatar`` and ``noise-and-ignorance``."""
+    own = ("two-moons", "simplex", "sine", "ood-digits", "ood-mnist", "ood-imagenet")
+    extended = ("minatar", "noise-and-ignorance")
+    return [files("uqbench_quam") / "suites" / f"{name}.toml" for name in (*own, *extended)]

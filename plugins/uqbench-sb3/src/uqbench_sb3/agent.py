@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
-from uqbench.agent import EnvironmentInfo, LoopAgent
+from uqbench.agent import EnvironmentInfo, LoopAgent, Uncertainty
 from uqbench_sb3.config import SB3Config
 
 
@@ -43,6 +43,7 @@ class DQN(LoopAgent):
     """
 
     algorithm: type[stable_baselines3.DQN] | type[sb3_contrib.QRDQN] = stable_baselines3.DQN
+    network_name = "q_net"
 
     def __init__(self, info: EnvironmentInfo, config: SB3Config) -> None:
         self.info, self.config = info, config
@@ -89,6 +90,18 @@ class DQN(LoopAgent):
         action, _ = self.model.predict(obs, deterministic=True)
         return int(action)
 
+    def uncertainty(self, obs: NDArray[Any]) -> Uncertainty:
+        """The mean of Q alone."""
+        return Uncertainty(mean=self.network(obs)[None])
+
+    def network(self, obs: NDArray[Any]) -> Tensor:
+        """What the library's online network says of observations ``[M, *obs]``."""
+        network = getattr(self.model.policy, self.network_name)
+        network.set_training_mode(False)
+        with torch.no_grad():
+            found: Tensor = network(self.model.policy.obs_to_tensor(obs)[0])
+        return found
+
 
 class QRDQN(DQN):
     """QRDQN of sb3-contrib.
@@ -97,6 +110,17 @@ class QRDQN(DQN):
     """
 
     algorithm = sb3_contrib.QRDQN
+    network_name = "quantile_net"
+
+    def uncertainty(self, obs: NDArray[Any]) -> Uncertainty:
+        """The return distribution: equally likely quantiles, with their mean and variance."""
+        atoms = self.network(obs).movedim(1, -1)[None]  # [1, M, A, N]
+        return Uncertainty(
+            mean=atoms.mean(-1),
+            aleatoric_var=atoms.var(-1, correction=0),
+            return_atoms=atoms,
+            return_probs=torch.full_like(atoms, 1 / atoms.shape[-1]),
+        )
 
     def policy_config(self) -> dict[str, Any]:
         """As DQN's, with the number of quantiles."""

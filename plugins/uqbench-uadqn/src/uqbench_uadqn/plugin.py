@@ -24,7 +24,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             name="windy-cliff-script",
             version="1",
             factory="uqbench_uadqn.cliff.script:CliffScript",
-            config="uqbench_uadqn.cliff.script:CliffScriptConfig",
+            config="uqbench_uadqn.cliff.config:CliffScriptConfig",
             role="oracle",
         ),
     ]
@@ -39,7 +39,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             version="2",
             lanes=True,
             factory="uqbench_uadqn.cliff.environment:WindyCliff",
-            config="uqbench_uadqn.cliff.grid:CliffConfig",
+            config="uqbench_uadqn.cliff.config:CliffConfig",
             events=("falls", "safe_path", "risky_path"),
             optimal_return=_optimal_return,
             optimal_q=_optimal_q,

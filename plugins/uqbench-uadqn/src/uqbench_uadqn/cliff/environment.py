@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from uqbench.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.lanes import Clock, Uniform
+from uqbench_uadqn.cliff.config import CliffConfig
 from uqbench_uadqn.cliff.grid import (
     ACTIONS,
     CELLS,
@@ -21,7 +22,6 @@ from uqbench_uadqn.cliff.grid import (
     LEDGE,
     START,
     STEP_REWARD,
-    CliffConfig,
     grid,
 )
 

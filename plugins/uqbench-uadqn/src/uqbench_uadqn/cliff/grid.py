@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from uqbench_uadqn.cliff.config import CliffConfig
+
 WIDTH, HEIGHT = 5, 2
 CELLS = WIDTH * HEIGHT
 START, GOAL = 0, WIDTH - 1
@@ -23,21 +25,6 @@ ACTIONS = 4
 STEP_REWARD = -1.0
 GOAL_REWARD = 10.0
 """Added to the step's; a fall adds nothing, but ends the episode."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CliffConfig:
-    """Config of the windy cliff.
-
-    Attributes:
-        wind: probability that an agent falls when a step of it ends on the ledge.
-    """
-
-    wind: float = 0.05
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.wind <= 1:
-            raise ValueError(f"wind is a probability, got {self.wind}")
 
 
 @dataclass(frozen=True)

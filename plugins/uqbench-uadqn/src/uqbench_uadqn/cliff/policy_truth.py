@@ -9,7 +9,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from uqbench.truth import ExactTruth, Truth
-from uqbench_uadqn.cliff.grid import CELLS, CliffConfig
+from uqbench_uadqn.cliff.config import CliffConfig
+from uqbench_uadqn.cliff.grid import CELLS
 from uqbench_uadqn.cliff.ground_truth import reachable, return_atoms, return_probs
 from uqbench_uadqn.cliff.truth import HORIZON
 

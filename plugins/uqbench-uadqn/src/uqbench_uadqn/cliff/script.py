@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -11,12 +10,8 @@ from torch import Tensor
 from uqbench.agent import EnvironmentInfo, observation_shape
 from uqbench.errors import UqbenchError
 from uqbench.trivial import FixedPolicy
+from uqbench_uadqn.cliff.config import CliffScriptConfig
 from uqbench_uadqn.cliff.grid import CELLS, DOWN, LEDGE, RIGHT, START, UP
-
-
-@dataclass(frozen=True, kw_only=True)
-class CliffScriptConfig:
-    """Nothing to set."""
 
 
 class CliffScript(FixedPolicy):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from uqbench_uadqn.cliff.config import CliffConfig
 from uqbench_uadqn.cliff.grid import (
     CELLS,
     DOWN,
@@ -21,7 +22,6 @@ from uqbench_uadqn.cliff.grid import (
     START,
     STEP_REWARD,
     UP,
-    CliffConfig,
     grid,
 )
 

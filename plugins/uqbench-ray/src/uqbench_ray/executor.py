@@ -1,0 +1,108 @@
+"""The executor ``ray``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import ray
+
+from uqbench.errors import UqbenchError
+from uqbench.executor import Life, Order, Site
+from uqbench.identity import digest_of
+from uqbench.results.files import write_whole
+from uqbench_ray.config import RayConfig
+from uqbench_ray.owner import SUBMITTED, Owner, environment
+
+NAMESPACE = "uqbench"
+ANSWER_SECONDS = 120.0
+"""For the owner of the tasks to answer, which may have to be started again on another node."""
+
+
+class Ray:
+    """A Ray cluster; connects to it, or starts one of this machine alone.
+
+    Args:
+        site: the store.
+        config: where the cluster is.
+
+    Raises:
+        UqbenchError: there is no cluster at the address, or ``--workers`` was given.
+    """
+
+    def __init__(self, site: Site, config: RayConfig) -> None:
+        if site.workers is not None:
+            raise UqbenchError(
+                "--workers does not go with --executor ray, which executes as many batches at once "
+                "as the cluster has room for; --cpus, --memory and --gpus-per-batch say how much "
+                "one needs."
+            )
+        self._root = site.root
+        if not ray.is_initialized():
+            try:
+                ray.init(
+                    address=config.address or None,
+                    namespace=NAMESPACE,
+                    log_to_driver=False,
+                    logging_level="warning",
+                )
+            except (ConnectionError, ValueError, RuntimeError) as error:
+                raise UqbenchError(
+                    f"--executor ray: no cluster at {config.address or 'this machine'!r}: {error}"
+                ) from error
+
+    def submit(self, orders: Sequence[Order]) -> None:
+        """Have each executed by a task."""
+        for order in orders:
+            write_whole(order.path(self._root).with_suffix(SUBMITTED), lambda file: file.write(b""))
+        self._ask(self._owner().submit.remote([order.name for order in orders]))
+
+    def alive(self, names: Collection[str]) -> Mapping[str, Life]:
+        """The life of each order."""
+        try:
+            owner = ray.get_actor(self._name, NAMESPACE)
+        except ValueError:
+            return {name: Life(False, "no task of it is in this cluster") for name in names}
+        ends = self._ask(owner.ends.remote(list(names)))
+        return {name: Life(end is None, end or "") for name, end in ends.items()}
+
+    def preview(self, orders: Sequence[Order]) -> str:
+        """What the tasks ask for."""
+        asked = Counter(order.resources for order in orders)
+        return "\n".join(
+            f"{number} Ray tasks of {r.cpus:g} CPUs, {r.gpus:g} GPUs, "
+            f"{'any' if r.memory_gb is None else f'{r.memory_gb:g} GB of'} memory"
+            for r, number in asked.items()
+        )
+
+    def cancel(self, names: Collection[str]) -> None:
+        """Cancel the tasks of orders."""
+        try:
+            owner = ray.get_actor(self._name, NAMESPACE)
+        except ValueError:
+            return
+        self._ask(owner.cancel.remote(list(names)))
+
+    @property
+    def _name(self) -> str:
+        return f"owner-{digest_of(str(self._root))[:16]}"
+
+    def _owner(self) -> Any:
+        options = {
+            "name": self._name,
+            "namespace": NAMESPACE,
+            "lifetime": "detached",
+            "get_if_exists": True,
+            "num_cpus": 0,
+            "max_restarts": -1,
+            "max_task_retries": -1,
+            "runtime_env": {"env_vars": environment()},
+        }
+        return ray.remote(Owner).options(**options).remote(str(self._root), environment())
+
+    def _ask(self, answer: Any) -> Any:
+        try:
+            return ray.get(answer, timeout=ANSWER_SECONDS)
+        except ray.exceptions.RayError as error:
+            raise UqbenchError(f"--executor ray: the cluster does not answer: {error}") from error

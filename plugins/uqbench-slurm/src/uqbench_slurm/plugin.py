@@ -1,0 +1,22 @@
+"""Registers the executor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from uqbench import ExecutorSpec, hookimpl
+
+
+@hookimpl
+def uqbench_executors() -> Iterable[ExecutorSpec]:
+    """Slurm; submitit is imported when it is used."""
+    return [
+        ExecutorSpec(
+            name="slurm",
+            version="1",
+            factory="uqbench_slurm.executor:Slurm",
+            config="uqbench_slurm.config:SlurmConfig",
+            summary="one job of a Slurm array for each batch, through submitit",
+            waits=False,
+        )
+    ]

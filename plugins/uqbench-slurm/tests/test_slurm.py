@@ -1,0 +1,151 @@
+"""submitit's executor for one machine stands in for Slurm: time limits, requeues, a dead driver."""
+
+import importlib.util
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+if importlib.util.find_spec("submitit") is None:
+    pytest.skip("needs submitit: tox -e slurm", allow_module_level=True)
+
+TOY = Path(__file__).parents[3] / "tests" / "toy"
+SLOW = ("--methods", "slow", "--tasks", "long", "--set", "slow.step_seconds=0.045")
+STEPS = 600
+WAIT_SECONDS = 240.0
+
+
+def variables(log: Path | None = None) -> dict[str, str]:
+    found = os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"}
+    found["UQBENCH_PLUGINS"] = "toy,builtin,slurm"
+    return found | ({} if log is None else {"TOY_STEPS": str(log)})
+
+
+def start(out: Path, *arguments: str, log: Path | None = None) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
+    return subprocess.Popen(
+        [*command, *arguments], env=variables(log), text=True, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def end(process: "subprocess.Popen[str]", code: int = 0) -> tuple[str, str]:
+    """What a command says until it ends."""
+    said = process.communicate(timeout=WAIT_SECONDS)
+    assert process.returncode == code, said
+    return said
+
+
+def records(out: Path) -> dict[str, dict[str, Any]]:
+    found = {}
+    for path in sorted(out.glob("toy/*/*/*/*/run.json")):
+        record = json.loads(path.read_text())
+        found[f"{path.parts[-4]}/{path.parts[-3]}/{record['identity']['seed']}"] = record
+    return found
+
+
+def results(out: Path) -> dict[str, str]:
+    return {name: record["digests"]["results"] for name, record in records(out).items()}
+
+
+def wait_for(condition: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Digests of the results of the executor ``local``."""
+    out = tmp_path_factory.mktemp("local")
+    end(start(out, "--methods", "slow", "--tasks", "long", "--seeds", "2"))
+    return results(out)
+
+
+def on(tmp_path: Path, seconds: float = 3600, signal_seconds: int = 60) -> tuple[str, ...]:
+    config = f"cluster=local,folder={tmp_path / 'jobs'},time={seconds / 60}"
+    return ("--executor", "slurm", "--slurm", f"{config},signal_seconds={signal_seconds}")
+
+
+def test_a_job_that_meets_its_time_limit_twice_takes_every_step_once(
+    unbroken: dict[str, str], tmp_path: Path
+) -> None:
+    out, log = tmp_path / "results", tmp_path / "steps"
+    one = (*SLOW, "--seeds", "1", "--checkpoint-seconds", "10000")
+    limits = on(tmp_path, seconds=40, signal_seconds=24)
+    _, said = end(start(out, *one, *limits, log=log))
+    assert "Submitted 1 job to slurm" in said
+    assert not (out / "leaderboards").exists()  # it returned
+    stdout, said = end(start(out, *one, *limits, "--wait", log=log))
+    assert "Following 1 job submitted before." in said
+    resumed = records(out)["long/slow/0"]["resumed"]
+    assert len(resumed) >= 2
+    assert [int(step) for step in log.read_text().split()] == list(range(STEPS))
+    assert results(out).items() <= unbroken.items()
+    assert "leaderboard.csv" in stdout
+    [logged] = (tmp_path / "jobs").glob("*/*_log.err")
+    assert logged.read_text().count("Caught signal SIGUSR2") >= len(resumed)
+
+
+def test_jobs_outlive_their_driver_and_are_canceled_by_the_same_command(
+    unbroken: dict[str, str], tmp_path: Path
+) -> None:
+    out, log = tmp_path / "results", tmp_path / "steps"
+    both = (*SLOW, "--seeds", "2", "--workers", "1", *on(tmp_path))
+    driver = start(out, *both, "--wait", log=log)
+    wait_for(lambda: log.exists() and len(log.read_text().split()) > 20)
+    driver.send_signal(signal.SIGKILL)
+    driver.communicate()
+    before = len(log.read_text().split())
+    wait_for(lambda: len(log.read_text().split()) > before + 20)
+    end(start(out, *both, "--cancel"))
+    taken = [record["checkpoint"]["step"] for record in records(out).values()]
+    assert all(0 < step < STEPS for step in taken)
+    _, said = end(start(out, *both, "--wait"))
+    assert "resumed from step" in said
+    assert results(out) == unbroken
+
+
+def test_a_dry_run_prints_a_script_that_does_the_work(
+    unbroken: dict[str, str], tmp_path: Path
+) -> None:
+    out = tmp_path / "results"
+    asked = (
+        "--methods", "slow", "--tasks", "long", "--seeds", "2", "--workers", "3", "--cpus", "2",
+        "--memory", "4", "--executor", "slurm",
+        "--slurm", f"folder={tmp_path / 'jobs'},partition=long,time=90",
+    )  # fmt: skip
+    stdout, _ = end(start(out, *asked, "--dry-run"))
+    for line in (
+        "--partition=long", "--time=90", "--cpus-per-task=2", "--mem=4096M", "--array=0-1%3",
+        "--signal=USR2@90",
+    ):  # fmt: skip
+        assert f"#SBATCH {line}\n" in stdout
+    assert not out.exists()
+    out.mkdir()
+    binaries = tmp_path / "bin"
+    binaries.mkdir()
+    (binaries / "srun").write_text('#!/bin/sh\nexec "$@"\n')
+    (binaries / "srun").chmod(0o755)
+    path = {"PATH": f"{binaries}:{os.environ['PATH']}"}
+    for task in ("0", "1"):
+        subprocess.run(
+            ["bash", "-c", stdout], env=variables() | path | {"SLURM_ARRAY_TASK_ID": task},
+            check=True,
+        )  # fmt: skip
+    assert results(out) == unbroken
+
+
+def test_a_fraction_of_a_gpu_is_refused(tmp_path: Path) -> None:
+    asked = ("--gpus-per-batch", "0.5", "--executor", "slurm", "--dry-run")
+    _, said = end(start(tmp_path, *asked), code=2)
+    assert re.search("--gpus-per-batch 0.5: Slurm gives whole GPUs", said)

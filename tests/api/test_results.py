@@ -1,0 +1,201 @@
+"""Results from Python are those of the command line's files."""
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import uqbench
+from uqbench.errors import UqbenchError, UqbenchWarning
+from uqbench.results.store import Store
+
+TOY = Path(__file__).parents[1] / "toy"
+
+
+@pytest.fixture(scope="module")
+def toy():
+    """The toy plugin, here and in the workers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(TOY))
+        patch.setenv("PYTHONPATH", str(TOY))
+        patch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+        yield
+
+
+@pytest.fixture(scope="module")
+def results(toy, tmp_path_factory: pytest.TempPathFactory) -> uqbench.Results:
+    out = tmp_path_factory.mktemp("api") / "results"
+    return uqbench.run("toy", methods="fast", seeds=2, workers=1, out=out, progress=False)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text())))
+
+
+def board_folder(results: uqbench.Results) -> Path:
+    (found,) = results.origin.glob("leaderboards/toy/*/leaderboard.csv")
+    return found.parent
+
+
+def test_importing_uqbench_imports_nothing_heavy():
+    script = "import json, sys, uqbench; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    heavy = {"torch", "pandas", "pyarrow", "gymnasium", "pydantic", "rich", "rliable", "numpy"}
+    assert not heavy & set(json.loads(done.stdout))
+
+
+def test_all_of_its_names_are_there_and_no_other():
+    assert {name for name in uqbench.__all__ if getattr(uqbench, name) is None} == set()
+    with pytest.raises(AttributeError, match="no attribute 'runs'"):
+        _ = uqbench.runs
+
+
+@pytest.mark.parametrize("name", ["leaderboard.csv", "pairs.csv", "claims.csv", "scores.csv"])
+def test_frames_have_the_numbers_of_the_files(results, name):
+    of_file = rows(board_folder(results) / name)
+    frame = results.table(name)
+    assert len(frame) == len(of_file)
+    for place, row in enumerate(of_file):
+        for column, cell in row.items():
+            value = frame[column][place]
+            if isinstance(value, float | int | np.number):
+                assert value == float(cell) if cell not in ("", "none") else np.isnan(value)
+            else:
+                assert value == cell
+
+
+def test_a_row_of_runs_is_a_run_json(results):
+    assert len(results.runs) == 4
+    for _, row in results.runs.iterrows():
+        record = json.loads((results.origin / row["run"] / "run.json").read_text())
+        assert record["status"] == row["state"] == "finished"
+        assert record["digests"]["results"] == row["results_digest"]
+        assert record["timing"]["steps_per_s"] == row["steps_per_s"]
+        assert record["identity"]["seed"] == row["seed"]
+
+
+def test_metrics_and_episodes_are_the_columns_of_the_runs(results):
+    for _, row in results.runs.iterrows():
+        own = {name: row[name] for name in ("task", "method", "seed")}
+        folder = results.origin / row["run"]
+        for frame, name in (
+            (results.metrics(), "metrics.parquet"),
+            (results.episodes(), "episodes.parquet"),
+        ):
+            for column, value in own.items():
+                frame = frame[frame[column] == value]
+            table = pq.read_table(folder / name).to_pandas()
+            assert frame[list(table.columns)].reset_index(drop=True).equals(table)
+    rewards = results.metrics("reward")
+    assert set(rewards["metric"]) == {"reward"}
+    assert len(rewards) == 4 * 100
+    assert set(results.episodes("training")["phase"]) == {"training"}
+
+
+def test_a_folder_gives_the_results_that_its_run_gave(results):
+    loaded = uqbench.load(results.origin)
+    assert loaded.runs.equals(results.runs)
+    assert loaded.board().equals(results.board())
+    assert loaded.boards[0].manifest == results.boards[0].manifest
+
+
+def test_stored_boards_give_the_frames_of_the_runs_they_are_of(results):
+    boards = uqbench.load(results.origin / "leaderboards")
+    assert boards.board().equals(results.board())
+    assert boards.scores.equals(results.scores)
+    assert set(boards.metrics()["metric"]) == {"return", "reward_per_step"}
+    with pytest.raises(UqbenchError, match=r"Episodes are in the runs' own files"):
+        boards.episodes()
+
+
+def test_running_again_runs_nothing(results):
+    before = results.runs["updated"]
+    again = uqbench.run("toy", methods=["fast"], seeds=[0, 1], out=results.origin, progress=False)
+    assert again.runs["updated"].equals(before)
+
+
+def test_a_plan_says_what_is_left(results):
+    planned = uqbench.plan("toy", methods="fast", seeds=3, out=results.origin)
+    assert planned.runs["state"].value_counts().to_dict() == {"finished": 4, "missing": 2}
+    assert planned.methods[["method", "to_do", "have"]].values.tolist() == [["fast", 2, 4]]
+    assert "2 of 6 runs to do" in repr(planned)
+
+
+def test_wrong_arguments_are_named(toy, tmp_path):
+    for arguments, said in (
+        ({"suite": "tpy"}, "There is no suite 'tpy'. Did you mean 'toy'"),
+        ({"suite": "toy", "methods": "fst"}, "There is no method 'fst'. Did you mean 'fast'"),
+        ({"suite": "toy", "seeds": [1, 1]}, r"seeds=\[1, 1\]: expected different numbers"),
+        ({"suite": "toy", "seeds": 0}, "seeds=0: expected at least one"),
+        ({"suite": "toy", "device": "gpu"}, "device='gpu': expected one of auto, cpu, cuda"),
+        ({"suite": "toy", "workers": 0}, "workers=0: expected at least one"),
+    ):
+        with pytest.raises(UqbenchError, match=said):
+            uqbench.run(**arguments, out=tmp_path)
+    with pytest.raises(UqbenchError, match="has neither runs nor leaderboards"):
+        uqbench.load(tmp_path)
+
+
+@pytest.fixture
+def copied(results, tmp_path) -> Path:
+    shutil.copytree(results.origin, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def first_run(out: Path) -> Path:
+    return sorted(out.glob("toy/*/*/*/*/run.json"))[0].parent
+
+
+def test_an_edited_file_is_refused(copied):
+    path = first_run(copied) / "metrics.parquet"
+    table = pq.read_table(path)
+    values = pa.array(np.asarray(table["value"]) + 1)
+    pq.write_table(table.set_column(table.column_names.index("value"), "value", values), path)
+    with pytest.raises(UqbenchError, match="does not match its digest"):
+        uqbench.load(copied).metrics()
+    scores = next(copied.glob("leaderboards/toy/*/scores.csv"))
+    scores.write_text(scores.read_text().replace("finished", "failed", 1))
+    with pytest.raises(UqbenchError, match="does not match its digest"):
+        _ = uqbench.load(copied / "leaderboards").scores
+
+
+def test_a_link_is_not_followed(copied, tmp_path):
+    path = first_run(copied) / "metrics.parquet"
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UqbenchError, match="symbolic link"):
+        uqbench.load(copied).metrics()
+    (copied / "leaderboards" / "toy").rename(tmp_path / "toy")
+    (copied / "leaderboards" / "toy").symlink_to(tmp_path / "toy")
+    with pytest.raises(UqbenchError, match="neither runs nor leaderboards"):
+        uqbench.load(copied / "leaderboards")
+
+
+def test_a_table_that_would_not_fit_in_memory_is_refused(copied, monkeypatch):
+    monkeypatch.setattr("uqbench.api.run_tables.MOST_ROWS", 10)
+    with pytest.raises(UqbenchError, match="is refused"):
+        uqbench.load(copied).metrics()
+
+
+def test_a_notebook_shows_text_and_not_what_it_may_hold(results, copied):
+    assert "<td>fast</td>" in results._repr_html_()
+    hostile = uqbench.Results(Path("<script>"), lambda: [], results.found, Store(copied))
+    assert "<script>" not in hostile._repr_html_()
+
+
+def test_runs_that_no_installed_suite_makes_are_listed_and_on_no_board(copied):
+    (copied / "toy").rename(copied / "gone")
+    for path in copied.glob("gone/*/*/*/*/run.json"):
+        assert path.exists()
+    loaded = uqbench.load(copied)
+    assert len(loaded.runs) == 4
+    with pytest.warns(UqbenchWarning, match="no board of gone/paper"):
+        assert loaded.boards == ()

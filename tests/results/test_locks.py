@@ -1,0 +1,165 @@
+"""Locks where flock fails, does nothing, or is not enough: leases, which expire."""
+
+import errno
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from uqbench.errors import StorageError
+from uqbench.identity import Run
+from uqbench.results import leases
+from uqbench.results.locks import SHARED, RunLocks
+from uqbench.results.records import Provenance, RunRecord
+from uqbench.results.store import Store, now, this_process
+
+RUN = "suite/budget/task/method/0-00000000"
+HOLD = """
+import fcntl, sys, time
+from pathlib import Path
+from uqbench.results import leases
+from uqbench.results.locks import RunLocks
+leases.SECONDS = float(sys.argv[3])
+def flock(*_):
+    raise OSError(38, "Function not implemented")
+fcntl.flock = flock
+locks = RunLocks(Path(sys.argv[1]))
+lock = locks.acquire(sys.argv[2])
+assert lock is not None
+print("held", flush=True)
+while not locks.is_lost(sys.argv[2]):
+    time.sleep(0.02)
+print("lost", flush=True)
+"""
+
+
+@pytest.fixture
+def no_flock(monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+
+
+@pytest.fixture
+def void_flock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fcntl, "flock", lambda descriptor, operation: None)
+
+
+@pytest.fixture
+def holder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["subprocess.Popen[str]"]:
+    """Another process that holds a lease of one second, and has no flock."""
+    monkeypatch.setattr(leases, "SECONDS", 1.0)
+    RunLocks(tmp_path).prepare(shared=True)
+    command = [sys.executable, "-c", HOLD, str(tmp_path), RUN, "1.0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def exclude_each_other(root: Path) -> bool:
+    one, other = RunLocks(root), RunLocks(root)
+    lock = one.acquire(RUN)
+    assert lock is not None
+    excluded = other.acquire(RUN) is None and other.is_held(RUN)
+    lock.release()
+    free = not other.is_held(RUN)
+    again = other.acquire(RUN)
+    assert again is not None
+    again.release()
+    return excluded and free
+
+
+def test_where_flock_holds_nothing_else_is_used(tmp_path):
+    assert RunLocks(tmp_path).prepare() == ""
+    assert exclude_each_other(tmp_path)
+    assert not list(tmp_path.rglob("*lease*"))
+
+
+def test_where_flock_is_missing_it_is_told_and_leases_exclude(no_flock, tmp_path):
+    assert RunLocks(tmp_path).prepare() == "flock is not there (Function not implemented)"
+    assert exclude_each_other(tmp_path)
+
+
+def test_a_flock_that_two_processes_get_is_told_and_leases_exclude(void_flock, tmp_path):
+    assert RunLocks(tmp_path).prepare() == "flock does nothing: two processes got the same lock"
+    assert exclude_each_other(tmp_path)
+
+
+def test_once_leased_a_store_stays_so_for_every_process(tmp_path):
+    assert RunLocks(tmp_path).prepare(shared=True) == SHARED
+    assert RunLocks(tmp_path).prepare() == ""
+    lock = RunLocks(tmp_path).acquire(RUN)
+    assert lock is not None
+    assert lock.lease is not None
+    lock.release()
+
+
+def test_a_lease_excludes_a_process_that_knows_only_flock(tmp_path):
+    before = RunLocks(tmp_path)
+    lock = before.acquire(RUN)
+    assert lock is not None
+    RunLocks(tmp_path).prepare(shared=True)
+    after = RunLocks(tmp_path)
+    assert after.acquire(RUN) is None
+    assert after.is_held(RUN)
+    lock.release()
+    assert not after.is_held(RUN)
+
+
+def test_the_lease_of_a_process_that_was_killed_here_is_free_at_once(holder, tmp_path):
+    locks = RunLocks(tmp_path)
+    assert locks.is_held(RUN)
+    holder.kill()
+    holder.wait()
+    assert not locks.is_held(RUN)
+
+
+def test_a_suspended_holder_is_waited_for_then_replaced_and_notices(holder, tmp_path):
+    locks = RunLocks(tmp_path)
+    began = time.monotonic()
+    while time.monotonic() - began < 2.0:  # as long as it is refreshed it holds
+        assert locks.is_held(RUN)
+        time.sleep(0.2)
+    os.kill(holder.pid, signal.SIGSTOP)
+    began = time.monotonic()
+    while locks.is_held(RUN):
+        assert time.monotonic() - began < 10.0
+        time.sleep(0.05)
+    assert time.monotonic() - began > 0.5
+    lock = locks.acquire(RUN)
+    assert lock is not None
+    os.kill(holder.pid, signal.SIGCONT)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "lost\n"
+    assert not locks.is_lost(RUN)
+    lock.release()
+
+
+def test_a_run_whose_lease_was_lost_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(leases, "SECONDS", 0.3)
+    store = Store(tmp_path)
+    store.prepare(shared=True)
+    run = Run("suite", "budget", "task", "method", 0, {"seed": 0, "budget": {"steps": 2}})
+    lock = store.lock(run)
+    made = Provenance(platform="p", device="d", versions={}, content={}, git_revision=None)
+    record = RunRecord(
+        identity=dict(run.identity), status="running", step=1, began=now(), updated=now(),
+        process=this_process(), provenance=made,
+    )  # fmt: skip
+    store.write(run, record)
+    [path] = (tmp_path / ".locks").glob("*.lease")
+    path.unlink()  # as if another had taken it over, and ended
+    time.sleep(1.0)
+    with pytest.raises(StorageError, match="this one writes nothing more"):
+        store.write(run, record)
+    assert lock is not None
+    lock.release()

@@ -1,0 +1,98 @@
+"""An order means the same runs where it is executed, or is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from uqbench.errors import UqbenchError
+from uqbench.executor import Order, Resources
+from uqbench.registry.plugins import Host
+from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
+from uqbench.runner.dispatch.orders import (
+    Planner,
+    make_order,
+    read_order,
+    stored_orders,
+    write_order,
+)
+from uqbench.runner.executors.limits import Limits
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
+
+TOY = Path(__file__).parents[2] / "toy"
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Host:
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    return Host.load()
+
+
+def planned(host: Host) -> tuple[Plan, list[BatchGroup]]:
+    plan = make_plan(
+        read_suites(host).suite("toy"), host, device="cpu", steps=300, seeds=[0, 4, 7],
+        settings={"slow": {"forward": 0.55}},
+    )  # fmt: skip
+    return plan, make_batch_groups(plan, set(plan.runs), "cpu", 2)
+
+
+def order_of(plan: Plan, group: BatchGroup, host: Host, nonce: str = "") -> Order:
+    limits = Limits(run_minutes=3.0)
+    return make_order(plan, group, host, 60.0, limits, Resources(cpus=2.0), nonce)
+
+
+def test_what_is_sent_means_the_same_batches_to_who_plans_again(host, tmp_path):
+    plan, groups = planned(host)
+    for group in groups:
+        order = order_of(plan, group, host)
+        write_order(order, tmp_path)
+        again = Planner(host).group(read_order(order.path(tmp_path)))
+        assert [batch.runs for batch in again] == [batch.runs for batch in group]
+        assert [batch.cell.config for batch in again] == [batch.cell.config for batch in group]
+        assert [batch.budget for batch in again] == [batch.budget for batch in group]
+    assert len(list(stored_orders(tmp_path))) == len(groups)
+
+
+def test_the_same_work_has_the_same_name_except_for_processes_that_do_it_themselves(host):
+    plan, (group, other, *_) = planned(host)
+    assert order_of(plan, group, host).name == order_of(plan, group, host).name
+    names = {order_of(plan, part, host, nonce).name for part in (group, other) for nonce in "ab"}
+    assert len(names) == 4
+
+
+def test_other_contents_of_a_package_are_refused_by_name(host):
+    plan, (group, *_) = planned(host)
+    order = order_of(plan, group, host)
+    assert set(order.content) == {"uqbench", "toy_uqbench"}
+    for content, reason in (
+        ({"toy_uqbench": "0" * 64}, "another content of toy_uqbench than the one"),
+        ({"toy_uqbench_2": "0" * 64}, r"another content of toy_uqbench_2 \(not installed here\)"),
+    ):
+        changed = order.model_copy(update={"content": order.content | content})
+        with pytest.raises(UqbenchError, match=reason):
+            Planner(host).group(changed)
+
+
+def test_runs_of_another_identity_are_refused(host):
+    plan, (group, *_) = planned(host)
+    order = order_of(plan, group, host)
+    changed = order.model_copy(update={"settings": {"slow": {"forward": 0.56}}})
+    with pytest.raises(UqbenchError, match="short/slow/0 has another identity here"):
+        Planner(host).group(changed)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("name", "../../etc/passwd"), ("batches", 3), ("device", "tpu"), ("extra", 1)],
+)
+def test_a_damaged_order_is_refused(key, value, host, tmp_path):
+    plan, (group, *_) = planned(host)
+    order = order_of(plan, group, host)
+    write_order(order, tmp_path)
+    path = order.path(tmp_path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
+    with pytest.raises(UqbenchError, match="is no order"):
+        read_order(path)
+    assert list(stored_orders(tmp_path)) == []

@@ -1,0 +1,57 @@
+"""The device that computes, found without torch where there can be none but the CPU."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uqbench.errors import UqbenchError
+
+if TYPE_CHECKING:
+    from uqbench.identity import DeviceKind
+
+CHOICES = ("auto", "cpu", "cuda")
+
+
+def find_device(choice: str) -> DeviceKind:
+    """The kind of device that ``auto``, ``cpu`` or ``cuda`` means here.
+
+    Raises:
+        UqbenchError: there is no such choice, or no CUDA device.
+    """
+    if choice not in CHOICES:
+        raise UqbenchError(f"device={choice!r}: expected one of {', '.join(CHOICES)}.")
+    if choice == "cpu" or (choice == "auto" and not _has_driver()):
+        return "cpu"
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    if choice == "cuda":
+        raise UqbenchError("--device cuda: torch finds no CUDA device here; use --device cpu.")
+    return "cpu"
+
+
+def stated_device(choice: str, gpus: float) -> DeviceKind:
+    """The kind of device that runs elsewhere are for, as the user states it.
+
+    Args:
+        choice: ``cpu``, ``cuda``, or ``auto``, which is ``cuda`` where GPUs are asked for.
+        gpus: that a batch asks for.
+    """
+    if choice not in CHOICES:
+        raise UqbenchError(f"device={choice!r}: expected one of {', '.join(CHOICES)}.")
+    return "cuda" if choice == "cuda" or (choice == "auto" and gpus > 0) else "cpu"
+
+
+def _has_driver() -> bool:
+    """Whether a GPU's driver is installed; importing torch to ask takes two seconds."""
+    if Path("/dev/kfd").exists():  # AMD's
+        return True
+    with suppress(OSError):
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        return True
+    return False

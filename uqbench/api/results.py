@@ -1,0 +1,216 @@
+"""Results: runs, boards and verdicts as pandas frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from uqbench.amounts import count
+from uqbench.api import page
+from uqbench.api.boards import ComputedTables, Tables
+from uqbench.api.frames import frame
+from uqbench.api.run_tables import CELL, FoundRun, data_frame, runs_frame
+from uqbench.errors import UqbenchError, did_you_mean
+from uqbench.results.store import CURVES, EPISODES, METRICS, Store
+
+if TYPE_CHECKING:
+    from uqbench.scoring.leaderboard import Board
+
+NOT_FROM_BOARDS = (
+    "{what} are in the runs' own files, which a stored board has not: load the results folder "
+    "instead, e.g. uqbench.load('results')."
+)
+
+
+class Results:
+    """What was run, how it scored, and what follows: read when it is asked for.
+
+    Made by :func:`uqbench.run` and :func:`uqbench.load`. Every frame has columns ``suite`` and
+    ``board`` (the budget, or a selection of its runs) or ``suite``, ``budget``, ``task``,
+    ``method``, ``seed``.
+
+    Args:
+        origin: where the results are.
+        boards: finds their boards; called once, when a board is asked for.
+        found: the runs, where they are from a results folder.
+        store: of the runs.
+    """
+
+    def __init__(
+        self,
+        origin: Path,
+        boards: Callable[[], Sequence[Tables]],
+        found: Sequence[FoundRun] = (),
+        store: Store | None = None,
+    ) -> None:
+        self.origin = origin
+        self._find_boards = boards
+        self.found = tuple(found)
+        self.store = store
+
+    @cached_property
+    def boards(self) -> tuple[Tables, ...]:
+        """The tables of each board."""
+        return tuple(self._find_boards())
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """A row a run: state, steps, device, time, reason where it failed, folder, digest."""
+        if self.store is not None:
+            return runs_frame(self.found)
+        scores = self.scores
+        known = (
+            "suite",
+            "board",
+            *CELL[2:],
+            "status",
+            "device",
+            "run",
+            "results_digest",
+            "content",
+        )
+        frame = scores[[name for name in known if name in scores.columns]]
+        return frame.rename(columns={"status": "state"})
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """A row a planned run of each board: its status, ``score`` (normalized) and raw metrics.
+
+        NaN where a run was not measured by a metric, or the metric gave no value.
+        """
+        return self._table("scores.csv")
+
+    def metrics(self, metric: str | Sequence[str] | None = None) -> pd.DataFrame:
+        """The metrics that runs recorded while they ran, long: ``step``, ``metric``, ``value``.
+
+        From stored boards: the points of their curves, ``metric`` being ``return`` (mean of the
+        episodes that ended in each hundredth of the run) or ``reward_per_step``.
+
+        Args:
+            metric: only these.
+
+        Raises:
+            UqbenchError: a file is damaged.
+        """
+        names = [metric] if isinstance(metric, str) else None if metric is None else list(metric)
+        if self.store is None:
+            from uqbench.api.curves import stored_curves
+
+            found = stored_curves(self.boards)
+            return found if names is None else found[found["metric"].isin(names)]
+        filters = None if names is None else [("metric", "in", names)]
+        return data_frame(self.store, self.found, METRICS, filters)
+
+    def episodes(self, phase: str | None = None) -> pd.DataFrame:
+        """A row an episode: ``step`` at its end, ``phase``, ``end``, ``length``, ``return``, ….
+
+        Args:
+            phase: only ``"training"`` or ``"evaluation"``.
+
+        Raises:
+            UqbenchError: a file is damaged, or these are stored boards, which have none.
+        """
+        store = self._store("Episodes")
+        filters = None if phase is None else [("phase", "==", phase)]
+        return data_frame(store, self.found, EPISODES, filters)
+
+    def uncertainty(self, curve: str | None = None) -> pd.DataFrame:
+        """How good predicted uncertainty is, as curves: ``step``, ``curve``, ``x``, ``y``.
+
+        Sparsification, calibration (PIT) and so on, of the runs whose budget asks for them.
+
+        Args:
+            curve: only this one.
+
+        Raises:
+            UqbenchError: a file is damaged, or these are stored boards, which have none.
+        """
+        store = self._store("Curves of uncertainty")
+        filters = None if curve is None else [("curve", "==", curve)]
+        return data_frame(store, self.found, CURVES, filters)
+
+    def board(self, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
+        """The leaderboard: a row a method, with estimates and their 95 % intervals.
+
+        Args:
+            suite: only of this suite.
+            board: only the board of this name, mostly a budget.
+        """
+        return self._table("leaderboard.csv", suite, board)
+
+    def pairs(self, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
+        """Every pair of methods: P(improvement), difference, intervals and p-values."""
+        return self._table("pairs.csv", suite, board)
+
+    def claims(self, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
+        """A row a comparison of each claim: estimate, interval, region and verdict."""
+        return self._table("claims.csv", suite, board)
+
+    def tasks(self, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
+        """The mean of each raw metric by task and method, with intervals."""
+        return self._table("tasks.csv", suite, board)
+
+    def table(self, name: str, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
+        """Any table of the boards by its file's name, such as ``rliable.csv`` or ``cost.csv``."""
+        return self._table(name, suite, board)
+
+    def computed(self, suite: str | None = None, board: str | None = None) -> Board:
+        """The one board as an object, with its plan, intervals and judgements.
+
+        Raises:
+            UqbenchError: there are several, or it is a stored one: its tables are all there is.
+        """
+        chosen = self._chosen(suite, board)
+        if len(chosen) != 1 or not isinstance(chosen[0], ComputedTables):
+            names = ", ".join(f"{t.suite}/{t.board}" for t in chosen)
+            raise UqbenchError(
+                f"expected one board that is computed from runs, found {names}: say which with "
+                f"suite= and board=, or read its tables with board(), pairs() and claims()."
+            )
+        return chosen[0].computed
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __repr__(self) -> str:
+        return f"<uqbench.Results of {self.origin}: {count(len(self), 'run')}>"
+
+    def _repr_html_(self) -> str:
+        return page.html(self)
+
+    def _chosen(self, suite: str | None, board: str | None) -> list[Tables]:
+        for given, known, what in (
+            (suite, [tables.suite for tables in self.boards], "suite"),
+            (board, [tables.board for tables in self.boards], "board"),
+        ):
+            if given is not None and given not in known:
+                raise UqbenchError(
+                    f"There is no {what} {given!r} in {self.origin}. {did_you_mean(given, known)}"
+                )
+        return [
+            tables
+            for tables in self.boards
+            if suite in (None, tables.suite) and board in (None, tables.board)
+        ]
+
+    def _table(self, name: str, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
+        parts = []
+        for tables in self._chosen(suite, board):
+            text = tables.text(name)
+            if text is not None:
+                part = frame(text, f"{tables.where}/{name}")
+                part.insert(0, "suite", tables.suite)
+                part.insert(1, "board", tables.board)
+                parts.append(part)
+        if not parts:
+            return pd.DataFrame({"suite": [], "board": []})
+        return parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+
+    def _store(self, what: str) -> Store:
+        if self.store is None:
+            raise UqbenchError(NOT_FROM_BOARDS.format(what=what))
+        return self.store

@@ -1,0 +1,69 @@
+"""Which runs of a suite are meant."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from uqbench.errors import UqbenchWarning
+
+if TYPE_CHECKING:
+    from uqbench.identity import DeviceKind
+    from uqbench.registry.plugins import Host
+    from uqbench.suites.plan import Plan
+
+Say = Callable[[str], None]
+"""Tells the user one line that does not stop the command."""
+
+
+def warn(text: str) -> None:
+    """Tell it as a Python warning."""
+    warnings.warn(text, UqbenchWarning, stacklevel=2)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which runs of a suite a call is about; None stands for all, or the suite's default.
+
+    Attributes:
+        settings: config values by method that replace the suite's.
+    """
+
+    suite: str
+    budget: str | None = None
+    methods: tuple[str, ...] | None = None
+    tasks: tuple[str, ...] | None = None
+    seeds: tuple[int, ...] | None = None
+    steps: int | None = None
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def plan(self, host: Host, device: DeviceKind, say: Say = warn) -> Plan:
+        """Plan the selected runs.
+
+        Args:
+            host: the plugins.
+            device: kind of device that the runs are for.
+            say: is told what cannot be used of the installed suites.
+
+        Raises:
+            UqbenchError: a name is unknown, a selection is empty, or a setting is wrong.
+        """
+        from uqbench.suites.plan import make_plan
+        from uqbench.suites.reading import read_suites
+
+        catalog = read_suites(host, check=(self.suite,))
+        for problem in catalog.problems:
+            say(f"uqbench: left out: {problem}")
+        return make_plan(
+            catalog.suite(self.suite),
+            host,
+            self.budget,
+            device=device,
+            methods=self.methods,
+            tasks=self.tasks,
+            seeds=self.seeds,
+            steps=self.steps,
+            settings=self.settings,
+        )

@@ -1,0 +1,165 @@
+"""``uqbench doctor --gpu``: a page that says whether and how fast runs go on this GPU."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from uqbench.errors import UqbenchError
+
+if TYPE_CHECKING:
+    import torch
+
+    from uqbench.agent import Agent
+    from uqbench.environment import LaneEnv
+    from uqbench.registry.plugins import Host
+    from uqbench.runner.batching.batches import Batch
+    from uqbench.runner.gpu_check import Difference
+    from uqbench.runner.train.compiling import Capture
+    from uqbench.suites.plan import Plan
+
+SUITES = ("minatar", "highway")
+"""Suites whose environments have kernels of their own; ``smoke`` plans their runs."""
+
+KERNEL_LANES, KERNEL_STEPS = 64, 2_000
+CAPTURE_LANES, CAPTURE_STEPS = 3, 300
+SPEED_LANES, SPEED_STEPS = 10, 1_000
+
+
+def gpu_page(host: Host) -> Iterator[tuple[bool, str]]:
+    """Lines of the page, in Markdown, each with whether what it says is as it should be.
+
+    Raises:
+        UqbenchError: torch finds no CUDA device.
+    """
+    import torch
+
+    from uqbench.runner.train.compiling import cuda_graphs
+    from uqbench.suites.plan import make_plan
+    from uqbench.suites.reading import read_suites
+
+    if not torch.cuda.is_available():
+        raise UqbenchError(
+            f"--gpu needs a CUDA device and a torch that is built for it: torch "
+            f"{torch.__version__} finds none here"
+        )
+    device = torch.device("cuda")
+    about = torch.cuda.get_device_properties(device)
+    yield True, f"# uqbench {version('uqbench')} on {about.name}"
+    yield (
+        True,
+        (
+            f"\ntorch {torch.__version__}, CUDA {torch.version.cuda}, compute capability "
+            f"{about.major}.{about.minor}, {about.total_memory / 2**30:.0f} GiB"
+        ),
+    )
+    suites = read_suites(host).suites
+    for name in SUITES:
+        if name not in suites:
+            yield False, f"\nsuite {name}: not installed"
+            continue
+        plan = make_plan(suites[name], host, "smoke", device="cuda", seeds=range(SPEED_LANES))
+        yield from kernels(plan, host, device)
+        yield from methods(plan, host, device, cuda_graphs)
+
+
+def kernels(plan: Plan, host: Host, device: torch.device) -> Iterator[tuple[bool, str]]:
+    """A table: each task's environment on the device against the CPU, bit for bit."""
+    import torch
+
+    from uqbench.runner.gpu_check import compare_lanes
+    from uqbench.runner.train.agents import make_lanes
+
+    title = f"{plan.suite.name}, {KERNEL_LANES} lanes × {KERNEL_STEPS:,} steps"
+    yield True, f"\n| {title} | against the CPU |\n| --- | --- |"
+    for cell in {cell.task.name: cell for cell in plan.cells}.values():
+        batch, seeds = _batch(plan, cell.task.name, cell.method.name, 1), range(KERNEL_LANES)
+        on_cpu = make_lanes(batch, host, seeds, torch.device("cpu"))
+        found = compare_lanes(on_cpu, make_lanes(batch, host, seeds, device), KERNEL_STEPS)
+        yield found is None, f"| {cell.task.name} | {_said(found)} |"
+
+
+def methods(
+    plan: Plan, host: Host, device: torch.device, new_capture: Callable[[], Capture]
+) -> Iterator[tuple[bool, str]]:
+    """A table: each method captured against run from Python, its speed and its memory."""
+    import torch
+
+    task = plan.cells[0].task.name
+    yield (
+        True,
+        (
+            f"\n| {plan.suite.name}, {task} | captured against from Python | updates/s of "
+            f"{SPEED_LANES} seeds | GiB |\n| --- | --- | ---: | ---: |"
+        ),
+    )
+    for cell in plan.cells:
+        if cell.task.name != task or cell.role != "method" or cell.owns_loop:
+            continue
+        try:
+            with torch.cuda.stream(torch.cuda.Stream()):
+                line = _method(cell.method.name, plan, task, host, device, new_capture)
+        except Exception as error:  # a method that fails is a line of the page
+            line = False, f"| {cell.method.name} | {type(error).__name__}: {error} | | |"
+        yield line
+
+
+def _method(
+    name: str,
+    plan: Plan,
+    task: str,
+    host: Host,
+    device: torch.device,
+    new_capture: Callable[[], Capture],
+) -> tuple[bool, str]:
+    import torch
+
+    from uqbench.runner.gpu_check import compare_captured, updates_per_second
+    from uqbench.runner.train.compiling import can_be_captured, compile_agent
+
+    few, many = (_batch(plan, task, name, lanes) for lanes in (CAPTURE_LANES, SPEED_LANES))
+    found, said = None, "runs from Python"
+    if capturable := can_be_captured(*_made(few, host, device), device):
+        found = compare_captured(lambda: _made(few, host, device), CAPTURE_STEPS, new_capture())
+        said = _said(found)
+    torch.cuda.reset_peak_memory_stats(device)
+    agent, env = _made(many, host, device)
+    compile_agent(agent)
+    capture = new_capture() if capturable else None
+    speed = updates_per_second(agent, env, SPEED_STEPS, capture, _seconds)
+    memory = torch.cuda.max_memory_allocated(device) / 2**30
+    return found is None, f"| {name} | {said} | {speed:,.0f} | {memory:.1f} |"
+
+
+def _made(batch: Batch, host: Host, device: torch.device) -> tuple[Agent, LaneEnv]:
+    """A batch's agent, which learns from its first steps on, and its environment."""
+    from uqbench.runner.batching.throughput import learning_at_once
+    from uqbench.runner.train.agents import make_agent, make_lanes
+
+    batch = replace(batch, cell=replace(batch.cell, config=learning_at_once(batch.cell.config)))
+    env = make_lanes(batch, host, [run.environment_seed for run in batch.runs], device)
+    return make_agent(batch, host, env, device), env
+
+
+def _seconds() -> float:
+    """The time at which the device has done all that it was given."""
+    import torch
+
+    torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def _batch(plan: Plan, task: str, method: str, lanes: int) -> Batch:
+    from uqbench.runner.batching.batches import Batch
+
+    cell = next(c for c in plan.cells if (c.task.name, c.method.name) == (task, method))
+    batch = Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, "cuda")
+    return batch.of(cell.runs[:lanes])
+
+
+def _said(found: Difference | None) -> str:
+    """A cell of the table."""
+    return "the same bits" if found is None else f"differs at {found.where} by {found.largest:.3g}"

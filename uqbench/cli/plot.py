@@ -1,0 +1,120 @@
+"""``uqbench plot``: figures of a stored leaderboard, as SVG, PDF and CSV."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from uqbench.cli.options import load_host
+from uqbench.cli.terminal import say
+from uqbench.errors import UqbenchError
+
+if TYPE_CHECKING:
+    from uqbench.plots.figure import Figure
+
+ALL = "all"
+
+
+@click.command()
+@click.argument("board", type=click.Path(file_okay=False, exists=True, path_type=Path))
+@click.option(
+    "--what",
+    default="intervals",
+    show_default=True,
+    metavar="A,B",
+    help="Figures by name, or all that the board has.",
+)
+@click.option(
+    "--format",
+    "formats",
+    default="svg,csv",
+    show_default=True,
+    metavar="F,G",
+    help="svg, pdf, csv.",
+)
+@click.option(
+    "--to",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the files; default: here.",
+)
+def command(board: Path, what: str, formats: str, to: Path | None) -> int:
+    """Draw figures of a leaderboard: BOARD is its folder.
+
+    Figures: intervals, pairs, seeds, profiles, claims, risk, curves, curves-iqm, curves-hours,
+    efficiency, and those that the plugin of the suite adds. Files are named SUITE-BUDGET-FIGURE and
+    have the same bytes every time; the CSV has the numbers that are drawn.
+
+    \b
+    Examples:
+      uqbench plot leaderboards/deepsea/paper --what intervals,pairs --format svg,pdf,csv
+      uqbench plot results/leaderboards/minatar/quick --what curves
+    """
+    require_plots()
+    from uqbench.plots.render import FORMATS, render
+    from uqbench.results.files import write_whole
+
+    wanted = _listed("--format", formats)
+    for form in wanted:
+        if form not in FORMATS:
+            raise UqbenchError(f"--format {form}: expected {', '.join(FORMATS)}.")
+    folder = Path() if to is None else to
+    stem = f"{board.resolve().parent.name}-{board.resolve().name}"
+    for figure in _figures(board, _listed("--what", what)):
+        for form in wanted:
+            path = folder / f"{stem}-{figure.name}.{form}"
+            write_whole(path, partial(_put, render(figure, form)))
+            say(str(path))
+    return 0
+
+
+def require_plots(*more: str) -> None:
+    """See that the libraries that draw are installed, and ``more``.
+
+    Raises:
+        UqbenchError: one is not; the message says what to install.
+    """
+    from importlib.util import find_spec
+
+    missing = [name for name in ("altair", "vl_convert", *more) if find_spec(name) is None]
+    if missing:
+        extra = "report" if more else "plots"
+        raise UqbenchError(
+            f"this needs {', '.join(missing)}: python -m pip install 'uqbench[{extra}]'"
+        )
+
+
+def _figures(folder: Path, names: list[str]) -> list[Figure]:
+    from uqbench.plots.catalog import FIGURES, draw, plugin_figures
+    from uqbench.plots.figure import NotDrawableError
+    from uqbench.plots.tables import BoardTables
+    from uqbench.suites.reading import read_suites
+
+    host = load_host()
+    board = BoardTables.read(folder.resolve())
+    suite = read_suites(host, check=()).suites.get(board.suite)
+    if names != [ALL]:
+        return [draw(board, name, suite, host) for name in names]
+    figures = []
+    for name in FIGURES:
+        try:
+            figures.append(draw(board, name, suite, host))
+        except NotDrawableError as error:
+            say(f"{name}: left out: {error}", err=True)
+    added, problems = plugin_figures(board, host)
+    for problem in problems:
+        say(f"uqbench: {problem}", err=True)
+    return figures + added
+
+
+def _listed(option: str, text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise UqbenchError(f"{option}: expected names separated by commas, got none.")
+    return list(dict.fromkeys(names))
+
+
+def _put(data: bytes, file: BinaryIO) -> None:
+    file.write(data)

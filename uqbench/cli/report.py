@@ -1,0 +1,61 @@
+"""``uqbench report``: one HTML file about a folder of results."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from uqbench.cli.options import load_host
+from uqbench.cli.plot import require_plots
+from uqbench.cli.terminal import say
+
+
+@click.command()
+@click.argument(
+    "folder", type=click.Path(file_okay=False, exists=True, path_type=Path), default="results"
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("report.html"),
+    show_default=True,
+    help="The file to write.",
+)
+@click.option(
+    "--pictures",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the matrix of claims and each board's intervals as SVG there, too.",
+)
+def command(folder: Path, output: Path, pictures: Path | None) -> int:
+    """Write a report about FOLDER: results, leaderboards, or the folder of one board.
+
+    One file that requests nothing: claims of the papers, who may be first in each suite, every
+    board, method and run. Open it with a browser.
+
+    \b
+    Examples:
+      uqbench report
+      uqbench report leaderboards -o report.html
+    """
+    require_plots("jinja2")
+    from uqbench.plots.tables import board_folders
+    from uqbench.report.page import page
+    from uqbench.results.files import write_whole
+    from uqbench.suites.reading import read_suites
+
+    host = load_host()
+    suites = read_suites(host, check=()).suites
+    text, missing = page(board_folders(folder), str(folder), suites, host)
+    write_whole(output, partial(_put, text.encode()))
+    for line in missing:
+        say(f"uqbench: not shown: {line}", err=True)
+    say(str(output))
+    return 0
+
+
+def _put(data: bytes, file: BinaryIO) -> None:
+    file.write(data)

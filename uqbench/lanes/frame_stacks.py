@@ -1,0 +1,111 @@
+"""Observations that stack the last frames, every frame kept once.
+
+A transition of Atari holds eight images, of which its neighbors hold seven, too: a million take
+56 GB as ``obs`` and ``next_obs``, and 7.5 GB here (Mnih et al. 2015 keep a million).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+SHORTEST_EPISODES = 16  # mean length for which there is room: a frame more for every episode
+LEAST_SPARE = 64  # frames, for runs of a few steps
+
+
+class FrameStacks:
+    """The frames of the latest transitions of every lane, and where each transition's lie.
+
+    A frame is added for every step and one for every episode's beginning. An observation is known
+    by the position of its newest frame and by its age, the number of frames of its own episode
+    before that one: older ones are the episode's first frame again.
+
+    Args:
+        lanes: L.
+        capacity: transitions per lane whose frames are kept.
+        shape: of an observation, ``[frames, *frame]``, the newest frame last.
+        dtype: of a frame.
+    """
+
+    def __init__(
+        self,
+        lanes: int,
+        capacity: int,
+        shape: tuple[int, ...],
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        self._stack = shape[0]
+        self._room = capacity + max(capacity // SHORTEST_EPISODES, LEAST_SPARE) + self._stack
+        self._frames = torch.zeros(self._room, lanes, *shape[1:], dtype=dtype, device=device)
+        self._count = torch.zeros(lanes, dtype=torch.int64, device=device)  # frames ever added
+        self._age = torch.zeros(lanes, dtype=torch.int64, device=device)
+        self._begins = torch.ones(lanes, dtype=torch.bool, device=device)
+        self._lane = torch.arange(lanes, device=device)
+        self._back = torch.arange(self._stack - 1, -1, -1, device=device)  # oldest frame first
+
+    def add(self, obs: Tensor, next_obs: Tensor, ended: Tensor) -> tuple[Tensor, Tensor]:
+        """Keep the frames of a transition of every lane.
+
+        Args:
+            obs: ``[L, frames, *frame]``.
+            next_obs: ``[L, frames, *frame]``.
+            ended: ``[L]`` bool, whether the episode ends with this transition.
+
+        Returns:
+            position and age of ``obs``, ``[L]`` int64 each, for :meth:`gather`.
+        """
+        newest = torch.where(self._begins, self._count, self._count - 1)
+        self._frames.index_put_((newest % self._room, self._lane), obs[:, -1])
+        self._frames.index_put_(((newest + 1) % self._room, self._lane), next_obs[:, -1])
+        self._count.copy_(newest + 2)
+        self._age.copy_(torch.where(self._begins, 0, (self._age + 1).clamp(max=self._stack - 1)))
+        self._begins.copy_(ended)
+        return newest, self._age.clone()
+
+    def gather(self, position: Tensor, age: Tensor) -> tuple[Tensor, Tensor]:
+        """``obs``, ``next_obs`` ``[L, B, frames, *frame]`` from results ``[L, B]`` of ``add``."""
+        following = (age + 1).clamp(max=self._stack - 1)
+        return self._stacked(position, age), self._stacked(position + 1, following)
+
+    def _stacked(self, position: Tensor, age: Tensor) -> Tensor:
+        """Observations ``[L, B, frames, *frame]``."""
+        back = torch.minimum(self._back, age[..., None])
+        flat = (position[..., None] - back) % self._room * len(self._lane)
+        flat = flat + self._lane[:, None, None]
+        frames = self._frames.flatten(0, 1).index_select(0, flat.flatten())
+        return frames.view(*flat.shape, *frames.shape[1:])
+
+    def check(self, position: Tensor, age: Tensor) -> None:
+        """Verify that a stored transition's frames, ``[L]`` each, were not overwritten; waits.
+
+        Raises:
+            ValueError: the episodes are so short that their first frames fill the spare room.
+        """
+        lost = position - age < self._count - self._room
+        if lost.any():
+            raise ValueError(
+                f"the frames of the oldest transitions of lane {int(lost.nonzero()[0])} are gone: "
+                f"there is room for episodes of {SHORTEST_EPISODES} steps and more on average; "
+                f"lower replay_capacity, or do not stack frames by FrameStackObservation"
+            )
+
+    def state_dict(self) -> dict[str, Any]:
+        """The frames, without room never used, and where they end."""
+        used = min(int(self._count.max()), self._room)
+        return {
+            "frames": self._frames[:used].clone(),
+            "count": self._count.clone(),
+            "age": self._age.clone(),
+            "begins": self._begins.clone(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore from ``state_dict()``."""
+        self._frames[: len(state["frames"])].copy_(state["frames"])
+        self._count.copy_(state["count"])
+        self._age.copy_(state["age"])
+        self._begins.copy_(state["begins"])

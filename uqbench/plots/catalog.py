@@ -1,0 +1,86 @@
+"""Which figures there are, by name, and those that plugins add to boards of their suites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from uqbench.errors import UqbenchError, unknown
+from uqbench.plots import claims, curves, efficiency, intervals, pairs, profiles, seeds, tradeoff
+from uqbench.plots.figure import Figure
+from uqbench.plots.tables import BoardTables
+
+if TYPE_CHECKING:
+    from uqbench.registry.plugins import Host
+    from uqbench.suites.suite import Suite
+
+FIGURES: Mapping[str, Callable[[BoardTables], Figure]] = {
+    "intervals": intervals.figure,
+    "pairs": pairs.figure,
+    "seeds": seeds.figure,
+    "profiles": profiles.figure,
+    "claims": claims.figure,
+    "risk": tradeoff.figure,
+    "curves": curves.figure,
+    "curves-iqm": lambda board: curves.figure(board, "iqm"),
+    "curves-hours": lambda board: curves.figure(board, across="hours"),
+    "efficiency": efficiency.figure,
+}
+"""Those of every board."""
+
+
+def published_numbers(suite: Suite | None) -> claims.Published:
+    """The published numbers that a suite's ``band`` claims compare with, by claim and task."""
+    found: dict[str, dict[str, float]] = {}
+    for claim in () if suite is None else suite.claims:
+        value = claim.settings.get("value")
+        if isinstance(value, Mapping):
+            found[claim.id] = {str(task): float(number) for task, number in value.items()}
+        elif isinstance(value, int | float):
+            found[claim.id] = {"": float(value)}
+    return found
+
+
+def draw(board: BoardTables, what: str, suite: Suite | None, host: Host) -> Figure:
+    """One figure of a board.
+
+    Args:
+        board: to draw.
+        what: one of :data:`FIGURES`, or the name of a figure that a plugin adds to it.
+        suite: as it is installed; None where it is not.
+        host: the plugins.
+
+    Raises:
+        UqbenchError: there is no such figure, or the board lacks what it shows.
+    """
+    if what == "claims":
+        return claims.figure(board, published_numbers(suite))
+    if what in FIGURES:
+        return FIGURES[what](board)
+    added, problems = plugin_figures(board, host)
+    for figure in added:
+        if figure.name == what:
+            return figure
+    error = unknown("figure", what, [*FIGURES, *(figure.name for figure in added)])
+    raise UqbenchError("\n".join(map(str, [error, *problems])))
+
+
+def plugin_figures(board: BoardTables, host: Host) -> tuple[list[Figure], list[str]]:
+    """The figures that plugins add to a board, and a message for each plugin that failed."""
+    figures: list[Figure] = []
+    problems = []
+    for hook in host.manager.hook.uqbench_figures.get_hookimpls():
+        try:
+            own: Iterable[Figure] = list(hook.function(board=board))
+            for figure in own:
+                if not isinstance(figure, Figure):
+                    raise TypeError(f"expected a uqbench.plots Figure, got {type(figure).__name__}")
+                if figure.name in FIGURES or figure.name in {other.name for other in figures}:
+                    raise ValueError(f"there is another figure {figure.name!r}; rename this one")
+                figures.append(figure)
+        except Exception as error:  # a plugin may fail in any way
+            problems.append(
+                f"the plugin {hook.plugin_name} failed in uqbench_figures for {board.title}: "
+                f"{type(error).__name__}: {error}"
+            )
+    return figures, problems

@@ -1,0 +1,139 @@
+"""Claims as a forest plot: estimate, interval, the region it must lie in, and what was published.
+
+Claims about probabilities have an axis from 0 to 1; every other claim has its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from uqbench.plots import theme
+from uqbench.plots.figure import Figure, NotDrawableError
+from uqbench.plots.tables import BoardTables
+
+PROBABILITIES = ("probability of improvement", "concordance", "share")
+"""Statistics that lie between 0 and 1 whatever the claim; matched as beginnings."""
+ROW = 17
+LABEL = 250
+"""Pixels of the names of comparisons."""
+
+Published = Mapping[str, Mapping[str, float]]
+"""Published numbers by claim and group; group "" for all of them."""
+
+
+def frame(claims: pd.DataFrame, published: Published | None = None) -> pd.DataFrame:
+    """A row a comparison that was made, in the order of the board.
+
+    ``claim``, ``verdict``, ``label``, ``group``, ``statistic``, ``estimate``, ``low``, ``high``,
+    ``above``, ``below`` (the region; NaN for no bound), ``is`` (true, false, open), ``published``.
+    """
+    made = claims[claims["estimate"].notna()]
+    named = published or {}
+    numbers = [
+        named.get(claim, {}).get(group, named.get(claim, {}).get("", math.nan))
+        for claim, group in zip(made["claim"], made["group"], strict=True)
+    ]
+    label = made["comparison"].where(made["group"] == "", made["group"] + ": " + made["comparison"])
+    return pd.DataFrame(
+        {
+            "claim": made["claim"],
+            "verdict": made["verdict"],
+            "label": label,
+            "group": made["group"],
+            "statistic": made["statistic"],
+            "estimate": made["estimate"],
+            "low": made["low"],
+            "high": made["high"],
+            "above": made["must_be_above"],
+            "below": made["must_be_below"],
+            "is": made["comparison_is"],
+            "published": numbers,
+        }
+    ).reset_index(drop=True)
+
+
+def chart(data: pd.DataFrame) -> alt.VConcatChart:
+    """A panel a claim, under its name and verdict."""
+    panels = [
+        _panel(claim, own.reset_index(drop=True))
+        for claim, own in data.groupby("claim", sort=False)
+    ]
+    return alt.vconcat(*panels, spacing=14)
+
+
+def figure(board: BoardTables, published: Published | None = None) -> Figure:
+    """The claims of a board that were compared."""
+    data = frame(board.claims, published)
+    if data.empty:
+        raise NotDrawableError(f"{board.folder}: none of its claims was compared with runs.")
+    verdicts = data.drop_duplicates("claim")["verdict"].value_counts()
+    counts = ", ".join(f"{count} {word}" for word, count in verdicts.items())
+    return Figure(
+        "claims",
+        f"{board.title}: claims",
+        f"{len(data)} comparisons of {data['claim'].nunique()} claims ({counts}): estimates with "
+        f"simultaneous intervals, against the shaded region in which each must lie. The table of "
+        f"claims has the same numbers.",
+        data,
+        chart(data),
+    )
+
+
+def _panel(claim: str, own: pd.DataFrame) -> alt.LayerChart:
+    verdict = str(own["verdict"].iloc[0])
+    domain = _domain(own)
+    order = list(dict.fromkeys(own["label"]))
+    shown = own.assign(
+        region_low=own["above"].fillna(domain[0]).clip(*domain),
+        region_high=own["below"].fillna(domain[1]).clip(*domain),
+        from_=own["low"].clip(*domain),
+        to_=own["high"].clip(*domain),
+        published=own["published"].where(own["published"].between(*domain)),
+    )
+    base = alt.Chart(shown, width=220, height=alt.Step(ROW)).encode(
+        alt.Y("label:N", sort=order, title=None,
+              axis=alt.Axis(labelLimit=LABEL, minExtent=LABEL, maxExtent=LABEL, labelFontSize=11))
+    )  # fmt: skip
+    scale = alt.Scale(domain=domain, nice=False, zero=False)
+    title = ", ".join(dict.fromkeys(own["statistic"]))
+    x = alt.X("region_low:Q", scale=scale, title=title, axis=alt.Axis(tickCount=4, grid=False))
+    region = base.mark_bar(height=ROW, color=theme.GRID, opacity=0.9).encode(x, x2="region_high:Q")
+    truth = alt.Scale(
+        domain=["true", "false", "open"], range=[theme.GREEN, theme.VERMILION, theme.ORANGE]
+    )
+    tint = alt.Color("is:N", scale=truth, legend=None)
+    rules = base.mark_rule(strokeWidth=1.5).encode(x="from_:Q", x2="to_:Q", color=tint)
+    points = base.mark_point(filled=True, size=48, opacity=1).encode(
+        x="estimate:Q",
+        color=tint,
+        shape=alt.Shape(
+            "is:N",
+            scale=alt.Scale(domain=["true", "false", "open"], range=["circle", "cross", "diamond"]),
+            legend=None,
+        ),
+    )
+    layers = [region, rules, points]
+    if own["published"].notna().any():
+        layers.insert(
+            1,
+            base.mark_tick(thickness=2, size=ROW, color=theme.INK).encode(x="published:Q"),
+        )
+    return alt.layer(*layers).properties(
+        title=alt.TitleParams(claim, subtitle=verdict, color=theme.INK,
+                              subtitleColor=theme.MUTED, frame="bounds", fontSize=13, offset=4)
+    )  # fmt: skip
+
+
+def _domain(own: pd.DataFrame) -> list[float]:
+    if all(str(name).startswith(PROBABILITIES) for name in own["statistic"]):
+        return [0.0, 1.0]
+    numbers = own[["estimate", "low", "high", "above", "below", "published"]].to_numpy().ravel()
+    numbers = numbers[np.isfinite(numbers)]
+    low, high = float(numbers.min()), float(numbers.max())
+    reach = 0.12 * (high - low) or max(abs(high), 1.0) * 0.12
+    return [low - reach, high + reach]

@@ -1,0 +1,155 @@
+"""Learning curves: the return of training episodes by step, or by hours of a core or device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from uqbench.plots import theme
+from uqbench.plots.figure import Figure, NotDrawableError
+from uqbench.plots.tables import BoardTables
+from uqbench.plots.words import natural
+from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
+from uqbench.scoring.statistic import batched
+from uqbench.seeding import derive_seed
+
+Statistic = Literal["mean", "iqm"]
+Across = Literal["step", "hours"]
+REPETITIONS = 2_000
+
+
+def frame(
+    curves: pd.DataFrame, statistic: Statistic = "mean", cost: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """``task``, ``method``, ``step``, ``hours``, ``value``, ``low``, ``high``, ``seeds``.
+
+    Over the seeds in whose hundredth of training an episode ended. The band is pointwise, 95 %:
+    Student's for the mean; for the IQM the percentiles of a bootstrap over seeds, as rliable's. NaN
+    with fewer than three seeds. ``hours`` is the step over the method's median speed in ``cost``,
+    hours of one core or device; NaN without it.
+    """
+    speeds = {} if cost is None else cost.set_index(["task", "method"])["steps_per_s"].to_dict()
+    parts = []
+    for (task, method), own in curves.groupby(["task", "method"], sort=True):
+        table = own.pivot(index="step", columns="seed", values="return").sort_index()
+        values = table.to_numpy(np.float64)
+        seed = derive_seed("curve", str(task), str(method))
+        value, low, high = _mean(values) if statistic == "mean" else _iqm(values, seed)
+        steps = table.index.to_numpy()
+        speed = float(speeds.get((task, method), np.nan))
+        parts.append(
+            pd.DataFrame(
+                {
+                    "task": task,
+                    "method": method,
+                    "step": steps,
+                    "hours": steps / speed / 3600,
+                    "value": value,
+                    "low": low,
+                    "high": high,
+                    "seeds": np.isfinite(values).sum(1),
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def seeds(curves: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
+    """The single runs: ``task``, ``method``, ``seed``, ``step``, ``hours``, ``value``."""
+    hours = data[["task", "method", "step", "hours"]]
+    runs = curves[["task", "method", "seed", "step", "return"]].rename(columns={"return": "value"})
+    return runs[runs["value"].notna()].merge(hours, on=["task", "method", "step"])
+
+
+def chart(
+    data: pd.DataFrame,
+    runs: pd.DataFrame | None,
+    methods: Sequence[str],
+    across: Across = "step",
+    label: str = "return",
+) -> alt.FacetChart:
+    """A panel a task, a line a method with its band; ``runs`` are drawn faintly behind."""
+    order = [name for name in methods if name in set(data["method"])]
+    tasks = sorted(set(data["task"]), key=natural)
+    both = data.assign(kind="all")
+    if runs is not None:
+        both = pd.concat([both, runs.assign(kind="seed")], ignore_index=True)
+    title = "environment steps" if across == "step" else "hours of one core or device"
+    x = alt.X(f"{across}:Q", title=title, axis=alt.Axis(tickCount=4, format="~s"))
+    legend = theme.lines()
+    color = alt.Color("method:N", sort=order, scale=theme.colors(order), legend=legend)
+    y = alt.Y("value:Q", title=label, scale=alt.Scale(zero=False), axis=theme.up(4))
+    base = alt.Chart(width=260, height=180)
+    mean = base.transform_filter("datum.kind == 'all' && isValid(datum.value)")
+    band = mean.mark_area(opacity=0.14).encode(x, alt.Y("low:Q"), y2="high:Q", color=color)
+    line = mean.mark_line(strokeWidth=2).encode(
+        x, y, color=color,
+        strokeDash=alt.StrokeDash("method:N", sort=order, scale=theme.dashes(order), legend=legend),
+    )  # fmt: skip
+    layers = [band, line]
+    if runs is not None:
+        single = base.transform_filter("datum.kind == 'seed'").mark_line(
+            strokeWidth=0.6, opacity=0.25
+        )
+        layers.insert(0, single.encode(x, y, color=color, detail="seed:N"))
+    return alt.layer(*layers, data=both).facet(
+        facet=alt.Facet("task:N", title=None, sort=tasks), columns=1 if len(tasks) == 1 else 2
+    ).resolve_scale(x="independent", y="independent")  # fmt: skip
+
+
+def figure(board: BoardTables, statistic: Statistic = "mean", across: Across = "step") -> Figure:
+    """The learning curves of a board."""
+    cost = board.cost if board.has("cost.csv") else None
+    data = frame(board.curves, statistic, cost)
+    if across == "hours" and data["hours"].isna().all():
+        raise NotDrawableError(f"{board.folder} has no cost.csv with speeds: plot by step instead.")
+    runs = seeds(board.curves, data)
+    last = data.dropna(subset="value").groupby(["task", "method"], sort=False).tail(1)
+    ends = last.groupby("method")["value"].mean().sort_values(ascending=False)
+    name = "curves" if across == "step" else "curves-hours"
+    return Figure(
+        name if statistic == "mean" else f"{name}-iqm",
+        f"{board.title}: learning curves",
+        f"Return of training episodes by {across}, {statistic} over seeds with pointwise 95 % "
+        f"bands, single seeds faint; {data['task'].nunique()} tasks. At the end, averaged over "
+        f"tasks: " + "; ".join(f"{m} {v:.3g}" for m, v in ends.items()) + ".",
+        data,
+        chart(data, runs, board.methods, across, f"return ({statistic} over seeds)"),
+    )
+
+
+def _mean(
+    values: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Mean over the seeds of ``[steps, seeds]``, and Student's interval."""
+    from scipy.stats import t
+
+    count = np.isfinite(values).sum(1)
+    some = np.maximum(count, 1)
+    mean = np.where(count > 0, np.nansum(values, 1) / some, np.nan)
+    square = np.nansum((values - mean[:, None]) ** 2, 1) / np.maximum(count - 1, 1)
+    reach = t.ppf(0.975, np.maximum(count - 1, 1)) * np.sqrt(square / some)
+    reach = np.where(count >= MINIMUM_SEEDS, reach, np.nan)
+    return mean, mean - reach, mean + reach
+
+
+def _iqm(
+    values: NDArray[np.float64], seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """The same of the interquartile mean; every step has the same resamples of its seeds."""
+    iqm = batched("iqm")
+    found = np.full((3, len(values)), np.nan)
+    draws = np.random.default_rng(seed).random((REPETITIONS, values.shape[1]))
+    for k, row in enumerate(values):
+        own = row[np.isfinite(row)]
+        if len(own):
+            found[0, k] = iqm(own[None, :, None])[0]
+        if len(own) >= MINIMUM_SEEDS:
+            resampled = own[(draws[:, : len(own)] * len(own)).astype(int)]
+            found[1:, k] = np.percentile(iqm(resampled[..., None]), [2.5, 97.5])
+    return found[0], found[1], found[2]

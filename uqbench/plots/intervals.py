@@ -1,0 +1,86 @@
+"""Intervals: a statistic of each method with its 95 % interval, the first set in color."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from uqbench.plots import theme
+from uqbench.plots.figure import Figure, NotDrawableError
+from uqbench.plots.tables import BoardTables
+from uqbench.plots.words import aligned, spelled, statistic_label
+
+ROW = 22
+"""Pixels of a method's row."""
+
+
+def frame(leaderboard: pd.DataFrame, statistic: str) -> pd.DataFrame:
+    """``method``, ``role``, ``estimate``, ``low``, ``high``, ``first``; only scored methods.
+
+    Args:
+        leaderboard: ``leaderboard.csv``.
+        statistic: one of its columns that has an interval, such as ``"iqm"``.
+
+    Raises:
+        NotDrawableError: there is no such column.
+    """
+    columns = [statistic, f"{statistic}_low", f"{statistic}_high"]
+    if not {*columns} <= {*leaderboard.columns}:
+        known = [c.removesuffix("_low") for c in leaderboard.columns if c.endswith("_low")]
+        raise NotDrawableError(
+            f"the leaderboard has no {statistic} with an interval; it has {', '.join(known)}."
+        )
+    found = leaderboard[["method", "role", *columns]].copy()
+    found.columns = pd.Index(["method", "role", "estimate", "low", "high"])
+    found["first"] = leaderboard["rank_low"].eq(1) if "rank_low" in leaderboard else False
+    return found[found["estimate"].notna()].reset_index(drop=True)
+
+
+def chart(data: pd.DataFrame, label: str) -> alt.HConcatChart:
+    """A row a method, in the frame's order; ``label`` is the axis's title."""
+    order = list(data["method"])
+    data = data.assign(text=aligned(data["estimate"]))
+    y = alt.Y("method:N", sort=order, title=None)
+    base = alt.Chart(data, width=230, height=alt.Step(ROW))
+    color = alt.condition("datum.first", alt.value(theme.BLUE), alt.value(theme.MUTED))
+    x = alt.X(
+        "low:Q", title=label, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5)
+    )
+    rules = base.mark_rule(strokeWidth=1.5).encode(y, x, x2="high:Q", color=color)
+    points = base.mark_point(size=46, opacity=1, strokeWidth=1.5).encode(
+        y,
+        alt.X("estimate:Q"),
+        color=color,
+        fill=alt.condition("datum.first", alt.value(theme.BLUE), alt.value(theme.WHITE)),
+        shape=alt.Shape(
+            "role:N",
+            scale=alt.Scale(
+                domain=["method", "trivial", "oracle"], range=["circle", "square", "diamond"]
+            ),
+            legend=None,
+        ),
+    )
+    words = (
+        alt.Chart(data, width=44, height=alt.Step(ROW))
+        .mark_text(align="right", x=44)
+        .encode(alt.Y("method:N", sort=order, axis=None), text="text:N")
+    )
+    return alt.hconcat(rules + points, words, spacing=4)
+
+
+def figure(board: BoardTables, statistic: str | None = None) -> Figure:
+    """The board's ranking statistic, or another."""
+    name = statistic or board.ranking
+    data = frame(board.leaderboard, name)
+    if data.empty:
+        raise NotDrawableError(f"{board.folder}: no method has all of its runs.")
+    what = f"{statistic_label(name)} of the score"
+    return Figure(
+        "intervals" if statistic is None else f"intervals-{name.replace('_', '-')}",
+        f"{board.title}: {what}",
+        f"{what[0].upper()}{what[1:]} of {len(data)} rows with 95 % intervals over seeds. "
+        + spelled((r.method, r.estimate, r.low, r.high) for r in data.itertuples())
+        + (" Filled and blue: may be first." if data["first"].any() else ""),
+        data,
+        chart(data, f"{what}, 95 % interval"),
+    )

@@ -1,0 +1,127 @@
+"""Performance profiles (Agarwal et al. 2021): the share of runs with a score above τ, for all τ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from uqbench.plots import theme
+from uqbench.plots.figure import Figure, NotDrawableError
+from uqbench.plots.tables import BoardTables
+from uqbench.seeding import derive_seed
+
+POINTS = 61
+REPETITIONS = 2_000
+CONFIDENCE = 0.95
+
+
+def frame(scores: pd.DataFrame, taus: Sequence[float] | None = None) -> pd.DataFrame:
+    """``method``, ``tau``, ``share``, ``low``, ``high``.
+
+    The share is rliable's ``run_score_deviation``: over all runs of all tasks, which count alike.
+    The band is pointwise: percentiles of its stratified bootstrap, with a seed of its own for each
+    method; NaN with fewer than three seeds.
+
+    Args:
+        scores: ``scores.csv``; methods with a run that has no score are left out.
+        taus: where to evaluate; None for a grid over all scores.
+    """
+    matrices = score_matrices(scores)
+    if not matrices:
+        return pd.DataFrame(columns=["method", "tau", "share", "low", "high"])
+    grid = _grid(matrices.values()) if taus is None else np.asarray(taus, dtype=np.float64)
+    parts = []
+    for method, matrix in matrices.items():
+        low, high = _band(matrix, grid, derive_seed("profile", method))
+        share = (matrix[..., None] > grid).mean(axis=(0, 1))
+        parts.append(
+            pd.DataFrame({"method": method, "tau": grid, "share": share, "low": low, "high": high})
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def score_matrices(scores: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
+    """The scores ``[runs, tasks]`` of each method whose runs all have one."""
+    found = {}
+    for method, own in scores.groupby("method", sort=True):
+        table = own.pivot(index="seed", columns="task", values="score").to_numpy(np.float64)
+        if np.isfinite(table).all():
+            found[str(method)] = table
+    return found
+
+
+def chart(data: pd.DataFrame, methods: Sequence[str], label: str) -> alt.LayerChart:
+    """A line a method."""
+    order = [name for name in methods if name in set(data["method"])]
+    legend = theme.lines()
+    base = alt.Chart(data, width=300, height=220).encode(
+        alt.X(
+            "tau:Q",
+            title=label,
+            scale=alt.Scale(zero=False, nice=False),
+            axis=alt.Axis(tickCount=5),
+        ),
+        color=alt.Color("method:N", sort=order, scale=theme.colors(order), legend=legend),
+    )
+    lines = base.mark_line(interpolate="step-after", strokeWidth=1.8).encode(
+        alt.Y(
+            "share:Q",
+            title="share of runs above τ",
+            axis=theme.up(4, "%"),
+        ),
+        strokeDash=alt.StrokeDash("method:N", sort=order, scale=theme.dashes(order), legend=legend),
+    )
+    bands = base.mark_area(interpolate="step-after", opacity=0.10).encode(y="low:Q", y2="high:Q")
+    return bands + lines
+
+
+def figure(board: BoardTables) -> Figure:
+    """The profiles of a board's fully scored methods."""
+    data = frame(board.scores)
+    if data.empty:
+        raise NotDrawableError(f"{board.folder}: no method has all of its runs.")
+    middle = {
+        str(method): float(np.interp(-0.5, -own["share"], own["tau"]))
+        for method, own in data.groupby("method")
+    }
+    best = max(middle, key=lambda name: middle[name])
+    return Figure(
+        "profiles",
+        f"{board.title}: performance profiles",
+        f"Share of runs with a score above τ, for {len(middle)} methods, with pointwise 95 % "
+        f"bands. Half of the runs of {best} are above {middle[best]:.3g}, the most of all.",
+        data,
+        chart(data, board.methods, f"score τ ({board.primary['name']})"),
+    )
+
+
+def _grid(matrices: object) -> NDArray[np.float64]:
+    values = np.concatenate([m.ravel() for m in matrices])  # type: ignore[attr-defined]
+    low, high = float(values.min()), float(values.max())
+    reach = 0.02 * (high - low) or 0.5
+    return np.linspace(low - reach, high + reach, POINTS)
+
+
+def _band(
+    matrix: NDArray[np.float64], grid: NDArray[np.float64], seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Percentiles of the share over resamples, ``[taus]`` each."""
+    from uqbench.scoring.bootstrap import SeededStratifiedBootstrap  # takes a second
+    from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
+
+    if len(matrix) < MINIMUM_SEEDS:
+        return np.full(len(grid), np.nan), np.full(len(grid), np.nan)
+    bootstrap = SeededStratifiedBootstrap(matrix, np.random.default_rng(seed))
+    size = max(1, 1_000_000 // matrix.size)
+    shares = []
+    for batch in bootstrap.batches(REPETITIONS, size):
+        ordered = np.sort(batch.reshape(len(batch), -1), axis=1)
+        below = [np.searchsorted(row, grid, side="right") for row in ordered]
+        shares.append(1 - np.asarray(below) / matrix.size)
+    tail = 50 * (1 - CONFIDENCE)
+    low, high = np.percentile(np.concatenate(shares), [tail, 100 - tail], axis=0)
+    return low, high

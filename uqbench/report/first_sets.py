@@ -1,0 +1,114 @@
+"""Who may be first: by return, by risk, and by uncertainty.
+
+The first set is that of the board's ranks: the methods that no other is surely better than, all
+together at 95 % (Holm, over all pairs). By the board's own score it is read from the board; by
+another metric the same tests are made of its values, normalized where the suite normalizes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pandas as pd
+
+from uqbench.plots.tables import BoardTables
+from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
+from uqbench.scoring.ranks import Matrix, compare, places
+from uqbench.suites.metrics import EPISODE_STATISTICS, EVENT_STATISTICS, Metric
+
+if TYPE_CHECKING:
+    from uqbench.suites.suite import Suite
+
+Question = Literal["return", "risk", "uncertainty"]
+QUESTIONS: tuple[Question, ...] = ("return", "risk", "uncertainty")
+PROPER = (
+    "queries/interval_skill", "queries/crps_skill", "uncertainty/interval_score_95",
+    "uncertainty/wasserstein",
+)  # fmt: skip
+"""Scores of an uncertainty that the true one has best; a coverage or a width is none."""
+
+
+@dataclass(frozen=True)
+class FirstSet:
+    """The answer to one question on one board.
+
+    Attributes:
+        metric: that answers it; empty where the board has none.
+        methods: that may be first, the best first; empty where there is no verdict.
+        of: how many were compared.
+        why: why there is none.
+    """
+
+    metric: str = ""
+    methods: tuple[str, ...] = ()
+    of: int = 0
+    why: str = ""
+
+
+def first_set(board: BoardTables, question: Question, suite: Suite | None) -> FirstSet:
+    """Who may be first on a board, by its suite as it is installed."""
+    metric = _metric(board, question, suite)
+    if metric is None:
+        return FirstSet(why="not measured")
+    if not board.ranks:
+        return FirstSet(metric.name, why="too short to rank")
+    if metric.name == board.primary["name"]:
+        ranked = board.leaderboard[board.leaderboard["rank_low"].notna()]
+        first = tuple(str(name) for name in ranked.loc[ranked["rank_low"] == 1, "method"])
+        return FirstSet(metric.name, first, len(ranked), "" if first else "runs are missing")
+    values = dict(_values(board, metric, suite))
+    if len(values) < 2:
+        return FirstSet(metric.name, why="fewer than two methods state it")
+    if min(map(len, values.values())) < MINIMUM_SEEDS:
+        return FirstSet(metric.name, why="too few seeds")
+    pairs = compare(values, "mean", paired=bool(board.manifest.get("paired", False)))
+    found = places(values, pairs, "mean")
+    order = sorted(found, key=lambda name: found[name].rank)
+    first = tuple(name for name in order if found[name].low == 1)
+    return FirstSet(metric.name, first, len(values))
+
+
+def _metric(board: BoardTables, question: Question, suite: Suite | None) -> Metric | None:
+    """The board's score where it answers the question, else the suite's own choice, else any."""
+    own = Metric.model_validate(board.primary)
+    known = [] if suite is None else list(suite.metrics)
+    named = [] if suite is None else [suite.metric(name) for name in suite.pareto]
+    candidates = [m for m in (own, *named, *known) if m.name in board.scores.columns]
+    answers = [m for m in candidates if _question(m) == question]
+    if question == "uncertainty" and answers and answers[0] != own:
+        answers = sorted(answers, key=lambda m: PROPER.index(m.statistic))
+    return answers[0] if answers else None
+
+
+def _question(metric: Metric) -> Question | None:
+    statistic = metric.statistic.split("/")[0]
+    if metric.kind == "dataset" or metric.statistic in PROPER:
+        return "uncertainty"
+    if metric.kind not in ("online", "evaluation"):
+        return None
+    if metric.risk != "expectation" or statistic in EVENT_STATISTICS:
+        return "risk"
+    of_return = (*EPISODE_STATISTICS, "reward_per_step", "cumulative_regret")
+    return "return" if statistic in of_return else None
+
+
+def _values(
+    board: BoardTables, metric: Metric, suite: Suite | None
+) -> Iterator[tuple[str, Matrix]]:
+    """Values ``[runs, tasks]`` of the ranked methods whose runs all have one; more is better."""
+    constants = {} if suite is None else suite.normalization_constants(metric)
+    roles = dict(zip(board.leaderboard["method"], board.leaderboard["role"], strict=True))
+    sign = 1.0 if metric.direction == "max" else -1.0
+    normalize = set(board.scores["task"]) <= constants.keys()
+    for method, own in board.scores.groupby("method", sort=True):
+        if roles.get(method) != "method":
+            continue
+        table: pd.DataFrame = own.pivot(index="seed", columns="task", values=metric.name)
+        if normalize:
+            table = table.apply(lambda column: column.map(constants[str(column.name)].normalize))
+        matrix = table.to_numpy(np.float64) * (1.0 if normalize else sign)
+        if np.isfinite(matrix).all():
+            yield str(method), matrix

@@ -1,0 +1,131 @@
+"""The page: a template, a style, a script, and a policy that forbids every request."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jinja2
+from markupsafe import Markup
+
+from uqbench.plots.figure import Figure
+from uqbench.plots.render import dark_style, svg
+from uqbench.plots.tables import BoardTables
+from uqbench.plots.words import natural
+from uqbench.report.first_sets import QUESTIONS
+from uqbench.report.pictures import claims_matrix
+from uqbench.report.runs import run_data
+from uqbench.report.sections import board_section, method_sections
+from uqbench.report.verdicts import SIGNS, WORDS, Counted, by_paper
+from uqbench.scoring.protocol import versions_here
+
+if TYPE_CHECKING:
+    from uqbench.registry.plugins import Host
+    from uqbench.suites.suite import Suite
+
+
+def page(
+    folders: Sequence[Path], root: str, suites: dict[str, Suite], host: Host
+) -> tuple[str, list[str]]:
+    """The report of some boards as HTML, and what could not be shown.
+
+    Args:
+        folders: of the boards.
+        root: what commands on the page call the folder of the boards.
+        suites: the installed ones, by name.
+        host: the plugins.
+
+    Raises:
+        UqbenchError: a board is damaged.
+    """
+    versions = versions_here(host)
+    tables = [BoardTables.read(folder.resolve()) for folder in folders]
+    boards = [
+        board_section(board, suites.get(board.suite), versions, host, _inline(board))
+        for board in tables
+    ]
+    claims = [claim for section in boards for claim in section.claims]
+    papers = by_paper(claims)
+    script, style = _part("report.js"), _part("report.css") + dark_style(".figure svg ")
+    matrix = claims_matrix(papers)
+    text = (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            root=root,
+            boards=boards,
+            methods=sorted(method_sections(boards, host), key=lambda of: natural(of.name)),
+            papers=papers,
+            every=Counted("all papers", tuple(claims)),
+            matrix=None if matrix is None else (matrix, Markup(svg(matrix))),
+            questions=QUESTIONS,
+            verdicts=WORDS,
+            signs=SIGNS,
+            runs=sum(section.runs for section in boards),
+            earlier=[section for section in boards if section.earlier],
+            run_data=Markup(run_data(tables, [section.earlier for section in boards])),
+            script=Markup(script),
+            style=Markup(style),
+            policy=policy(script),
+        )
+    )
+    return text, [f"{of.board.title}: {why}" for of in boards for why in of.missing]
+
+
+def policy(script: str) -> str:
+    """The content security policy of a page with this script: nothing from elsewhere."""
+    digest = base64.b64encode(sha256(script.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+        f"img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("uqbench.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["num"] = _number
+    environment.filters["interval"] = _interval
+    environment.filters["slug"] = lambda sign: sign.replace(" ", "-")
+    return environment
+
+
+def _inline(board: BoardTables) -> object:
+    """How a board's figures are drawn: with ids that no other board's have."""
+
+    def draw(figure: Figure) -> Markup:
+        return Markup(svg(figure, prefix=f"{board.suite}-{board.name}-"))
+
+    return draw
+
+
+def _number(value: float | None, digits: int = 3) -> Markup:
+    """A number as people read it, with its full value for programs."""
+    if value is None or not math.isfinite(value):
+        return Markup('<span class="none">–</span>')
+    shown = f"{value:.{digits}f}" if abs(value) < 1000 else f"{value:,.0f}"
+    return Markup('<data value="{}">{}</data>').format(repr(float(value)), shown.replace("-", "−"))
+
+
+def _interval(cells: dict[str, float], name: str) -> Markup:
+    """``0.50 [0.40, 0.60]`` of a statistic's three columns."""
+    value, low, high = (cells.get(f"{name}{end}", math.nan) for end in ("", "_low", "_high"))
+    if not math.isfinite(low) or not math.isfinite(high):
+        return _number(value)
+    return Markup('{} <span class="ci">[{}, {}]</span>').format(
+        _number(value), _number(low), _number(high)
+    )
+
+
+def _part(name: str) -> str:
+    return resources.files("uqbench.report").joinpath("templates", name).read_text("utf-8")

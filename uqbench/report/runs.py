@@ -1,0 +1,97 @@
+"""The runs of a report, compressed: their pages are made by the reader's browser.
+
+A board may have thousands of runs. Their rows of ``scores.csv`` are kept as JSON, compressed, and a
+script of the page shows one of them when it is asked for.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from uqbench.plots.tables import TEXT, BoardTables
+from uqbench.scoring.made_with import read_made_with
+
+
+def run_data(boards: Sequence[BoardTables], earlier: Sequence[str]) -> str:
+    """All runs of some boards as base64 of gzip of JSON; the same boards, the same text.
+
+    Args:
+        boards: of the report.
+        earlier: of each, what its suite does otherwise by now; empty where nothing.
+    """
+    found = [_board(board, then) for board, then in zip(boards, earlier, strict=True)]
+    text = json.dumps(found, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def read_run_data(text: str) -> list[dict[str, Any]]:
+    """Read it back."""
+    found: list[dict[str, Any]] = json.loads(gzip.decompress(base64.b64decode(text)))
+    return found
+
+
+def _board(board: BoardTables, earlier: str) -> dict[str, Any]:
+    scores = board.scores
+    digest = "results_digest" if "results_digest" in scores else "digest"
+    metrics = [
+        name for name in scores.columns if name not in TEXT and name not in ("seed", "score")
+    ]
+    tasks, methods = sorted(set(scores["task"])), sorted(set(scores["method"]))
+    contents = sorted(set(scores["content"]))
+    columns = [
+        [tasks.index(name) for name in scores["task"]],
+        [methods.index(name) for name in scores["method"]],
+        [int(seed) for seed in scores["seed"]],
+        [str(status) for status in scores["status"]],
+        [str(device) for device in scores["device"]],
+        [str(run).rsplit("-", 1)[-1] for run in scores["run"]],
+        [str(digest) for digest in scores[digest]],
+        [contents.index(content) for content in scores["content"]],
+        _numbers(scores["score"]),
+        *(_numbers(scores[name]) for name in metrics),
+    ]
+    return {
+        "suite": board.suite,
+        "name": board.name,
+        "budget": str(board.manifest["budget"]["name"]),
+        "standard": bool(board.manifest.get("standard", True)),
+        "earlier": earlier,
+        "digest_of": "results" if digest == "results_digest" else "run.json",
+        "tasks": tasks,
+        "methods": methods,
+        "metrics": metrics,
+        "configs": {str(cell): of for cell, of in board.manifest["methods"].items()},
+        "contents": contents,
+        "made": _made(board),
+        "rows": [list(row) for row in zip(*columns, strict=True)],
+    }
+
+
+def _made(board: BoardTables) -> list[dict[str, Any]]:
+    """What the runs of each content were made with."""
+    if not board.has("made_with.json"):
+        return []
+    made, _ = read_made_with(board.bytes("made_with.json"))
+    return [
+        {
+            "content": " ".join(f"{name}:{value}" for name, value in sorted(one.content.items())),
+            "device": one.device,
+            "platform": one.platform,
+            "revision": one.revision or "",
+            "first": one.first,
+            "last": one.last,
+            "versions": one.versions,
+        }
+        for one in made
+    ]
+
+
+def _numbers(column: pd.Series) -> list[float | None]:
+    return [float(value) if math.isfinite(value) else None for value in column]

@@ -1,0 +1,223 @@
+"""What the page says of each board and of each method: rows as the templates show them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from uqbench.plots import catalog, claims
+from uqbench.plots.figure import Figure, NotDrawableError
+from uqbench.plots.tables import BoardTables
+from uqbench.plots.words import statistic_label
+from uqbench.report.first_sets import QUESTIONS, FirstSet, first_set
+from uqbench.report.verdicts import JudgedClaim, judged_claims
+from uqbench.scoring.protocol import departures
+
+if TYPE_CHECKING:
+    from uqbench.registry.plugins import Host
+    from uqbench.suites.suite import Suite
+
+MOST_TICKS = 1_500
+"""Runs of a board whose seeds the page draws one by one."""
+SHOWN = ("intervals", "pairs", "risk", "claims", "curves", "efficiency", "profiles", "seeds")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method's line of a board.
+
+    Attributes:
+        place: its ranks, ``"1–3"``; empty where it has none.
+        first: whether it may be first.
+        cells: the row of ``leaderboard.csv``.
+        hours: of one core or device, a run; NaN where that was not kept.
+    """
+
+    method: str
+    role: str
+    place: str
+    first: bool
+    cells: Mapping[str, Any]
+    hours: float
+
+
+@dataclass(frozen=True)
+class BoardSection:
+    """A board on the page.
+
+    Attributes:
+        earlier: what its suite does otherwise by now; empty for a board of today's protocol.
+        first: the first sets, by question.
+        figures: drawn, with their SVG.
+        missing: why others are not.
+    """
+
+    board: BoardTables
+    id: str
+    summary: str
+    budget: str
+    earlier: str
+    rows: list[Row]
+    first: dict[str, FirstSet]
+    claims: list[JudgedClaim]
+    comparisons: pd.DataFrame
+    figures: list[tuple[Figure, str]]
+    missing: list[str]
+    hours: float
+
+    @property
+    def statistics(self) -> list[tuple[str, str]]:
+        """The columns of its table with their headings."""
+        board = self.board.leaderboard.columns
+        names = [self.board.ranking, "worst_quarter"]
+        names += [name for name in board if str(name).startswith("improvement_over_")
+                  and not str(name).endswith(("_low", "_high"))]  # fmt: skip
+        if "fail_share" in board:
+            names.append("fail_share")
+        return [(name, _heading(name)) for name in names if name in board]
+
+    @property
+    def first_hours(self) -> tuple[float, float] | None:
+        """The least and the most hours of a run of the methods that may be first."""
+        for question in QUESTIONS:
+            methods = self.first[question].methods
+            hours = [row.hours for row in self.rows if row.method in methods and row.hours > 0]
+            if hours:
+                return min(hours), max(hours)
+        return None
+
+    @property
+    def runs(self) -> int:
+        """Planned runs."""
+        return len(self.board.scores)
+
+    @property
+    def finished(self) -> int:
+        """Finished runs."""
+        return int((self.board.scores["status"] == "finished").sum())
+
+
+def board_section(
+    board: BoardTables,
+    suite: Suite | None,
+    versions: Mapping[str, str],
+    host: Host,
+    draw: Callable[[Figure], str],
+) -> BoardSection:
+    """Everything that the page shows of a board.
+
+    Args:
+        board: stored.
+        suite: as it is installed; None where it is not.
+        versions: of the installed agents and estimators, by name.
+        host: the plugins, some of which add figures.
+        draw: a figure's SVG.
+    """
+    earlier = [] if suite is None else departures(board.manifest, suite, versions)
+    figures, missing = _figures(board, suite, host, draw)
+    hours = _hours(board)
+    judged = judged_claims(board)
+    return BoardSection(
+        board=board,
+        id=f"board-{board.suite}-{board.name}",
+        summary="" if suite is None else suite.summary,
+        budget=str(board.manifest["budget"].get("summary", "")),
+        earlier="; ".join(earlier),
+        rows=[_row(board, dict(row), hours) for _, row in board.leaderboard.iterrows()],
+        first={question: first_set(board, question, suite) for question in QUESTIONS},
+        claims=judged,
+        comparisons=claims.frame(board.claims) if judged else pd.DataFrame(),
+        figures=figures,
+        missing=missing,
+        hours=float(board.cost["device_hours"].sum()) if board.has("cost.csv") else math.nan,
+    )
+
+
+def _figures(
+    board: BoardTables, suite: Suite | None, host: Host, draw: Callable[[Figure], str]
+) -> tuple[list[tuple[Figure, str]], list[str]]:
+    figures, missing = [], []
+    added, problems = catalog.plugin_figures(board, host)
+    for name in SHOWN:
+        if name == "seeds" and len(board.scores) > MOST_TICKS:
+            missing.append(f"{len(board.scores):,} seeds: uqbench plot --what seeds draws them")
+            continue
+        try:
+            figures.append(catalog.draw(board, name, suite, host))
+        except NotDrawableError as error:
+            missing.append(f"{name}: {str(error).replace(str(board.folder), board.title)}")
+    return [(figure, draw(figure)) for figure in (*added, *figures)], [*missing, *problems]
+
+
+def _row(board: BoardTables, cells: dict[str, Any], hours: Mapping[str, float]) -> Row:
+    low, high = cells.get("rank_low", math.nan), cells.get("rank_high", math.nan)
+    place = ""
+    if math.isfinite(low) and math.isfinite(high):
+        place = f"{low:.0f}" if low == high else f"{low:.0f}–{high:.0f}"
+    method = str(cells["method"])
+    return Row(
+        method, str(cells["role"]), place, low == 1, cells, float(hours.get(method, math.nan))
+    )
+
+
+def _hours(board: BoardTables) -> dict[str, float]:
+    """Hours of one core or device a run, by method."""
+    if not board.has("cost.csv"):
+        return {}
+    sums = board.cost.groupby("method")[["device_hours", "runs"]].sum()
+    return {str(name): float(row["device_hours"] / row["runs"]) for name, row in sums.iterrows()}
+
+
+def _heading(name: str) -> str:
+    if name.startswith("improvement_over_"):
+        return f"P(better than {name.removeprefix('improvement_over_')})"
+    return statistic_label(name)
+
+
+@dataclass(frozen=True)
+class MethodSection:
+    """A method on the page, over all boards.
+
+    Attributes:
+        agents: what it is an instance of, as ``(kind and name, summary, source)``.
+        lines: its row on each board.
+    """
+
+    name: str
+    id: str
+    agents: list[tuple[str, str, str]]
+    lines: list[tuple[BoardSection, Row]]
+
+
+def method_sections(boards: Sequence[BoardSection], host: Host) -> list[MethodSection]:
+    """The methods of all boards, by name."""
+    lines: dict[str, list[tuple[BoardSection, Row]]] = {}
+    for section in boards:
+        for row in section.rows:
+            lines.setdefault(row.method, []).append((section, row))
+    return [
+        MethodSection(name, f"method-{name}", _agents(name, own, host), own)
+        for name, own in sorted(lines.items())
+    ]
+
+
+def _agents(
+    name: str, lines: Sequence[tuple[BoardSection, Row]], host: Host
+) -> list[tuple[str, str, str]]:
+    """What its boards say that it is, with what the installed plugin says of that."""
+    found = {}
+    for section, _ in lines:
+        for cell, of in section.board.manifest["methods"].items():
+            if str(cell).rsplit("/", 1)[-1] != name:
+                continue
+            for kind, registry in (("agent", host.agents), ("estimator", host.estimators)):
+                own = of.get(kind)
+                if own:
+                    spec = registry.get(str(own))
+                    about = ("", "") if spec is None else (spec.summary, spec.source)
+                    found[f"{kind} {own}"] = (f"{kind} {own}", *about)
+    return list(found.values())

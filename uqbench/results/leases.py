@@ -1,0 +1,84 @@
+"""Locks for file systems whose ``flock`` does not hold: files that expire.
+
+A lease is a file that its holder touches; one that stays untouched for ``SECONDS`` of the watcher's
+own clock may be taken over (``filelock``), so that the clocks of machines do not matter. Nothing
+stops a holder that was suspended meanwhile: it notices, and writes nothing more.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from filelock import LeaseCompromise, SoftFileLease, Timeout
+
+from uqbench.errors import StorageError
+from uqbench.results.files import NO_ROOM
+
+SECONDS = 60.0
+"""After which an untouched lease may be taken over; its holder touches it three times as often."""
+ENDING = ".lease"
+
+
+class Leases:
+    """The leases of one store; remembers what it saw of those of others."""
+
+    def __init__(self) -> None:
+        self._seen: dict[Path, SoftFileLease] = {}
+        self._lost: set[Path] = set()
+        self._guard = threading.Lock()
+
+    def acquire(self, path: Path) -> SoftFileLease | None:
+        """Take the lease on a path; None while another process has it, or may have it.
+
+        Raises:
+            StorageError: it cannot be created, as on a full disk.
+        """
+        lease = self._lease(path)
+        if lease.is_locked:  # by this process
+            return None
+        try:
+            lease.acquire(timeout=0)
+        except Timeout:
+            return None
+        except OSError as error:
+            raise StorageError(
+                f"{lease.lock_file} cannot be created: {error.strerror}",
+                full=error.errno in NO_ROOM,
+            ) from error
+        with self._guard:
+            del self._seen[path]
+            self._lost.discard(path)
+        return lease
+
+    def is_held(self, path: Path) -> bool:
+        """Whether any process has the lease, or may have it.
+
+        Where a machine was lost, that can be told after watching its lease for ``SECONDS``.
+        """
+        if not path.with_name(path.name + ENDING).exists():
+            return False
+        lease = self.acquire(path)
+        if lease is None:
+            return True
+        lease.release()
+        return False
+
+    def is_lost(self, path: Path) -> bool:
+        """Whether this process had the lease and another may have it now."""
+        return path in self._lost
+
+    def _lease(self, path: Path) -> SoftFileLease:
+        with self._guard:
+            if path not in self._seen:
+
+                def lost(_: LeaseCompromise) -> None:
+                    self._lost.add(path)
+
+                self._seen[path] = SoftFileLease(
+                    path.with_name(path.name + ENDING),
+                    lease_duration=SECONDS,
+                    on_compromise=lost,
+                    thread_local=False,
+                )
+            return self._seen[path]

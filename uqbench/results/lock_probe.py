@@ -1,0 +1,45 @@
+"""Whether ``flock`` holds in a folder: two processes try to lock the same file."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from uqbench.results.files import create
+
+_CODE = """
+import fcntl, os, sys
+descriptor = os.open(sys.argv[1], os.O_RDWR)
+try:
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    sys.exit(0)
+sys.exit(3)
+"""
+
+
+def why_flock_fails(folder: Path) -> str:
+    """Why ``flock`` cannot be relied on in a folder; empty if two processes exclude each other.
+
+    Both are on this machine: whether a lock holds between machines is not found out.
+
+    Raises:
+        OSError: no file can be written there.
+    """
+    file, path = create(folder, "lock")
+    try:
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                return f"flock is not there ({os.strerror(error.errno or 0)})"
+            command = [sys.executable, "-I", "-S", "-c", _CODE, str(path)]
+            code = subprocess.run(command, check=False, capture_output=True).returncode
+        if code == 3:
+            return "flock does nothing: two processes got the same lock"
+        return "" if code == 0 else f"flock fails in a second process (exit code {code})"
+    finally:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,183 @@
+"""Merging stores by the digest of each run: nothing is overwritten, what conflicts is refused."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from uqbench.errors import StorageError, UqbenchError
+from uqbench.identity import Run
+from uqbench.results.files import read_bytes, write_whole
+from uqbench.results.record_files import RECORD
+from uqbench.results.records import Provenance, RunRecord
+from uqbench.results.states import RunState
+from uqbench.results.store import Store
+from uqbench.results.tables import names
+
+
+class Fate(enum.Enum):
+    """What becomes of a run of a source.
+
+    COPIED: the target lacked it.
+    THERE: the target has the same results.
+    CONFLICT: the target has other results of the same run; both stay where they are.
+    UNFINISHED: not finished in the source: failed, abandoned, or copied while it was running.
+    DAMAGED: its files do not match its record, as in a copy made while it was being stored.
+    """
+
+    COPIED = "copied"
+    THERE = "there already"
+    CONFLICT = "conflict"
+    UNFINISHED = "unfinished"
+    DAMAGED = "damaged"
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A run of a source, and what became of it.
+
+    Attributes:
+        source: folder of the store.
+        run: folder of the run, below it.
+        reason: in words; empty where it was copied or is there.
+    """
+
+    source: Path
+    run: PurePosixPath
+    fate: Fate
+    reason: str = ""
+
+
+def merge(sources: Sequence[Path], target: Path, dry_run: bool = False) -> Iterator[Merged]:
+    """Copy the finished runs of some stores into another, and yield what became of each.
+
+    Args:
+        sources: folders of stores.
+        target: folder of the store that is written.
+        dry_run: write nothing. A run that two sources have with other results is a conflict then,
+            too.
+
+    Raises:
+        StorageError: the target cannot be written.
+        UqbenchError: a source is no store with runs, or is the target.
+    """
+    into = Store(target)
+    would: dict[Run, RunRecord] = {}
+    for source in sources:
+        if source.resolve() == target.resolve():
+            raise UqbenchError(f"{source} is the target itself; name another folder with --into.")
+        store, empty = Store(source), True
+        for folder, found in store.records():
+            empty = False
+            fate, reason, run = _judge(folder, found.record, found.reason, store)
+            if run is not None and found.record is not None:
+                known = would.get(run) if dry_run else None
+                fate, reason = _add(run, found.record, store, into, known, dry_run)
+                if fate is Fate.COPIED:
+                    would[run] = found.record
+            yield Merged(source, folder, fate, reason)
+        if empty:
+            raise UqbenchError(f"there are no runs in {source}; expected a folder of results.")
+
+
+def _judge(
+    folder: PurePosixPath, record: RunRecord | None, reason: str | None, store: Store
+) -> tuple[Fate, str, Run | None]:
+    """The run of a source if it is finished and whole; else why it is left."""
+    if record is None:
+        return Fate.DAMAGED, reason or "its record cannot be read", None
+    run = _run_of(folder, record)
+    if run is None:
+        return Fate.DAMAGED, f"its {RECORD} is of another suite, budget, task or method", None
+    found = store.find(run)
+    if found.state is RunState.FINISHED:
+        return Fate.COPIED, "", run
+    if found.state in (RunState.DAMAGED, RunState.NEWER):
+        return Fate.DAMAGED, found.reason or found.state.value, None
+    if record.status == "running":
+        how = (
+            "it was running when it was copied"
+            if found.state is not RunState.RUNNING
+            else ("it is running")
+        )
+        return Fate.UNFINISHED, f"{how}, at step {record.step:,}", None
+    return Fate.UNFINISHED, found.reason or found.state.value, None
+
+
+def _run_of(folder: PurePosixPath, record: RunRecord) -> Run | None:
+    """The run of a record; None if the folder is another's."""
+    identity, (suite, budget, task, method, _) = record.identity, folder.parts
+    for part, name in (("suite", suite), ("budget", budget), ("task", task), ("method", method)):
+        table = identity.get(part)
+        if not isinstance(table, dict) or table.get("name") != name:
+            return None
+    run = Run(suite, budget, task, method, identity["seed"], identity)
+    return run if run.folder == folder else None
+
+
+def _add(
+    run: Run, record: RunRecord, store: Store, into: Store, known: RunRecord | None, dry_run: bool
+) -> tuple[Fate, str]:
+    there = known
+    if there is None:
+        found = into.find(run)
+        if found.state is RunState.DAMAGED:
+            return Fate.CONFLICT, f"damaged in {into.root}: {found.reason}; run it again there"
+        if found.state is RunState.RUNNING:
+            return Fate.CONFLICT, f"a process is working on it in {into.root}"
+        there = found.record if found.state is RunState.FINISHED else None
+    if there is not None:
+        if there.digests.get("results") == record.digests.get("results"):
+            return Fate.THERE, ""
+        return Fate.CONFLICT, f"other results than in {into.root}: {_difference(record, there)}"
+    if not dry_run:
+        return _copy(run, record, store, into)
+    return Fate.COPIED, ""
+
+
+def _copy(run: Run, record: RunRecord, store: Store, into: Store) -> tuple[Fate, str]:
+    lock = into.lock(run)
+    if lock is None:
+        return Fate.CONFLICT, f"a process is working on it in {into.root}"
+    try:
+        for name in (*names(record.digests), RECORD):  # the record last: with it, it is finished
+            try:
+                data = read_bytes(store.folder(run) / name)
+            except OSError as error:
+                raise StorageError(
+                    f"{store.folder(run) / name} cannot be read: {error.strerror}"
+                ) from error
+            write_whole(into.folder(run) / name, _writer(data))
+        if into.find(run).state is not RunState.FINISHED:
+            return Fate.DAMAGED, "it changed while it was copied"
+    finally:
+        lock.release()
+    return Fate.COPIED, ""
+
+
+def _writer(data: bytes) -> Callable[..., object]:
+    return lambda file: file.write(data)
+
+
+def _difference(one: RunRecord, other: RunRecord) -> str:
+    """How two runs of one identity were made differently."""
+    return _unlike(one.provenance, other.provenance) or (
+        "both were made with the same versions on the same kind of machine"
+    )
+
+
+def _unlike(one: Provenance, other: Provenance) -> str:
+    found = []
+    for kind in ("versions", "content"):
+        a, b = getattr(one, kind), getattr(other, kind)
+        differing = [name for name in sorted({*a, *b}) if a.get(name) != b.get(name)]
+        if differing:
+            found.append(f"made with other {kind} of {', '.join(differing)}")
+    found += [
+        f"made on {getattr(one, key)}, there on {getattr(other, key)}"
+        for key in ("platform", "device")
+        if getattr(one, key) != getattr(other, key)
+    ]
+    return "; ".join(found)

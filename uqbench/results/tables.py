@@ -1,0 +1,85 @@
+"""A run's data files: parquet tables, written whole, and read back as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from uqbench.errors import StorageError, UqbenchError
+from uqbench.results.columns import Columns, RunColumns, columns_digest
+from uqbench.results.files import NOT_A_FILE, file_digest, open_file, write_whole
+from uqbench.results.record_files import RECORD
+
+METRICS = "metrics.parquet"
+EPISODES = "episodes.parquet"
+CURVES = "uncertainty.parquet"
+
+
+def names(digests: Mapping[str, str]) -> list[str]:
+    """The data files of a run whose record holds these digests."""
+    return [METRICS, EPISODES, *([CURVES] if CURVES in digests else [])]
+
+
+def write_tables(folder: Path, columns: RunColumns) -> dict[str, str]:
+    """Write a run's data files, and return their digests and that of their numbers.
+
+    Raises:
+        StorageError: they cannot be written, or not be read back.
+    """
+    tables = {METRICS: columns.metrics, EPISODES: columns.episodes}
+    if columns.curves is not None:
+        tables[CURVES] = columns.curves
+    for name, table in tables.items():
+        write_whole(folder / name, partial(pq.write_table, pa.table(dict(table))))
+    try:
+        digests = {name: file_digest(folder / name) for name in tables}
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be read back: {error.strerror}") from error
+    digests["results"] = columns_digest(*tables.values())
+    return digests
+
+
+def read_tables(folder: Path, digests: Mapping[str, str]) -> tuple[Columns, Columns]:
+    """A run's metrics and episodes.
+
+    Raises:
+        UqbenchError: they are damaged: not tables, or not those that the digests are of.
+        StorageError: they cannot be read, and may be intact.
+    """
+    files = names(digests)
+    tables = [_columns(folder / name) for name in files]
+    if "results" not in digests or digests["results"] != _digest(*tables):
+        raise UqbenchError(
+            f"{folder}: {', '.join(files)} are damaged, because their numbers do not match the "
+            f"digest in {RECORD}"
+        )
+    metrics, episodes, *_ = tables
+    return metrics, episodes
+
+
+def _columns(path: Path) -> Columns:
+    try:
+        with open_file(path) as file:
+            table = pq.read_table(file)
+        return {
+            name: column.to_numpy(zero_copy_only=False)
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        }
+    except pa.ArrowException as error:
+        raise UqbenchError(f"{path} is damaged, because it is not a table: {error}") from error
+    except OSError as error:  # Arrow reports damaged files this way too
+        if error.errno is None or error.errno in NOT_A_FILE:
+            raise UqbenchError(f"{path} is damaged, because {error.strerror or error}") from error
+        raise StorageError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _digest(*tables: Columns) -> str | None:
+    """The digest of a run's numbers; None if the columns hold something else."""
+    try:
+        return columns_digest(*tables)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,196 @@
+"""Orders: made from a plan by a driver, and planned again where they are executed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from uqbench.config import explain
+from uqbench.errors import UqbenchError
+from uqbench.executor import ORDERS, Order, Resources
+from uqbench.identity import Run, digest_of
+from uqbench.registry.contents import content_hash
+from uqbench.registry.plugins import Host
+from uqbench.results.files import read_bytes, write_whole
+from uqbench.results.records import MOST_BYTES
+from uqbench.runner.batching.batches import Batch, BatchGroup
+from uqbench.runner.batching.origins import plugins_of
+from uqbench.runner.executors.limits import Limits
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
+
+if TYPE_CHECKING:
+    from uqbench.suites.suite import Suite
+
+
+def make_order(
+    plan: Plan,
+    group: BatchGroup,
+    host: Host,
+    checkpoint_seconds: float,
+    limits: Limits,
+    resources: Resources,
+    nonce: str = "",
+) -> Order:
+    """The order of a group of a plan's batches.
+
+    Args:
+        plan: what was planned.
+        group: some of its batches.
+        host: the plugins.
+        checkpoint_seconds: between two checkpoints of a batch; 0 for none.
+        limits: of each run.
+        resources: what the order needs.
+        nonce: makes its name differ from that of the same order of another process.
+    """
+    runs = [run for batch in group for run in batch.runs]
+    methods = {run.method for run in runs}
+    origins = [plugin for batch in group for plugin in plugins_of(batch, host)]
+    table = {
+        "suite": plan.suite.name,
+        "budget": plan.budget_name,
+        "device": group[0].device,
+        "steps": plan.steps,
+        "settings": {name: dict(s) for name, s in plan.settings.items() if name in methods},
+        "batches": tuple(tuple(run.digest for run in batch.runs) for batch in group),
+        "runs": {run.digest: (run.task, run.method, run.seed) for run in runs},
+        "content": {
+            plugin.package: content_hash(plugin.package)
+            for plugin in host.with_requirements(origins)
+        },
+        "checkpoint_seconds": checkpoint_seconds,
+        "limits": asdict(limits),
+    }
+    name = digest_of([table, nonce])[:16]
+    return Order.model_validate(table | {"name": name, "resources": resources})
+
+
+def write_order(order: Order, root: Path) -> None:
+    """Keep an order in the store.
+
+    Raises:
+        StorageError: it cannot be written.
+    """
+    text = order.model_dump_json(indent=1) + "\n"
+    write_whole(order.path(root), lambda file: file.write(text.encode()))
+
+
+def read_order(path: Path) -> Order:
+    """An order from its file.
+
+    Raises:
+        UqbenchError: there is none, or it is damaged.
+    """
+    try:
+        data = read_bytes(path, MOST_BYTES)
+    except (OSError, ValueError) as error:
+        raise UqbenchError(f"{path} cannot be read: {error}") from error
+    return parse_order(data, str(path))
+
+
+def parse_order(data: bytes, where: str) -> Order:
+    """An order from its JSON.
+
+    Raises:
+        UqbenchError: it is damaged.
+    """
+    try:
+        return Order.model_validate_json(data)
+    except ValidationError as error:
+        raise UqbenchError(f"{where} is no order: {explain(error)}") from error
+
+
+def stored_orders(root: Path) -> Iterator[Order]:
+    """The orders in a store that can be read."""
+    for path in sorted((root / ORDERS).glob("????????????????.json")):
+        with suppress(UqbenchError):  # removed meanwhile, or of another version: not followed
+            order = read_order(path)
+            if order.path(root) == path:
+                yield order
+
+
+class Planner:
+    """Plans orders again; reads each suite once.
+
+    Args:
+        host: the plugins of this machine.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._suites: dict[str, Suite] = {}
+
+    def group(self, order: Order) -> BatchGroup:
+        """The batches that an order means here.
+
+        Raises:
+            UqbenchError: the packages or the runs differ from those of the driver.
+        """
+        self._check_content(order.content)
+        tasks, methods, seeds = (set(part) for part in zip(*order.runs.values(), strict=True))
+        plan = make_plan(
+            self._suite(order.suite),
+            self._host,
+            order.budget,
+            device=order.device,
+            methods=sorted(methods),
+            tasks=sorted(tasks),
+            seeds=sorted(seeds),
+            steps=order.steps,
+            settings=order.settings,
+        )
+        return batches_of(order, plan)
+
+    def _suite(self, name: str) -> Suite:
+        if name not in self._suites:
+            self._suites[name] = read_suites(self._host, check=(name,)).suite(name)
+        return self._suites[name]
+
+    def _check_content(self, content: Mapping[str, str]) -> None:
+        differing = []
+        for package, there in sorted(content.items()):
+            try:
+                here = content_hash(package)
+            except ModuleNotFoundError:
+                differing.append(f"{package} (not installed here)")
+                continue
+            if here != there:
+                differing.append(package)
+        if differing:
+            raise UqbenchError(
+                f"refused: this machine has another content of {', '.join(differing)} than the one "
+                f"that planned the runs; install the same versions on both, and run again."
+            )
+
+
+def batches_of(order: Order, plan: Plan) -> BatchGroup:
+    """The batches of an order, from a plan that has its runs.
+
+    Raises:
+        UqbenchError: it lacks some of them.
+    """
+    known = {run.digest: (cell, run) for cell in plan.cells for run in cell.runs}
+    lacking = [order.runs[digest] for digests in order.batches for digest in digests
+               if digest not in known]  # fmt: skip
+    if lacking:
+        task, method, seed = lacking[0]
+        raise UqbenchError(
+            f"refused: {task}/{method}/{seed} has another identity here than where it was planned; "
+            f"the suite {order.suite!r}, a config or a version differs."
+        )
+    batches = []
+    for digests in order.batches:
+        cell = known[digests[0]][0]
+        whole = Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, order.device)
+        batches.append(whole.of([known[digest][1] for digest in digests]))
+    return tuple(batches)
+
+
+def runs_of(groups: Sequence[BatchGroup]) -> set[Run]:
+    """All runs of some groups."""
+    return {run for group in groups for batch in group for run in batch.runs}

@@ -1,0 +1,147 @@
+"""The time left while batches run: the estimate of each, corrected by what was observed.
+
+Methods differ in cost by more than tenfold, so a share of steps says little. The time left is a sum
+over batches: a running one continues at its own pace; a waiting one takes its estimate times the
+ratio of actual to estimated time of its method's batches, or, before there is one, of all batches.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from uqbench.identity import Run
+from uqbench.runner import events
+from uqbench.runner.batching.batches import Batch
+
+ENOUGH = 0.05
+"""Share of a batch's steps after which its own pace counts."""
+LITTLE = 0.01
+"""Share of all work that is assumed to have gone as estimated before anything is observed."""
+
+
+@dataclass
+class _Course:
+    """The progress of a batch.
+
+    Attributes:
+        expected: core seconds, from where it resumes.
+        began: by the clock; None while it waits.
+        first: steps, and seconds since it began, at its first progress report.
+        last: the same at the latest report.
+        together: batches whose steps take turns with its own.
+    """
+
+    steps: int
+    expected: float
+    method: str
+    together: int
+    began: float | None = None
+    start: int = 0
+    first: tuple[int, float] | None = None
+    last: tuple[int, float] | None = None
+    done: float | None = None
+
+    def left(self, now: float, factor: float) -> float:
+        """Core seconds left, if its kind takes ``factor`` times its estimate."""
+        if self.done is not None:
+            return 0.0
+        spent = 0.0 if self.began is None else now - self.began
+        if self.first is None or self.last is None or self.own_share < ENOUGH:
+            return max(self.expected * factor - spent / self.together, 0.0)
+        taken, seconds = self.last[0] - self.first[0], self.last[1] - self.first[1]
+        since = spent - self.last[1]
+        return max((self.steps - self.last[0]) * seconds / taken - since, 0.0) / self.together
+
+    @property
+    def own_share(self) -> float:
+        """Share of its steps whose pace was observed."""
+        if self.first is None or self.last is None:
+            return 0.0
+        return (self.last[0] - self.first[0]) / self.steps
+
+
+class TimeLeft:
+    """Estimates the time left from the events of the batches.
+
+    Args:
+        groups: what will run; the batches of a group take turns in one process.
+        core_seconds: expected of each run.
+        processes: number of concurrent processes.
+        clock: returns seconds.
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[Iterable[Batch]],
+        core_seconds: Mapping[Run, float],
+        processes: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
+        self._processes = max(1, processes)
+        self._core_seconds = core_seconds
+        self._courses: dict[str, _Course] = {}
+        for group in groups:
+            batches = list(group)
+            for batch in batches:
+                self._courses[batch.name] = self._course(batch, len(batches))
+        self._total = sum(course.expected for course in self._courses.values())
+
+    def show(self, event: events.Event) -> None:
+        """Process one event."""
+        batch, now = event.batch, self._clock()
+        course = self._courses.setdefault(batch.name, self._course(batch, 1))
+        match event:
+            case events.Started():
+                course.began, course.start = now, event.step
+                course.first = course.last = course.done = None
+            case events.Progress() if event.step > course.start:
+                course.last = event.step, event.seconds
+                course.first = course.first or course.last
+            case events.Finished():
+                course.done = now - (now if course.began is None else course.began)
+            case events.Failed() | events.Taken():
+                course.done, course.expected = 0.0, 0.0
+            case events.Split():
+                del self._courses[batch.name]
+                for part in event.parts:
+                    self._courses[part.name] = self._course(part, 1)
+
+    def left(self) -> float:
+        """Seconds until all is done."""
+        now, factors = self._clock(), self._factors()
+        overall = factors.get(None, 1.0)
+        rest = [
+            (course, course.left(now, factors.get(course.method, overall)))
+            for course in self._courses.values()
+        ]
+        longest = max((left for course, left in rest if course.began is not None), default=0.0)
+        return max(sum(left for _, left in rest) / self._processes, longest)
+
+    def _factors(self) -> dict[str | None, float]:
+        """Actual over estimated seconds by method, and of all under None.
+
+        A small share of the work is assumed to have gone as estimated, so that a first batch of
+        seconds does not predict hours.
+        """
+        little = LITTLE * self._total
+        seen: dict[str | None, tuple[float, float]] = {None: (little, little)}
+        for course in self._courses.values():
+            if course.done:
+                taken, expected = course.done / course.together, course.expected
+            elif course.first and course.last and course.own_share >= ENOUGH:
+                steps = course.last[0] - course.first[0]
+                taken = (course.last[1] - course.first[1]) / course.together
+                expected = course.expected * steps / max(1, course.steps - course.start)
+            else:
+                continue
+            for key in (None, course.method):
+                before = seen.get(key, (0.0, 0.0))
+                seen[key] = before[0] + taken, before[1] + expected
+        return {key: taken / expected for key, (taken, expected) in seen.items() if expected}
+
+    def _course(self, batch: Batch, together: int) -> _Course:
+        expected = sum(self._core_seconds.get(run, 0.0) for run in batch.runs)
+        return _Course(batch.budget.steps, expected, batch.cell.method.name, together)

@@ -1,0 +1,45 @@
+"""Who is told what happens while runs are completed: a terminal, a notebook, nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
+
+from uqbench.identity import Run
+from uqbench.runner.batching.batches import BatchGroup
+from uqbench.runner.events import Event
+
+
+class Watcher(Protocol):
+    """Is told in words what will be done, and shown each event of what is executed."""
+
+    def say(self, *lines: str) -> None:
+        """Tell the user."""
+
+    def watch(
+        self, groups: Sequence[BatchGroup], core_seconds: Mapping[Run, float], processes: int
+    ) -> AbstractContextManager[Callable[[Event], None]]:
+        """Show the events of some groups, passed one by one to what this context gives.
+
+        Args:
+            groups: what is executed.
+            core_seconds: expected of each run.
+            processes: number of concurrent processes.
+        """
+
+
+class Quiet:
+    """Shows nothing."""
+
+    def say(self, *lines: str) -> None:
+        """Say nothing."""
+
+    def watch(
+        self, groups: Sequence[BatchGroup], core_seconds: Mapping[Run, float], processes: int
+    ) -> AbstractContextManager[Callable[[Event], None]]:
+        """Show nothing."""
+        return nullcontext(self._ignore)
+
+    def _ignore(self, event: Event) -> None:
+        pass

@@ -1,0 +1,76 @@
+"""Which metrics are columns of a board, in what order, and by which statistic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from uqbench.suites.metrics import Group, Metric
+from uqbench.suites.plan import Plan
+
+GROUPS: tuple[Group, ...] = get_args(Group)
+IN_UNITS_OF_RETURN = (
+    "crps", "cvar25_error", "aleatoric_std", "aleatoric_error", "q_error", "interval_score_95",
+    "epistemic_std", "width_95", "error", "wasserstein",
+)  # fmt: skip
+"""Scores of predictions that have no mean over tasks."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A metric as a column of a board.
+
+    Attributes:
+        statistic: over runs and tasks.
+        normalized: whether of normalized values.
+    """
+
+    metric: Metric
+    statistic: str
+    normalized: bool
+
+    @property
+    def name(self) -> str:
+        """In ``leaderboard.csv``."""
+        return f"{self.metric.name}_{self.statistic}"
+
+
+def columns(plan: Plan) -> list[Column]:
+    """The columns next to the primary metric's: return, risk, uncertainty, then the others.
+
+    These are the metrics that have normalization constants and, of those that are about return,
+    risk or uncertainty, all on one task and those on one scale on several.
+    """
+    suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
+    ranking = suite.ranking_statistic(plan.budget)
+    one_task = len({cell.task.name for cell in plan.cells}) <= 1
+    found = []
+    for metric in suite.metrics:
+        if metric == primary:
+            continue
+        if suite.normalization_constants(metric):
+            found.append(Column(metric, ranking, normalized=True))
+        elif metric.about is not None and (one_task or on_one_scale(metric)):
+            found.append(Column(metric, "mean", normalized=False))
+    return sorted(found, key=lambda column: _place(column.metric))
+
+
+def on_one_scale(metric: Metric) -> bool:
+    """Whether raw values of a metric mean the same on every task."""
+    if metric.about == "uncertainty":
+        return metric.statistic.rpartition("/")[2] not in IN_UNITS_OF_RETURN
+    return metric.event is not None and metric.event[0] == "episodes_with"
+
+
+def grouped(found: Sequence[Column]) -> dict[str, list[str]]:
+    """Names of the columns of each group, for those who read ``leaderboard.csv``."""
+    return {
+        group: names
+        for group in GROUPS
+        if (names := [column.name for column in found if column.metric.about == group])
+    }
+
+
+def _place(metric: Metric) -> int:
+    return len(GROUPS) if metric.about is None else GROUPS.index(metric.about)

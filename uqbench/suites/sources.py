@@ -1,0 +1,35 @@
+"""What a suite's tasks, methods and claims are from, in the words of their ``source``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from uqbench.registry.docstrings import source
+from uqbench.registry.plugins import Host
+from uqbench.suites.suite import Suite
+from uqbench.suites.tables import Method
+
+
+def sources_of(suite: Suite, host: Host, methods: Collection[str] | None = None) -> list[str]:
+    """Sources of a suite, then of its tasks, methods and claims.
+
+    Args:
+        suite: the suite.
+        host: the plugins.
+        methods: only these of its methods; all where it is None.
+    """
+    found = [suite.source]
+    for task in suite.tasks:
+        if task.environment is not None and task.environment in host.environments:
+            found.append(source(host.environments[task.environment]))
+        if task.dataset is not None and task.dataset in host.datasets:
+            found.append(source(host.datasets[task.dataset]))
+    for method in suite.methods:
+        if methods is None or method.name in methods:
+            found.append(source_of(method, host))
+    return [*found, *(claim.source for claim in suite.claims)]
+
+
+def source_of(method: Method, host: Host) -> str:
+    """That of a method's agent or estimator."""
+    return source(method.spec(host))
