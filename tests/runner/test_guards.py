@@ -66,7 +66,7 @@ class Wrong(RotatingPixels):
     ("action", "said"),
     [
         (torch.zeros(2, 1, dtype=torch.int64), r"shape \(2, 1\); expected torch.int64 of shape"),
-        (torch.zeros(2), r"torch.float32 of shape \(2,\).*\(Acts of test_guards"),
+        (torch.zeros(2), r"torch.float32 of shape \(2,\).*\(Acts of "),
         (0, "returned a int; expected a tensor"),
         (torch.tensor([0, 4]), r"chose action 4; expected a valid one of 0 to 3 \(lane 1, step 0"),
     ],
