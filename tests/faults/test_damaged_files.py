@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from uqbench.cli.stored import StoredBoard
 
-from uqbench.cli.leaderboard import _check, write_board
+from uqbench.api.stored import StoredBoard
+from uqbench.cli.leaderboard import _check
 from uqbench.cli.options import Selection
 from uqbench.cli.status import _entry
+from uqbench.cli.terminal import warn
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import digest_of
 from uqbench.registry.plugins import Host
@@ -31,6 +32,7 @@ from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.events import Started
 from uqbench.runner.stop import Stop
 from uqbench.runner.turns import execute
+from uqbench.scoring.board_files import write_board
 from uqbench.scoring.leaderboard import board
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
@@ -140,7 +142,7 @@ def results(plan: Plan, root: Path) -> dict[str, str | None]:
     """By run: the digest of its results where it is finished; the states are told alike twice."""
     store = Store(root)
     found = {run.name: store.find(run) for run in plan.runs}
-    [json.dumps(_entry(*entry)) for entry in store.records()]
+    [json.dumps(_entry(*entry, store, {})) for entry in store.records()]
     again = Store(root)  # with what the first kept in the index
     assert {name: one.state for name, one in found.items()} == {
         run.name: again.find(run).state for run in plan.runs
@@ -245,7 +247,7 @@ def test_every_file_of_a_board_damaged_in_every_way_is_named_or_changes_nothing(
     write_board(board(plan, store), store, whole, host)
     reference = files(whole)
     selection = Selection("toy", "smoke", None, ("short",), None, None)
-    assert _check(StoredBoard.read(plan, selection, host, whole), store) == 0
+    assert _check(StoredBoard.read(plan, selection, host, whole, warn), store) == 0
     names = sorted(reference)
     cases = chosen([(k, what) for k in range(len(names)) for what in DAMAGES])
     silent: Counter[str] = Counter()
@@ -255,7 +257,7 @@ def test_every_file_of_a_board_damaged_in_every_way_is_named_or_changes_nothing(
         path, other = folder / names[k], folder / names[(k + 1) % len(names)]
         DAMAGES[what](path, other, random.Random(number))
         try:
-            code = _check(StoredBoard.read(plan, selection, host, folder), store)
+            code = _check(StoredBoard.read(plan, selection, host, folder, warn), store)
         except (UqbenchError, StorageError):
             code = 2
         if code == 0:
