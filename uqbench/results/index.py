@@ -195,7 +195,7 @@ class Index:
             digests=record.digests,
             digest=record.digest,
         )
-        self._rows[folder] = tuple(row)
+        self._rows[folder] = row
         self._new += 1
         self._made_before[folder] = self._made(row) or record
         return self._made_before[folder]
