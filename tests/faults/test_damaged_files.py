@@ -26,6 +26,7 @@ from uqbench.identity import digest_of
 from uqbench.registry.plugins import Host
 from uqbench.results import index
 from uqbench.results import store as store_module
+from uqbench.results.index_file import INDEX
 from uqbench.results.store import TO_DO, RunState, Store
 from uqbench.runner.batching.batches import make_batch_groups
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
@@ -159,7 +160,7 @@ def files(root: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(root)): path.read_bytes()
         for path in root.rglob("*")
-        if path.is_file() and not path.is_symlink() and path.name != index.INDEX
+        if path.is_file() and not path.is_symlink() and path.name != INDEX
     }
 
 
@@ -192,7 +193,7 @@ def targets(root: Path, plan: Plan) -> Iterator[tuple[Path, Path]]:
     yield unfinished / "run.json", second / "run.json"
     yield unfinished / "checkpoint" / "checkpoint.json", first / "run.json"
     yield next(unfinished.glob("checkpoint/step-*.pt")), first / "metrics.parquet"
-    yield root / index.INDEX, first / "run.json"
+    yield root / INDEX, first / "run.json"
 
 
 def chosen(cases: list[tuple[int, str]]) -> list[tuple[int, str]]:
