@@ -60,11 +60,12 @@ def make_order(
         "batches": tuple(tuple(run.digest for run in batch.runs) for batch in group),
         "runs": {run.digest: (run.task, run.method, run.seed) for run in runs},
         "content": {
-            plugin.package: content_hash(plugin.package)
+            plugin.package: plugin.local or content_hash(plugin.package)
             for plugin in host.with_requirements(origins)
         },
         "checkpoint_seconds": checkpoint_seconds,
         "limits": asdict(limits),
+        "keep_agents": plan.keep_agents,
     }
     name = digest_of([table, nonce])[:16]
     return Order.model_validate(table | {"name": name, "resources": resources})
@@ -153,9 +154,10 @@ class Planner:
 
     def _check_content(self, content: Mapping[str, str]) -> None:
         differing = []
+        local = {plugin.package: plugin.local for plugin in self._host.plugins if plugin.local}
         for package, there in sorted(content.items()):
             try:
-                here = content_hash(package)
+                here = local.get(package) or content_hash(package)
             except ModuleNotFoundError:
                 differing.append(f"{package} (not installed here)")
                 continue
@@ -186,7 +188,8 @@ def batches_of(order: Order, plan: Plan) -> BatchGroup:
     batches = []
     for digests in order.batches:
         cell = known[digests[0]][0]
-        whole = Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, order.device)
+        budget = plan.budget.on(cell.task)
+        whole = Batch(cell, budget, plan.suite.metrics, order.device, order.keep_agents)
         batches.append(whole.of([known[digest][1] for digest in digests]))
     return tuple(batches)
 
