@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from uqbench.cli.stored import StoredBoard
 
 from uqbench.cli.leaderboard import _check, write_board
 from uqbench.cli.options import Selection
 from uqbench.cli.status import _entry
-from uqbench.cli.stored import StoredBoard
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import digest_of
 from uqbench.registry.plugins import Host

@@ -187,11 +187,13 @@ def _show_outlook(plan: Plan, execution: Execution) -> None:
     found = outlook(plan, execution.store, execution.watcher)
     script = preview(plan, execution)
     err = bool(script)  # which is then the result
-    say("method                 to do  have  one core  memory of a run", err=err)
+    device = "device" if execution.device == "cuda" else "one core"
+    say(f"method                 to do  have  {device:>8}      disk  memory of a run", err=err)
     for one in found.methods:
         memory = "not measured yet" if one.megabytes is None else f"{one.megabytes:,.0f} MB"
         left = f"{one.method:22} {one.to_do:5,} {one.have:5,}"
-        say(f"{left}  {duration(one.seconds):>8}  {memory}", err=err)
+        disk = "?" if one.disk is None else f"{one.disk:,.1f} MB"
+        say(f"{left}  {duration(one.seconds):>8}  {disk:>8}  {memory}", err=err)
     say(f"in all, on one core: {duration(found.seconds)} (from {found.basis})", err=err)
     if script:
         say(*script.splitlines())

@@ -21,6 +21,7 @@ from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import UnusableError
 from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
 from uqbench.runner.train.evaluation import evaluate
+from uqbench.runner.train.guards import check_metrics, check_uncertainty
 from uqbench.runner.train.kept import kept_agent
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
@@ -127,7 +128,7 @@ def train_agent(
         with checkpointer.stop.deferred():
             for position in interact(agent, env, budget.steps, recorder, start, capture):
                 if position.step in recorder.due:
-                    _check_values(agent, position.step, position.obs)
+                    check_uncertainty(agent, position.obs, env.n_actions, position.step)
                 if queries is not None:
                     queries.see(position.step, env, position.obs)
                 after(position.step, agent, metrics)
@@ -298,6 +299,7 @@ def _optimal_q(batch: Batch, host: Host, device: torch.device) -> OptimalQ | Non
 def _metrics(agent: Agent, truth: OptimalQ | None, lanes: int) -> dict[str, Tensor]:
     """An agent's own metrics, and the scores of its predictions of Q where Q* is known."""
     metrics = dict(agent.metrics())
+    check_metrics(agent, metrics, lanes)
     if truth is not None:
         predicted = agent.uncertainty(truth.obs.expand(lanes, *truth.obs.shape))
         if predicted is not None:
@@ -307,15 +309,3 @@ def _metrics(agent: Agent, truth: OptimalQ | None, lanes: int) -> dict[str, Tens
                     predicted, truth.return_atoms, truth.return_probs
                 )
     return metrics
-
-
-def _check_values(agent: Agent, step: int, obs: Tensor) -> None:
-    """Check that an agent's predicted values are finite."""
-    predicted = agent.uncertainty(obs[:, None])
-    if predicted is not None and predicted.mean is not None:
-        finite = predicted.mean.flatten(1).isfinite().all(1).tolist()
-        if not all(finite):
-            lanes = [lane for lane, good in enumerate(finite) if not good]
-            raise UqbenchError(
-                f"the agent's Q-values are not finite after {step} steps, in lanes {lanes}"
-            )
