@@ -28,6 +28,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             factory="uqbench_highway.environment:make",
             config="uqbench_highway.config:HighwayConfig",
             events=("crashes",),
+            picture="uqbench_highway.pictures:frame",
             queries=_query_states,
         )
     ]

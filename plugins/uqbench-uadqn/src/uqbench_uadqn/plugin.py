@@ -45,6 +45,8 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             factory="uqbench_uadqn.cliff.environment:WindyCliff",
             config="uqbench_uadqn.cliff.config:CliffConfig",
             events=("falls", "safe_path", "risky_path"),
+            picture="uqbench_uadqn.cliff.pictures:frame",
+            state_map="uqbench_uadqn.cliff.pictures:state_map",
             optimal_return=_optimal_return,
             optimal_q=_optimal_q,
             exact_truth=_exact_truth,
