@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import altair as alt
 import numpy as np
@@ -100,8 +100,8 @@ def figure(board: BoardTables) -> Figure:
     )
 
 
-def _grid(matrices: object) -> NDArray[np.float64]:
-    values = np.concatenate([m.ravel() for m in matrices])  # type: ignore[attr-defined]
+def _grid(matrices: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    values = np.concatenate([matrix.ravel() for matrix in matrices])
     low, high = float(values.min()), float(values.max())
     reach = 0.02 * (high - low) or 0.5
     return np.linspace(low - reach, high + reach, POINTS)
