@@ -55,7 +55,9 @@ def score_matrices(scores: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
     return found
 
 
-def chart(data: pd.DataFrame, methods: Sequence[str], label: str) -> alt.LayerChart:
+def chart(
+    data: pd.DataFrame, methods: Sequence[str], label: str
+) -> alt.LayerChart | alt.FacetChart:
     """A line a method."""
     order = [name for name in methods if name in set(data["method"])]
     legend = theme.lines()

@@ -56,13 +56,15 @@ def render(figure: Figure, form: str) -> bytes:
     if form == "svg":
         return svg(figure).encode()
     if form == "pdf":
-        return _RESOURCES.sub(_in_order, vl_convert.svg_to_pdf(svg(figure)))
+        pdf: bytes = vl_convert.svg_to_pdf(svg(figure))
+        return _RESOURCES.sub(_in_order, pdf)
     raise UqbenchError(f"There is no format {form!r}; expected {', '.join(FORMATS)}.")
 
 
 def csv_bytes(figure: Figure) -> bytes:
     """The data of a figure; numbers in full."""
-    return figure.data.to_csv(index=False, lineterminator="\n").encode()
+    text: str = figure.data.to_csv(index=False, lineterminator="\n")
+    return text.encode()
 
 
 def svg(figure: Figure, *, adaptive: bool = False, prefix: str = "") -> str:
