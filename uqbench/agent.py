@@ -45,6 +45,10 @@ class EnvironmentInfo:
 class Step:
     """One transition of every lane.
 
+    The tensors belong to the harness: they are overwritten by the next step, so an agent that keeps
+    one beyond ``observe`` (an n-step window, a trace) keeps a copy, ``step.obs.clone()``, or stores
+    the step in a :class:`uqbench.lanes.ReplayBuffer`. Nor may it write into them.
+
     Attributes:
         t: host integer; lanes run in lock-step, so schedules cost no device synchronization.
         obs: ``[L, *obs]``, observed before the action.

@@ -18,7 +18,7 @@ import torch
 from gymnasium.wrappers import FrameStackObservation
 from torch import Tensor
 
-from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.errors import CannotSaveError, UqbenchError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -213,8 +213,11 @@ class GymnasiumLanes(LaneEnv):
                     terminated[i] = True
                 elif not terminated[i]:
                     truncated[i] = True
+            counted = info.get("events", {})
             for name in self._events:
-                events[name][i] = info.get("events", {}).get(name, 0)
+                events[name][i] = counted.get(name, 0)
+            if len(counted) > len(self._events) or not counted.keys() <= set(self._events):
+                raise UqbenchError(_undeclared(env, counted, self._events))
             final_obs.append(np.array(obs))  # a copy: resetting may write to the same buffer
             final_infos.append(info)
             if terminated[i] or truncated[i]:
@@ -319,6 +322,16 @@ class GymnasiumLanes(LaneEnv):
 def _stacks_frames(env: gymnasium.Env[Any, Any]) -> bool:
     """Whether the outermost wrapper stacks frames, an episode's first one to begin with."""
     return isinstance(env, FrameStackObservation) and env.padding_type == "reset"
+
+
+def _undeclared(
+    env: gymnasium.Env[Any, Any], counted: Mapping[str, object], declared: Sequence[str]
+) -> str:
+    name = next(name for name in counted if name not in declared)
+    return (
+        f"info['events'] of {type(env.unwrapped).__name__} has {name!r}, which its plugin does not "
+        f"declare in EnvironmentSpec(events=…). {did_you_mean(name, declared)}"
+    )
 
 
 class _HasState(Protocol):

@@ -62,6 +62,7 @@ class Order(BaseModel):
         content: sha256 of the packages that the runs are made with.
         checkpoint_seconds: between two checkpoints of a batch; 0 for none.
         limits: ``run_minutes``, ``run_gigabytes``, ``stall_minutes`` of a run.
+        keep_agents: whether the final state of each agent is stored.
         resources: what it needs.
     """
 
@@ -81,6 +82,7 @@ class Order(BaseModel):
     content: dict[str, str]
     checkpoint_seconds: float
     limits: dict[str, float | None] = {}
+    keep_agents: bool = False
     resources: Resources = Resources()
 
     @model_validator(mode="after")

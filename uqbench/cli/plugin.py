@@ -11,6 +11,7 @@ import click
 from uqbench.cli.options import json_option, load_host
 from uqbench.cli.terminal import say
 from uqbench.errors import UqbenchError
+from uqbench.templates.render import KINDS, LEARNS_FROM_DATA, render, write
 
 if TYPE_CHECKING:
     from uqbench.testing.conformance import Result, Subject
@@ -25,6 +26,42 @@ def command() -> None:
       uqbench plugin new my-method --kind agent
       uqbench plugin check my-method
     """
+
+
+@command.command()
+@click.argument("name")
+@click.option(
+    "--kind",
+    "kinds",
+    type=click.Choice(KINDS),
+    multiple=True,
+    required=True,
+    help="What it adds; repeatable.",
+)
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    help="Folder to make; NAME by default.",
+)
+def new(name: str, kinds: tuple[str, ...], to: Path | None) -> None:
+    """Begin a plugin: a package with one worked method, tests and a suite.
+
+    It installs, passes its checks and has a row on a board as it is. Nothing is overwritten.
+
+    \b
+    Example:
+      uqbench plugin new my-method --kind agent
+    """
+    folder = to or Path(name)
+    made = render(name, kinds)
+    write(folder, made)
+    say(*(str(folder / path) for path in made))
+    suites = [f"{name}-data"] if set(kinds) <= LEARNS_FROM_DATA else [name]
+    say(
+        f"next: cd {folder} && pip install -e . pytest && pytest, "
+        f"then uqbench run --suite {suites[0]}",
+        err=True,
+    )
 
 
 @command.command()

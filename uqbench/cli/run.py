@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,12 +46,24 @@ if TYPE_CHECKING:
 )
 @where_options
 @out_option
+@click.option(
+    "--log",
+    "loggers",
+    multiple=True,
+    type=click.Choice(["csv", "tensorboard", "wandb"]),
+    help="Log the runs below OUT/logs; may be repeated.",
+)
+@click.option(
+    "--keep-agents",
+    is_flag=True,
+    help="Store the final state of each agent beside its run, for uqbench play.",
+)
 @click.option("--cancel", is_flag=True, help="Cancel what an earlier command submitted, and stop.")
 @click.option("--dry-run", is_flag=True, help="Say what would run, and stop.")
 @click.option(
     "--until-decided",
     is_flag=True,
-    help="Double the seeds of what claims (or ranks) leave open, until they are decided.",
+    help="Add seeds to what claims (or ranks) leave open, until they are decided.",
 )
 @click.option(
     "--max-seeds",
@@ -70,6 +83,8 @@ def command(
     workers: int | None,
     where: Where,
     out: Path,
+    loggers: tuple[str, ...],
+    keep_agents: bool,
     cancel: bool,
     dry_run: bool,
     until_decided: bool,
@@ -102,7 +117,8 @@ def command(
     store = Store(out)
     driver = Driver(where, host, out)
     kind = stated_device(device, where.resources.gpus) if driver.elsewhere else find_device(device)
-    execution = Execution(host, kind, store, Terminal(), workers, driver)
+    execution = Execution(host, kind, store, Terminal(), workers, driver, loggers)
+    selection = replace(selection, keep_agents=keep_agents)
     plan = selection.plan(host, execution.device)
     if cancel:
         orders = [order for order, _ in driver.alive(plan)]

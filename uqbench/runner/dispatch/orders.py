@@ -60,11 +60,12 @@ def make_order(
         "batches": tuple(tuple(run.digest for run in batch.runs) for batch in group),
         "runs": {run.digest: (run.task, run.method, run.seed) for run in runs},
         "content": {
-            plugin.package: content_hash(plugin.package)
+            plugin.package: plugin.local or content_hash(plugin.package)
             for plugin in host.with_requirements(origins)
         },
         "checkpoint_seconds": checkpoint_seconds,
         "limits": asdict(limits),
+        "keep_agents": plan.keep_agents,
     }
     name = digest_of([table, nonce])[:16]
     return Order.model_validate(table | {"name": name, "resources": resources})
@@ -153,7 +154,7 @@ class Planner:
     def _plan(self, orders: Sequence[Order]) -> PlannedRuns:
         """A plan of all runs of orders that are alike but for their runs."""
         one = orders[0]
-        _check_content(one.content)
+        _check_content(one.content, self._host)
         cells = {cell for order in orders for cell in order.runs.values()}
         tasks, methods, seeds = (set(part) for part in zip(*cells, strict=True))
         plan = make_plan(
@@ -203,7 +204,8 @@ class PlannedRuns:
         batches, plan = [], self._plan
         for digests in order.batches:
             cell = self._known[digests[0]][0]
-            whole = Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, order.device)
+            budget = plan.budget.on(cell.task)
+            whole = Batch(cell, budget, plan.suite.metrics, order.device, order.keep_agents)
             batches.append(whole.of([self._known[digest][1] for digest in digests]))
         return tuple(batches)
 
@@ -223,16 +225,17 @@ def _key(order: Order) -> str:
     return json.dumps(parts, sort_keys=True)
 
 
-def _check_content(content: Mapping[str, str]) -> None:
+def _check_content(content: Mapping[str, str], host: Host) -> None:
     """Check that the packages here are those that the driver planned with.
 
     Raises:
         UqbenchError: some are not.
     """
     differing = []
+    local = {plugin.package: plugin.local for plugin in host.plugins if plugin.local}
     for package, there in sorted(content.items()):
         try:
-            here = content_hash(package)
+            here = local.get(package) or content_hash(package)
         except ModuleNotFoundError:
             differing.append(f"{package} (not installed here)")
             continue

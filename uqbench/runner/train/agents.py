@@ -21,6 +21,8 @@ from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import UnusableError
 from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
 from uqbench.runner.train.evaluation import evaluate
+from uqbench.runner.train.guards import check_metrics, check_uncertainty
+from uqbench.runner.train.kept import kept_agent
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
 from uqbench.runner.train.own_states import OwnStates
@@ -74,6 +76,7 @@ def train_agent(
     env = make_lanes(batch, host, [run.environment_seed for run in runs], device)
     events, discount = environment.events, float(task.discount or 0.0)
     queries = query_scorer(batch, host, device)
+    kept: list[bytes | None] = [None] * len(runs)
     recorder = Recorder(len(runs), budget.steps, events, device, discount, environment.name)
     latest: Mapping[str, NDArray[np.float64]] = {}
 
@@ -105,6 +108,8 @@ def train_agent(
         recorded = RecordedEnv(env, budget.steps, recorder, after_step)
         train(loop_agent, recorded, budget.steps, runs[0].agent_seed)
         after(budget.steps, single, dict)
+        if batch.keep_agents:
+            checkpointer.notify("--keep-agents: not kept: the method owns its loop")
         yield
     else:
         agent = make_agent(batch, host, env, device)
@@ -123,17 +128,41 @@ def train_agent(
         with checkpointer.stop.deferred():
             for position in interact(agent, env, budget.steps, recorder, start, capture):
                 if position.step in recorder.due:
-                    _check_values(agent, position.step, position.obs)
+                    check_uncertainty(agent, position.obs, env.n_actions, position.step)
                 if queries is not None:
                     queries.see(position.step, env, position.obs)
                 after(position.step, agent, metrics)
                 checkpointer.after(position.step, partial(_save, position, parts))
                 yield
+            if batch.keep_agents:
+                kept = _kept_agents(batch, host, agent, env, device, position.obs, checkpointer)
     curves = [None] * len(runs) if queries is None else queries.curves.finish()
     return [
-        RunColumns(metrics, episodes, drawn)
-        for (metrics, episodes), drawn in zip(recorder.finish(), curves, strict=True)
+        RunColumns(metrics, episodes, drawn, state)
+        for (metrics, episodes), drawn, state in zip(recorder.finish(), curves, kept, strict=True)
     ]
+
+
+def _kept_agents(
+    batch: Batch,
+    host: Host,
+    agent: Agent,
+    env: LaneEnv,
+    device: torch.device,
+    obs: Tensor,
+    checkpointer: Checkpointer,
+) -> list[bytes | None]:
+    """The final state of each lane's agent; None, and a message, where it cannot be saved."""
+    lanes = len(batch.runs)
+    found: list[bytes | None] = []
+    for lane, run in enumerate(batch.runs):
+        single = make_agent(batch.of([run]), host, env, device)
+        try:
+            found.append(kept_agent(agent, single, lane, lanes, obs))
+        except CannotSaveError as error:
+            checkpointer.notify(f"--keep-agents: not kept: {error}")
+            return [None] * lanes
+    return found
 
 
 def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> Agent:
@@ -270,6 +299,7 @@ def _optimal_q(batch: Batch, host: Host, device: torch.device) -> OptimalQ | Non
 def _metrics(agent: Agent, truth: OptimalQ | None, lanes: int) -> dict[str, Tensor]:
     """An agent's own metrics, and the scores of its predictions of Q where Q* is known."""
     metrics = dict(agent.metrics())
+    check_metrics(agent, metrics, lanes)
     if truth is not None:
         predicted = agent.uncertainty(truth.obs.expand(lanes, *truth.obs.shape))
         if predicted is not None:
@@ -279,15 +309,3 @@ def _metrics(agent: Agent, truth: OptimalQ | None, lanes: int) -> dict[str, Tens
                     predicted, truth.return_atoms, truth.return_probs
                 )
     return metrics
-
-
-def _check_values(agent: Agent, step: int, obs: Tensor) -> None:
-    """Check that an agent's predicted values are finite."""
-    predicted = agent.uncertainty(obs[:, None])
-    if predicted is not None and predicted.mean is not None:
-        finite = predicted.mean.flatten(1).isfinite().all(1).tolist()
-        if not all(finite):
-            lanes = [lane for lane, good in enumerate(finite) if not good]
-            raise UqbenchError(
-                f"the agent's Q-values are not finite after {step} steps, in lanes {lanes}"
-            )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.environment import LaneEnv
+from uqbench.runner.train.guards import check_action
 
 
 class Policy(Protocol):
@@ -70,7 +71,9 @@ def evaluate(
     running = torch.ones(lanes * episodes, dtype=torch.bool)
     for t in range(max_steps):
         masks = None if valid is None else valid.unflatten(0, shape)
-        outcome = env.step(agent.policy(obs.unflatten(0, shape), masks).flatten())
+        action = agent.policy(obs.unflatten(0, shape), masks)
+        check_action(agent, action, shape, t, "policy")
+        outcome = env.step(action.flatten())
         reward = outcome.reward.cpu().double()
         occurred = [outcome.events[name].cpu().double() for name in events]
         counts += torch.stack([reward, discount**t * reward, *occurred]) * running

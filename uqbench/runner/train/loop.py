@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from uqbench.agent import Agent, Step
 from uqbench.environment import LaneEnv, Outcome
-from uqbench.errors import UqbenchError
 from uqbench.lanes import Capturable
 from uqbench.runner.train.compiling import Capture, CapturedSteps
+from uqbench.runner.train.guards import check_action, check_outcome, check_range
 from uqbench.runner.train.recorder import Recorder
 
 
@@ -61,8 +60,11 @@ def interact(
     def take() -> Outcome:
         nonlocal valid
         action = agent.act(obs, valid)
-        _check_form(action, lanes=len(obs))
+        check_action(agent, action, (len(obs),), t, "act")
+        if action.device.type == "cpu":  # elsewhere this would wait for the device
+            check_range(agent, action, env.n_actions, t)
         outcome = env.step(action)
+        check_outcome(env, outcome, obs, t, recorder.events)
         agent.observe(
             Step(
                 t=t,
@@ -93,12 +95,3 @@ def _kept(buffer: Tensor | None, valid: Tensor | None) -> Tensor | None:
     if buffer is None or valid is None:
         return None if valid is None else valid.clone()
     return buffer.copy_(valid)
-
-
-def _check_form(action: Tensor, lanes: int) -> None:
-    """Refuse actions of another shape or dtype; the environment checks their values."""
-    if action.shape != (lanes,) or action.dtype != torch.int64:
-        raise UqbenchError(
-            f"the agent's act returned {action.dtype} of shape {tuple(action.shape)}; expected "
-            f"torch.int64 of shape ({lanes},), an action for each lane"
-        )

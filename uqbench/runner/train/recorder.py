@@ -48,7 +48,7 @@ class Recorder:
         self._discount = discount
         self._environment = environment
         self._names = ("reward", *(f"events/{name}" for name in events))
-        self._events = tuple(events)
+        self._events = self.events = tuple(events)
         self._counts = torch.zeros(_BLOCK, len(self._names), lanes, device=device)
         self._ends = torch.zeros(_BLOCK, 2, lanes, dtype=torch.bool, device=device)
         self._filled = 0

@@ -185,7 +185,10 @@ class Recorded(LaneEnv):
 
     capturable = True
 
-    def __init__(self, stream: Sequence[tuple[Tensor, Tensor | None, Outcome]]) -> None:
+    def __init__(
+        self, stream: Sequence[tuple[Tensor, Tensor | None, Outcome]], info: EnvironmentInfo
+    ) -> None:
+        self.observation_space, self.n_actions = info.observation_space, info.n_actions
         first_obs, first_valid, _ = stream[0]
         self._first = first_obs, first_valid
         self._now = torch.zeros(1, dtype=torch.int64)

@@ -134,6 +134,8 @@ def inputs(subject: AgentSubject) -> None:
 def masks(subject: AgentSubject) -> None:
     """With one valid action there is one choice."""
     trace, n_actions = subject.baseline, subject.info.n_actions
+    if subject.role != "method" and all(valid is None for _, valid, _ in trace.stream):
+        raise Skipped(f"its role is {subject.role!r}, and its world has no masks")
     obs = trace.questions
     for only in range(n_actions):
         valid = torch.zeros(*obs.shape[:2], n_actions, dtype=torch.bool)

@@ -31,7 +31,7 @@ MODULES = (
 """The modules that hold checks, in the order of the page."""
 
 
-class Failed(Exception):  # noqa: N818: what a check says, not an error
+class Failed(Exception):  # noqa: N818
     """A rule is broken; the message says what was found."""
 
 

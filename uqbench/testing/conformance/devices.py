@@ -90,7 +90,7 @@ def capture(subject: AgentSubject) -> None:
     if not isinstance(agents[0], Capturable):
         raise Skipped("its steps are not captured: it is no uqbench.lanes.Capturable")
     for agent, how in zip(agents, (None, simulated), strict=True):
-        env = Recorded(subject.baseline.stream)
+        env = Recorded(subject.baseline.stream, subject.info)
         recorder = Recorder(len(SEEDS), subject.steps, (), CPU)
         for _ in interact(agent, env, subject.steps, recorder, capture=how):
             pass

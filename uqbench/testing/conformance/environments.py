@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import gymnasium
+import numpy as np
 import torch
 from gymnasium.utils.env_checker import check_env
 from torch import Tensor
@@ -195,15 +196,17 @@ def events(subject: EnvironmentSubject) -> None:
     if subject.single is None:
         return
     env = subject.single()
-    env.reset(seed=1)
-    env.action_space.seed(1)
+    _, info = env.reset(seed=1)
+    draws = np.random.default_rng(1)
     for _ in range(STEPS):
-        *_, terminated, truncated, info = env.step(env.action_space.sample())
+        n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
+        valid = np.flatnonzero(info.get("action_mask", np.ones(n_actions)))
+        *_, terminated, truncated, info = env.step(int(draws.choice(valid)))
         unknown = set(info.get("events", {})) - set(subject.events)
         if unknown:
             raise Failed(f"info['events'] has {sorted(unknown)}; declared: {subject.events}")
         if terminated or truncated:
-            env.reset()
+            _, info = env.reset()
 
 
 @check(

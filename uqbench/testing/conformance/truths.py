@@ -93,9 +93,8 @@ def greedy(subject: EnvironmentSubject) -> None:
         returns += torch.where(running, subject.discount**t * outcome.reward.double(), 0.0)
         running &= ~outcome.terminated
         obs = outcome.obs.clone()
-    expected = [
-        float(truth.values[row].nan_to_num(-math.inf).max()) for row in begun if row is not None
-    ]
+    best = truth.values.nan_to_num(-math.inf).amax(-1)
+    expected = [float(best[row]) for row in begun if row is not None]
     size = max(1.0, max(abs(value) for value in expected)) + TAIL / (1 - subject.discount)
     differences = [r - e for r, e in zip(returns.tolist(), expected, strict=True)]
     _is_zero(differences, size, "the greedy return minus its value", tail=TAIL * size)

@@ -143,7 +143,7 @@ def distribution(subject: AgentSubject) -> None:
 @check(
     AgentSubject,
     "uncertainty-samples",
-    rule="Where both are predicted, samples of Q have the mean and the variance that are predicted.",
+    rule="Samples of Q have the mean and the variance that are predicted with them.",
     fix="value_samples, mean and epistemic_var describe one posterior.",
     after=(*AFTER, "uncertainty-finite", "uncertainty-variances"),
 )

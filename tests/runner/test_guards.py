@@ -1,0 +1,140 @@
+"""What a plugin returns is refused with a sentence: what, by whom, where, what was expected."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+
+from uqbench.agent import Agent, Uncertainty
+from uqbench.environment import GymnasiumLanes
+from uqbench.errors import UqbenchError
+from uqbench.runner.train.evaluation import evaluate
+from uqbench.runner.train.guards import check_metrics, check_uncertainty
+from uqbench.runner.train.loop import interact
+from uqbench.runner.train.recorder import Recorder
+from uqbench.testing.worlds import RotatingPixels
+
+CPU = torch.device("cpu")
+
+
+class Acts(Agent):
+    """Returns what it is told to."""
+
+    def __init__(self, action=None, policy=None, said=None, metrics=None):
+        zeros = torch.zeros(2, dtype=torch.int64)
+        self.action = zeros if action is None else action
+        self.chosen, self.said, self.reported = policy, said, metrics or {}
+
+    def act(self, obs, valid=None):
+        return self.action
+
+    def observe(self, step): ...
+
+    def policy(self, obs, valid=None):
+        return self.chosen
+
+    def uncertainty(self, obs):
+        return self.said
+
+    def metrics(self):
+        return self.reported
+
+
+def run(agent, env):
+    for _ in interact(agent, env, 3, Recorder(2, 3, (), CPU)):
+        pass
+
+
+class Wrong(RotatingPixels):
+    """Returns one thing in another form."""
+
+    def __init__(self, **changes):
+        super().__init__(2)
+        self.changes = changes
+
+    def step(self, action):
+        outcome = super().step(action)
+        for name, change in self.changes.items():
+            object.__setattr__(outcome, name, change(getattr(outcome, name)))
+        return outcome
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        (torch.zeros(2, 1, dtype=torch.int64), r"shape \(2, 1\); expected torch.int64 of shape"),
+        (torch.zeros(2), r"torch.float32 of shape \(2,\).*\(Acts of "),
+        (0, "returned a int; expected a tensor"),
+        (torch.tensor([0, 4]), r"chose action 4; expected a valid one of 0 to 3 \(lane 1, step 0"),
+    ],
+)
+def test_a_wrong_action_is_named_with_its_lane_step_and_class(action, said):
+    with pytest.raises(UqbenchError, match=said):
+        run(Acts(action), RotatingPixels(2))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"reward": lambda x: x[:1]}, r"returned reward as torch.float32 of shape \(1,\)"),
+        ({"terminated": lambda x: x.float()}, "returned terminated as torch.float32"),
+        ({"next_obs": lambda x: x.float()}, r"expected torch.bool of shape .*\(Wrong of"),
+        ({"obs": lambda x: x[:, :1]}, r"returned obs as torch.bool of shape \(2, 1, 10, 10\)"),
+    ],
+)
+def test_a_wrong_outcome_is_named_with_its_class_and_step(changes, said):
+    with pytest.raises(UqbenchError, match=said):
+        run(Acts(), Wrong(**changes))
+
+
+def test_a_declared_event_that_is_not_counted_is_named():
+    with pytest.raises(UqbenchError, match="did not count the event 'falls'"):
+        for _ in interact(Acts(), RotatingPixels(2), 3, Recorder(2, 3, ("falls",), CPU)):
+            pass
+
+
+def test_a_counted_event_that_is_not_declared_is_named_with_the_nearest():
+    class Falls(gymnasium.Env):
+        observation_space, action_space = spaces.Box(0, 1, (1,)), spaces.Discrete(2)
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            return np.zeros(1, np.float32), {}
+
+        def step(self, action):
+            return np.zeros(1, np.float32), 0.0, False, False, {"events": {"fals": 1}}
+
+    env = GymnasiumLanes(Falls, [1, 2], events=("falls",))
+    env.reset()
+    with pytest.raises(UqbenchError, match=r"has 'fals', which .* Did you mean 'falls'\?"):
+        env.step(torch.zeros(2, dtype=torch.int64))
+
+
+def test_a_wrong_policy_is_named():
+    flat = torch.zeros(6, dtype=torch.int64)
+    with pytest.raises(UqbenchError, match=r"policy returned .* expected torch.int64 of shape \(2"):
+        evaluate(Acts(policy=flat), RotatingPixels(6), 2, 3, 5)
+
+
+def test_a_wrong_metric_is_named():
+    agent = Acts(metrics={"loss": torch.zeros(())})
+    with pytest.raises(UqbenchError, match=r"metric 'loss' is \(\); expected a tensor of shape"):
+        check_metrics(agent, agent.metrics(), 2)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "said"),
+    [
+        ({"mean": torch.full((2, 1, 4), torch.nan)}, "Q-values are not finite after 7 steps"),
+        ({"mean": torch.zeros(2, 4)}, r"a mean of shape \(2, 4\); expected \(2, 1, 4\)"),
+        ({"epistemic_var": -torch.ones(2, 1, 4)}, r"epistemic_var is negative \(-1\)"),
+        ({"return_probs": torch.ones(2, 1, 4, 3)}, "return_probs do not sum to one"),
+    ],
+)
+def test_a_wrong_prediction_is_named_with_its_lanes(predicted, said):
+    obs, _ = RotatingPixels(2).reset()
+    with pytest.raises(UqbenchError, match=said):
+        check_uncertainty(Acts(said=Uncertainty(**predicted)), obs, 4, 7)

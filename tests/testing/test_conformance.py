@@ -1,0 +1,308 @@
+"""Every check of agents is there because of a mutant that it, and no other check, rejects."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from uqbench.agent import Agent, Step, Uncertainty, observation_shape
+from uqbench.config import Steps
+from uqbench.lanes import Capturable, Clock, Uniform, epsilon_greedy, greedy
+from uqbench.testing.conformance import LEVELS, all_checks
+from uqbench.testing.conformance.agent_runs import AgentSubject
+from uqbench.testing.conformance.check import Subject
+from uqbench.testing.worlds import RotatingPixels
+
+CALLS = itertools.count()
+
+
+@dataclass(frozen=True)
+class Config:
+    learning_starts: Steps = 5
+
+
+@dataclass(frozen=True)
+class UnmarkedConfig:
+    learning_starts: int = 5
+
+
+class Linear(Agent):
+    """Q-learning, linear in the pixels; each action's variance falls with its number of updates."""
+
+    def __init__(self, info, seeds, config, device):
+        self.config, self.n, self.discount, self.t = config, info.n_actions, info.discount, 0
+        size = math.prod(observation_shape(info))
+        self.weights = torch.zeros(len(seeds), self.n, size, device=device)
+        self.counts = torch.ones(len(seeds), self.n, device=device)
+        self.error = torch.zeros(len(seeds), device=device)
+        self.u = Uniform(seeds, "linear", (2,), device)
+
+    def values(self, obs: Tensor) -> Tensor:
+        return (obs.flatten(2)[:, :, None].float() * self.weights[:, None]).sum(-1)
+
+    def draws(self) -> Tensor:
+        return self.u.at(self.t)
+
+    def act(self, obs, valid=None):
+        return epsilon_greedy(self.values(obs[:, None])[:, 0], self.draws(), 0.3, valid)
+
+    def ended(self, step: Step) -> Tensor:
+        return step.terminated
+
+    def observe(self, step):
+        following = self.values(step.next_obs[:, None])[:, 0].amax(-1)
+        target = step.reward + self.discount * following * ~self.ended(step)
+        taken = torch.nn.functional.one_hot(step.action, self.n).float()
+        now = self.values(step.obs[:, None])[:, 0]
+        self.error = target - (now * taken).sum(-1)
+        pixels = step.obs.flatten(1).float()
+        self.weights += 0.1 * (self.error[:, None] * taken)[:, :, None] * pixels[:, None]
+        self.counts += taken
+        self.t = step.t + 1
+
+    def policy(self, obs, valid=None):
+        return greedy(self.values(obs), valid)
+
+    def uncertainty(self, obs):
+        mean = self.values(obs)
+        var = (1 / self.counts)[:, None].expand_as(mean)
+        levels = torch.linspace(-1.5, 1.5, 5, device=mean.device)
+        return Uncertainty(
+            mean=mean,
+            epistemic_var=var,
+            quantile_epistemic_var=2 * var,
+            aleatoric_var=torch.ones_like(mean),
+            return_atoms=mean[..., None] + levels,
+            return_probs=torch.full_like(mean, 0.2)[..., None].expand(*mean.shape, 5),
+            value_samples=mean[..., None] + var[..., None].sqrt() * levels / levels.std(),
+        )
+
+    def metrics(self):
+        return {"error": self.error}
+
+
+def _predicts(**changes):
+    """An agent whose predictions are changed."""
+
+    class Mutant(Linear):
+        def uncertainty(self, obs):
+            said = super().uncertainty(obs)
+            return replace(said, **{k: change(getattr(said, k)) for k, change in changes.items()})
+
+    return Mutant
+
+
+class FlatPolicy(Linear):
+    def policy(self, obs, valid=None):
+        return super().policy(obs, valid).flatten()
+
+
+class GlobalNoise(Linear):
+    def draws(self):
+        return torch.rand(len(self.counts), 2, device=self.counts.device)
+
+
+class WritesInputs(Linear):
+    def observe(self, step):
+        super().observe(step)
+        step.reward.zero_()
+
+
+class IgnoresMasks(Linear):
+    def act(self, obs, valid=None):
+        return super().act(obs)
+
+
+class Unrepeatable(Linear):
+    def __init__(self, info, seeds, config, device):
+        super().__init__(info, seeds, config, device)
+        self.u = Uniform([seed + next(CALLS) for seed in seeds], "linear", (2,), device)
+
+
+class NoisyPolicy(Linear):
+    def policy(self, obs, valid=None):
+        self.t += 1
+        return super().policy(obs, valid)
+
+
+class KeepsTensors(Linear):
+    last: Any = None
+
+    def observe(self, step):
+        if self.last is not None:
+            super().observe(self.last)
+        self.last, self.t = step, step.t + 1
+
+    def state_dict(self):
+        raise TypeError("not saved")
+
+
+class MixesLanes(Linear):
+    def draws(self):
+        return (super().draws() + self.weights.abs().sum()).frac()
+
+
+class IgnoresSeeds(Linear):
+    def __init__(self, info, seeds, config, device):
+        super().__init__(info, [0] * len(seeds), config, device)
+
+
+class ForgetsWeights(Linear):
+    def state_dict(self):
+        return {k: v for k, v in super().state_dict().items() if k != "counts"}
+
+
+class BootstrapsFromTerminal(Linear):
+    def ended(self, step):
+        return torch.zeros_like(step.terminated)
+
+
+class StopsAtTruncation(Linear):
+    def ended(self, step):
+        return step.terminated | step.truncated
+
+
+class OnTheHost(Linear):
+    def __init__(self, info, seeds, config, device):
+        super().__init__(info, seeds, config, device)
+        self.bias = torch.zeros(self.n)
+
+    def values(self, obs):
+        return super().values(obs) + self.bias
+
+
+class Waits(Linear):
+    def observe(self, step):
+        if step.reward.sum().item() > 1e9:
+            return
+        super().observe(step)
+
+
+class Captured(Capturable, Linear):
+    """The same, captured and compiled."""
+
+    compiled = ("estimate",)
+
+    def __init__(self, info, seeds, config, device):
+        super().__init__(info, seeds, config, device)
+        self.clock = Clock(device)
+        self.scale = torch.ones((), device=device)
+
+    def phase(self, t):
+        return ()
+
+    def draws(self):
+        return self.u.at(self.clock)
+
+    def estimate(self, error: Tensor) -> Tensor:
+        return error * 1.0
+
+    def observe(self, step):
+        error = self.error
+        super().observe(step)
+        self.error = error.copy_(self.estimate(self.error))
+        self.t = 0
+        self.clock.advance()
+
+
+class HostNumber(Captured):
+    def estimate(self, error):
+        return error
+
+    def observe(self, step):
+        super().observe(step)
+        self.weights += 1e-3 * self.clock.t
+
+
+class Breaks(Captured):
+    def estimate(self, error):
+        torch._dynamo.graph_break()
+        return error * 1.0
+
+
+AGENTS: dict[str, Any] = {
+    "agent-forms": FlatPolicy,
+    "agent-global-state": GlobalNoise,
+    "agent-inputs": WritesInputs,
+    "agent-masks": IgnoresMasks,
+    "agent-repeats": Unrepeatable,
+    "agent-pure": NoisyPolicy,
+    "agent-buffers": KeepsTensors,
+    "agent-lanes": MixesLanes,
+    "agent-seeds": IgnoresSeeds,
+    "agent-checkpoint": ForgetsWeights,
+    "agent-terminal": BootstrapsFromTerminal,
+    "agent-truncation": StopsAtTruncation,
+    "agent-device": OnTheHost,
+    "agent-waits": Waits,
+    "agent-capture": HostNumber,
+    "agent-compiles": Breaks,
+    "uncertainty-forms": _predicts(mean=lambda x: x.sum(-1)),
+    "uncertainty-finite": _predicts(aleatoric_var=lambda x: x / 0),
+    "uncertainty-variances": _predicts(aleatoric_var=lambda x: -x),
+    "uncertainty-order": _predicts(quantile_epistemic_var=lambda x: x / 10),
+    "uncertainty-probabilities": _predicts(return_probs=lambda x: x * 1.1),
+    "uncertainty-distribution": _predicts(return_atoms=lambda x: x + 1),
+    "uncertainty-samples": _predicts(value_samples=lambda x: x * 30),
+}
+
+
+def agent(kind, config=None, **expected) -> AgentSubject:
+    config = config or Config()
+    info = RotatingPixels.info()
+    return AgentSubject(
+        name=kind.__name__,
+        make=lambda seeds, device: kind(info, list(seeds), config, device),
+        world=RotatingPixels,
+        info=info,
+        config=config,
+        steps=60,
+        stops=(13, 37),
+        **expected,
+    )
+
+
+def broken(subject: Subject) -> set[str]:
+    return {r.check.id for r in subject.results() if r.status == "failed"}
+
+
+@pytest.mark.parametrize("kind", [Linear, Captured])
+def test_a_correct_agent_passes_every_check(kind):
+    results = agent(kind).results()
+    assert [str(r) for r in results if not r.ok] == []
+    skipped = {r.check.id for r in results if r.status == "skipped"}
+    assert skipped == (set() if kind is Captured else {"agent-capture", "agent-compiles"})
+
+
+@pytest.mark.parametrize("check", AGENTS)
+def test_an_agent_that_breaks_one_rule_is_rejected_by_that_check_alone(check):
+    assert broken(agent(AGENTS[check])) == {check}
+
+
+def test_a_config_whose_steps_are_not_marked_is_rejected_by_one_check_alone():
+    assert broken(agent(Linear, UnmarkedConfig())) == {"agent-steps"}
+
+
+def test_an_expected_failure_needs_a_reason_and_is_strict():
+    known = agent(AGENTS["agent-seeds"], expected_failures={"agent-seeds": "it has no randomness"})
+    assert broken(known) == set()
+    assert broken(agent(Linear, expected_failures={"agent-seeds": "none"})) == {"agent-seeds"}
+    with pytest.raises(ValueError, match="needs a reason"):
+        agent(Linear, expected_failures={"agent-seeds": " "})
+    with pytest.raises(KeyError, match="agent-seeds"):
+        agent(Linear, expected_failures={"agent-sseds": "a slip"})
+
+
+def test_checks_are_named_and_explained():
+    ids = [check.id for check in all_checks()]
+    assert len(ids) == len(set(ids)) > 50
+    for check in all_checks():
+        assert check.level in LEVELS
+        assert check.rule.endswith(".")
+        assert check.fix.endswith(".")

@@ -1,0 +1,1 @@
+"""Templates of ``uqbench plugin new``, package data; ``render`` fills them in."""

@@ -1,0 +1,138 @@
+"""From a name and kinds to the files of a plugin, without a network.
+
+A file ``X.tmpl`` is a ``string.Template``. Each kind has a module of its own and its lines in the
+plugin's hooks and suites; a kind that cannot be on a board by itself brings what it needs, an
+agent an environment.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from uqbench import __version__
+from uqbench.errors import UqbenchError
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "agent": ("environment",),
+    "loop-agent": ("environment",),
+    "environment": (),
+    "lane-environment": (),
+    "dataset": ("estimator",),
+    "estimator": ("dataset",),
+    "risk": ("environment",),
+    "claim-kind": ("environment",),
+}
+"""The kinds, and what each needs for a row on a board."""
+KINDS = tuple(NEEDS)
+LEARNS_FROM_DATA = {"dataset", "estimator"}
+NAME = r"[a-z][a-z0-9]*(-[a-z0-9]+)*"
+
+
+def render(name: str, kinds: tuple[str, ...]) -> dict[str, str]:
+    """The files of a new plugin, texts by path below its folder.
+
+    Raises:
+        UqbenchError: the name is not one of a distribution and a suite.
+    """
+    if not re.fullmatch(NAME, name):
+        near = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-").lstrip("0123456789-")
+        raise UqbenchError(
+            f"expected a name of lower-case words and hyphens, such as {near or 'my-method'!r}; "
+            f"got {name!r}"
+        )
+    chosen = [k for k in KINDS if k in kinds or any(k in NEEDS[other] for other in kinds)]
+    package = name.replace("-", "_")
+    values = {"name": name, "package": package, "version": __version__}
+    values["series"], values["next"] = _series(__version__)
+
+    def filled(template: str) -> str:
+        text = (files("uqbench.templates") / f"{template}.tmpl").read_text(encoding="utf-8")
+        return Template(text).substitute(values)
+
+    def parts(template: str) -> dict[str, str]:
+        """Sections of a template by the kind that they are for, ``## agent``."""
+        sections = re.split(r"^## (\S+)\n", filled(template), flags=re.MULTILINE)
+        return dict(zip(sections[1::2], sections[2::2], strict=True))
+
+    hooks, methods = parts("hooks.py"), parts("suite.toml")
+    source = f"src/{package}"
+    made = {
+        "pyproject.toml": filled("pyproject.toml"),
+        "tox.ini": filled("tox.ini"),
+        "README.md": filled("README.md"),
+        ".github/workflows/tests.yml": filled("tests.yml"),
+        "tests/conftest.py": filled("conftest.py"),
+        "tests/test_conformance.py": filled("test_conformance.py"),
+        f"{source}/py.typed": "",
+    }
+    for kind in chosen:
+        module = kind.replace("-", "_")
+        made[f"{source}/{module}.py"] = filled(f"{module}.py")
+    suites = []
+    if set(chosen) - LEARNS_FROM_DATA:
+        suites.append("suite")
+        text = methods["head"] + "".join(methods[k] for k in chosen if k in methods)
+        tasks = [task for kind, task in TASKS.items() if kind in chosen]
+        constants = "".join(f"{task} = {{ zero = -1.0, one = 0.8 }}\n" for task in tasks)
+        made[f"{source}/suite.toml"] = text + methods["normalization"] + constants
+    if set(chosen) & LEARNS_FROM_DATA:
+        suites.append("data")
+        made[f"{source}/data.toml"] = filled("data.toml")
+    listed = "".join(f'\n        files("{package}") / "{suite}.toml",' for suite in suites)
+    made[f"{source}/__init__.py"] = (
+        hooks["head"].rstrip() + f"\n\nfrom uqbench import {_imported(chosen)}\n"
+        + "".join(_hook(hook, hooks, chosen) for hook in HOOKS)
+        + f"\n\n@hookimpl\ndef uqbench_suites() -> Iterable[Traversable]:\n"
+        f'    """Its suites."""\n    return [{listed}\n    ]\n'
+    )  # fmt: skip
+    return made
+
+
+TASKS = {"environment": "walk", "lane-environment": "lanes"}
+HOOKS = {
+    "uqbench_agents": ("AgentSpec", ("agent", "loop-agent")),
+    "uqbench_environments": ("EnvironmentSpec", ("environment", "lane-environment")),
+    "uqbench_datasets": ("DatasetSpec", ("dataset",)),
+    "uqbench_estimators": ("Spec", ("estimator",)),
+    "uqbench_risk_measures": ("Spec", ("risk",)),
+    "uqbench_claim_kinds": ("Spec", ("claim-kind",)),
+}
+
+
+def _hook(hook: str, specs: dict[str, str], chosen: list[str]) -> str:
+    spec, kinds = HOOKS[hook]
+    listed = "".join(specs[kind] for kind in kinds if kind in chosen)
+    if not listed:
+        return ""
+    return (
+        f'\n\n@hookimpl\ndef {hook}() -> Iterable[{spec}]:\n    """What uqbench asks for."""\n'
+        f"    return [\n{listed}    ]\n"
+    )
+
+
+def _imported(chosen: list[str]) -> str:
+    used = {spec for spec, kinds in HOOKS.values() if set(kinds) & set(chosen)}
+    return ", ".join([*sorted(used), "hookimpl"])
+
+
+def _series(version: str) -> tuple[str, str]:
+    """The contract's version and the next, ``("0.1", "0.2")``."""
+    major, minor = version.split(".")[:2]
+    return f"{major}.{minor}", f"{major}.{int(minor) + 1}"
+
+
+def write(folder: Path, made: dict[str, str]) -> None:
+    """Write the files of a new plugin.
+
+    Raises:
+        UqbenchError: the folder exists and is not empty.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UqbenchError(f"{folder} exists already, and nothing is overwritten; move it away")
+    for path, text in made.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
