@@ -11,7 +11,7 @@ from uqbench.claim import CannotCompareError, ClaimKind, Observations
 from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
 
 RUNS = 10
-EXPERIMENTS = 150
+EXPERIMENTS = 60
 LARGE = 4_000
 ALPHA = 0.05
 STANDARD_ERRORS = 4.0
@@ -51,7 +51,7 @@ def compares(subject: ClaimSubject) -> None:
     after=("claim-compares",),
 )
 def intervals(subject: ClaimSubject) -> None:
-    """150 experiments of ten runs; the truth is what 4,000 runs say."""
+    """60 experiments of ten runs; the truth is what 4,000 runs say."""
     try:
         truth = [
             c.measured.estimate
