@@ -98,8 +98,10 @@ def data_files(steps: int) -> tuple[dict[str, bytes], dict[str, str]]:
     return files, digests
 
 
-def measure(root: Path, suite: str, budget: str, seeds: int) -> None:
-    """Print wall time, CPU time and peak memory of each command."""
+def measure(
+    root: Path, suite: str, budget: str, seeds: int, only: list[str], indexes: list[str]
+) -> None:
+    """Print wall time, CPU time and peak memory of each command, or of some."""
     select = ["--suite", suite, "--budget", budget, "--seeds", str(seeds), "--out", str(root)]
     commands = {
         "status": ["status", "--out", str(root)],
@@ -109,7 +111,9 @@ def measure(root: Path, suite: str, budget: str, seeds: int) -> None:
     }
     print(f"{'command':16} {'index':8} {'wall s':>8} {'CPU s':>8} {'peak MB':>8}")
     for name, arguments in commands.items():
-        for index in ("none", "there"):
+        if only and name not in only:
+            continue
+        for index in indexes:
             if index == "none":
                 (root / INDEX).unlink(missing_ok=True)
             began = time.monotonic()
@@ -131,12 +135,15 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=100_000)
     parser.add_argument("--suite", default="minatar")
     parser.add_argument("--budget", default="paper")
+    parser.add_argument("--only", action="append", help="a command, such as 'run --dry-run'")
+    parser.add_argument("--index", nargs="+", choices=["none", "there"], default=["none", "there"])
     args = parser.parse_args()
     plan = plan_of(args.suite, args.budget, args.runs)
     if args.do == "make":
         make(args.root, plan)
     else:
-        measure(args.root, args.suite, args.budget, len(plan.cells[0].runs))
+        seeds = len(plan.cells[0].runs)
+        measure(args.root, args.suite, args.budget, seeds, args.only or [], args.index)
 
 
 if __name__ == "__main__":

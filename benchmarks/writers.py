@@ -27,7 +27,8 @@ from uqbench.runner import events
 from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
 from uqbench.runner.dispatch.follow import follow
 from uqbench.runner.dispatch.orders import Planner, make_order, read_order, write_order
-from uqbench.runner.dispatch.progress import ProgressWriter, steps_now
+from uqbench.runner.dispatch.progress import REMOTE_SECONDS, ProgressWriter
+from uqbench.runner.dispatch.told import steps_now
 from uqbench.runner.executors.limits import Limits
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
@@ -46,7 +47,9 @@ def main() -> None:
     asked = parser.parse_args()
     host, store = Host.load(), Store(asked.folder)
     store.prepare(shared=True)
-    plan = make_plan(read_suites(host).suite("minatar"), host, "paper", device="cpu")
+    plan = make_plan(
+        read_suites(host, check=("minatar",)).suite("minatar"), host, "paper", device="cpu"
+    )
     groups = make_batch_groups(plan, set(plan.runs), "cpu", 5)[: asked.writers]
     began = time.perf_counter()
     orders = [make_order(plan, group, host, 60.0, Limits(), Resources()) for group in groups]
@@ -139,21 +142,27 @@ def _nodes(paths: list[str], seconds: float, ready: Any, queue: Any) -> None:
         counts["fsyncs"] += 1
         fsync(descriptor)
 
+    def replaced(path: Path, target: Path) -> Path:
+        counts["replaced"] += 1
+        return replace(path, target)
+
+    replace = Path.replace
     planner = Planner(Host.load())
     orders = [read_order(Path(path)) for path in paths]
-    groups = [planner.group(order) for order in orders]
+    groups = list(planner.groups(orders))
     root = Path(paths[0]).parents[1]
     store = Store(root)
     began = [threading.Event() for _ in orders]
     threads = [
-        threading.Thread(target=_node, args=(order, group, store, seconds, counts, event, ready))
-        for order, group, event in zip(orders, groups, began, strict=True)
+        threading.Thread(target=_node, args=(order, group, store, seconds, counts, event))
+        for (order, group), event in zip(groups, began, strict=True)
+        if not isinstance(group, Exception)
     ]
     for thread in threads:
         thread.start()
     for event in began:
         event.wait()
-    os.fsync = counted
+    os.fsync, Path.replace = counted, replaced  # type: ignore[method-assign, assignment]
     counts["fsyncs"] = 0
     ready.wait()
     for thread in threads:
@@ -169,7 +178,6 @@ def _node(
     seconds: float,
     counts: Counter[str],
     begun: threading.Event,
-    ready: Any,
 ) -> None:
     [batch] = group
     clock = time.perf_counter()
@@ -179,7 +187,7 @@ def _node(
             identity=dict(run.identity), status="running", step=0, began=now(), updated=now(),
             process=this_process(), provenance=MADE,
         ))  # fmt: skip
-    writer = ProgressWriter(order, store.root)
+    writer = ProgressWriter(order, store.root, every=REMOTE_SECONDS)
     writer.hear(events.Started(batch, 0, 0.0, len(batch.runs)))
     counts["started"] += int(1000 * (time.perf_counter() - clock))
     begun.set()
@@ -189,7 +197,6 @@ def _node(
         step += 100
         metrics = {run.seed: {f"metric {i}": 0.1 * i for i in range(METRICS)} for run in batch.runs}
         writer.hear(events.Progress(batch, step, step / 200, metrics))
-        counts["replaced"] += 1
     for lock in locks:
         if lock is not None:
             lock.release()

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
+
+from uqbench.registry.plugins import Host
+
+TOY = Path(__file__).parent / "toy"
 
 
 @pytest.fixture(scope="session", autouse=True)
 def one_torch_thread() -> None:
     torch.set_num_threads(1)
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Host:
+    """The toy plugin and what is built in; a test that needs others has its own."""
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    return Host.load()

@@ -67,18 +67,19 @@ def saved(out: Path) -> list[dict]:
 
 
 def cut_off(out: Path, *arguments: str, lanes: int) -> None:
-    """Kill a run and its workers, as a machine that goes down, after its first checkpoint."""
+    """Kill a run after its first checkpoint; its worker notices, and writes a last one."""
     process = start(out, *arguments, "--workers", "1", "--checkpoint-seconds", "0.2")
     wait_for(lambda: len(saved(out)) == lanes, process)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
+    wait_for(lambda: not any_alive(out))
 
 
 def interrupt(out: Path, with_: signal.Signals, *arguments: str, **variables: str) -> None:
     """Interrupt a run in its middle; its worker may still be there for a moment."""
+    log = Path(variables.setdefault("TOY_STEPS", str(out.with_name(f"{out.name}-steps"))))
     process = start(out, *arguments, "--workers", "1", *NEVER, **variables)
-    wait_for(lambda: records(out), process)
-    time.sleep(0.5)
+    wait_for(lambda: log.exists() and len(log.read_text().split()) > 50, process)
     process.send_signal(with_)
     process.communicate(timeout=60)
     wait_for(lambda: not any_alive(out))

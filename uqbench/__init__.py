@@ -7,7 +7,7 @@ From Python::
     results = uqbench.run("windy-cliff", budget="smoke", seeds=3)
     results.board()
 
-``run``, ``plan``, ``load`` and ``Results`` are imported when they are first used.
+``run``, ``plan``, ``load``, ``register`` and ``Results`` are imported when they are first used.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec,
 if TYPE_CHECKING:
     from uqbench.api.load import load
     from uqbench.api.plan import Planned, plan
+    from uqbench.api.register import register
     from uqbench.api.results import Results
     from uqbench.api.run import run
+    from uqbench.suites.variants import grid
 
 __version__ = "0.1.0"
 __all__ = [
@@ -35,26 +37,30 @@ __all__ = [
     "Results",
     "Spec",
     "__version__",
+    "grid",
     "hookimpl",
     "load",
     "plan",
+    "register",
     "run",
 ]
 
 _LAZY = {
-    "Planned": "plan",
-    "Results": "results",
-    "load": "load",
-    "plan": "plan",
-    "run": "run",
+    "Planned": "uqbench.api.plan",
+    "Results": "uqbench.api.results",
+    "grid": "uqbench.suites.variants",
+    "load": "uqbench.api.load",
+    "plan": "uqbench.api.plan",
+    "register": "uqbench.api.register",
+    "run": "uqbench.api.run",
 }
-"""Modules of :mod:`uqbench.api` by the name that they define."""
+"""Modules by the name that they define."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"uqbench.api.{_LAZY[name]}"), name)
+    found = getattr(import_module(_LAZY[name]), name)
     globals()[name] = found
     return found
 

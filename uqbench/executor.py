@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from uqbench.identity import DeviceKind
 
@@ -62,6 +62,7 @@ class Order(BaseModel):
         content: sha256 of the packages that the runs are made with.
         checkpoint_seconds: between two checkpoints of a batch; 0 for none.
         limits: ``run_minutes``, ``run_gigabytes``, ``stall_minutes`` of a run.
+        keep_agents: whether the final state of each agent is stored.
         resources: what it needs.
     """
 
@@ -74,12 +75,22 @@ class Order(BaseModel):
     device: DeviceKind
     steps: int | None = None
     settings: dict[str, dict[str, Any]] = {}
-    batches: tuple[tuple[str, ...], ...]
+    batches: Annotated[
+        tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...], Field(min_length=1)
+    ]
     runs: dict[str, tuple[str, str, int]]
     content: dict[str, str]
     checkpoint_seconds: float
     limits: dict[str, float | None] = {}
+    keep_agents: bool = False
     resources: Resources = Resources()
+
+    @model_validator(mode="after")
+    def _check_runs(self) -> Order:
+        digests = [digest for batch in self.batches for digest in batch]
+        if sorted(digests) != sorted(self.runs):
+            raise ValueError("expected each run in one batch")
+        return self
 
     def path(self, root: Path) -> Path:
         """The file that holds it, in a store."""
@@ -150,4 +161,4 @@ class Executor(Protocol):
         """What would be submitted, to read; nothing is started."""
 
     def cancel(self, names: Collection[str]) -> None:
-        """Stop them; they may write a last checkpoint. Returns when they no longer execute."""
+        """Have them stopped; their workers write a last checkpoint."""

@@ -20,6 +20,7 @@ from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec,
 if TYPE_CHECKING:
     from uqbench.plots.figure import Figure
     from uqbench.plots.tables import BoardTables
+    from uqbench.suites.suite import Suite
 
 CONTRACT = "0.1"
 ENTRY_POINT_GROUP = "uqbench"
@@ -69,8 +70,10 @@ def uqbench_executors() -> Iterable[ExecutorSpec]:  # type: ignore[empty-body]
 
 
 @hookspec
-def uqbench_figures(board: BoardTables) -> Iterable[Figure]:  # type: ignore[empty-body]
-    """Figures of a stored board, of the plugin's own suites; none for the others."""
+def uqbench_figures(  # type: ignore[empty-body]
+    board: BoardTables, suite: Suite | None
+) -> Iterable[Figure]:
+    """Figures of a stored board, and its suite as installed; none for boards of other suites."""
 
 
 @hookspec

@@ -11,6 +11,7 @@ from uqbench.errors import did_you_mean
 
 if TYPE_CHECKING:  # imports torch, which would slow down listing plugins
     from uqbench.environment import OptimalQ
+    from uqbench.pictures import Frame, StateMap
     from uqbench.queries import QueryStates
     from uqbench.truth import ExactTruth
 
@@ -104,6 +105,10 @@ class EnvironmentSpec(Spec):
             lanes' seeds to a :class:`uqbench.truth.ExactTruth`.
         queries: from a config to the :class:`uqbench.queries.QueryStates` of that task, where
             agents' predictions are scored against the truth about their own policy; or to None.
+        picture: ``"package.module:function"``, from a config and one observation ``[*obs]`` to a
+            :data:`uqbench.pictures.Frame`; ``uqbench play`` shows it.
+        state_map: the same from a config to a :class:`uqbench.pictures.StateMap`, on which an
+            agent's uncertainty about every state can be drawn.
     """
 
     events: tuple[str, ...] = ()
@@ -113,6 +118,24 @@ class EnvironmentSpec(Spec):
     optimal_q: Callable[[Any, float], OptimalQ] | None = None
     exact_truth: Callable[[Any, float, Sequence[int]], ExactTruth] | None = None
     queries: Callable[[Any], QueryStates | None] | None = None
+    picture: str | None = None
+    state_map: str | None = None
+
+    def load_picture(self) -> Callable[[Any, Any], Frame] | None:
+        """What draws an observation; None where nothing does."""
+        return self._load(self.picture)
+
+    def load_state_map(self) -> Callable[[Any], StateMap] | None:
+        """What maps the states; None where nothing does."""
+        return self._load(self.state_map)
+
+    def _load(self, path: str | None) -> Callable[..., Any] | None:
+        if path is None:
+            return None
+        found = _imported(path)
+        if not callable(found):
+            raise TypeError(f"{path} of the environment {self.name!r} is not callable: {found!r}")
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

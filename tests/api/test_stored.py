@@ -13,21 +13,12 @@ from uqbench.cli.leaderboard import _check, _rewrite
 from uqbench.cli.options import Selection
 from uqbench.cli.terminal import warn
 from uqbench.errors import UqbenchError
-from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.scoring.leaderboard import Board, write
 from uqbench.scoring.page import page
 from uqbench.scoring.scores import gather
 
-TOY = Path(__file__).parents[1] / "toy"
 SELECTION = Selection("toy", "paper", None, None, None, None)
-
-
-@pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch) -> Host:
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    return Host.load()
 
 
 def keep(path: Path, methods: set[str]) -> None:

@@ -1,6 +1,8 @@
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -44,3 +46,20 @@ def test_an_unknown_command_gets_the_nearest_and_exit_code_2():
     )
     assert done.returncode == 2
     assert "Did you mean 'run'?" in done.stderr
+
+
+def test_planning_imports_no_torch_where_the_suite_names_what_needs_none(tmp_path):
+    script = (
+        "import sys, uqbench.cli\n"
+        "sys.argv = ['uqbench', 'run', '--suite', 'toy', '--dry-run', '--out', sys.argv[1]]\n"
+        "try: uqbench.cli.main()\n"
+        "finally: print('torch' in sys.modules, file=sys.stderr)"
+    )
+    toy = str(Path(__file__).parents[1] / "toy")
+    done = subprocess.run(
+        [sys.executable, "-c", script, tmp_path / "results"],
+        env=os.environ | {"PYTHONPATH": toy, "UQBENCH_PLUGINS": "toy"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "in all, on one core" in done.stdout
+    assert done.stderr.splitlines()[-1] == "False"

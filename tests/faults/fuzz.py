@@ -20,11 +20,19 @@ from uqbench.claim import ClaimKind
 from uqbench.cli.options import _settings
 from uqbench.cli.status import _entry
 from uqbench.errors import UqbenchError
+from uqbench.executor import Resources
 from uqbench.identity import digest_of
 from uqbench.registry.plugins import Host
 from uqbench.results.files import stored_bytes, stored_text
 from uqbench.results.store import Store
+from uqbench.runner import events
+from uqbench.runner.batching.batches import make_batch_groups
 from uqbench.runner.checkpoints import files as checkpoints
+from uqbench.runner.dispatch.follow import _Followed
+from uqbench.runner.dispatch.orders import PlannedRuns, make_order, parse_order, write_order
+from uqbench.runner.dispatch.progress import ProgressWriter, parse
+from uqbench.runner.dispatch.told import steps_now
+from uqbench.runner.executors.limits import Limits
 from uqbench.scoring.made_with import read_made_with
 from uqbench.scoring.scores import check_scores, from_csv
 from uqbench.suites.plan import Plan, make_plan
@@ -148,7 +156,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
 
     def read_record(data: bytes) -> object:
         (scratch.folder(finished) / "run.json").write_bytes(data)
-        return [json.dumps(_entry(*found)) for found in scratch.records()]
+        return [json.dumps(_entry(*found, scratch, {})) for found in scratch.records()]
 
     def read_sealed_record(data: bytes) -> object:
         """A record that is odd on purpose."""
@@ -187,6 +195,24 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
         (scratch.folder(finished) / "metrics.parquet").write_bytes(data)
         return scratch.columns(finished)
 
+    [batch] = group = make_batch_groups(plan, {finished}, "cpu", 1)[0]
+    order = make_order(plan, group, host, 60.0, Limits(), Resources())
+    write_order(order, scratch.root)
+    writer = ProgressWriter(order, scratch.root)
+    writer.hear(events.Started(batch))
+    writer.hear(events.Notice(batch, "a word"))
+    writer.hear(events.Progress(batch, 3, 1.0, {finished.seed: {"reward": 1.0}}))
+    [progress] = (scratch.root / ".orders").glob("*.progress")
+
+    def read_order(data: bytes) -> object:
+        return PlannedRuns(plan).group(parse_order(data, "order"))
+
+    def read_progress(data: bytes) -> object:
+        progress.write_bytes(data)
+        found = parse(data, order.name)
+        told = [] if found is None else list(_Followed(order, group, scratch).news(found))
+        return told, steps_now(scratch.root)
+
     settings = (
         b"slow.forward=0.5",
         b"fast.wrong='values'",
@@ -199,7 +225,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
         Reader("extension", read_extension, (extension,), 0.004),
         Reader("claims", read_claims, (suite.split(b"[[claims]]")[1],), 0.04),
         Reader("--set", read_setting, settings, 0.08),
-        Reader("risk", read_risk, names, 0.486),
+        Reader("risk", read_risk, names, 0.446),
         Reader("run.json", read_record, tuple(records.values()), 0.08),
         Reader("sealed run.json", read_sealed_record, tuple(records.values()), 0.05),
         Reader("checkpoint.json", read_about, (about.read_bytes(),), 0.05),
@@ -207,6 +233,8 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
         Reader("scores.csv", read_scores, (board["scores.csv"],), 0.05),
         Reader("made_with.json", read_made_with, (board["made_with.json"],), 0.02),
         Reader("parquet", read_table, (tables[0],), 0.05),
+        Reader("order", read_order, (order.model_dump_json().encode(),), 0.02),
+        Reader("progress", read_progress, (progress.read_bytes(),), 0.02),
     ]
 
 

@@ -16,7 +16,6 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from fuzz import readers, uncaught
 
-from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.runner.batching.batches import make_batch_groups
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
@@ -29,16 +28,8 @@ from uqbench.suites.reading import read_suites
 
 pytestmark = pytest.mark.long
 
-TOY = Path(__file__).parents[1] / "toy"
 NUMBER = int(os.environ.get("UQBENCH_FUZZ", "20000"))
 SEED = int(os.environ.get("UQBENCH_FUZZ_SEED", "0"))
-
-
-@pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch) -> Host:
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    return Host.load()
 
 
 @pytest.mark.filterwarnings("ignore")

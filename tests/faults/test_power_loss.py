@@ -23,17 +23,9 @@ from uqbench.runner.turns import execute
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
-TOY = Path(__file__).parents[1] / "toy"
 LONG = "UQBENCH_FAULTS" in os.environ
 SUBSETS = 1000 if LONG else 4
 EXECUTED = 200 if LONG else 3
-
-
-@pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch) -> Host:
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    return Host.load()
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ class Stored:
     """A result store that holds timed runs, and checkpoints, by folder."""
 
     found: dict[str, Any]
+    root: Path = Path("nowhere")
 
     def records(self, suite: str) -> Any:
         return ((PurePosixPath(suite, folder), found) for folder, found in self.found.items())
@@ -34,7 +35,9 @@ def timed(steps_per_s: float, device: str = "cpu") -> SimpleNamespace:
 
 
 def saved(step: int) -> SimpleNamespace:
-    record = SimpleNamespace(timing=None, checkpoint=SimpleNamespace(step=step))
+    record = SimpleNamespace(
+        timing=None, checkpoint=SimpleNamespace(step=step, folder="a/checkpoint")
+    )
     return SimpleNamespace(record=record)
 
 

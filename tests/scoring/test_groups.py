@@ -135,8 +135,18 @@ def test_scores_in_units_of_return_have_no_mean_over_tasks(host):
     assert not any(name.startswith(("q_error", "cvar25_error")) for name in names)
 
 
-def test_a_board_of_data_sets_has_no_groups(host):
-    suite = read_suites(host, check=()).suite("two-moons")
+@pytest.mark.parametrize("name", ["two-moons", "return-distribution"])
+def test_a_board_of_data_sets_or_of_uncertainty_alone_has_no_groups(host, name):
+    suite = read_suites(host, check=()).suite(name)
     plan = make_plan(suite, host, "smoke", device="cpu")
     board = Board.of(replace(plan, claims=()), [])
     assert group_columns(board, board.lines) == []
+
+
+def test_coverages_of_other_levels_are_left_to_leaderboard_csv(host):
+    board = board_of(host, "deepsea", ["psrl", "ube"], lambda *_: 0.5)
+    names = [name for names in json.loads(board.files()["manifest.json"])["groups"].values()
+             for name in names]  # fmt: skip
+    assert {"coverage_50_mean", "coverage_90_mean", "coverage_95_mean"} <= set(names)
+    shown = [column.header for column in group_columns(board, board.lines)]
+    assert [header for header in shown if "coverage" in header] == ["coverage 90"]

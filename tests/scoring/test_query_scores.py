@@ -138,3 +138,45 @@ def test_novelty_asks_whether_unseen_states_are_more_uncertain():
     assert novelty(seen, seen) == [0.5, 0.5]
     assert novelty(unseen, seen) == [0, 0]
     assert novelty(Uncertainty(), unseen) is None
+
+
+# -- single realized returns ----------------------------------------------------------------------
+
+
+REALIZED = Truth.realized(Q + SPREAD * noise(7, 1, STATES, 2))
+
+
+def test_single_returns_have_the_scores_that_need_no_standard_error():
+    found = scores(KNOWN, REALIZED)
+    assert set(found) == {
+        "crps", "crps_skill", "pit_ks", "rank_correlation", "sparsification_skill"
+    }  # fmt: skip
+    assert found["pit_ks"] < 0.04  # 1.63 / √4000 = 0.026 at 1 %, and 50 atoms
+
+
+def test_single_returns_tell_who_knows_their_distribution():
+    """Expected CRPS of the truth: Σ σ / √π; the best constant spread of these is worse."""
+    known = scores(KNOWN, REALIZED)
+    assert known["crps"] == pytest.approx(float(SPREAD.mean()) / math.sqrt(math.pi), rel=0.05)
+    assert 0 < known["crps_skill"] < 0.5
+    assert scores(spread(4.0), REALIZED)["crps_skill"] < 0
+    assert scores(spread(0.25), REALIZED)["crps_skill"] < 0
+
+
+def test_single_returns_tell_who_knows_its_errors():
+    error = KNOWN.mean - REALIZED.q
+    honest = replace(KNOWN, epistemic_var=error.square())
+    upside_down = replace(KNOWN, epistemic_var=1 / error.square())
+    assert scores(honest, REALIZED)["sparsification_skill"] == pytest.approx(1)
+    assert scores(upside_down, REALIZED)["sparsification_skill"] < -0.5
+
+
+def test_a_lane_of_which_nothing_is_known_has_no_scores():
+    unknown = torch.full_like(Q, torch.nan)
+    both = Truth.realized(torch.cat([unknown, REALIZED.q]))
+    stated = Uncertainty(
+        **{name: torch.cat([x, x]) for name, x in vars(KNOWN).items() if x is not None}
+    )
+    first, second = score_queries(stated, both)
+    assert first.scores == {}
+    assert second.scores == scores(KNOWN, REALIZED)

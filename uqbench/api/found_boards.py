@@ -18,6 +18,7 @@ from uqbench.scoring.scores import DEVICES
 from uqbench.suites.plan import Cell, Plan
 from uqbench.suites.reading import read_suites
 from uqbench.suites.suite import Suite
+from uqbench.suites.variants import base_name
 
 
 def found_boards(store: Store, found: Iterable[FoundRun]) -> list[ComputedTables]:
@@ -47,7 +48,7 @@ def found_boards(store: Store, found: Iterable[FoundRun]) -> list[ComputedTables
 def _plan(suite: Suite, budget: str, found: Sequence[FoundRun], host: Host) -> Plan | None:
     """The plan of the runs that are there: of each method the seeds that any of its tasks has."""
     known = {method.name for method in suite.methods}
-    methods = sorted({run.cell[3] for run in found} & known)
+    methods = sorted({run.cell[3] for run in found if base_name(run.cell[3]) in known})
     tasks = sorted({run.cell[2] for run in found} & {task.name for task in suite.tasks})
     seeds = sorted({run.cell[4] for run in found})
     if not methods or not tasks:

@@ -14,7 +14,7 @@ NO_VALUE = ("", "none")
 """Cells without a number."""
 TEXT = frozenset(
     {
-        "suite", "board", "task", "method", "role", "beats_trivial", "stored_in", "pareto",
+        "suite", "board", "task", "method", "role", "beats_trivial", "stored_in", "local", "pareto",
         "status", "device", "run", "results_digest", "digest", "content", "first", "second",
         "claim", "verdict", "reason", "budget", "needs_budget", "kind", "comparison", "group",
         "statistic", "comparison_is", "readings", "calibrated_on", "sentence", "source",

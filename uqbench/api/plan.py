@@ -56,11 +56,13 @@ class Planned:
 
     @property
     def methods(self) -> pd.DataFrame:
-        """A row a method, the slowest first: runs to do, core seconds, memory of a run in MB."""
-        rows = [(m.method, m.to_do, m.have, m.seconds, m.megabytes) for m in self._found.methods]
+        """A row a method, the slowest first: runs to do, core seconds, MB of memory and of disk."""
+        rows = [
+            (m.method, m.to_do, m.have, m.seconds, m.megabytes, m.disk) for m in self._found.methods
+        ]
         return pd.DataFrame(
-            rows, columns=["method", "to_do", "have", "core_seconds", "megabytes"]
-        ).astype({"megabytes": float})
+            rows, columns=["method", "to_do", "have", "core_seconds", "megabytes", "disk"]
+        ).astype({"megabytes": float, "disk": float})
 
     def __repr__(self) -> str:
         return f"<uqbench.Planned {self._sentence()}>"

@@ -18,6 +18,7 @@ from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.results.store import CURVES, EPISODES, METRICS, Store
 
 if TYPE_CHECKING:
+    from uqbench.api.agents import KeptAgent
     from uqbench.scoring.leaderboard import Board
 
 NOT_FROM_BOARDS = (
@@ -172,6 +173,20 @@ class Results:
                 f"suite= and board=, or read its tables with board(), pairs() and claims()."
             )
         return chosen[0].computed
+
+    def agent(self, run: str) -> KeptAgent:
+        """The trained agent of a run that was made with ``keep_agents``.
+
+        Args:
+            run: its folder, as the column ``run`` of :attr:`runs` has it.
+
+        Raises:
+            UqbenchError: the run kept none, its file is damaged, or it is of another version.
+        """
+        from uqbench.api.agents import restore
+        from uqbench.api.plugins import load_host
+
+        return restore(self._store("Agents"), run, load_host())
 
     def __len__(self) -> int:
         return len(self.runs)

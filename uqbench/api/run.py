@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,8 @@ def run(
     executor: str = "local",
     executor_config: Mapping[str, Any] | None = None,
     resources: Resources | None = None,
+    keep_agents: bool = False,
+    log: Sequence[str] | str = (),
     progress: bool | Watcher = True,
 ) -> Results:
     """Do what is missing of a suite, write its leaderboard, and return the results.
@@ -71,6 +74,8 @@ def run(
             their end.
         executor_config: of the executor, such as ``{"address": "auto"}``.
         resources: that a batch asks of a cluster.
+        keep_agents: whether the final state of each agent is stored, for :meth:`Results.agent`.
+        log: loggers of the runs: ``csv``, ``tensorboard``, ``wandb``.
         progress: whether to show progress on stderr, or what to show it by.
 
     Returns:
@@ -97,9 +102,11 @@ def run(
     driver = Driver(where, host, store.root)
     gpus = where.resources.gpus
     kind = stated_device(device, gpus) if driver.elsewhere else find_device(device)
-    execution = Execution(host, kind, store, watcher, workers, driver)
+    execution = Execution(
+        host, kind, store, watcher, workers, driver, (log,) if isinstance(log, str) else tuple(log)
+    )
     chosen = selection(suite, budget, methods, tasks, seeds, steps, settings)
-    plan = chosen.plan(host, kind)
+    plan = replace(chosen, keep_agents=keep_agents).plan(host, kind)
     note = store.prepare(shared=driver.elsewhere)
     if note:
         watcher.say(f"Runs are locked by leases: {note}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from uqbench.errors import UqbenchWarning
@@ -29,6 +29,7 @@ class Selection:
 
     Attributes:
         settings: config values by method that replace the suite's.
+        keep_agents: whether the final state of each agent is stored.
     """
 
     suite: str
@@ -38,6 +39,7 @@ class Selection:
     seeds: tuple[int, ...] | None = None
     steps: int | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    keep_agents: bool = False
 
     def plan(self, host: Host, device: DeviceKind, say: Say = warn) -> Plan:
         """Plan the selected runs.
@@ -56,7 +58,7 @@ class Selection:
         catalog = read_suites(host, check=(self.suite,))
         for problem in catalog.problems:
             say(f"uqbench: left out: {problem}")
-        return make_plan(
+        plan = make_plan(
             catalog.suite(self.suite),
             host,
             self.budget,
@@ -67,3 +69,4 @@ class Selection:
             steps=self.steps,
             settings=self.settings,
         )
+        return replace(plan, keep_agents=True) if self.keep_agents else plan

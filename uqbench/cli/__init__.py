@@ -21,6 +21,7 @@ COMMANDS = {
     "plot": "plot",
     "report": "report",
     "verify": "verify",
+    "play": "play",
     "cite": "cite",
     "plugin": "plugin",
     "merge": "merge",

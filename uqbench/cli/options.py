@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +12,7 @@ from uqbench.api import plugins, selection
 from uqbench.api.selection import Say
 from uqbench.cli.terminal import warn
 from uqbench.errors import UqbenchError
+from uqbench.suites.variants import setting, split_outside
 
 if TYPE_CHECKING:
     from uqbench.identity import DeviceKind
@@ -57,6 +57,7 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
             steps=options.pop("steps"),
             settings=_settings(options.pop("settings")),
         )
+        add_local(options.pop("plugins"), options.pop("suite_files"))
         return function(selection=chosen, **options)
 
     gathered.__doc__ = function.__doc__
@@ -86,12 +87,39 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
             "settings",
             multiple=True,
             metavar="METHOD.KEY=VALUE",
-            help="A config value, e.g. dqn.learning_rate=0.001; may be repeated.",
+            help="A config value, e.g. dqn.learning_rate=1e-4; several (1e-4,3e-4) make variants.",
+        ),
+        click.option(
+            "--plugin",
+            "plugins",
+            multiple=True,
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help="A Python file with hooks, as a plugin that is not installed; may be repeated.",
+        ),
+        click.option(
+            "--suite-file",
+            "suite_files",
+            multiple=True,
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help="A TOML file with a suite, or [extend.SUITE]; may be repeated.",
         ),
     ]
     for option in reversed(options):
         gathered = option(gathered)
     return gathered  # type: ignore[return-value]
+
+
+def add_local(plugins: Sequence[Path], suite_files: Sequence[Path]) -> None:
+    """Add files as plugins of this process and of those that it starts."""
+    if plugins or suite_files:
+        from uqbench.registry import local
+
+        for path in plugins:
+            local.add_file(path, "module")
+        for path in suite_files:
+            local.add_file(path, "suite")
 
 
 def limit_options(function: F) -> F:
@@ -124,7 +152,7 @@ def load_host() -> Host:
 def _names(text: str | None) -> tuple[str, ...] | None:
     if text is None:
         return None
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    names = tuple(name.strip() for name in split_outside(text) if name.strip())
     if not names:
         raise UqbenchError("expected names separated by commas, got none.")
     return names
@@ -150,14 +178,5 @@ def _settings(assignments: tuple[str, ...]) -> dict[str, dict[str, Any]]:
             raise UqbenchError(
                 f"--set {assignment}: expected METHOD.KEY=VALUE, e.g. dqn.learning_rate=0.001."
             )
-        settings.setdefault(method, {})[key] = toml_value(value)
+        settings.setdefault(method, {})[key] = setting(value)
     return settings
-
-
-def toml_value(text: str) -> Any:
-    """A value as a suite file would hold it; text that is not TOML is a string."""
-    try:
-        table = tomllib.loads(f"value = {text}")
-    except (ValueError, RecursionError):  # not TOML, or a number too long, or nested too deeply
-        return text
-    return table["value"] if len(table) == 1 else text

@@ -44,8 +44,9 @@ def command(board: Path, what: str, formats: str, to: Path | None) -> int:
     """Draw figures of a leaderboard: BOARD is its folder.
 
     Figures: intervals, pairs, seeds, profiles, claims, risk, curves, curves-iqm, curves-hours,
-    efficiency, and those that the plugin of the suite adds. Files are named SUITE-BUDGET-FIGURE and
-    have the same bytes every time; the CSV has the numbers that are drawn.
+    efficiency, reliability, sparsification, pit, and those that the plugin of the suite adds. Files
+    are named SUITE-BUDGET-FIGURE and have the same bytes every time; the CSV has the numbers that
+    are drawn.
 
     \b
     Examples:
@@ -103,7 +104,7 @@ def _figures(folder: Path, names: list[str]) -> list[Figure]:
             figures.append(draw(board, name, suite, host))
         except NotDrawableError as error:
             say(f"{name}: left out: {error}", err=True)
-    added, problems = plugin_figures(board, host)
+    added, problems = plugin_figures(board, suite, host)
     for problem in problems:
         say(f"uqbench: {problem}", err=True)
     return figures + added

@@ -25,12 +25,7 @@ from uqbench.cli.terminal import say
     show_default=True,
     help="The file to write.",
 )
-@click.option(
-    "--pictures",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write the matrix of claims and each board's intervals as SVG there, too.",
-)
-def command(folder: Path, output: Path, pictures: Path | None) -> int:
+def command(folder: Path, output: Path) -> int:
     """Write a report about FOLDER: results, leaderboards, or the folder of one board.
 
     One file that requests nothing: claims of the papers, who may be first in each suite, every

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,12 +46,24 @@ if TYPE_CHECKING:
 )
 @where_options
 @out_option
+@click.option(
+    "--log",
+    "loggers",
+    multiple=True,
+    type=click.Choice(["csv", "tensorboard", "wandb"]),
+    help="Log the runs below OUT/logs; may be repeated.",
+)
+@click.option(
+    "--keep-agents",
+    is_flag=True,
+    help="Store the final state of each agent beside its run, for uqbench play.",
+)
 @click.option("--cancel", is_flag=True, help="Cancel what an earlier command submitted, and stop.")
 @click.option("--dry-run", is_flag=True, help="Say what would run, and stop.")
 @click.option(
     "--until-decided",
     is_flag=True,
-    help="Double the seeds of what claims (or ranks) leave open, until they are decided.",
+    help="Add seeds to what claims (or ranks) leave open, until they are decided.",
 )
 @click.option(
     "--max-seeds",
@@ -70,6 +83,8 @@ def command(
     workers: int | None,
     where: Where,
     out: Path,
+    loggers: tuple[str, ...],
+    keep_agents: bool,
     cancel: bool,
     dry_run: bool,
     until_decided: bool,
@@ -102,7 +117,8 @@ def command(
     store = Store(out)
     driver = Driver(where, host, out)
     kind = stated_device(device, where.resources.gpus) if driver.elsewhere else find_device(device)
-    execution = Execution(host, kind, store, Terminal(), workers, driver)
+    execution = Execution(host, kind, store, Terminal(), workers, driver, loggers)
+    selection = replace(selection, keep_agents=keep_agents)
     plan = selection.plan(host, execution.device)
     if cancel:
         orders = [order for order, _ in driver.alive(plan)]
@@ -171,11 +187,13 @@ def _show_outlook(plan: Plan, execution: Execution) -> None:
     found = outlook(plan, execution.store, execution.watcher)
     script = preview(plan, execution)
     err = bool(script)  # which is then the result
-    say("method                 to do  have  one core  memory of a run", err=err)
+    device = "device" if execution.device == "cuda" else "one core"
+    say(f"method                 to do  have  {device:>8}      disk  memory of a run", err=err)
     for one in found.methods:
         memory = "not measured yet" if one.megabytes is None else f"{one.megabytes:,.0f} MB"
         left = f"{one.method:22} {one.to_do:5,} {one.have:5,}"
-        say(f"{left}  {duration(one.seconds):>8}  {memory}", err=err)
+        disk = "?" if one.disk is None else f"{one.disk:,.1f} MB"
+        say(f"{left}  {duration(one.seconds):>8}  {disk:>8}  {memory}", err=err)
     say(f"in all, on one core: {duration(found.seconds)} (from {found.basis})", err=err)
     if script:
         say(*script.splitlines())

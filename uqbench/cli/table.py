@@ -10,6 +10,7 @@ from typing import Literal
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from uqbench.scoring.coverage import coverage_note
 from uqbench.scoring.groups import GroupColumn, group_columns, groups_note, pareto_cells
@@ -57,7 +58,7 @@ def show_board(board: Board, console: Console) -> None:
         justify: Literal["left", "right"] = "left" if column.left else "right"
         table.add_column(column.header, justify=justify, no_wrap=True, vertical="bottom")
     for row in zip(*(column.cells for column in shown), strict=True):
-        table.add_row(*map(visible, row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     console.print(table)
     for note in notes(board):
         _say(console, note)
@@ -107,7 +108,7 @@ def show_groups(board: Board, console: Console) -> None:
         table.add_column("pareto", no_wrap=True, vertical="bottom")
     cells = [methods.cells, *(columns[id(c)].cells for c in shown), *([front] if front else [])]
     for row in zip(*cells, strict=True):
-        table.add_row(*map(visible, row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     console.print()
     console.print(table)
     _say(console, groups_note(board, shown))

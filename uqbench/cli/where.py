@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 import click
 
-from uqbench.cli.options import limit_options, toml_value
+from uqbench.cli.options import limit_options
 from uqbench.errors import UqbenchError
+from uqbench.suites.variants import toml_value
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from uqbench.errors import UqbenchError, unknown
-from uqbench.plots import claims, curves, efficiency, intervals, pairs, profiles, seeds, tradeoff
-from uqbench.plots.figure import Figure
+from uqbench.plots import (
+    claims,
+    curves,
+    efficiency,
+    intervals,
+    pairs,
+    profiles,
+    seeds,
+    tradeoff,
+    uncertainty,
+)  # fmt: skip
+from uqbench.plots.figure import Figure, NotDrawableError
 from uqbench.plots.tables import BoardTables
 
 if TYPE_CHECKING:
@@ -25,20 +36,9 @@ FIGURES: Mapping[str, Callable[[BoardTables], Figure]] = {
     "curves-iqm": lambda board: curves.figure(board, "iqm"),
     "curves-hours": lambda board: curves.figure(board, across="hours"),
     "efficiency": efficiency.figure,
+    **{kind: partial(uncertainty.figure, kind=kind) for kind in uncertainty.KINDS},
 }
 """Those of every board."""
-
-
-def published_numbers(suite: Suite | None) -> claims.Published:
-    """The published numbers that a suite's ``band`` claims compare with, by claim and task."""
-    found: dict[str, dict[str, float]] = {}
-    for claim in () if suite is None else suite.claims:
-        value = claim.settings.get("value")
-        if isinstance(value, Mapping):
-            found[claim.id] = {str(task): float(number) for task, number in value.items()}
-        elif isinstance(value, int | float):
-            found[claim.id] = {"": float(value)}
-    return found
 
 
 def draw(board: BoardTables, what: str, suite: Suite | None, host: Host) -> Figure:
@@ -54,10 +54,10 @@ def draw(board: BoardTables, what: str, suite: Suite | None, host: Host) -> Figu
         UqbenchError: there is no such figure, or the board lacks what it shows.
     """
     if what == "claims":
-        return claims.figure(board, published_numbers(suite))
+        return claims.figure(board, claims.published_numbers(suite))
     if what in FIGURES:
         return FIGURES[what](board)
-    added, problems = plugin_figures(board, host)
+    added, problems = plugin_figures(board, suite, host)
     for figure in added:
         if figure.name == what:
             return figure
@@ -65,19 +65,28 @@ def draw(board: BoardTables, what: str, suite: Suite | None, host: Host) -> Figu
     raise UqbenchError("\n".join(map(str, [error, *problems])))
 
 
-def plugin_figures(board: BoardTables, host: Host) -> tuple[list[Figure], list[str]]:
-    """The figures that plugins add to a board, and a message for each plugin that failed."""
+def plugin_figures(
+    board: BoardTables, suite: Suite | None, host: Host
+) -> tuple[list[Figure], list[str]]:
+    """The figures that plugins add to a board, and a message for each plugin that failed.
+
+    A figure for which the board lacks something is left out.
+    """
     figures: list[Figure] = []
     problems = []
     for hook in host.manager.hook.uqbench_figures.get_hookimpls():
         try:
-            own: Iterable[Figure] = list(hook.function(board=board))
+            arguments = {"board": board, "suite": suite}
+            accepted = {name: arguments[name] for name in hook.argnames}
+            own: Iterable[Figure] = list(hook.function(**accepted))
             for figure in own:
                 if not isinstance(figure, Figure):
                     raise TypeError(f"expected a uqbench.plots Figure, got {type(figure).__name__}")
                 if figure.name in FIGURES or figure.name in {other.name for other in figures}:
                     raise ValueError(f"there is another figure {figure.name!r}; rename this one")
                 figures.append(figure)
+        except NotDrawableError as error:
+            problems.append(str(error))
         except Exception as error:  # a plugin may fail in any way
             problems.append(
                 f"the plugin {hook.plugin_name} failed in uqbench_figures for {board.title}: "

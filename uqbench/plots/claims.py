@@ -7,23 +7,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
+from uqbench.amounts import count
 from uqbench.plots import theme
 from uqbench.plots.figure import Figure, NotDrawableError
 from uqbench.plots.tables import BoardTables
+from uqbench.plots.words import spelled
+
+if TYPE_CHECKING:
+    from uqbench.suites.suite import Suite
 
 PROBABILITIES = ("probability of improvement", "concordance", "share")
 """Statistics that lie between 0 and 1 whatever the claim; matched as beginnings."""
 ROW = 17
 LABEL = 250
-"""Pixels of the names of comparisons."""
+"""Most pixels of the names of comparisons."""
+LETTER = 5.8
+"""Pixels of one of their letters, at most on average."""
 
 Published = Mapping[str, Mapping[str, float]]
 """Published numbers by claim and group; group "" for all of them."""
+
+
+def published_numbers(suite: Suite | None) -> Published:
+    """The published numbers that a suite's ``band`` claims compare with, by claim and task."""
+    found: dict[str, dict[str, float]] = {}
+    for claim in () if suite is None else suite.claims:
+        value = claim.settings.get("value")
+        if isinstance(value, Mapping):
+            found[claim.id] = {str(task): float(number) for task, number in value.items()}
+        elif isinstance(value, int | float):
+            found[claim.id] = {"": float(value)}
+    return found
 
 
 def frame(claims: pd.DataFrame, published: Published | None = None) -> pd.DataFrame:
@@ -59,11 +79,16 @@ def frame(claims: pd.DataFrame, published: Published | None = None) -> pd.DataFr
 
 def chart(data: pd.DataFrame) -> alt.VConcatChart:
     """A panel a claim, under its name and verdict."""
-    panels = [
-        _panel(claim, own.reset_index(drop=True))
+    room = _room(data)
+    titled = [
+        panel(own.reset_index(drop=True), room).properties(
+            title=alt.TitleParams(
+                str(claim), subtitle=str(own["verdict"].iloc[0]), frame="bounds", offset=4
+            )
+        )
         for claim, own in data.groupby("claim", sort=False)
     ]
-    return alt.vconcat(*panels, spacing=14)
+    return alt.vconcat(*titled, spacing=14)
 
 
 def figure(board: BoardTables, published: Published | None = None) -> Figure:
@@ -72,20 +97,38 @@ def figure(board: BoardTables, published: Published | None = None) -> Figure:
     if data.empty:
         raise NotDrawableError(f"{board.folder}: none of its claims was compared with runs.")
     verdicts = data.drop_duplicates("claim")["verdict"].value_counts()
-    counts = ", ".join(f"{count} {word}" for word, count in verdicts.items())
+    said = ", ".join(f"{number} {word}" for word, number in verdicts.items())
     return Figure(
         "claims",
         f"{board.title}: claims",
-        f"{len(data)} comparisons of {data['claim'].nunique()} claims ({counts}): estimates with "
-        f"simultaneous intervals, against the shaded region in which each must lie. The table of "
-        f"claims has the same numbers.",
+        f"{count(len(data), 'comparison')} of {count(data['claim'].nunique(), 'claim')} ({said}): "
+        f"estimates with simultaneous intervals, against the shaded region in which each must lie.",
         data,
         chart(data),
     )
 
 
-def _panel(claim: str, own: pd.DataFrame) -> alt.LayerChart:
-    verdict = str(own["verdict"].iloc[0])
+def panels(board: BoardTables, published: Published | None = None) -> dict[str, Figure]:
+    """A figure for each claim that was compared, by the claim's name."""
+    if board.claims.empty:
+        return {}
+    return {
+        str(claim): Figure(
+            f"claim-{number}",
+            f"{board.title}: {claim}",
+            f"{', '.join(dict.fromkeys(own['statistic']))}: "
+            + spelled((r.label, r.estimate, r.low, r.high) for r in own.itertuples()),
+            own.reset_index(drop=True),
+            panel(own.reset_index(drop=True), _room(own)),
+        )
+        for number, (claim, own) in enumerate(
+            frame(board.claims, published).groupby("claim", sort=False)
+        )
+    }
+
+
+def panel(own: pd.DataFrame, room: int = LABEL) -> alt.LayerChart:
+    """One claim's comparisons; ``room`` is for their names, in pixels."""
     domain = _domain(own)
     order = list(dict.fromkeys(own["label"]))
     shown = own.assign(
@@ -95,9 +138,9 @@ def _panel(claim: str, own: pd.DataFrame) -> alt.LayerChart:
         to_=own["high"].clip(*domain),
         published=own["published"].where(own["published"].between(*domain)),
     )
-    base = alt.Chart(shown, width=220, height=alt.Step(ROW)).encode(
+    base = alt.Chart(width=220, height=alt.Step(ROW)).encode(
         alt.Y("label:N", sort=order, title=None,
-              axis=alt.Axis(labelLimit=LABEL, minExtent=LABEL, maxExtent=LABEL, labelFontSize=11))
+              axis=alt.Axis(labelLimit=room, minExtent=room, maxExtent=room, labelFontSize=11))
     )  # fmt: skip
     scale = alt.Scale(domain=domain, nice=False, zero=False)
     title = ", ".join(dict.fromkeys(own["statistic"]))
@@ -123,10 +166,11 @@ def _panel(claim: str, own: pd.DataFrame) -> alt.LayerChart:
             1,
             base.mark_tick(thickness=2, size=ROW, color=theme.INK).encode(x="published:Q"),
         )
-    return alt.layer(*layers).properties(
-        title=alt.TitleParams(claim, subtitle=verdict, color=theme.INK,
-                              subtitleColor=theme.MUTED, frame="bounds", fontSize=13, offset=4)
-    )  # fmt: skip
+    return alt.layer(*layers, data=shown)
+
+
+def _room(data: pd.DataFrame) -> int:
+    return int(min(LABEL, 14 + LETTER * data["label"].str.len().max()))
 
 
 def _domain(own: pd.DataFrame) -> list[float]:

@@ -1,4 +1,4 @@
-"""Learning curves: the return of training episodes by step, or by hours of a core or device."""
+"""Learning curves: return, or reward of continuing tasks, by step or by hours of a core."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from uqbench.amounts import count
 from uqbench.plots import theme
 from uqbench.plots.figure import Figure, NotDrawableError
 from uqbench.plots.tables import BoardTables
@@ -21,6 +22,9 @@ from uqbench.seeding import derive_seed
 Statistic = Literal["mean", "iqm"]
 Across = Literal["step", "hours"]
 REPETITIONS = 2_000
+MOST_POINTS = 10_000
+"""Of single seeds: more are not drawn, as no one could tell them apart."""
+_LONG = {"return": "Return of training episodes", "reward per step": "Reward per step of training"}
 
 
 def frame(
@@ -36,7 +40,7 @@ def frame(
     speeds = {} if cost is None else cost.set_index(["task", "method"])["steps_per_s"].to_dict()
     parts = []
     for (task, method), own in curves.groupby(["task", "method"], sort=True):
-        table = own.pivot(index="step", columns="seed", values="return").sort_index()
+        table = own.pivot(index="step", columns="seed", values="value").sort_index()
         values = table.to_numpy(np.float64)
         seed = derive_seed("curve", str(task), str(method))
         value, low, high = _mean(values) if statistic == "mean" else _iqm(values, seed)
@@ -62,7 +66,7 @@ def frame(
 def seeds(curves: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
     """The single runs: ``task``, ``method``, ``seed``, ``step``, ``hours``, ``value``."""
     hours = data[["task", "method", "step", "hours"]]
-    runs = curves[["task", "method", "seed", "step", "return"]].rename(columns={"return": "value"})
+    runs = curves[["task", "method", "seed", "step", "value"]]
     return runs[runs["value"].notna()].merge(hours, on=["task", "method", "step"])
 
 
@@ -109,17 +113,27 @@ def figure(board: BoardTables, statistic: Statistic = "mean", across: Across = "
     if across == "hours" and data["hours"].isna().all():
         raise NotDrawableError(f"{board.folder} has no cost.csv with speeds: plot by step instead.")
     runs = seeds(board.curves, data)
+    single = len(runs) <= MOST_POINTS
+    what = str(board.curves["of"].iloc[0]).replace("_", " ")
     last = data.dropna(subset="value").groupby(["task", "method"], sort=False).tail(1)
     ends = last.groupby("method")["value"].mean().sort_values(ascending=False)
     name = "curves" if across == "step" else "curves-hours"
     return Figure(
         name if statistic == "mean" else f"{name}-iqm",
         f"{board.title}: learning curves",
-        f"Return of training episodes by {across}, {statistic} over seeds with pointwise 95 % "
-        f"bands, single seeds faint; {data['task'].nunique()} tasks. At the end, averaged over "
-        f"tasks: " + "; ".join(f"{m} {v:.3g}" for m, v in ends.items()) + ".",
+        f"{_LONG[what]} by {across}, {statistic} over seeds with pointwise 95 % bands"
+        f"{', single seeds faint' if single else ''}; {count(data['task'].nunique(), 'task')}. At "
+        f"the end, averaged over tasks: "
+        + "; ".join(f"{m} {v:.3g}" for m, v in ends.items())
+        + ".",
         data,
-        chart(data, runs, board.methods, across, f"return ({statistic} over seeds)"),
+        chart(
+            data,
+            runs if single else None,
+            board.methods,
+            across,
+            f"{what} ({statistic} over seeds)",
+        ),
     )
 
 
@@ -129,12 +143,12 @@ def _mean(
     """Mean over the seeds of ``[steps, seeds]``, and Student's interval."""
     from scipy.stats import t
 
-    count = np.isfinite(values).sum(1)
-    some = np.maximum(count, 1)
-    mean = np.where(count > 0, np.nansum(values, 1) / some, np.nan)
-    square = np.nansum((values - mean[:, None]) ** 2, 1) / np.maximum(count - 1, 1)
-    reach = t.ppf(0.975, np.maximum(count - 1, 1)) * np.sqrt(square / some)
-    reach = np.where(count >= MINIMUM_SEEDS, reach, np.nan)
+    number = np.isfinite(values).sum(1)
+    some = np.maximum(number, 1)
+    mean = np.where(number > 0, np.nansum(values, 1) / some, np.nan)
+    square = np.nansum((values - mean[:, None]) ** 2, 1) / np.maximum(number - 1, 1)
+    reach = t.ppf(0.975, np.maximum(number - 1, 1)) * np.sqrt(square / some)
+    reach = np.where(number >= MINIMUM_SEEDS, reach, np.nan)
     return mean, mean - reach, mean + reach
 
 

@@ -32,7 +32,7 @@ def reached(curves: pd.DataFrame, targets: Mapping[str, float]) -> pd.DataFrame:
     rows = []
     for (task, method, seed), own in curves.groupby(["task", "method", "seed"], sort=True):
         own = own.sort_values("step")
-        mean = own["return"].rolling(SMOOTHED, min_periods=1).mean().to_numpy()
+        mean = own["value"].rolling(SMOOTHED, min_periods=1).mean().to_numpy()
         there = np.flatnonzero(mean >= targets[str(task)])
         at = there[0] if len(there) else len(own) - 1
         rows.append(
@@ -71,7 +71,7 @@ def frame(runs: pd.DataFrame) -> pd.DataFrame:
 
 def medians(runs: pd.DataFrame) -> pd.Series:
     """The median step of each task and method; NaN where fewer than half of the runs got there."""
-    steps = runs["step"].where(runs["reached"], np.inf)
+    steps = runs["step"].astype(float).where(runs["reached"], np.inf)
     ordered = steps.groupby([runs["task"], runs["method"]]).apply(
         lambda own: np.sort(own.to_numpy())[(len(own) - 1) // 2]
     )
@@ -110,7 +110,7 @@ def figure(board: BoardTables, score: float = 0.5) -> Figure:
     """
     curves = board.curves
     last = curves[curves["step"] > 0.9 * curves.groupby("task")["step"].transform("max")]
-    ends = last.groupby(["task", "method"])["return"].mean().groupby("task").agg(["min", "max"])
+    ends = last.groupby(["task", "method"])["value"].mean().groupby("task").agg(["min", "max"])
     if ends.isna().to_numpy().any():
         raise NotDrawableError(f"{board.folder}: no episode ended in the last tenth of some task.")
     targets = {str(t): float(r["min"] + score * (r["max"] - r["min"])) for t, r in ends.iterrows()}

@@ -42,3 +42,9 @@ class Figure:
                 f"name: expected lower-case letters, digits and hyphens, at most 60, got "
                 f"{self.name!r}"
             )
+
+    def _repr_svg_(self) -> str:
+        """What a notebook shows."""
+        from uqbench.plots.render import svg
+
+        return svg(self)

@@ -41,7 +41,7 @@ def chart(data: pd.DataFrame, label: str) -> alt.HConcatChart:
     order = list(data["method"])
     data = data.assign(text=aligned(data["estimate"]))
     y = alt.Y("method:N", sort=order, title=None)
-    base = alt.Chart(data, width=230, height=alt.Step(ROW))
+    base = alt.Chart(width=230, height=alt.Step(ROW))
     color = alt.condition("datum.first", alt.value(theme.BLUE), alt.value(theme.MUTED))
     x = alt.X(
         "low:Q", title=label, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5)
@@ -65,7 +65,7 @@ def chart(data: pd.DataFrame, label: str) -> alt.HConcatChart:
         .mark_text(align="right", x=44)
         .encode(alt.Y("method:N", sort=order, axis=None), text="text:N")
     )
-    return alt.hconcat(rules + points, words, spacing=4)
+    return alt.hconcat(alt.layer(rules, points, data=data), words, spacing=4)
 
 
 def figure(board: BoardTables, statistic: str | None = None) -> Figure:

@@ -8,6 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from uqbench.amounts import count
 from uqbench.plots import theme
 from uqbench.plots.figure import Figure, NotDrawableError
 from uqbench.plots.tables import BoardTables
@@ -49,7 +50,7 @@ def chart(data: pd.DataFrame, methods: Sequence[str]) -> alt.LayerChart:
         strong=np.abs(data["improvement"] - 0.5) > 0.36,
     )
     size = CELL * len(order)
-    base = alt.Chart(data, width=size, height=size).encode(
+    base = alt.Chart(width=size, height=size).encode(
         alt.X("column:N", sort=order, title=None,
               axis=alt.Axis(orient="top", labelAngle=-50, grid=False, labelLimit=180,
                             labelColor=theme.INK)),
@@ -71,7 +72,7 @@ def chart(data: pd.DataFrame, methods: Sequence[str]) -> alt.LayerChart:
         .mark_point(shape="circle", size=9, filled=True, opacity=1, yOffset=-11, xOffset=11)
         .encode(color=ink)
     )
-    return cells + words + dots
+    return alt.layer(cells, words, dots, data=data)
 
 
 def figure(board: BoardTables) -> Figure:
@@ -84,8 +85,8 @@ def figure(board: BoardTables) -> Figure:
         "pairs",
         f"{board.title}: who beats whom",
         f"Probability in percent that a run of the row beats a run of the column, for "
-        f"{len(data) // 2} pairs of {data['row'].nunique()} rows; {sure} of the differences are "
-        f"significant at 5 % after Holm's correction and have a dot.",
+        f"{count(len(data) // 2, 'pair')} of {data['row'].nunique()} rows; {sure} of the "
+        f"differences are significant at 5 % after Holm's correction and have a dot.",
         data,
         chart(data, board.methods),
     )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from uqbench.plots import theme
 from uqbench.plots.figure import Figure, NotDrawableError
 from uqbench.plots.tables import BoardTables
+from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
 from uqbench.seeding import derive_seed
 
 POINTS = 61
@@ -58,7 +59,7 @@ def chart(data: pd.DataFrame, methods: Sequence[str], label: str) -> alt.LayerCh
     """A line a method."""
     order = [name for name in methods if name in set(data["method"])]
     legend = theme.lines()
-    base = alt.Chart(data, width=300, height=220).encode(
+    base = alt.Chart(width=300, height=220).encode(
         alt.X(
             "tau:Q",
             title=label,
@@ -76,7 +77,7 @@ def chart(data: pd.DataFrame, methods: Sequence[str], label: str) -> alt.LayerCh
         strokeDash=alt.StrokeDash("method:N", sort=order, scale=theme.dashes(order), legend=legend),
     )
     bands = base.mark_area(interpolate="step-after", opacity=0.10).encode(y="low:Q", y2="high:Q")
-    return bands + lines
+    return alt.layer(bands, lines, data=data)
 
 
 def figure(board: BoardTables) -> Figure:
@@ -110,18 +111,14 @@ def _band(
     matrix: NDArray[np.float64], grid: NDArray[np.float64], seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Percentiles of the share over resamples, ``[taus]`` each."""
-    from uqbench.scoring.bootstrap import SeededStratifiedBootstrap  # takes a second
-    from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
-
     if len(matrix) < MINIMUM_SEEDS:
         return np.full(len(grid), np.nan), np.full(len(grid), np.nan)
-    bootstrap = SeededStratifiedBootstrap(matrix, np.random.default_rng(seed))
-    size = max(1, 1_000_000 // matrix.size)
-    shares = []
-    for batch in bootstrap.batches(REPETITIONS, size):
-        ordered = np.sort(batch.reshape(len(batch), -1), axis=1)
-        below = [np.searchsorted(row, grid, side="right") for row in ordered]
-        shares.append(1 - np.asarray(below) / matrix.size)
+    generator = np.random.default_rng(seed)
+    above = matrix[..., None] > grid  # [runs, tasks, taus]
+    shares = np.empty((REPETITIONS, len(grid)))
+    for k in range(REPETITIONS):
+        runs = generator.integers(len(matrix), size=matrix.shape)  # each task by itself
+        shares[k] = above[runs, np.arange(matrix.shape[1])].mean(axis=(0, 1))
     tail = 50 * (1 - CONFIDENCE)
-    low, high = np.percentile(np.concatenate(shares), [tail, 100 - tail], axis=0)
+    low, high = np.percentile(shares, [tail, 100 - tail], axis=0)
     return low, high

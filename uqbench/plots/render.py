@@ -37,7 +37,7 @@ _EXTERNAL = re.compile(r"<image\b|<a\b|<script\b|<foreignObject\b|url\((?!#)|hre
 _RESOURCES = re.compile(rb"(?:^ +/[a-z]{2}\d+ \d+ 0 R\n)+", re.M)
 """Entries of a resource dictionary of a PDF, which the renderer writes in any order."""
 _TAG = re.compile(r"<[^>]*>")
-_NUMBER = re.compile(r"(?<![\w#.])-?\d+\.\d{3,}")
+_NUMBER = re.compile(r'(?<![\w#.])(?<!opacity=")-?\d+\.\d{2,}')
 
 
 def render(figure: Figure, form: str) -> bytes:
@@ -72,9 +72,10 @@ def svg(figure: Figure, *, adaptive: bool = False, prefix: str = "") -> str:
         adaptive: with a style that follows the reader's preference for light or dark.
         prefix: of the ids in it, which are unique where several figures share a page.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), alt.data_transformers.disable_max_rows():
         warnings.simplefilter("ignore")  # Altair's, of names that pandas may reserve some day
-        spec = theme.themed(figure.chart).to_dict(validate=False)
+        spec = figure.chart.to_dict(validate=False)
+    spec["config"] = {**spec.get("config", {}), **theme.CONFIG}
     text = vl_convert.vegalite_to_svg(spec, vl_version=_version(), allowed_base_urls=[])
     if _EXTERNAL.search(text):
         raise UqbenchError(
@@ -125,8 +126,8 @@ def _small(text: str, name: str) -> str:
 
 
 def _short(found: re.Match[str]) -> str:
-    """A coordinate to a hundredth of a pixel."""
-    return f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
+    """A coordinate to a tenth of a pixel."""
+    return f"{float(found[0]):.1f}".removesuffix(".0")
 
 
 def _with_text(text: str, figure: Figure, style: str) -> str:

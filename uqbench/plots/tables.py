@@ -1,13 +1,11 @@
 """A stored board's tables as frames: what figures and reports are made of.
 
-Everything is read as it is stored, without following links; nothing is computed again. Text stays
-text, whatever it spells; numbers are numbers, and NaN where a cell is empty or ``none``.
+They are those of :mod:`uqbench.api`: read as they are stored, held against the digests of the
+manifest, nothing computed again.
 """
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,31 +14,25 @@ from typing import Any
 
 import pandas as pd
 
+from uqbench.api.boards import MANIFEST, StoredTables
+from uqbench.api.curves import stored_curves
+from uqbench.api.frames import frame
+from uqbench.api.run_tables import FoundRun, data_frame
 from uqbench.errors import UqbenchError
 from uqbench.plots.figure import NotDrawableError
-from uqbench.results.files import stored_bytes
-
-TEXT = frozenset({
-    "method", "role", "beats_trivial", "stored_in", "pareto", "first", "second", "task", "device",
-    "claim", "verdict", "reason", "budget", "needs_budget", "kind", "comparison", "group",
-    "statistic", "comparison_is", "readings", "calibrated_on", "sentence", "source", "status",
-    "run", "digest", "results_digest", "content",
-})  # fmt: skip
-"""Columns of a board's tables that hold text; all others hold numbers."""
-ROLES = ("method", "trivial", "oracle")
+from uqbench.results.files import is_linked, stored_bytes
+from uqbench.results.store import CURVES, Store
 
 
 @dataclass(frozen=True)
 class BoardTables:
-    """A board: its folder, and its tables as they are asked for.
+    """A board's tables, each when it is asked for.
 
     Attributes:
-        folder: ``<root>/<suite>/<name>``.
-        manifest: ``manifest.json``.
+        stored: its folder, ``<root>/<suite>/<name>``.
     """
 
-    folder: Path
-    manifest: dict[str, Any]
+    stored: StoredTables
 
     @classmethod
     def read(cls, folder: Path) -> BoardTables:
@@ -49,31 +41,40 @@ class BoardTables:
         Raises:
             UqbenchError: there is none, or its manifest is damaged.
         """
-        path = folder / "manifest.json"
-        if not (folder / "scores.csv").is_file() or not path.is_file():
+        if not (folder / "scores.csv").is_file() or not (folder / MANIFEST).is_file():
             raise UqbenchError(
-                f"{folder} is not a leaderboard's folder: expected scores.csv and manifest.json in "
+                f"{folder} is not a leaderboard's folder: expected scores.csv and {MANIFEST} in "
                 f"it. uqbench leaderboard --suite NAME writes one."
             )
+        board = cls(StoredTables(folder))
         try:
-            manifest = json.loads(stored_bytes(path))
-            manifest["suite"]["name"], manifest["methods"].keys(), manifest["budget"]["ranks"]
-            manifest["primary_metric"]["name"]
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            board.manifest["methods"].keys(), board.manifest["budget"]["ranks"]
+            board.manifest["primary_metric"]["name"], board.manifest["budget"]["name"]
+        except (KeyError, TypeError, AttributeError) as error:
             raise UqbenchError(
-                f"{path} is damaged: {type(error).__name__}: {error!s:.300}"
+                f"{folder / MANIFEST} is damaged: {type(error).__name__}: {error!s:.300}"
             ) from error
-        return cls(folder, manifest)
+        return board
+
+    @property
+    def folder(self) -> Path:
+        """Where it is stored."""
+        return self.stored.folder
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the board says of itself."""
+        return self.stored.manifest
 
     @property
     def suite(self) -> str:
         """Name of the suite."""
-        return self.folder.parent.name
+        return self.stored.suite
 
     @property
     def name(self) -> str:
         """Name of the board: the budget, or a selection of its runs."""
-        return self.folder.name
+        return self.stored.board
 
     @property
     def title(self) -> str:
@@ -88,7 +89,7 @@ class BoardTables:
     @property
     def ranking(self) -> str:
         """The statistic that the board is ranked by."""
-        return str(self.manifest.get("ranks_by", "iqm"))
+        return str(self.manifest["ranks_by"])
 
     @property
     def primary(self) -> dict[str, Any]:
@@ -131,13 +132,47 @@ class BoardTables:
 
     @cached_property
     def curves(self) -> pd.DataFrame:
-        """A row a hundredth of a run."""
-        return self._parquet(
-            "curves.parquet",
-            ("task", "method", "seed", "step", "return"),
-            "learning curves: boards keep them where their runs are of environments, and since "
-            "they were introduced; run the suite again",
-        )
+        """``task``, ``method``, ``seed``, ``step``, ``value``, ``of``: a row a hundredth of a run.
+
+        ``value`` is of the episodes that ended in it, ``of`` being ``return``; where none ever
+        does, since the tasks are continuing, the ``reward_per_step``.
+        """
+        long = stored_curves([self.stored])
+        if long.empty:
+            raise NotDrawableError(
+                f"{self.folder} has no curves.parquet, and so no learning curves: boards keep them "
+                f"since they were introduced, where their runs are of environments; run the suite "
+                f"again."
+            )
+        own = long[long["metric"] == "return"]
+        if own["value"].isna().all():
+            own = long[long["metric"] == "reward_per_step"]
+        own = own.rename(columns={"metric": "of"}).reset_index(drop=True)
+        return own[["task", "method", "seed", "step", "value", "of"]]
+
+    @cached_property
+    def uncertainty(self) -> pd.DataFrame:
+        """The curves of ``uncertainty.parquet`` of the board's runs, where these are beside it.
+
+        A results folder has the runs beside its ``leaderboards/``; committed boards are without.
+        """
+        root = self.folder.parents[2]
+        folders = [str(run) for run in self.scores.loc[self.scores["status"] == "finished", "run"]]
+        if self.folder.parents[1].name != "leaderboards" or not any(
+            (root / run).is_dir() for run in folders[:1]
+        ):
+            raise NotDrawableError(
+                f"{self.folder}: its runs, which have the curves of uncertainty, are not beside "
+                f"it: expected {root / self.suite}. Plot the board of a results folder."
+            )
+        store = Store(root)
+        found = data_frame(store, [FoundRun.read(store, run) for run in folders], CURVES)
+        if found.empty:
+            raise NotDrawableError(
+                f"{self.folder}: its runs have no curves of uncertainty: the budget does not ask "
+                f"(docs/uncertainty.md), or the methods predict none."
+            )
+        return found
 
     @property
     def methods(self) -> list[str]:
@@ -153,40 +188,15 @@ class BoardTables:
         return (self.folder / name).is_file()
 
     def _csv(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
-        if not self.has(name):
+        text = self.stored.text(name)
+        if text is None:
             raise NotDrawableError(f"{self.folder} has no {name}.")
-        try:
-            table = pd.read_csv(
-                io.BytesIO(stored_bytes(self.folder / name)), dtype=str, keep_default_na=False
-            )
-            if not {*columns} <= {*table.columns}:
-                raise ValueError(f"expected the columns {', '.join(columns)}")
-            for column in table.columns:
-                if column not in TEXT:
-                    cells = table[column].mask(table[column].isin(["", "none"]))
-                    table[column] = pd.to_numeric(cells)
-        except (ValueError, pd.errors.ParserError) as error:
-            raise UqbenchError(
-                f"{self.folder / name} is damaged, because {error!s:.300}"
-            ) from error
-        return table
-
-    def _parquet(self, name: str, columns: Sequence[str], lacks: str) -> pd.DataFrame:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        if not self.has(name):
-            raise NotDrawableError(f"{self.folder} has no {name}, and so no {lacks}.")
-        try:
-            table = pq.read_table(io.BytesIO(stored_bytes(self.folder / name))).to_pandas()
-        except pa.ArrowException as error:
-            raise UqbenchError(f"{self.folder / name} is damaged, because {error}") from error
+        table = frame(text, str(self.folder / name))
         if not {*columns} <= {*table.columns}:
             raise UqbenchError(
                 f"{self.folder / name} is damaged: expected the columns {', '.join(columns)}."
             )
-        text = {c: table[c].astype(str) for c in ("task", "method") if c in table}
-        return table.assign(**text)
+        return table
 
 
 def board_folders(root: Path) -> list[Path]:
@@ -195,18 +205,14 @@ def board_folders(root: Path) -> list[Path]:
     Raises:
         UqbenchError: there is none.
     """
-    if (root / "manifest.json").is_file():
+    if (root / MANIFEST).is_file():
         return [root]
-    places = [root / "leaderboards"] if (root / "leaderboards").is_dir() else [root]
-    found = [
-        path.parent
-        for place in places
-        for path in sorted(place.glob("*/*/manifest.json"))
-        if not path.parent.is_symlink()
-    ]
-    if not found:
+    place = root / "leaderboards" if (root / "leaderboards").is_dir() else root
+    found = [path.parent for path in sorted(place.glob(f"*/*/{MANIFEST}"))]
+    whole = [folder for folder in found if not is_linked(place, folder)]
+    if not whole:
         raise UqbenchError(
-            f"{root} has no leaderboards: expected SUITE/BUDGET/manifest.json below it. "
-            f"uqbench run writes a results folder with them."
+            f"{root} has no leaderboards: expected SUITE/BUDGET/{MANIFEST} below it. uqbench run "
+            f"writes a results folder with them."
         )
-    return found
+    return whole

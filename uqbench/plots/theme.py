@@ -103,11 +103,6 @@ def lines() -> alt.Legend:
     return alt.Legend(title=None, symbolSize=240, symbolType="stroke")
 
 
-def themed(chart: Any) -> Any:
-    """The chart with this look; the outermost one only."""
-    return chart.configure(**CONFIG)
-
-
 def colors(names: Sequence[str]) -> alt.Scale:
     """A color a name, in their order; after eight they begin anew, with other dashes and shapes."""
     return alt.Scale(domain=list(names), range=[PALETTE[i % 8] for i in range(len(names))])

@@ -40,7 +40,7 @@ def chart(data: pd.DataFrame, across: str, up: str) -> alt.LayerChart:
     step = 0.06 * float(np.nanmax(ends) - np.nanmin(ends))
     side = labels(list(data["x"]), list(data["y"]), step)
     data = data.assign(label_y=side, right=data["x"] <= (data["x"].min() + data["x"].max()) / 2)
-    base = alt.Chart(data, width=SIZE + 60, height=SIZE)
+    base = alt.Chart(width=SIZE + 60, height=SIZE)
     quiet = alt.Scale(zero=False, padding=24)
     x = alt.X("x:Q", title=f"{across} →", scale=quiet, axis=alt.Axis(tickCount=5))
     y = alt.Y("y:Q", title=f"{up} →", scale=quiet, axis=theme.up(5))
@@ -60,7 +60,7 @@ def chart(data: pd.DataFrame, across: str, up: str) -> alt.LayerChart:
         .encode(alt.X("x:Q"), alt.Y("label_y:Q"), text="method:N")
         for right in (True, False)
     ]
-    return alt.layer(wide, tall, leaders, points, *words)
+    return alt.layer(wide, tall, leaders, points, *words, data=data)
 
 
 def figure(board: BoardTables, up: str | None = None) -> Figure:

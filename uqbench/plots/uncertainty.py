@@ -14,6 +14,7 @@ import pandas as pd
 
 from uqbench.plots import theme
 from uqbench.plots.figure import Figure, NotDrawableError
+from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural
 
 KINDS = {
@@ -57,7 +58,7 @@ def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetCha
     order = [name for name in methods if name in set(data["method"])]
     x, y, _, diagonal = KINDS[kind]
     legend = theme.lines()
-    base = alt.Chart(data, width=210, height=210)
+    base = alt.Chart(width=210, height=210)
     across = alt.X("x:Q", title=x, axis=alt.Axis(tickCount=5))
     color = alt.Color("method:N", sort=order, scale=theme.colors(order), legend=legend)
     line = base.mark_line(strokeWidth=2).encode(
@@ -79,8 +80,13 @@ def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetCha
     )
 
 
-def figure(title: str, curves: pd.DataFrame, kind: str, methods: Sequence[str]) -> Figure:
-    """A figure of the runs' curves of one kind."""
+def figure(board: BoardTables, kind: str) -> Figure:
+    """One kind of curve of a board's runs."""
+    return of_curves(board.title, board.uncertainty, kind, board.methods)
+
+
+def of_curves(title: str, curves: pd.DataFrame, kind: str, methods: Sequence[str]) -> Figure:
+    """The same of ``Results.uncertainty()``."""
     data = frame(curves, kind)
     x, y, name, diagonal = KINDS[kind]
     ideal = data["x"] if diagonal else data["best"]

@@ -24,7 +24,7 @@ from packaging.utils import canonicalize_name
 
 from uqbench import hookspecs
 from uqbench.errors import unknown
-from uqbench.registry import trials
+from uqbench.registry import local, trials
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.registry.risk_names import MeasuresByName
 from uqbench.registry.side_effects import watched
@@ -82,6 +82,15 @@ class Host:
                 module=entry_point.module,
                 requires=distribution.requires or (),
             )
+        for plugin, load in local.loaders():
+            host.register(
+                name=plugin.name,
+                distribution=f"{local.PREFIX}{plugin.name}",
+                version=plugin.digest[:8],
+                load=load,
+                package=f"{local.PREFIX}{plugin.name}",
+                local_digest=plugin.digest,
+            )
         return host
 
     def register(
@@ -94,6 +103,7 @@ class Host:
         package: str = "",
         module: str = "",
         requires: Iterable[str] = (),
+        local_digest: str | None = None,
     ) -> Plugin:
         """Load one plugin and register everything it adds, or nothing.
 
@@ -109,10 +119,11 @@ class Host:
             module: that the entry point names.
             requires: the distribution's requirements; the one on uqbench says which contract the
                 plugin is for.
+            local_digest: sha256 of a local plugin; becomes part of the versions of its specs.
         """
         requirements = [Requirement(text) for text in requires]
         names = tuple(canonicalize_name(r.name) for r in requirements if _applies(r))
-        plugin = Plugin(name, distribution, version, package, module, names)
+        plugin = Plugin(name, distribution, version, package, module, names, local=local_digest)
         key = f"{distribution}:{name}"
         changed: list[str] = []
         began = time.perf_counter()
@@ -143,7 +154,7 @@ class Host:
         others = [p for name, p in self.manager.list_name_plugin() if name != key]
         hooks = self.manager.subset_hook_caller
         specs = [
-            (registry, [spec for part in hooks(hook, others)() for spec in part])
+            (registry, [_marked(spec, plugin) for part in hooks(hook, others)() for spec in part])
             for hook, registry in self._registries.items()
         ]
         files = [path for part in hooks("uqbench_suites", others)() for path in part]
@@ -231,6 +242,13 @@ class Host:
     def failures(self) -> list[Plugin]:
         """Plugins that could not be loaded."""
         return [plugin for plugin in self.plugins if plugin.failure]
+
+
+def _marked(spec: Any, plugin: Plugin) -> Any:
+    """A local plugin's spec with the digest in its version: edited code is another method."""
+    if plugin.local is None:
+        return spec
+    return replace(spec, version=f"{spec.version}{local.MARK}{plugin.local[:8]}")
 
 
 def _applies(requirement: Requirement) -> bool:

@@ -28,6 +28,7 @@ class Plugin:
         failure: why it was left out; None where it was loaded.
         seconds: how long loading took.
         changed: global defaults that importing it changed; they were set back.
+        local: sha256 of what a local plugin is; None where it is installed.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Plugin:
     failure: str | None = None
     seconds: float = field(default=0.0, compare=False)
     changed: tuple[str, ...] = field(default=(), compare=False)
+    local: str | None = field(default=None, compare=False)
 
     @property
     def shipped(self) -> bool:

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from uqbench.plots.tables import BoardTables
 from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
+from uqbench.scoring.columns import GROUPS
 from uqbench.scoring.ranks import Matrix, compare, places
-from uqbench.suites.metrics import EPISODE_STATISTICS, EVENT_STATISTICS, Metric
+from uqbench.suites.metrics import Group, Metric
 
 if TYPE_CHECKING:
     from uqbench.suites.suite import Suite
 
-Question = Literal["return", "risk", "uncertainty"]
-QUESTIONS: tuple[Question, ...] = ("return", "risk", "uncertainty")
+QUESTIONS = GROUPS
 PROPER = (
     "queries/interval_skill", "queries/crps_skill", "uncertainty/interval_score_95",
     "uncertainty/wasserstein",
@@ -48,7 +48,7 @@ class FirstSet:
     why: str = ""
 
 
-def first_set(board: BoardTables, question: Question, suite: Suite | None) -> FirstSet:
+def first_set(board: BoardTables, question: Group, suite: Suite | None) -> FirstSet:
     """Who may be first on a board, by its suite as it is installed."""
     metric = _metric(board, question, suite)
     if metric is None:
@@ -71,28 +71,32 @@ def first_set(board: BoardTables, question: Question, suite: Suite | None) -> Fi
     return FirstSet(metric.name, first, len(values))
 
 
-def _metric(board: BoardTables, question: Question, suite: Suite | None) -> Metric | None:
-    """The board's score where it answers the question, else the suite's own choice, else any."""
-    own = Metric.model_validate(board.primary)
-    known = [] if suite is None else list(suite.metrics)
-    named = [] if suite is None else [suite.metric(name) for name in suite.pareto]
-    candidates = [m for m in (own, *named, *known) if m.name in board.scores.columns]
-    answers = [m for m in candidates if _question(m) == question]
-    if question == "uncertainty" and answers and answers[0] != own:
-        answers = sorted(answers, key=lambda m: PROPER.index(m.statistic))
+def _metric(board: BoardTables, question: Group, suite: Suite | None) -> Metric | None:
+    """The board's score where it answers the question, else the suite's own choice, else any.
+
+    Metrics are grouped as the suite does it today; boards keep older definitions.
+    """
+    known = {} if suite is None else {metric.name: metric for metric in suite.metrics}
+    name = str(board.primary["name"])
+    own = known.get(name) or Metric.model_validate(board.primary)
+    named = [] if suite is None else [known[name] for name in suite.pareto]
+    candidates = [m for m in (own, *named, *known.values()) if m.name in board.scores.columns]
+    answers = [m for m in candidates if _answers(m, question)]
+    if question == "uncertainty" and answers and answers[0] not in (own, *named):
+        answers = sorted(answers, key=_proper)
     return answers[0] if answers else None
 
 
-def _question(metric: Metric) -> Question | None:
-    statistic = metric.statistic.split("/")[0]
-    if metric.kind == "dataset" or metric.statistic in PROPER:
-        return "uncertainty"
-    if metric.kind not in ("online", "evaluation"):
-        return None
-    if metric.risk != "expectation" or statistic in EVENT_STATISTICS:
-        return "risk"
-    of_return = (*EPISODE_STATISTICS, "reward_per_step", "cumulative_regret")
-    return "return" if statistic in of_return else None
+def _answers(metric: Metric, question: Group) -> bool:
+    if metric.kind == "dataset":
+        return question == "uncertainty"
+    if metric.about == "uncertainty":
+        return question == "uncertainty" and metric.statistic in PROPER
+    return metric.about == question
+
+
+def _proper(metric: Metric) -> int:
+    return PROPER.index(metric.statistic) if metric.statistic in PROPER else len(PROPER)
 
 
 def _values(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 from importlib import resources
@@ -18,15 +19,19 @@ from uqbench.plots.render import dark_style, svg
 from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural
 from uqbench.report.first_sets import QUESTIONS
-from uqbench.report.pictures import claims_matrix
+from uqbench.report.methods import method_sections
 from uqbench.report.runs import run_data
-from uqbench.report.sections import board_section, method_sections
+from uqbench.report.sections import board_section
 from uqbench.report.verdicts import SIGNS, WORDS, Counted, by_paper
 from uqbench.scoring.protocol import versions_here
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.suites.suite import Suite
+
+
+WIDE = 430
+"""Pixels from which on a picture is not made narrower than legible: it scrolls in its box."""
 
 
 def page(
@@ -52,7 +57,6 @@ def page(
     claims = [claim for section in boards for claim in section.claims]
     papers = by_paper(claims)
     script, style = _part("report.js"), _part("report.css") + dark_style(".figure svg ")
-    matrix = claims_matrix(papers)
     text = (
         _environment()
         .get_template("report.html.j2")
@@ -62,7 +66,6 @@ def page(
             methods=sorted(method_sections(boards, host), key=lambda of: natural(of.name)),
             papers=papers,
             every=Counted("all papers", tuple(claims)),
-            matrix=None if matrix is None else (matrix, Markup(svg(matrix))),
             questions=QUESTIONS,
             verdicts=WORDS,
             signs=SIGNS,
@@ -96,6 +99,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters["num"] = _number
     environment.filters["interval"] = _interval
+    environment.filters["duration"] = _duration
     environment.filters["slug"] = lambda sign: sign.replace(" ", "-")
     return environment
 
@@ -104,7 +108,10 @@ def _inline(board: BoardTables) -> object:
     """How a board's figures are drawn: with ids that no other board's have."""
 
     def draw(figure: Figure) -> Markup:
-        return Markup(svg(figure, prefix=f"{board.suite}-{board.name}-"))
+        text = svg(figure, prefix=f"{board.suite}-{board.name}-")
+        width = re.search(r'<svg[^>]* width="(\d+)', text)
+        wide = width is not None and int(width[1]) > WIDE
+        return Markup(text.replace("<svg ", '<svg class="wide" ', 1) if wide else text)
 
     return draw
 
@@ -115,6 +122,19 @@ def _number(value: float | None, digits: int = 3) -> Markup:
         return Markup('<span class="none">–</span>')
     shown = f"{value:.{digits}f}" if abs(value) < 1000 else f"{value:,.0f}"
     return Markup('<data value="{}">{}</data>').format(repr(float(value)), shown.replace("-", "−"))
+
+
+def _duration(hours: float) -> Markup:
+    """Hours in the unit that suits them, with the full value for programs."""
+    if not math.isfinite(hours):
+        return Markup('<span class="none">–</span>')
+    seconds = 3600 * hours
+    number, unit = (seconds, "s") if seconds < 100 else (seconds / 60, "min")
+    if seconds >= 6000:
+        number, unit = hours, "h"
+    return Markup('<data value="{}">{}</data> {}').format(
+        repr(float(hours)), f"{number:.2g}" if number < 10 else f"{number:.0f}", unit
+    )
 
 
 def _interval(cells: dict[str, float], name: str) -> Markup:

@@ -36,7 +36,7 @@ def claims_matrix(papers: Sequence[Counted]) -> Figure | None:
         "holds": "circle",
         "does not hold": "cross",
         "undecided": "diamond",
-        "not run": "stroke",
+        "not run": "square",
         "calibrated": "triangle-up",
     }
     chart = (

@@ -15,7 +15,8 @@ from typing import Any
 
 import pandas as pd
 
-from uqbench.plots.tables import TEXT, BoardTables
+from uqbench.api.frames import TEXT
+from uqbench.plots.tables import BoardTables
 from uqbench.scoring.made_with import read_made_with
 
 

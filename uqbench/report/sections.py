@@ -1,9 +1,9 @@
-"""What the page says of each board and of each method: rows as the templates show them."""
+"""What the page says of each board: rows and figures as the template shows them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 MOST_TICKS = 1_500
 """Runs of a board whose seeds the page draws one by one."""
-SHOWN = ("intervals", "pairs", "risk", "claims", "curves", "efficiency", "profiles", "seeds")
+SHOWN = (
+    "intervals", "pairs", "risk", "curves", "efficiency", "reliability", "sparsification", "pit",
+    "profiles", "seeds",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class BoardSection:
         earlier: what its suite does otherwise by now; empty for a board of today's protocol.
         first: the first sets, by question.
         figures: drawn, with their SVG.
+        panels: the SVG of each claim that was compared, with its figure, by the claim's name.
         missing: why others are not.
     """
 
@@ -66,6 +70,7 @@ class BoardSection:
     claims: list[JudgedClaim]
     comparisons: pd.DataFrame
     figures: list[tuple[Figure, str]]
+    panels: dict[str, tuple[Figure, str]]
     missing: list[str]
     hours: float
 
@@ -121,17 +126,22 @@ def board_section(
     figures, missing = _figures(board, suite, host, draw)
     hours = _hours(board)
     judged = judged_claims(board)
+    panels = {}
+    if judged:
+        drawn = claims.panels(board, claims.published_numbers(suite))
+        panels = {claim: (figure, draw(figure)) for claim, figure in drawn.items()}
     return BoardSection(
         board=board,
         id=f"board-{board.suite}-{board.name}",
         summary="" if suite is None else suite.summary,
         budget=str(board.manifest["budget"].get("summary", "")),
         earlier="; ".join(earlier),
-        rows=[_row(board, dict(row), hours) for _, row in board.leaderboard.iterrows()],
+        rows=[_row(dict(row), hours) for _, row in board.leaderboard.iterrows()],
         first={question: first_set(board, question, suite) for question in QUESTIONS},
         claims=judged,
         comparisons=claims.frame(board.claims) if judged else pd.DataFrame(),
         figures=figures,
+        panels=panels,
         missing=missing,
         hours=float(board.cost["device_hours"].sum()) if board.has("cost.csv") else math.nan,
     )
@@ -141,7 +151,7 @@ def _figures(
     board: BoardTables, suite: Suite | None, host: Host, draw: Callable[[Figure], str]
 ) -> tuple[list[tuple[Figure, str]], list[str]]:
     figures, missing = [], []
-    added, problems = catalog.plugin_figures(board, host)
+    added, problems = catalog.plugin_figures(board, suite, host)
     for name in SHOWN:
         if name == "seeds" and len(board.scores) > MOST_TICKS:
             missing.append(f"{len(board.scores):,} seeds: uqbench plot --what seeds draws them")
@@ -150,10 +160,16 @@ def _figures(
             figures.append(catalog.draw(board, name, suite, host))
         except NotDrawableError as error:
             missing.append(f"{name}: {str(error).replace(str(board.folder), board.title)}")
-    return [(figure, draw(figure)) for figure in (*added, *figures)], [*missing, *problems]
+    drawn = []
+    for figure in added:
+        try:
+            drawn.append((figure, draw(figure)))
+        except Exception as error:  # a plugin's chart may be wrong in any way
+            problems.append(f"{board.title}: {figure.name}: {type(error).__name__}: {error!s:.300}")
+    return [*drawn, *((figure, draw(figure)) for figure in figures)], [*missing, *problems]
 
 
-def _row(board: BoardTables, cells: dict[str, Any], hours: Mapping[str, float]) -> Row:
+def _row(cells: dict[str, Any], hours: Mapping[str, float]) -> Row:
     low, high = cells.get("rank_low", math.nan), cells.get("rank_high", math.nan)
     place = ""
     if math.isfinite(low) and math.isfinite(high):
@@ -176,48 +192,3 @@ def _heading(name: str) -> str:
     if name.startswith("improvement_over_"):
         return f"P(better than {name.removeprefix('improvement_over_')})"
     return statistic_label(name)
-
-
-@dataclass(frozen=True)
-class MethodSection:
-    """A method on the page, over all boards.
-
-    Attributes:
-        agents: what it is an instance of, as ``(kind and name, summary, source)``.
-        lines: its row on each board.
-    """
-
-    name: str
-    id: str
-    agents: list[tuple[str, str, str]]
-    lines: list[tuple[BoardSection, Row]]
-
-
-def method_sections(boards: Sequence[BoardSection], host: Host) -> list[MethodSection]:
-    """The methods of all boards, by name."""
-    lines: dict[str, list[tuple[BoardSection, Row]]] = {}
-    for section in boards:
-        for row in section.rows:
-            lines.setdefault(row.method, []).append((section, row))
-    return [
-        MethodSection(name, f"method-{name}", _agents(name, own, host), own)
-        for name, own in sorted(lines.items())
-    ]
-
-
-def _agents(
-    name: str, lines: Sequence[tuple[BoardSection, Row]], host: Host
-) -> list[tuple[str, str, str]]:
-    """What its boards say that it is, with what the installed plugin says of that."""
-    found = {}
-    for section, _ in lines:
-        for cell, of in section.board.manifest["methods"].items():
-            if str(cell).rsplit("/", 1)[-1] != name:
-                continue
-            for kind, registry in (("agent", host.agents), ("estimator", host.estimators)):
-                own = of.get(kind)
-                if own:
-                    spec = registry.get(str(own))
-                    about = ("", "") if spec is None else (spec.summary, spec.source)
-                    found[f"{kind} {own}"] = (f"{kind} {own}", *about)
-    return list(found.values())

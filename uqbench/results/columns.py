@@ -20,11 +20,13 @@ class RunColumns(NamedTuple):
         metrics: records of its metrics.
         episodes: its episodes.
         curves: of how good its uncertainty is, for pictures; None where nobody asked.
+        agent: its agent's final state, as ``torch.save`` writes it; None where nobody asked.
     """
 
     metrics: Columns
     episodes: Columns
     curves: Columns | None = None
+    agent: bytes | None = None
 
 
 def columns_digest(*tables: Columns) -> str:

@@ -160,8 +160,8 @@ class Index:
         known = None if row is None else row[1].get(name)
         return known is not None and signature(f"{self._base}{folder}/{name}") == known
 
-    def remember(self, folder: str, record: RunRecord, read: Signature | None) -> None:
-        """Remember a finished run's record.
+    def remember(self, folder: str, record: RunRecord, read: Signature | None) -> RunRecord:
+        """Remember a finished run's record; return it, with what others have, too, shared.
 
         Args:
             folder: the run's, below the root.
@@ -169,9 +169,9 @@ class Index:
             read: signature of ``run.json`` before it was read.
         """
         if read is None or record.checkpoint is not None or record.traceback is not None:
-            return
+            return record
         if not self._is_settled(read, f"{folder}/{RECORD}") or record.reason is not None:
-            return
+            return record
         shared = _Shared.model_construct(
             schema_version=record.schema_version,
             identity={k: v for k, v in record.identity.items() if k != "seed"},
@@ -196,8 +196,9 @@ class Index:
             digest=record.digest,
         )
         self._rows[folder] = tuple(row)
-        self._made_before[folder] = record
         self._new += 1
+        self._made_before[folder] = self._made(row) or record
+        return self._made_before[folder]
 
     def verified(self, folder: str, files: Mapping[str, Signature | None]) -> None:
         """Remember that the digests of a run's data files were verified.

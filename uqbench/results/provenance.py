@@ -33,7 +33,9 @@ def provenance(plugins: Iterable[Plugin], device: str) -> Provenance:
         platform=f"{platform.system()} {platform.machine()}",
         device=device,
         versions=versions,
-        content={plugin.package: content_hash(plugin.package) for plugin in plugins},
+        content={
+            plugin.package: plugin.local or content_hash(plugin.package) for plugin in plugins
+        },
         git_revision=_git_revision(),
     )
 

@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
@@ -115,7 +116,7 @@ class Store:
         before = signature(f"{self._base}{key}/{RECORD}")
         found = self._read(key)
         if found.state is RunState.FINISHED and found.record is not None:
-            index.remember(key, found.record, before)
+            return replace(found, record=index.remember(key, found.record, before))
         return found
 
     def _read(self, key: str) -> StoredRun:

@@ -18,6 +18,9 @@ METRICS = "metrics.parquet"
 EPISODES = "episodes.parquet"
 CURVES = "uncertainty.parquet"
 
+AGENT = "agent.pt"
+"""An agent's final state, of runs with ``--keep-agents``."""
+
 
 def names(digests: Mapping[str, str]) -> list[str]:
     """The data files of a run whose record holds these digests."""
@@ -35,8 +38,11 @@ def write_tables(folder: Path, columns: RunColumns) -> dict[str, str]:
         tables[CURVES] = columns.curves
     for name, table in tables.items():
         write_whole(folder / name, partial(pq.write_table, pa.table(dict(table))))
+    if (agent := columns.agent) is not None:
+        write_whole(folder / AGENT, lambda file: file.write(agent))
     try:
-        digests = {name: file_digest(folder / name) for name in tables}
+        kept = [] if agent is None else [AGENT]
+        digests = {name: file_digest(folder / name) for name in (*tables, *kept)}
     except OSError as error:
         raise StorageError(f"{folder} cannot be read back: {error.strerror}") from error
     digests["results"] = columns_digest(*tables.values())

@@ -19,6 +19,7 @@ from uqbench.runner.batching.speeds import Speeds
 from uqbench.runner.dispatch.drive import Driver, runs_in
 from uqbench.runner.estimates import estimate
 from uqbench.runner.life_cycle import call_hooks
+from uqbench.runner.loggers import logging
 from uqbench.runner.spread import cores, measure_methods, spread
 from uqbench.runner.states import announce, stored_states, to_do
 from uqbench.runner.watcher import Watcher
@@ -37,6 +38,7 @@ class Execution:
         workers: number of processes; None for one per core, or one on a GPU. Elsewhere: most
             batches at once; None for as many as there is room for.
         driver: submits batches, and follows them.
+        loggers: names of those that hear of the runs that are followed.
     """
 
     host: Host
@@ -45,6 +47,7 @@ class Execution:
     watcher: Watcher
     workers: int | None
     driver: Driver
+    loggers: tuple[str, ...] = ()
 
 
 def complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
@@ -52,7 +55,15 @@ def complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
 
     Runs that another process works on are waited for. Batches that an earlier command submitted are
     followed. Where the executor does not wait, what is missing is submitted, and no more.
+
+    Raises:
+        UqbenchError: a logger is unknown, or what it needs is not installed.
     """
+    with logging(execution.host, execution.loggers, execution.store.root):
+        return _complete(plan, execution)
+
+
+def _complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
     store, device, watcher = execution.store, execution.device, execution.watcher
     driver = execution.driver
     workers = execution.workers

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from uqbench.identity import Run
 from uqbench.registry.registry import Plugin
@@ -15,6 +14,9 @@ from uqbench.results.provenance import provenance
 from uqbench.results.records import SCHEMA_VERSION, RunRecord
 from uqbench.results.store import Store, now, this_process
 from uqbench.runner.executors import mkl
+
+if TYPE_CHECKING:  # it takes seconds, and most who write records do not compute
+    import torch
 
 
 def write_record(store: Store, run: Run, record: RunRecord, update: dict[str, Any]) -> None:
@@ -43,6 +45,8 @@ def blank_record(plugins: Sequence[Plugin], device: str) -> RunRecord:
 def device_name(device: torch.device) -> str:
     """What the computation runs on, in words."""
     if device.type == "cuda":
+        import torch
+
         return torch.cuda.get_device_name(device)
     processor = platform.processor() or platform.machine()
     return f"{processor}, numpy {np.__version__}, {mkl.in_words()}"

@@ -117,6 +117,8 @@ class BatchWork:
         batch, device = self.batch.of(self.lanes), self.device
         if batch.cell.method.estimator is not None:
             began = self.watch.seconds
+            if batch.keep_agents:
+                self.report(Notice(self.batch, "--keep-agents: not kept: an estimator is no agent"))
             return fit_estimator(batch, self.host, device), self.watch.seconds - began
         folder = self.store.checkpoint_folder(self.batch.runs[0])
         if checkpoint_seconds and self.store.is_linked(folder):

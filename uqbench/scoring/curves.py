@@ -80,6 +80,7 @@ def _points(records: Columns, episodes: Columns, steps: int) -> np.ndarray:
     np.divide(total, count, out=returns, where=count > 0)
     rewards = records["metric"] == "reward"
     at = dict(zip(records["step"][rewards], records["value"][rewards], strict=True))
+    at.setdefault(0, 0.0)  # in runs of less than a hundred steps the first hundredths are empty
     collected = np.diff([0.0, *(float(at[end]) for end in ends[1:])])
     length = np.maximum(np.diff(ends), 1)
     return np.stack([ends[1:].astype(np.float64), returns, collected / length])

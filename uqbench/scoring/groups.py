@@ -14,6 +14,8 @@ from uqbench.suites.metrics import Group
 
 MOST = 6
 """Columns of a group for people; ``leaderboard.csv`` has all, with intervals."""
+SAME = {"coverage_50": "coverage_90", "coverage_95": "coverage_90"}
+"""Statistics that rank methods as another one does (``benchmarks/redundant_scores.py``)."""
 CEILING = "_ceiling"
 """Ends the name of a statistic that is the ceiling of another."""
 NONE = "–"
@@ -29,22 +31,31 @@ class GroupColumn:
 
 
 def group_columns(board: Board, lines: Sequence[BoardRow]) -> list[GroupColumn]:
-    """The columns of each group, the more important ones first; none where a suite has no groups.
+    """The columns of each group, the more important ones first; none where all are of one group.
 
     First are those that the suite's Pareto front is of, then the score itself, then scores at query
-    states, then what is on one scale. A coverage stands with its ceiling. Risk ends with the worst
-    quarter of the runs.
+    states, then what is on one scale. A coverage stands with its ceiling; statistics that rank
+    methods as another column does are left out. Risk ends with the worst quarter of the runs.
     """
     primary = Column(board.primary, board.ranking, normalized=True)
     known = [c for c in (primary, *board.columns) if c.metric.about is not None]
-    if not known:
+    if len({column.metric.about for column in known}) < 2:
         return []
     ceilings = {
         column.metric.statistic.removesuffix(CEILING): column.metric.name
         for column in known
         if column.metric.statistic.endswith(CEILING)
     }
-    known = [c for c in known if c.metric.name not in ceilings.values()]
+    statistics = {column.metric.statistic for column in known}
+    known = [
+        column
+        for column in known
+        if column.metric == board.primary
+        or (
+            column.metric.name not in ceilings.values()
+            and _says_alike(column.metric.statistic) not in statistics
+        )
+    ]
     found = []
     for group in GROUPS:
         own = sorted((c for c in known if c.metric.about == group), key=lambda c: _order(board, c))
@@ -83,6 +94,12 @@ def groups_note(board: Board, found: Sequence[GroupColumn]) -> str:
             f"and better in one."
         )
     return " ".join(parts)
+
+
+def _says_alike(statistic: str) -> str | None:
+    """The statistic that says the same as this one."""
+    before, slash, name = statistic.rpartition("/")
+    return f"{before}{slash}{SAME[name]}" if name in SAME else None
 
 
 def _order(board: Board, column: Column) -> tuple[bool, ...]:

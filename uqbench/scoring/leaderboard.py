@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from uqbench.registry.local import is_local
 from uqbench.results.files import write_whole
 from uqbench.results.store import RunState, Store
 from uqbench.scoring.claims import table
@@ -133,6 +134,15 @@ class Board:
                 found.setdefault(package, set()).add(value)
         return {package: sorted(hashes) for package, hashes in sorted(found.items())}
 
+    @property
+    def local(self) -> frozenset[str]:
+        """The methods that no installed package provides: a file, or a notebook's cell."""
+        return frozenset(
+            cell.method.name
+            for cell in self.plan.cells
+            if is_local(cell.runs[0].identity["method"]["version"])
+        )
+
     @cached_property
     def _matrices(self) -> dict[str, Any]:
         found = {
@@ -175,6 +185,8 @@ class Board:
                 "runs_scored": str(line.scored),
                 "runs_failed": str(line.failed),
             }
+            if self.local:
+                row["local"] = "yes" if line.method in self.local else "no"
             if self.origins:
                 row["stored_in"] = self.origins.get(line.method, "")
             if self.plan.suite.pareto:

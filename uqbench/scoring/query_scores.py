@@ -69,7 +69,7 @@ class _Lane:
 
 
 def score_queries(stated: Uncertainty, truth: Truth) -> list[QueryScores]:
-    """The scores of every lane.
+    """The scores of every lane; none of a lane about which no truth is known.
 
     Of single realized returns, which have no standard error, there are only the scores that need
     none; 1 of their ``crps_skill`` is clairvoyance. What an agent does not state has no score:
@@ -95,6 +95,8 @@ def novelty(stated_seen: Uncertainty, stated_unseen: Uncertainty) -> list[float]
 def _score(lane: _Lane) -> QueryScores:
     scores: dict[str, float] = {}
     curves: dict[str, Curve] = {}
+    if not len(lane.q):
+        return QueryScores(scores, curves)
     if lane.stated.return_atoms is not None and lane.truth.returns is not None:
         _score_distribution(lane, scores, curves)
     if lane.stated.aleatoric_var is not None and not lane.realized:
@@ -105,8 +107,9 @@ def _score(lane: _Lane) -> QueryScores:
         if not lane.realized:
             scores["q_error"] = math.sqrt(max(float((error.square() - lane.noise).mean()), 0.0))
         if std is not None:
-            _score_order(error, std.flatten(), scores, curves)
-            if not lane.realized:
+            if lane.realized:
+                _score_order(error, std.flatten(), scores, curves)
+            else:
                 _score_epistemic(lane, error, std.flatten(), scores, curves)
     return QueryScores(scores, curves)
 
@@ -174,10 +177,11 @@ def _score_epistemic(
     constant = float(interval_score(mean - reach, mean + reach, lane.q, SHARP).mean())
     scores["interval_score_95"] = own
     scores["interval_skill"] = _ratio(constant - own, constant)
+    curves["reliability"] = (_levels(RELIABILITY), _levels([covers[p] for p in RELIABILITY]))
+    _score_order(error, std, scores, curves)
     scores["ence"] = epistemic.ence(std, error, lane.noise)
     scores["epistemic_std"] = float(std.mean())
     scores["first_rank"] = _first_rank(lane, std)
-    curves["reliability"] = (_levels(RELIABILITY), _levels([covers[p] for p in RELIABILITY]))
 
 
 def _score_order(

@@ -13,6 +13,8 @@ def remark(board: Board, method: str) -> str:
     role = board.plan.roles[method]
     beaten = None if board.floor is None else board.floor.beaten.get(method)
     words: list[str] = [] if role == "method" else [role]
+    if method in board.local:
+        words.append("local")
     if method in board.origins:
         words.append("stored")
     return f" {MARK}" * (beaten is False) + f" ({', '.join(words)})" * bool(words)
@@ -33,6 +35,10 @@ def remarks_note(board: Board) -> str:
         sentences.append(
             f"{MARK} does not beat {board.floor.best}, the best of these: the 95 % interval of the "
             f"difference does not lie above zero."
+        )
+    if board.local:
+        sentences.append(
+            "Local rows are of code that is in no installed package: their versions are digests."
         )
     if board.origins:
         places = ", ".join(sorted(set(board.origins.values())))

@@ -25,8 +25,8 @@ FIRST_SEEDS = 5
 """Of the first look."""
 
 LOOKS_PER_DOUBLING = 3
-"""Every look has a quarter more seeds than the one before: with two looks a doubling it would take
-half a seed more, with one three (two methods one spread apart), with four no fewer."""
+"""Every look has a quarter more seeds than the one before. Of two methods one spread apart one look
+per doubling takes three seeds more, two take half a seed more, four a quarter of a seed less."""
 
 
 def looks(most: int) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ Every error names the file, the key, the value and the nearest known name.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.registry.plugins import Host
@@ -234,7 +234,6 @@ def check_unique(names: list[str], where: str) -> None:
             raise UqbenchError(f"{where}: the name {name!r} is taken; choose another.")
 
 
-def _known(name: str, names: Iterable[str], where: str, kind: str) -> None:
-    names = list(names)
+def _known(name: str, names: Collection[str], where: str, kind: str) -> None:
     if name not in names:
         raise UqbenchError(f"{where}: there is no {kind} {name!r}. {did_you_mean(name, names)}")

@@ -17,6 +17,7 @@ from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Budget, Method, Task
+from uqbench.suites.variants import base_name, expanded, values_of
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Plan:
         claims: the suite's claims, each with its parsed kind.
         steps: what the user set instead of the budget's steps; None if nothing.
         settings: config values that the user set, by method.
+        keep_agents: whether the final state of each agent is stored; changes no identity.
     """
 
     suite: Suite
@@ -60,6 +62,7 @@ class Plan:
     claims: tuple[tuple[Claim, ClaimKind], ...] = ()
     steps: int | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    keep_agents: bool = False
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -119,13 +122,15 @@ def make_plan(
         planned = planned.model_copy(update={"steps": steps, "task_steps": {}})
     usual_methods = suite.methods_of(budget_name)
     offered = usual_methods if methods is None else suite.methods
-    chosen_methods = _choose("method", offered, methods)
+    chosen_methods = _choose("method", offered, _bases(methods))
     chosen_tasks = _choose("task", suite.tasks_of(planned), tasks)
     chosen_seeds = tuple(range(planned.seeds)) if seeds is None else tuple(sorted(seeds))
     settings = settings or {}
+    known = {method.name for method in chosen_methods}
     for name in settings:
-        if name not in {method.name for method in chosen_methods}:
-            raise unknown("method to set", name, [m.name for m in chosen_methods])
+        if base_name(name) not in known:
+            raise unknown("method to set", name, known)
+    chosen_methods, settings = _variants(chosen_methods, methods, settings)
     cells = []
     for task in chosen_tasks:
         for method in chosen_methods:
@@ -181,6 +186,32 @@ def make_plan(
 def _queries(budget: Budget) -> dict[str, Any]:
     """What is asked; absent, not None, so that runs without queries keep their identity."""
     return {} if budget.queries is None else {"queries": budget.queries.model_dump(mode="json")}
+
+
+def _bases(names: Sequence[str] | None) -> list[str] | None:
+    return None if names is None else [base_name(name) for name in names]
+
+
+def _variants(
+    methods: Sequence[Method],
+    names: Sequence[str] | None,
+    settings: Mapping[str, Mapping[str, Any]],
+) -> tuple[tuple[Method, ...], dict[str, Mapping[str, Any]]]:
+    """The methods, with their variants in their place, and the settings of each."""
+    found: dict[str, tuple[Method, Mapping[str, Any]]] = {}
+    for method in methods:
+        own = settings.get(method.name, {})
+        asked = [method.name] if names is None else names
+        for name in asked:
+            if base_name(name) != method.name:
+                continue
+            given = {**own, **values_of(name), **settings.get(name, {})}
+            for variant, values in expanded(name, given).items():
+                found[variant] = method.model_copy(update={"name": variant}), values
+    return (
+        tuple(method for method, _ in found.values()),
+        {name: values for name, (_, values) in found.items() if values},
+    )
 
 
 def _choose(kind: str, things: Iterable[Any], names: Sequence[str] | None) -> tuple[Any, ...]:

@@ -40,12 +40,33 @@ def run(kind: type[DQN], steps: int = 600) -> tuple[DQN, list[dict]]:
     return agent, recorder.finish()
 
 
+@pytest.fixture(scope="module")
+def trained():
+    return {kind: run(kind) for kind in (DQN, QRDQN)}
+
+
 @pytest.mark.filterwarnings("ignore")  # the libraries' own
 @pytest.mark.parametrize("kind", [DQN, QRDQN])
-def test_it_learns_every_step_is_recorded_and_the_same_seed_gives_the_same_episodes(kind):
-    agent, [(_, episodes)] = run(kind)
+def test_it_learns_every_step_is_recorded_and_the_same_seed_gives_the_same_episodes(kind, trained):
+    agent, [(_, episodes)] = trained[kind]
     assert agent.policy(np.ones(3, np.float32)) == 1
     assert episodes["length"].sum() == 600
     assert episodes["return"][-200:].mean() > 0.9
     _, [(_, again)] = run(kind)
     assert (again["return"] == episodes["return"]).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_they_predict_is_what_was_paid(trained):
+    """A step pays its action and ends the episode: Q is 0 and 1, and so is the distribution."""
+    obs = torch.ones(2, 3).numpy()
+    q = trained[DQN][0].uncertainty(obs)
+    assert q.mean.shape == (1, 2, 2)
+    assert q.return_atoms is None
+    agent = trained[QRDQN][0]
+    stated = agent.uncertainty(obs)
+    assert stated.return_atoms.shape == stated.return_probs.shape == (1, 2, 2, 5)
+    assert (stated.return_probs.sum(-1) - 1).abs().max() < 1e-6
+    assert torch.equal(stated.mean.argmax(-1), torch.ones(1, 2, dtype=torch.int64))
+    for found in (q, stated):
+        assert (found.mean - torch.tensor([0.0, 1.0])).abs().max() < 0.2

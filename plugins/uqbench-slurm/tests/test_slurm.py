@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,19 +30,31 @@ def variables(log: Path | None = None) -> dict[str, str]:
     return found | ({} if log is None else {"TOY_STEPS": str(log)})
 
 
-def start(out: Path, *arguments: str, log: Path | None = None) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
-    return subprocess.Popen(
-        [*command, *arguments], env=variables(log), text=True, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )  # fmt: skip
+class Command:
+    """A command whose words go to files: jobs that outlive it would keep pipes open."""
+
+    def __init__(self, out: Path, *arguments: str, log: Path | None = None) -> None:
+        command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
+        self._words = [tempfile.TemporaryFile("w+") for _ in range(2)]  # noqa: SIM115
+        stdout, stderr = self._words
+        self.process = subprocess.Popen(
+            [*command, *arguments], env=variables(log), text=True, stdout=stdout, stderr=stderr
+        )
+
+    def end(self, code: int = 0) -> tuple[str, str]:
+        """What it has said when it has ended."""
+        found = self.process.wait(timeout=WAIT_SECONDS)
+        said = []
+        for words in self._words:
+            words.seek(0)
+            said.append(words.read())
+            words.close()
+        assert found == code, said
+        return said[0], said[1]
 
 
-def end(process: "subprocess.Popen[str]", code: int = 0) -> tuple[str, str]:
-    """What a command says until it ends."""
-    said = process.communicate(timeout=WAIT_SECONDS)
-    assert process.returncode == code, said
-    return said
+def run(out: Path, *arguments: str, log: Path | None = None, code: int = 0) -> tuple[str, str]:
+    return Command(out, *arguments, log=log).end(code)
 
 
 def records(out: Path) -> dict[str, dict[str, Any]]:
@@ -67,7 +80,7 @@ def wait_for(condition: Callable[[], Any]) -> None:
 def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Digests of the results of the executor ``local``."""
     out = tmp_path_factory.mktemp("local")
-    end(start(out, "--methods", "slow", "--tasks", "long", "--seeds", "2"))
+    run(out, "--methods", "slow", "--tasks", "long", "--seeds", "2")
     return results(out)
 
 
@@ -82,10 +95,10 @@ def test_a_job_that_meets_its_time_limit_twice_takes_every_step_once(
     out, log = tmp_path / "results", tmp_path / "steps"
     one = (*SLOW, "--seeds", "1", "--checkpoint-seconds", "10000")
     limits = on(tmp_path, seconds=40, signal_seconds=24)
-    _, said = end(start(out, *one, *limits, log=log))
+    _, said = run(out, *one, *limits, log=log)
     assert "Submitted 1 job to slurm" in said
     assert not (out / "leaderboards").exists()  # it returned
-    stdout, said = end(start(out, *one, *limits, "--wait", log=log))
+    stdout, said = run(out, *one, *limits, "--wait", log=log)
     assert "Following 1 job submitted before." in said
     resumed = records(out)["long/slow/0"]["resumed"]
     assert len(resumed) >= 2
@@ -101,16 +114,17 @@ def test_jobs_outlive_their_driver_and_are_canceled_by_the_same_command(
 ) -> None:
     out, log = tmp_path / "results", tmp_path / "steps"
     both = (*SLOW, "--seeds", "2", "--workers", "1", *on(tmp_path))
-    driver = start(out, *both, "--wait", log=log)
+    driver = Command(out, *both, "--wait", log=log)
     wait_for(lambda: log.exists() and len(log.read_text().split()) > 20)
-    driver.send_signal(signal.SIGKILL)
-    driver.communicate()
+    driver.process.send_signal(signal.SIGKILL)
+    driver.end(-signal.SIGKILL)
     before = len(log.read_text().split())
     wait_for(lambda: len(log.read_text().split()) > before + 20)
-    end(start(out, *both, "--cancel"))
+    run(out, *both, "--cancel")
+    wait_for(lambda: all(record["checkpoint"] for record in records(out).values()))
     taken = [record["checkpoint"]["step"] for record in records(out).values()]
     assert all(0 < step < STEPS for step in taken)
-    _, said = end(start(out, *both, "--wait"))
+    _, said = run(out, *both, "--wait")
     assert "resumed from step" in said
     assert results(out) == unbroken
 
@@ -124,7 +138,7 @@ def test_a_dry_run_prints_a_script_that_does_the_work(
         "--memory", "4", "--executor", "slurm",
         "--slurm", f"folder={tmp_path / 'jobs'},partition=long,time=90",
     )  # fmt: skip
-    stdout, _ = end(start(out, *asked, "--dry-run"))
+    stdout, _ = run(out, *asked, "--dry-run")
     for line in (
         "--partition=long", "--time=90", "--cpus-per-task=2", "--mem=4096M", "--array=0-1%3",
         "--signal=USR2@90",
@@ -147,5 +161,5 @@ def test_a_dry_run_prints_a_script_that_does_the_work(
 
 def test_a_fraction_of_a_gpu_is_refused(tmp_path: Path) -> None:
     asked = ("--gpus-per-batch", "0.5", "--executor", "slurm", "--dry-run")
-    _, said = end(start(tmp_path, *asked), code=2)
+    _, said = run(tmp_path, *asked, code=2)
     assert re.search("--gpus-per-batch 0.5: Slurm gives whole GPUs", said)

@@ -6,6 +6,7 @@ import math
 
 import pandas as pd
 import pytest
+from uqbench_tabular.leakage_figure import IDEAL, frame
 from uqbench_tabular.tools.leakage import DATA, NOISE, leakage
 
 SCALE = 1 / math.sqrt(1 - 0.81)
@@ -45,3 +46,9 @@ def test_ignorance_that_leaks_into_the_noise_shows_in_the_data_column():
 def test_a_part_that_is_not_stated_has_no_row():
     scores = board(lambda s, n: s * SCALE, lambda s, n: math.nan)
     assert leakage(scores)["part"].tolist() == ["aleatoric_std"]
+
+
+def test_the_figure_has_its_slopes_beside_the_ideal_ones():
+    data = frame(board(lambda s, n: s * SCALE, lambda s, n: 0.3 * n**-0.5))
+    assert data["estimate"].tolist() == pytest.approx(data["ideal"].tolist(), abs=1e-9)
+    assert set(data["ideal"]) == set(IDEAL.values())

@@ -22,16 +22,8 @@ from uqbench.runner.turns import execute
 from uqbench.suites.plan import Cell, make_plan
 from uqbench.suites.reading import read_suites
 
-TOY = Path(__file__).parents[2] / "toy"
 # after the first step; around a record, a block of the recorder, an evaluation, and the end
 STOPS = (1, 5, 6, 7, 255, 256, 257, 299, 300, 301, 599, 600)
-
-
-@pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch) -> Host:
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    return Host.load()
 
 
 @pytest.fixture

@@ -11,9 +11,10 @@ from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner import events
 from uqbench.runner.batching.batches import Batch, BatchGroup, make_batch_groups
-from uqbench.runner.dispatch.follow import follow
+from uqbench.runner.dispatch.follow import follow, forget
 from uqbench.runner.dispatch.orders import make_order, write_order
-from uqbench.runner.dispatch.progress import ProgressWriter, read_progress, steps_now
+from uqbench.runner.dispatch.progress import ProgressWriter, read_progress
+from uqbench.runner.dispatch.told import steps_now
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.turns import execute
 from uqbench.suites.plan import make_plan
@@ -112,6 +113,15 @@ def test_who_is_gone_without_a_word_fails_and_what_it_had_finished_is_finished(
     assert heard[1].batch.runs == batch.runs[1:]
     found = store.find(batch.runs[1])
     assert (found.state, found.reason) == (RunState.FAILED, "out of memory")
+
+
+def test_who_removes_an_order_is_told_no_more(sent, tmp_path):
+    order, (batch,) = sent
+    writer = ProgressWriter(order, tmp_path)
+    writer.hear(events.Started(batch))
+    forget(tmp_path, order.name)
+    writer.hear(events.Notice(batch, "a word"))
+    assert not (tmp_path / ORDERS).exists()
 
 
 def test_a_node_that_refuses_is_told(sent, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 import torch
 from gymnasium import Env, spaces
 
-from uqbench.agent import LoopAgent
+from uqbench.agent import LoopAgent, Uncertainty
 from uqbench.environment import GymnasiumLanes, TimeLimit
 from uqbench.errors import UqbenchError
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
@@ -108,3 +108,27 @@ def test_training_episodes_may_not_be_cut_off():
 def test_its_policy_answers_for_many_observations():
     obs = torch.tensor([[[0.0], [1.0], [2.0], [4.0]]])
     assert SinglePolicy(Endless()).policy(obs).tolist() == [[0, 1, 2, 1]]
+
+
+class Stating(Endless):
+    """Says of every observation as much as its first number, or something of another shape."""
+
+    def __init__(self, lanes=1):
+        self.lanes = lanes
+
+    def uncertainty(self, obs):
+        return Uncertainty(mean=torch.tensor(obs)[None].expand(self.lanes, -1, 3))
+
+
+def test_a_loop_agent_states_uncertainty_as_one_lane():
+    obs = torch.tensor([[[1.0], [2.0]]])
+    assert SinglePolicy(Endless()).uncertainty(obs) is None
+    stated = SinglePolicy(Stating()).uncertainty(obs)
+    assert stated.mean.tolist() == [[[1.0] * 3, [2.0] * 3]]
+
+
+def test_what_is_stated_for_another_number_of_lanes_is_refused():
+    with pytest.raises(
+        UqbenchError, match=r"returned mean of shape \(2, 2, 3\); expected \(1, 2\)"
+    ):
+        SinglePolicy(Stating(lanes=2)).uncertainty(torch.tensor([[[1.0], [2.0]]]))

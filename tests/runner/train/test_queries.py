@@ -76,3 +76,58 @@ def test_asking_changes_nothing_in_training_and_a_lanes_answers_are_its_own(run,
     assert np.unique(points, return_counts=True)[1].tolist() == [2 * 6, 2 * 6, 3 * 6]
     truths = alone["value"][alone["metric"] == "queries/q_error"]
     assert np.isfinite(truths).all()
+
+
+def test_own_states_are_of_the_end_of_training_and_change_nothing_else(run, tmp_path):
+    """Seed 1 with states of its own, alone and next to seed 0: bit for bit."""
+    asked, episodes, _ = run(tmp_path / "a", [1], ASKED)
+    alone = run(tmp_path / "b", [1], ASKED.model_copy(update={"own": 2}))
+    together = run(tmp_path / "c", [0, 1], ASKED.model_copy(update={"own": 2}))
+    own = np.array([name.startswith("queries/own/") for name in alone[0]["metric"]])
+    assert equal({name: column[~own] for name, column in alone[0].items()}, asked)
+    assert equal(alone[1], episodes)
+    for given, expected in zip(together, alone, strict=True):
+        assert equal(given, expected)
+    assert set(alone[0]["step"][own]) == {STEPS}
+    assert {"queries/own/q_error", "queries/own/coverage_90"} <= set(alone[0]["metric"][own])
+    points = alone[2]["step"][alone[2]["curve"] == "own/error_against_std"]
+    assert points.tolist() == [STEPS] * 2 * 6
+
+
+def test_own_states_are_where_training_was_and_survive_a_checkpoint(run):
+    """Eight of the last ten steps, as the training environment stood there."""
+    from types import SimpleNamespace
+
+    import torch
+    from uqbench_minatar.config import GameConfig
+    from uqbench_minatar.lanes import MinAtarLanes
+
+    from uqbench.runner.train.own_states import OwnStates
+    from uqbench.runner.train.query_sources import Rollouts
+
+    config = GameConfig(game="breakout")
+    runs = [SimpleNamespace(agent_seed=seed) for seed in (1, 2)]
+    rollouts = Rollouts(runs, lambda seeds: MinAtarLanes(config, seeds), 0.9, 2, 0.5)
+    kept, resumed = (OwnStates(rollouts, runs, 8, 100) for _ in range(2))
+    env = MinAtarLanes(config, [1, 2])
+    obs, _ = env.reset()
+    seen, shown = {}, {}
+    for step in range(1, 101):
+        obs = env.step(torch.tensor([step % 6, 1])).obs
+        seen[step], shown[step] = env.state_dict(), obs.clone()
+        (kept if step <= 95 else resumed).see(step, env, obs)
+        if step == 95:
+            resumed.load_state_dict(kept.state_dict())
+    assert resumed.obs(None, 50) is None
+    frames = resumed.obs(None, 100)
+    assert frames.shape[:2] == (2, 8)
+    state = resumed.state_dict()["env"]
+    for lane in range(2):
+        steps = sorted(step for step, due in resumed._due.items() if lane in dict(due))
+        assert len(steps) == 8
+        assert steps[0] > 90
+        assert steps[-1] < 100
+        for slot, step in enumerate(steps):
+            assert torch.equal(frames[lane, slot], shown[step][lane])
+            for name, array in state.items():
+                assert torch.equal(array[8 * lane + slot], seen[step][name][lane])

@@ -547,7 +547,7 @@ def stored(host, tmp_path, monkeypatch):
     folder = tmp_path / "toy" / "paper"
     write(Board.of(plan, scores).files(), folder)
     monkeypatch.setattr(Host, "load", classmethod(lambda cls: host))
-    assert "README.md, made_with.json changed" in check(folder, 0, rewrite=True)
+    assert "README.md, papers.bib, made_with.json changed" in check(folder, 0, rewrite=True)
     return folder
 
 

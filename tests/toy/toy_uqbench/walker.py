@@ -28,6 +28,9 @@ class Walker(Agent):
         self.uniform = Uniform(seeds, "walk", device=device)
         self.walked = torch.zeros(len(seeds), device=device)
         self.hurt = self.uniform.at(0) < config.only_below
+        if "TOY_GPUS" in os.environ:
+            with Path(os.environ["TOY_GPUS"]).open("a") as file:
+                print(os.environ.get("CUDA_VISIBLE_DEVICES"), file=file)
 
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         action = (self.uniform.at(self.t) < self.config.forward).long()

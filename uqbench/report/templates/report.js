@@ -94,6 +94,7 @@
     if (b.earlier) parts.push(el("p", "† Of an earlier protocol than the suite has now: " + b.earlier + ". The command makes a run of today’s.", { className: "note" }));
     if (!b.standard) parts.push(el("p", "Of a selection of the budget, or with settings set by hand: add those of the command that made it.", { className: "note" }));
     parts.push(el("h2", "Result"), list([["status", r[3]], ["score", number(r[8])], ...b.metrics.map((name, k) => [name, number(r[9 + k])])]));
+    parts.push(el("h2", "Again"), again);
     parts.push(el("h2", "Made with"), list([
       ["folder", [b.suite, b.budget, task, method, seed + "-" + r[5]].join("/")],
       ["device", made ? made.device + " (" + made.platform + ")" : r[4]],
@@ -106,7 +107,6 @@
     ]));
     const config = Object.entries(of.config || {}).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]);
     if (config.length) parts.push(el("h2", "Config"), list(config));
-    parts.push(el("h2", "Again"), again);
     return parts;
   }
 

@@ -26,6 +26,7 @@ class Batch:
     budget: Budget
     metrics: tuple[Metric, ...]
     device: DeviceKind
+    keep_agents: bool = False
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -88,7 +89,15 @@ def make_batch_groups(
         parts = [fresh[first : first + size] for first in range(0, len(fresh), size)]
         for runs in (*groups.values(), *parts):
             part = replace(cell, runs=tuple(runs))
-            batches.append(Batch(part, plan.budget.on(cell.task), plan.suite.metrics, device))
+            batches.append(
+                Batch(
+                    part,
+                    plan.budget.on(cell.task),
+                    plan.suite.metrics,
+                    device,
+                    plan.keep_agents,
+                )
+            )
     if device == "cpu":
         return [(batch,) for batch in batches]
     return _taking_turns(batches)

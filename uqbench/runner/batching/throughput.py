@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from uqbench.runner.batching.speeds import MethodSpeed
 from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
+from uqbench.runner.executors.spawn import start
 
 if TYPE_CHECKING:  # a spawned process imports this module before it limits its threads
     from multiprocessing.process import BaseProcess
@@ -73,7 +74,7 @@ def measure_methods(batches: Sequence[Batch], processes: int) -> Iterator[tuple[
             ours, theirs = context.Pipe(duplex=False)
             share = batches[first::processes]
             process = context.Process(target=_measure_methods, args=(theirs, share), daemon=True)
-            process.start()
+            start(process)
             theirs.close()
             open_[ours] = process
         while open_:
@@ -95,7 +96,7 @@ def _in_processes(batch: Batch, processes: int) -> Iterator[Mapping[int, float]]
     for _ in range(processes):
         ours, theirs = context.Pipe(duplex=False)
         process = context.Process(target=_measure, args=(theirs, batch), daemon=True)
-        process.start()
+        start(process)
         theirs.close()
         started.append((process, ours))
     try:

@@ -50,7 +50,7 @@ class Checkpointer:
         self._began = watch.seconds
         self._every = every
         self._written = written
-        self._notify = notify
+        self.notify = notify
         self._patience = Patience(watch, stop, notify)
         self._last = about.step  # that step has a checkpoint, or there is nothing to save
         self._due = time.monotonic() + every
@@ -83,10 +83,10 @@ class Checkpointer:
             self._written(step)
         except CannotSaveError as error:
             self._every = 0.0
-            self._notify(f"no checkpoints, an interrupted run starts over: {error}")
+            self.notify(f"no checkpoints, an interrupted run starts over: {error}")
         except UqbenchError as error:  # the previous one is still there
             if isinstance(error, StorageError) and error.full and not self.stop.asked:
                 raise
-            self._notify(f"no checkpoint: {error}")
+            self.notify(f"no checkpoint: {error}")
         ended = time.monotonic()
         self._due = ended + max(self._every, (ended - began) / SHARE)

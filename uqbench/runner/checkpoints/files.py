@@ -11,11 +11,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
-from torch import Tensor
 
 from uqbench.config import explain
 from uqbench.errors import CannotSaveError, StorageError, UqbenchError
@@ -23,6 +21,9 @@ from uqbench.identity import digest_of
 from uqbench.results.files import NOT_A_FILE, file_digest, open_file, read_bytes, write_whole
 from uqbench.results.records import MOST_BYTES, Count, Moment, Provenance, Resumed, Seconds
 from uqbench.runner.checkpoints.saved import ABOUT
+
+if TYPE_CHECKING:  # it takes seconds, and those who follow runs read no state
+    import torch
 
 _NAME = r"(checkpoint\.json|step-[0-9]+\.pt)"
 _OWN = re.compile(rf"{_NAME}|\.{_NAME}\.[0-9a-f]+\.tmp")
@@ -78,7 +79,7 @@ def write(folder: Path, about: Checkpoint, state: Mapping[str, Any]) -> None:
         CannotSaveError: the state holds something else.
         StorageError: it cannot be written, as on a full disk.
     """
-    saved = _plain(state, "")
+    saved = plain(state, "")
     path = _state_path(folder, about)
     write_whole(path, partial(_save, saved))
     about = about.model_copy(update={"state": file_digest(path)})
@@ -126,6 +127,7 @@ def read_state(folder: Path, about: Checkpoint, device: torch.device) -> dict[st
         UnusableError: it is damaged.
         StorageError: it cannot be read, and may be whole.
     """
+    import torch
 
     def place(storage: Any, tag: str) -> Any:
         return storage if tag == "cpu" else storage.to(device=device)
@@ -174,6 +176,8 @@ def _unreadable(path: Path, error: OSError) -> UqbenchError:
 
 
 def _save(state: Any, file: BinaryIO) -> None:
+    import torch
+
     torch.save(state, file)  # our own file: torch turns a full disk into a RuntimeError
 
 
@@ -181,12 +185,14 @@ def _write_text(text: str, file: BinaryIO) -> None:
     file.write(text.encode())
 
 
-def _plain(value: Any, name: str) -> Any:
+def plain(value: Any, name: str) -> Any:
     """The value, with views copied: torch would save the whole storage behind them.
 
     Raises:
         CannotSaveError: it, or something in it, is not plain.
     """
+    from torch import Tensor
+
     kind = type(value)
     if kind is bytes and not value:
         raise CannotSaveError(
@@ -199,9 +205,9 @@ def _plain(value: Any, name: str) -> Any:
     if value is None or kind in (bool, int, float, str, bytes):
         return value
     if isinstance(value, Mapping):
-        return {key: _plain(item, f"{name}.{key}") for key, item in value.items()}
+        return {key: plain(item, f"{name}.{key}") for key, item in value.items()}
     if kind in (list, tuple):
-        return kind(_plain(item, f"{name}[{i}]") for i, item in enumerate(value))
+        return kind(plain(item, f"{name}[{i}]") for i, item in enumerate(value))
     raise CannotSaveError(
         f"{name.removeprefix('.')} is a {kind.__module__}.{kind.__qualname__}; expected tensors, "
         f"numbers, strings, bytes and None, in dictionaries, lists and tuples"

@@ -19,7 +19,7 @@ from uqbench.registry.plugins import Host
 from uqbench.runner.batching.batches import BatchGroup
 from uqbench.runner.dispatch.follow import follow, forget
 from uqbench.runner.dispatch.orders import (
-    batches_of,
+    PlannedRuns,
     make_order,
     stored_orders,
     write_order,
@@ -95,7 +95,7 @@ class Driver:
         runs = {run.digest for run in plan.runs}
         found = [order for order in stored_orders(self._root) if runs & order.runs.keys()]
         lives = self._executor(None).alive([order.name for order in found]) if found else {}
-        alive = []
+        alive, planned = [], PlannedRuns(plan)
         for order in found:
             progress = read_progress(self._root, order.name)
             ended = progress is not None and progress.ended
@@ -103,7 +103,7 @@ class Driver:
                 forget(self._root, order.name)
             elif runs >= order.runs.keys():
                 with suppress(UqbenchError):  # planned by other versions: their runs are others
-                    alive.append((order, batches_of(order, plan)))
+                    alive.append((order, planned.group(order)))
         return alive
 
     def execute(

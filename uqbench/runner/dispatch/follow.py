@@ -15,10 +15,10 @@ from uqbench.runner.batching.batches import Batch, BatchGroup
 from uqbench.runner.dispatch.progress import (
     Entry,
     Progress,
-    event_of,
     parse,
     read_progress,
 )
+from uqbench.runner.dispatch.told import event_of
 from uqbench.runner.events import Event, Failed, Finished
 from uqbench.runner.failures import fail
 
@@ -112,11 +112,15 @@ class _Followed:
     def rest(self, note: str) -> Iterator[Event]:
         """What becomes of runs that nothing was told of, when the order has ended or is gone."""
         for batch in self._group:
-            runs = [run for run in batch.runs if run in self._open]
-            done = [run for run in runs if self._store.read(run.folder).state is RunState.FINISHED]
-            for run in done:
-                yield Finished(batch.of([run]), self._seconds(run), self._scalars([run]))
-            lost = [run for run in runs if run not in done]
+            lost = []
+            for run in (run for run in batch.runs if run in self._open):
+                found = self._store.read(run.folder)
+                if found.state is RunState.FINISHED:
+                    yield Finished(batch.of([run]), self._seconds(run), self._scalars([run]))
+                elif found.state is RunState.FAILED and not note:
+                    yield Failed(batch.of([run]), found.reason or "")  # told to another driver
+                else:
+                    lost.append(run)
             if lost:
                 yield self._lost(batch.of(lost), note or "its worker is gone")
         self._open.clear()

@@ -22,8 +22,8 @@ from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import BatchGroup
 from uqbench.runner.batching.gpus import share_out, visible
 from uqbench.runner.batching.node_kind import node_kind
-from uqbench.runner.dispatch.orders import Planner, parse_order, read_order, runs_of
-from uqbench.runner.dispatch.progress import ProgressWriter
+from uqbench.runner.dispatch.orders import Planner, parse_order, read_order, runs_of, write_order
+from uqbench.runner.dispatch.progress import REMOTE_SECONDS, WRITE_SECONDS, ProgressWriter
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import STOPPED, run_locally
 
@@ -77,13 +77,13 @@ class Node:
         self._waiting = {order.name for order in orders}
         groups: list[BatchGroup] = []
         by_run: dict[str, ProgressWriter] = {}
-        for order in orders:
-            writer = ProgressWriter(order, self._store.root, node_kind(), not self._shared)
+        for order, group in self._planner.groups(orders):
+            every = WRITE_SECONDS if self._shared else REMOTE_SECONDS
+            kept = not self._shared
+            writer = ProgressWriter(order, self._store.root, node_kind(), kept, every)
             self._writers[order.name] = writer
-            try:
-                group = self._planner.group(order)
-            except UqbenchError as error:
-                writer.refuse(str(error))
+            if isinstance(group, UqbenchError):
+                writer.refuse(str(group))
                 continue
             groups.append(group)
             by_run |= {run.digest: writer for run in runs_of([group])}
@@ -169,10 +169,10 @@ def main() -> None:
     path = Path(sys.argv[1])
     try:
         if path.is_dir():
-            order = parse_order(sys.stdin.buffer.read(), "stdin")
-            node = Node(path, _host(), stop_seconds=LAST_SECONDS)
-        else:
-            node, order = make_node(path, stop_seconds=LAST_SECONDS)
+            given = parse_order(sys.stdin.buffer.read(), "stdin")
+            write_order(given, path)
+            path = given.path(path)
+        node, order = make_node(path, stop_seconds=LAST_SECONDS)
     except UqbenchError as error:
         sys.exit(f"uqbench: {error}")
     for asked in (signal.SIGTERM, signal.SIGUSR2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -49,22 +50,22 @@ def make_order(
         nonce: makes its name differ from that of the same order of another process.
     """
     runs = [run for batch in group for run in batch.runs]
-    methods = {run.method for run in runs}
     origins = [plugin for batch in group for plugin in plugins_of(batch, host)]
     table = {
         "suite": plan.suite.name,
         "budget": plan.budget_name,
         "device": group[0].device,
         "steps": plan.steps,
-        "settings": {name: dict(s) for name, s in plan.settings.items() if name in methods},
+        "settings": {name: dict(own) for name, own in plan.settings.items()},
         "batches": tuple(tuple(run.digest for run in batch.runs) for batch in group),
         "runs": {run.digest: (run.task, run.method, run.seed) for run in runs},
         "content": {
-            plugin.package: content_hash(plugin.package)
+            plugin.package: plugin.local or content_hash(plugin.package)
             for plugin in host.with_requirements(origins)
         },
         "checkpoint_seconds": checkpoint_seconds,
         "limits": asdict(limits),
+        "keep_agents": plan.keep_agents,
     }
     name = digest_of([table, nonce])[:16]
     return Order.model_validate(table | {"name": name, "resources": resources})
@@ -115,7 +116,7 @@ def stored_orders(root: Path) -> Iterator[Order]:
 
 
 class Planner:
-    """Plans orders again; reads each suite once.
+    """Plans orders again; reads each suite once, and plans alike orders together.
 
     Args:
         host: the plugins of this machine.
@@ -125,70 +126,126 @@ class Planner:
         self._host = host
         self._suites: dict[str, Suite] = {}
 
+    def groups(self, orders: Sequence[Order]) -> Iterator[tuple[Order, BatchGroup | UqbenchError]]:
+        """The batches that each order means here; an error where it is refused."""
+        alike: dict[str, list[Order]] = {}
+        for order in orders:
+            alike.setdefault(_key(order), []).append(order)
+        planned: dict[str, PlannedRuns | UqbenchError] = {}
+        for key, those in alike.items():
+            try:
+                planned[key] = self._plan(those)
+            except UqbenchError as error:
+                planned[key] = error
+        for order in orders:
+            yield order, _group(order, planned[_key(order)])
+
     def group(self, order: Order) -> BatchGroup:
         """The batches that an order means here.
 
         Raises:
             UqbenchError: the packages or the runs differ from those of the driver.
         """
-        self._check_content(order.content)
-        tasks, methods, seeds = (set(part) for part in zip(*order.runs.values(), strict=True))
+        [(_, found)] = self.groups([order])
+        if isinstance(found, UqbenchError):
+            raise found
+        return found
+
+    def _plan(self, orders: Sequence[Order]) -> PlannedRuns:
+        """A plan of all runs of orders that are alike but for their runs."""
+        one = orders[0]
+        _check_content(one.content, self._host)
+        cells = {cell for order in orders for cell in order.runs.values()}
+        tasks, methods, seeds = (set(part) for part in zip(*cells, strict=True))
         plan = make_plan(
-            self._suite(order.suite),
+            self._suite(one.suite),
             self._host,
-            order.budget,
-            device=order.device,
-            methods=sorted(methods),
+            one.budget,
+            device=one.device,
+            methods=sorted({*methods, *one.settings}),
             tasks=sorted(tasks),
             seeds=sorted(seeds),
-            steps=order.steps,
-            settings=order.settings,
+            steps=one.steps,
+            settings=one.settings,
         )
-        return batches_of(order, plan)
+        return PlannedRuns(plan)
 
     def _suite(self, name: str) -> Suite:
         if name not in self._suites:
             self._suites[name] = read_suites(self._host, check=(name,)).suite(name)
         return self._suites[name]
 
-    def _check_content(self, content: Mapping[str, str]) -> None:
-        differing = []
-        for package, there in sorted(content.items()):
-            try:
-                here = content_hash(package)
-            except ModuleNotFoundError:
-                differing.append(f"{package} (not installed here)")
-                continue
-            if here != there:
-                differing.append(package)
-        if differing:
+
+class PlannedRuns:
+    """The runs of a plan by their digests.
+
+    Args:
+        plan: it.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._known = {run.digest: (cell, run) for cell in plan.cells for run in cell.runs}
+
+    def group(self, order: Order) -> BatchGroup:
+        """The batches of an order.
+
+        Raises:
+            UqbenchError: the plan lacks some of its runs.
+        """
+        lacking = [order.runs[digest] for digests in order.batches for digest in digests
+                   if digest not in self._known]  # fmt: skip
+        if lacking:
+            task, method, seed = lacking[0]
             raise UqbenchError(
-                f"refused: this machine has another content of {', '.join(differing)} than the one "
-                f"that planned the runs; install the same versions on both, and run again."
+                f"refused: {task}/{method}/{seed} has another identity here than where it was "
+                f"planned; the suite {order.suite!r}, a config or a version differs."
             )
+        batches, plan = [], self._plan
+        for digests in order.batches:
+            cell = self._known[digests[0]][0]
+            budget = plan.budget.on(cell.task)
+            whole = Batch(cell, budget, plan.suite.metrics, order.device, order.keep_agents)
+            batches.append(whole.of([self._known[digest][1] for digest in digests]))
+        return tuple(batches)
 
 
-def batches_of(order: Order, plan: Plan) -> BatchGroup:
-    """The batches of an order, from a plan that has its runs.
+def _group(order: Order, planned: PlannedRuns | UqbenchError) -> BatchGroup | UqbenchError:
+    if isinstance(planned, UqbenchError):
+        return planned
+    try:
+        return planned.group(order)
+    except UqbenchError as error:
+        return error
+
+
+def _key(order: Order) -> str:
+    """What orders have in common that are planned together."""
+    parts = (order.suite, order.budget, order.device, order.steps, order.settings, order.content)
+    return json.dumps(parts, sort_keys=True)
+
+
+def _check_content(content: Mapping[str, str], host: Host) -> None:
+    """Check that the packages here are those that the driver planned with.
 
     Raises:
-        UqbenchError: it lacks some of them.
+        UqbenchError: some are not.
     """
-    known = {run.digest: (cell, run) for cell in plan.cells for run in cell.runs}
-    lacking = [order.runs[digest] for digests in order.batches for digest in digests
-               if digest not in known]  # fmt: skip
-    if lacking:
-        task, method, seed = lacking[0]
+    differing = []
+    local = {plugin.package: plugin.local for plugin in host.plugins if plugin.local}
+    for package, there in sorted(content.items()):
+        try:
+            here = local.get(package) or content_hash(package)
+        except ModuleNotFoundError:
+            differing.append(f"{package} (not installed here)")
+            continue
+        if here != there:
+            differing.append(package)
+    if differing:
         raise UqbenchError(
-            f"refused: {task}/{method}/{seed} has another identity here than where it was planned; "
-            f"the suite {order.suite!r}, a config or a version differs."
+            f"refused: this machine has another content of {', '.join(differing)} than the one "
+            f"that planned the runs; install the same versions on both, and run again."
         )
-    batches = []
-    for digests in order.batches:
-        cell = known[digests[0]][0]
-        whole = Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, order.device)
-        batches.append(whole.of([known[digest][1] for digest in digests]))
-    return tuple(batches)
 
 
 def runs_of(groups: Sequence[BatchGroup]) -> set[Run]:

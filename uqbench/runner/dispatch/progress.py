@@ -13,18 +13,20 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, assert_never
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from uqbench.errors import StorageError
-from uqbench.executor import ORDERS, Order, order_path
+from uqbench.executor import Order, order_path
 from uqbench.results.files import NO_ROOM, create, make_folder, read_bytes
 from uqbench.results.records import MOST_BYTES, Count, Seconds
 from uqbench.runner import events
 
 WRITE_SECONDS = 0.5
 """Between two writes of the steps; what happened once is written at once."""
+REMOTE_SECONDS = 5.0
+"""The same where many nodes share a file system."""
 SHARE = 0.01
 """Largest share of the time that writing the steps may take."""
 
@@ -54,7 +56,7 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="constants")
 
     kind: Kind
-    runs: tuple[Count, ...]
+    runs: Annotated[tuple[Count, ...], Field(min_length=1)]
     step: Count = 0
     seconds: Seconds = 0.0
     lanes: Count = 0
@@ -120,32 +122,6 @@ def parse(data: bytes, name: str) -> Progress | None:
     return progress if whole and progress.order == name else None
 
 
-class Now(NamedTuple):
-    """Where a run is: its step, and steps a second since it began or resumed."""
-
-    step: int
-    rate: float
-
-
-def steps_now(root: Path) -> dict[str, Now]:
-    """The latest steps of each run that is executed or was, by its folder."""
-    found: dict[str, Now] = {}
-    times = []
-    for path in (root / ORDERS).glob("*.progress"):
-        with suppress(OSError):  # removed meanwhile
-            times.append((path.stat().st_mtime, path))
-    for _, path in sorted(times):  # the newest last
-        progress = read_progress(root, path.stem)
-        if progress is None:
-            continue
-        began = {e.runs[0]: e.step for e in progress.entries if e.kind == "started"}
-        for first, entry in progress.latest.items():
-            steps = entry.step - began.get(first, 0)
-            rate = steps / entry.seconds if entry.seconds else 0.0
-            found |= {progress.runs[at]: Now(entry.step, rate) for at in entry.runs}
-    return found
-
-
 class ProgressWriter:
     """Writes the progress of one order, from its node.
 
@@ -153,7 +129,9 @@ class ProgressWriter:
         order: it.
         root: of the store.
         node: kind of machine, in words.
-        keep: resume the progress of an earlier attempt, if there is one.
+        keep: resume the progress of an earlier attempt, if there is one, and write as long as the
+            order is in the store: who removes it has no use for its progress.
+        every: seconds between two writes of the steps.
         clock: returns seconds.
     """
 
@@ -163,6 +141,7 @@ class ProgressWriter:
         root: Path,
         node: str = "",
         keep: bool = True,
+        every: float = WRITE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         digests = [digest for batch in order.batches for digest in batch]
@@ -176,7 +155,8 @@ class ProgressWriter:
         self.again = before.attempts > 0
         self._positions = {digest: i for i, digest in enumerate(digests)}
         self._path = progress_path(root, order.name)
-        self._clock, self._due = clock, 0.0
+        self._clock, self._due, self._every = clock, 0.0, every
+        self._order = order_path(root, order.name) if keep else None
         self.unwritten: bytes | None = None
         self.open = set(digests)
 
@@ -244,6 +224,8 @@ class ProgressWriter:
 
     def _write(self) -> None:
         began = self._clock()
+        if self._order is not None and not self._order.exists():
+            return
         data = self._progress.model_dump_json(exclude_defaults=True).encode()
         try:
             _replace(self._path, data)
@@ -253,7 +235,7 @@ class ProgressWriter:
                 raise StorageError(f"{self._path} cannot be written: {error.strerror}") from error
             self.unwritten = data
         ended = self._clock()
-        self._due = ended + max(WRITE_SECONDS, (ended - began) / SHARE)
+        self._due = ended + max(self._every, (ended - began) / SHARE)
 
 
 def _replace(path: Path, data: bytes) -> None:
@@ -272,39 +254,3 @@ def _replace(path: Path, data: bytes) -> None:
 def _folder(order: Order, digest: str) -> str:
     task, method, seed = order.runs[digest]
     return f"{order.suite}/{order.budget}/{task}/{method}/{seed}-{digest[:8]}"
-
-
-def event_of(
-    entry: Entry,
-    batch: Any,
-    scalars: Callable[[], Mapping[int, Mapping[str, float | None]]],
-    positions: Mapping[int, int],
-) -> events.Event:
-    """The event that an entry tells of.
-
-    Args:
-        entry: from a file.
-        batch: with its runs.
-        scalars: returns the final metrics of its runs, by seed.
-        positions: the seed of each position.
-    """
-    match entry.kind:
-        case "started":
-            return events.Started(batch, entry.step, entry.seconds, max(1, entry.lanes))
-        case "progress":
-            metrics = {seed: entry.metrics.get(at, {}) for at, seed in positions.items()}
-            return events.Progress(batch, entry.step, entry.seconds, metrics)
-        case "finished":
-            return events.Finished(batch, entry.seconds, scalars())
-        case "failed":
-            return events.Failed(batch, entry.text, entry.full)
-        case "split":
-            return events.Split(batch, entry.text, max(1, entry.lanes))
-        case "taken":
-            return events.Taken(batch)
-        case "set aside":
-            return events.SetAside(batch, entry.text)
-        case "notice":
-            return events.Notice(batch, entry.text)
-        case _:
-            assert_never(entry.kind)

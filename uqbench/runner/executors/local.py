@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from uqbench.runner.executors import mkl
 from uqbench.runner.executors.limits import Limits, Watchdog
+from uqbench.runner.executors.spawn import start
 
 if TYPE_CHECKING:  # a spawned process imports this module before it limits threads
     from multiprocessing.process import BaseProcess
@@ -197,7 +198,7 @@ class _Worker:
         ours, theirs = context.Pipe()
         arguments = (theirs, str(out), checkpoint_seconds, gpu)
         process = context.Process(target=_work, args=arguments, daemon=True)
-        process.start()
+        start(process)
         theirs.close()
         return cls(process, ours, limits, Watchdog(limits, ()), gpu=gpu)
 

@@ -22,6 +22,7 @@ from uqbench.runner.checkpoints.files import UnusableError
 from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
 from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.guards import check_metrics, check_uncertainty
+from uqbench.runner.train.kept import kept_agent
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
 from uqbench.runner.train.own_states import OwnStates
@@ -75,6 +76,7 @@ def train_agent(
     env = make_lanes(batch, host, [run.environment_seed for run in runs], device)
     events, discount = environment.events, float(task.discount or 0.0)
     queries = query_scorer(batch, host, device)
+    kept: list[bytes | None] = [None] * len(runs)
     recorder = Recorder(len(runs), budget.steps, events, device, discount, environment.name)
     latest: Mapping[str, NDArray[np.float64]] = {}
 
@@ -106,6 +108,8 @@ def train_agent(
         recorded = RecordedEnv(env, budget.steps, recorder, after_step)
         train(loop_agent, recorded, budget.steps, runs[0].agent_seed)
         after(budget.steps, single, dict)
+        if batch.keep_agents:
+            checkpointer.notify("--keep-agents: not kept: the method owns its loop")
         yield
     else:
         agent = make_agent(batch, host, env, device)
@@ -130,11 +134,35 @@ def train_agent(
                 after(position.step, agent, metrics)
                 checkpointer.after(position.step, partial(_save, position, parts))
                 yield
+            if batch.keep_agents:
+                kept = _kept_agents(batch, host, agent, env, device, position.obs, checkpointer)
     curves = [None] * len(runs) if queries is None else queries.curves.finish()
     return [
-        RunColumns(metrics, episodes, drawn)
-        for (metrics, episodes), drawn in zip(recorder.finish(), curves, strict=True)
+        RunColumns(metrics, episodes, drawn, state)
+        for (metrics, episodes), drawn, state in zip(recorder.finish(), curves, kept, strict=True)
     ]
+
+
+def _kept_agents(
+    batch: Batch,
+    host: Host,
+    agent: Agent,
+    env: LaneEnv,
+    device: torch.device,
+    obs: Tensor,
+    checkpointer: Checkpointer,
+) -> list[bytes | None]:
+    """The final state of each lane's agent; None, and a message, where it cannot be saved."""
+    lanes = len(batch.runs)
+    found: list[bytes | None] = []
+    for lane, run in enumerate(batch.runs):
+        single = make_agent(batch.of([run]), host, env, device)
+        try:
+            found.append(kept_agent(agent, single, lane, lanes, obs))
+        except CannotSaveError as error:
+            checkpointer.notify(f"--keep-agents: not kept: {error}")
+            return [None] * lanes
+    return found
 
 
 def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> Agent:

@@ -71,7 +71,8 @@ class OwnStates:
         """Of the states of each lane, at the end of training."""
         if step < self._steps:
             return None
-        return self._obs.unflatten(0, (self._lanes, self._count))
+        obs: Tensor = self._obs.unflatten(0, (self._lanes, self._count))
+        return obs
 
     def truth(self, agent: Asked, step: int) -> Truth:
         """By rollouts."""

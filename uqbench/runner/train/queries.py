@@ -6,6 +6,7 @@ with seeds of their own, and an agent's ``policy`` and ``uncertainty`` are pure.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -69,8 +70,9 @@ class QueryScorer:
         for lane, one in enumerate(found):
             curves = {f"{source.name}{name}": curve for name, curve in one.curves.items()}
             self.curves.add(lane, step, curves)
+        names = dict.fromkeys(name for one in found for name in one.scores)
         scores = {
-            name: torch.tensor([one.scores[name] for one in found]) for name in found[0].scores
+            name: torch.tensor([one.scores.get(name, math.nan) for one in found]) for name in names
         }
         unseen = source.unseen(obs)
         stated_unseen = None if unseen is None else agent.uncertainty(unseen)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 
 if TYPE_CHECKING:
+    from uqbench.plots.figure import Figure
+    from uqbench.plots.tables import BoardTables
     from uqbench.queries import QueryStates
     from uqbench_highway.config import HighwayConfig
 
@@ -26,6 +28,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             factory="uqbench_highway.environment:make",
             config="uqbench_highway.config:HighwayConfig",
             events=("crashes",),
+            picture="uqbench_highway.pictures:frame",
             queries=_query_states,
         )
     ]
@@ -62,3 +65,13 @@ def uqbench_agents() -> Iterable[AgentSpec]:
 def uqbench_suites() -> Iterable[Traversable]:
     """The ``highway`` suite."""
     return [files("uqbench_highway") / "suites" / "highway.toml"]
+
+
+@hookimpl
+def uqbench_figures(board: BoardTables) -> Iterable[Figure]:
+    """Table 1, measured and published."""
+    if board.suite != "highway":
+        return []
+    from uqbench_highway.figures import table_1  # imports Altair
+
+    return table_1(board)

@@ -36,4 +36,5 @@ def followed(obs: Tensor) -> Tensor:
     cars[..., 1:, 1] = (
         -cars[..., 1:, 1].abs() - FURTHER / SIGHT
     )  # x, relative to the controlled car
-    return cars.flatten(-2)
+    seen: Tensor = cars.flatten(-2)
+    return seen

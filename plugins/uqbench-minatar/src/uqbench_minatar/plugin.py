@@ -26,6 +26,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             factory="uqbench_minatar.environment:make",
             config="uqbench_minatar.config:GameConfig",
             queries=_query_states,
+            picture="uqbench_minatar.pictures:frame",
         )
     ]
 

@@ -143,7 +143,7 @@ def uqbench_estimators() -> Iterable[Spec]:
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """One suite per problem, and QUAM-DQN for the suites ``minatar`` and ``noise-and-ignorance``."""
+    """One suite per problem, and QUAM-DQN for ``minatar`` and ``noise-and-ignorance``."""
     own = ("two-moons", "simplex", "sine", "ood-digits", "ood-mnist", "ood-imagenet")
     extended = ("minatar", "noise-and-ignorance")
     return [files("uqbench_quam") / "suites" / f"{name}.toml" for name in (*own, *extended)]

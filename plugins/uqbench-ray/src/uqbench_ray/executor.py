@@ -21,14 +21,14 @@ ANSWER_SECONDS = 120.0
 
 
 class Ray:
-    """A Ray cluster; connects to it, or starts one of this machine alone.
+    """A Ray cluster; connects to it, or starts one of this machine alone, when it is needed.
 
     Args:
         site: the store.
         config: where the cluster is.
 
     Raises:
-        UqbenchError: there is no cluster at the address, or ``--workers`` was given.
+        UqbenchError: ``--workers`` was given.
     """
 
     def __init__(self, site: Site, config: RayConfig) -> None:
@@ -38,28 +38,18 @@ class Ray:
                 "as the cluster has room for; --cpus, --memory and --gpus-per-batch say how much "
                 "one needs."
             )
-        self._root = site.root
-        if not ray.is_initialized():
-            try:
-                ray.init(
-                    address=config.address or None,
-                    namespace=NAMESPACE,
-                    log_to_driver=False,
-                    logging_level="warning",
-                )
-            except (ConnectionError, ValueError, RuntimeError) as error:
-                raise UqbenchError(
-                    f"--executor ray: no cluster at {config.address or 'this machine'!r}: {error}"
-                ) from error
+        self._root, self._config = site.root, config
 
     def submit(self, orders: Sequence[Order]) -> None:
         """Have each executed by a task."""
+        self._connect()
         for order in orders:
             write_whole(order.path(self._root).with_suffix(SUBMITTED), lambda file: file.write(b""))
         self._ask(self._owner().submit.remote([order.name for order in orders]))
 
     def alive(self, names: Collection[str]) -> Mapping[str, Life]:
         """The life of each order."""
+        self._connect()
         try:
             owner = ray.get_actor(self._name, NAMESPACE)
         except ValueError:
@@ -78,11 +68,33 @@ class Ray:
 
     def cancel(self, names: Collection[str]) -> None:
         """Cancel the tasks of orders."""
+        self._connect()
         try:
             owner = ray.get_actor(self._name, NAMESPACE)
         except ValueError:
             return
         self._ask(owner.cancel.remote(list(names)))
+
+    def _connect(self) -> None:
+        """Connect to the cluster, or start one, unless that is done.
+
+        Raises:
+            UqbenchError: there is none at the address.
+        """
+        if ray.is_initialized():
+            return
+        address = self._config.address
+        try:
+            ray.init(
+                address=address or None,
+                namespace=NAMESPACE,
+                log_to_driver=False,
+                logging_level="warning",
+            )
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise UqbenchError(
+                f"--executor ray: no cluster at {address or 'this machine'!r}: {error}"
+            ) from error
 
     @property
     def _name(self) -> str:

@@ -68,6 +68,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_sentinel.cartpole:CartPoleConfig",
             events=("falls",),
             lanes=True,
+            picture="uqbench_sentinel.cartpole_pictures:frame",
             queries=_query_states,
         ),
         EnvironmentSpec(

@@ -16,6 +16,9 @@ from uqbench_tabular.environments.ground_truth import (
 )
 
 if TYPE_CHECKING:
+    from uqbench.plots.figure import Figure
+    from uqbench.plots.tables import BoardTables
+    from uqbench.suites.suite import Suite
     from uqbench.truth import ExactTruth
     from uqbench_tabular.environments.config import NoisyRingConfig
 
@@ -111,6 +114,8 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             version="1",
             factory="uqbench_tabular.environments.deep_sea:make_lanes",
             config="uqbench_tabular.environments.config:DeepSeaConfig",
+            picture="uqbench_tabular.environments.pictures:deep_sea_frame",
+            state_map="uqbench_tabular.environments.pictures:deep_sea_map",
             lanes=True,
             events=("regret",),
             optimal_reward=optimal_reward,
@@ -178,3 +183,17 @@ def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
     noisy = ("deepsea", "drawn-mdp", "noisy-ring", "priormdp")
     reason = "the regret of a step is the best reward minus a random one: it may be negative"
     return {f"environment {name}": {"environment-events": reason} for name in noisy}
+
+
+@hookimpl
+def uqbench_figures(board: BoardTables, suite: Suite | None) -> Iterable[Figure]:
+    """Measured regret against the published panels; what each kind of uncertainty follows."""
+    if board.suite == "noise-and-ignorance":
+        from uqbench_tabular.leakage_figure import leakage_matrix  # imports Altair
+
+        return leakage_matrix(board)
+    if board.suite not in ("deepsea", "widenarrow", "priormdp") or suite is None:
+        return []
+    from uqbench_tabular.figures import published_panels
+
+    return published_panels(board, suite)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
+
+if TYPE_CHECKING:
+    from uqbench.plots.figure import Figure
+    from uqbench.plots.tables import BoardTables
 
 
 @hookimpl
@@ -41,6 +45,8 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             factory="uqbench_uadqn.cliff.environment:WindyCliff",
             config="uqbench_uadqn.cliff.config:CliffConfig",
             events=("falls", "safe_path", "risky_path"),
+            picture="uqbench_uadqn.cliff.pictures:frame",
+            state_map="uqbench_uadqn.cliff.pictures:state_map",
             optimal_return=_optimal_return,
             optimal_q=_optimal_q,
             exact_truth=_exact_truth,
@@ -133,3 +139,13 @@ def uqbench_suites() -> Iterable[Traversable]:
         "noise-and-ignorance",
     )
     return [suites / f"{name}.toml" for name in names]
+
+
+@hookimpl
+def uqbench_figures(board: BoardTables) -> Iterable[Figure]:
+    """Aleatoric and epistemic uncertainty, on data and off data."""
+    if board.suite != "uncertainty-toy":
+        return []
+    from uqbench_uadqn.figures import disentangled  # imports Altair
+
+    return disentangled(board)

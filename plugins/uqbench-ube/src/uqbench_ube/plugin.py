@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 from uqbench_ube.chain.config import best_return
+
+if TYPE_CHECKING:
+    from uqbench.plots.figure import Figure
+    from uqbench.plots.tables import BoardTables
 
 SUITES = ("ube-chain", "minatar", "atari", "noise-and-ignorance")
 
@@ -72,3 +77,13 @@ def uqbench_suites() -> Iterable[Traversable]:
     """The ``ube-chain`` suite, and the deep agents in other suites."""
     suites = files("uqbench_ube") / "suites"
     return [suites / f"{name}.toml" for name in SUITES]
+
+
+@hookimpl
+def uqbench_figures(board: BoardTables) -> Iterable[Figure]:
+    """Figure 2."""
+    if board.suite != "ube-chain":
+        return []
+    from uqbench_ube.figures import regret_by_beta  # imports Altair
+
+    return regret_by_beta(board)

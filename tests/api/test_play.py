@@ -1,0 +1,125 @@
+"""Kept agents: cut out of their batch, restored, and played with."""
+
+import io
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import uqbench
+from uqbench.agent import Agent
+from uqbench.api.playing import play
+from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.runner.train.kept import kept_agent
+
+TOY = Path(__file__).parents[1] / "toy"
+CPU = torch.device("cpu")
+
+
+class Counter(Agent):
+    """Acts by a number of its own in each lane, which ``observe`` raises."""
+
+    def __init__(self, seeds: list[int], spoiled: bool = False) -> None:
+        self.numbers = torch.tensor(seeds)[:, None].expand(-1, 3).clone()
+        self.shared = torch.arange(3)
+        self.steps = 0
+        if spoiled:
+            self.spoiled = torch.zeros(len(seeds) + 1)
+
+    def act(self, obs, valid=None):
+        return self.policy(obs[:, None])[:, 0]
+
+    def observe(self, step):
+        self.numbers += 1
+        self.steps += 1
+
+    def policy(self, obs, valid=None):
+        return (self.numbers.sum(-1, keepdim=True) + self.steps).expand(obs.shape[:2])
+
+
+@pytest.mark.parametrize("lane", [0, 1, 2])
+def test_a_lane_of_a_batch_is_an_agent_of_its_own(lane):
+    seeds = [5, 7, 11]
+    agent = Counter(seeds)
+    for _ in range(4):
+        agent.observe(None)
+    obs = torch.zeros(3, 2)
+    single = Counter([seeds[lane]])
+    state = torch.load(io.BytesIO(kept_agent(agent, single, lane, 3, obs)), weights_only=True)
+    restored = Counter([0])
+    restored.load_state_dict(state)
+    assert restored.numbers.tolist() == [[seeds[lane] + 4] * 3]
+    assert restored.shared.tolist() == [0, 1, 2]
+    assert restored.steps == 4
+
+
+def test_a_state_that_has_no_part_for_each_lane_is_refused():
+    agent = Counter([1, 2, 3], spoiled=True)
+    with pytest.raises(CannotSaveError, match=r"spoiled is \(4,\) for 3 lanes"):
+        kept_agent(agent, Counter([1], spoiled=True), 0, 3, torch.zeros(3, 2))
+
+
+def test_an_agent_that_acts_otherwise_alone_is_refused():
+    class Crowd(Counter):
+        def policy(self, obs, valid=None):
+            return torch.full(obs.shape[:2], len(self.numbers))
+
+    with pytest.raises(CannotSaveError, match="alone in a batch, acts otherwise"):
+        kept_agent(Crowd([1, 2]), Crowd([1]), 0, 2, torch.zeros(2, 2))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(TOY))
+        patch.setenv("PYTHONPATH", str(TOY))
+        patch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+        yield uqbench.run(
+            "toy", methods=["fast", "slow[forward=0.5]"], tasks="short", seeds=1, workers=1,
+            keep_agents=True, log="csv", progress=False, out=tmp_path_factory.mktemp("keep"),
+        )  # fmt: skip
+
+
+def test_keeping_changes_no_identity(results):
+    planned = uqbench.plan(
+        "toy", methods=["fast", "slow[forward=0.5]"], tasks="short", seeds=1, out=results.origin
+    )
+    assert set(planned.runs["state"]) == {"finished"}
+
+
+def test_a_kept_agent_plays(results):
+    for folder in results.runs["run"]:
+        kept = results.agent(folder)
+        moments = list(play(kept, episodes=2, most_steps=50))
+        assert {moment.episode for moment in moments} == {0, 1}
+        for before, after in pairwise(moments):
+            if before.episode == after.episode:
+                assert np.isclose(after.collected, before.collected + before.reward)
+        again = list(play(results.agent(folder), episodes=2, most_steps=50))
+        assert [m.action for m in again] == [m.action for m in moments]
+
+
+def test_a_variant_is_restored_with_its_values(results):
+    (folder,) = [name for name in results.runs["run"] if "slow" in name]
+    assert results.agent(folder).batch.cell.config.forward == 0.5
+
+
+def test_a_run_is_logged_where_it_is_asked_for(results):
+    for folder in results.runs["run"]:
+        assert "final/" in (results.origin / "logs" / "csv" / f"{folder}.csv").read_text()
+
+
+def test_a_state_that_was_edited_is_not_read(results, tmp_path):
+    copied = tmp_path / "copy"
+    shutil.copytree(results.origin, copied)
+    folder = results.runs["run"][0]
+    path = copied / folder / "agent.pt"
+    path.write_bytes(path.read_bytes() + b"!")
+    with pytest.raises(UqbenchError, match="does not match its digest"):
+        uqbench.load(copied).agent(folder)
+    path.unlink()
+    with pytest.raises(UqbenchError, match=r"agent\.pt cannot be read"):
+        uqbench.load(copied).agent(folder)

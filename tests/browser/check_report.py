@@ -1,0 +1,176 @@
+"""The report in a browser: both widths, light and dark, by keyboard, without a request or error.
+
+    tox -e browser
+
+drives Debian's Chromium by Playwright and keeps a screenshot of each page. It is not part of the
+default tests, whose environment has neither.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from uqbench.api.plugins import load_host
+from uqbench.plots.tables import board_folders
+from uqbench.report.page import page
+from uqbench.suites.reading import read_suites
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = os.environ.get("UQBENCH_CHROMIUM", "/usr/bin/chromium")
+ROUTES = {
+    "front": "",
+    "board": "#board-highway-paper",
+    "claims": "#claim-highway-paper-table-1-value",
+    "method": "#method-ua-dqn",
+    "cell": "#run=deepsea/paper//psrl",
+    "run": "#run=highway/paper/five-lanes/cdqn/3",
+}
+WIDTHS = (360, 1920)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+
+@pytest.fixture(scope="session")
+def pictures() -> Path:
+    """Where screenshots are kept."""
+    folder = Path(os.environ["UQBENCH_PICTURES"])
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def report(pictures: Path) -> str:
+    """The address of a report of all committed boards."""
+    host = load_host()
+    suites = read_suites(host, check=()).suites
+    text, _ = page(board_folders(ROOT / "leaderboards"), "leaderboards", suites, host)
+    path = pictures / "report.html"
+    path.write_text(text, encoding="utf-8")
+    return path.resolve().as_uri()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The browser; without a sandbox, as CI is root in a container."""
+    if not Path(CHROMIUM).exists():
+        pytest.fail(f"{CHROMIUM} is not there: apt-get install chromium, or set UQBENCH_CHROMIUM")
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@dataclass
+class Visit:
+    """A page, and what went wrong on it."""
+
+    page: Page
+    address: str
+    complaints: list[str] = field(default_factory=list)
+
+    def go(self, route: str) -> None:
+        """Open a route as a fresh page."""
+        self.page.goto("about:blank")
+        self.page.goto(self.address + route)
+        self.page.wait_for_function(
+            "!location.hash.startsWith('#run=')"
+            " || document.querySelector('#run-view dl, #run-view table')"
+        )
+
+
+@pytest.fixture(params=[(w, s) for w in WIDTHS for s in SCHEMES], ids=lambda p: f"{p[0]}-{p[1]}")
+def visit(request: pytest.FixtureRequest, browser: Browser, report: str) -> Iterator[Visit]:
+    """A page of one width and scheme; it fails where it complained, or asked for anything."""
+    width, scheme = request.param
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    found = Visit(context.new_page(), report)
+    own = (report, "about:blank", "data:,")
+    found.page.on("console", lambda said: found.complaints.append(f"{said.type}: {said.text}"))
+    found.page.on("pageerror", lambda error: found.complaints.append(str(error)))
+    found.page.on(
+        "request",
+        lambda asked: (
+            None
+            if asked.url.split("#")[0] in own
+            else found.complaints.append(f"request: {asked.url[:200]}")
+        ),
+    )
+    yield found
+    context.close()
+    assert found.complaints == []
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_a_page_fits_its_width_and_shows_one_section(visit: Visit, name: str, pictures: Path):
+    visit.go(ROUTES[name])
+    size = visit.page.viewport_size
+    assert size is not None
+    scheme = visit.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    path = pictures / f"{name}-{size['width']}-{'dark' if scheme else 'light'}.png"
+    visit.page.screenshot(path=path, full_page=size["width"] > 1000)
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    shown = "[...document.querySelectorAll('.page')].filter((of) => of.offsetParent).length"
+    assert visit.page.evaluate(shown) == 1
+    assert visit.page.evaluate("document.querySelectorAll('h1:not(:empty)').length") > 1
+
+
+def test_text_has_contrast(visit: Visit):
+    visit.go("")
+    for selector in ("body", ".lead", ".v-holds", ".v-does-not-hold", ".v-undecided", "main a"):
+        assert visit.page.evaluate(CONTRAST, selector) >= 4.5, selector
+
+
+def test_every_page_is_reached_by_keyboard(visit: Visit):
+    visit.go("")
+    visit.page.keyboard.press("Tab")
+    assert visit.page.evaluate("document.activeElement.className") == "skip"
+    visit.page.keyboard.press("Enter")
+    assert visit.page.evaluate("document.activeElement.id") == "main"
+    assert visit.page.evaluate("document.getElementById('front').offsetParent !== null")
+    for _ in range(200):
+        visit.page.keyboard.press("Tab")
+        target = str(visit.page.evaluate("document.activeElement.getAttribute('href') || ''"))
+        outline = visit.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none", target
+        if target.startswith("#claim-"):
+            break
+    visit.page.keyboard.press("Enter")
+    board = visit.page.evaluate("document.querySelector('.page:has(:target)').id")
+    assert str(board).startswith("board-")
+
+
+def test_a_run_is_reached_from_its_board(visit: Visit):
+    visit.go("#board-highway-paper")
+    visit.page.click("[data-method=cdqn] a[href^='#run=']")
+    visit.page.wait_for_selector("#run-view table")
+    visit.page.click("#run-view tbody a >> nth=3")
+    visit.page.wait_for_selector("#run-view dl")
+    assert visit.page.inner_text("#run-view h1") == "cdqn on five-lanes, seed 3"
+    command = visit.page.inner_text("#run-view pre")
+    assert command == (
+        "uqbench run --suite highway --budget paper --tasks five-lanes --methods cdqn --seed 3"
+    )
+    visit.page.go_back()
+    visit.page.go_back()
+    assert visit.page.evaluate(
+        "document.getElementById('board-highway-paper').offsetParent !== null"
+    )
+
+
+CONTRAST = """(selector) => {
+  const luminance = (text) => {
+    const [r, g, b] = text.match(/[0-9.]+/g).map(Number).map((c) => c / 255)
+      .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ink = luminance(getComputedStyle(document.querySelector(selector)).color);
+  const ground = luminance(getComputedStyle(document.body).backgroundColor);
+  return (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
+}"""
+"""The contrast of an element's text with the page (WCAG 2.2, 1.4.3)."""

@@ -1,0 +1,319 @@
+"""Every kind of file of a store, damaged in every way: it costs its own run, and no other.
+
+After each damage: the states are what the files say, what else was finished is byte for byte as it
+was, and the next command ends with the same results. Seeded: a failure names file and damage. The
+index is in use throughout.
+"""
+
+import json
+import os
+import random
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from uqbench.cli.stored import StoredBoard
+
+from uqbench.cli.leaderboard import _check, write_board
+from uqbench.cli.options import Selection
+from uqbench.cli.status import _entry
+from uqbench.errors import StorageError, UqbenchError
+from uqbench.identity import digest_of
+from uqbench.registry.plugins import Host
+from uqbench.results import index
+from uqbench.results import store as store_module
+from uqbench.results.store import TO_DO, RunState, Store
+from uqbench.runner.batching.batches import make_batch_groups
+from uqbench.runner.checkpoints.checkpointer import Checkpointer
+from uqbench.runner.events import Started
+from uqbench.runner.stop import Stop
+from uqbench.runner.turns import execute
+from uqbench.scoring.leaderboard import board
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
+
+LONG = "UQBENCH_FAULTS" in os.environ
+SHORT_FORM = 5
+"""Damages of the short form, drawn from all."""
+NOBODY = 65534
+
+Damage = Callable[[Path, Path, random.Random], object]
+
+
+def flip(path: Path, other: Path, rng: random.Random) -> None:
+    data = bytearray(path.read_bytes())
+    data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    path.write_bytes(data)
+
+
+def cut(path: Path, other: Path, rng: random.Random) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: rng.randrange(len(data))])
+
+
+def empty(path: Path, other: Path, rng: random.Random) -> None:
+    path.write_bytes(b"")
+
+
+def swap(path: Path, other: Path, rng: random.Random) -> None:
+    mine, theirs = path.read_bytes(), other.read_bytes()
+    path.write_bytes(theirs)
+    if path.suffix == other.suffix and path.name == other.name:
+        other.write_bytes(mine)
+
+
+def gone(path: Path, other: Path, rng: random.Random) -> None:
+    path.unlink()
+
+
+def folder(path: Path, other: Path, rng: random.Random) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def pipe(path: Path, other: Path, rng: random.Random) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def link(path: Path, other: Path, rng: random.Random) -> None:
+    moved = path.rename(path.with_suffix(".moved"))
+    path.symlink_to(moved)
+
+
+def foreign(path: Path, other: Path, rng: random.Random) -> None:
+    path.chmod(0o400)
+    if os.geteuid() == 0:
+        os.chown(path, NOBODY, NOBODY)
+
+
+def newer(path: Path, other: Path, rng: random.Random) -> None:
+    """A later schema; of what has none, contents that a later version might write."""
+    try:
+        table = json.loads(path.read_bytes())
+        table["schema_version"] = 99
+        table.pop("digest", None)
+        path.write_text(json.dumps(table | {"digest": digest_of(table)}))
+    except (ValueError, TypeError, AttributeError):
+        path.write_bytes(b"UQB2" + path.read_bytes())
+
+
+DAMAGES: dict[str, Damage] = {
+    "a flipped bit": flip, "cut": cut, "empty": empty, "swapped": swap, "gone": gone,
+    "a folder": folder, "a pipe": pipe, "a link": link, "somebody else's": foreign,
+    "of a newer version": newer,
+}  # fmt: skip
+
+
+@pytest.fixture
+def plan(host: Host) -> Plan:
+    suite = read_suites(host).suite("toy")
+    return make_plan(suite, host, "smoke", device="cpu", tasks=["short"])
+
+
+@pytest.fixture(autouse=True)
+def an_index_of_every_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "MANY", 0)
+    monkeypatch.setattr(index, "FEWEST", 0)
+    monkeypatch.setattr(index, "SETTLED_NS", -(10**15))
+
+
+def complete(plan: Plan, root: Path, host: Host, told: list[Any] | None = None) -> None:
+    """What ``uqbench run`` does of a plan, in this process."""
+    told = [] if told is None else told
+    store = Store(root)
+    todo = {run for run in plan.runs if store.find(run).state in TO_DO}
+    records = {run: store.read(run.folder).record for run in todo}
+    checkpoints = {
+        run: record.checkpoint.folder
+        for run, record in records.items()
+        if record is not None and record.checkpoint is not None
+    }
+    for group in make_batch_groups(plan, todo, "cpu", 1, checkpoints):
+        execute(group, store, host, told.append, 0.0, Stop())
+
+
+def results(plan: Plan, root: Path) -> dict[str, str | None]:
+    """By run: the digest of its results where it is finished; the states are told alike twice."""
+    store = Store(root)
+    found = {run.name: store.find(run) for run in plan.runs}
+    [json.dumps(_entry(*entry)) for entry in store.records()]
+    again = Store(root)  # with what the first kept in the index
+    assert {name: one.state for name, one in found.items()} == {
+        run.name: again.find(run).state for run in plan.runs
+    }
+    return {
+        name: one.record.digests["results"]
+        if one.state is RunState.FINISHED and one.record is not None
+        else None
+        for name, one in found.items()
+    }
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and not path.is_symlink() and path.name != index.INDEX
+    }
+
+
+@pytest.fixture
+def template(plan: Plan, host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store in which all runs are finished but the last, which has a checkpoint."""
+    root = tmp_path / "template"
+    *groups, last = make_batch_groups(plan, set(plan.runs), "cpu", lanes=1)
+    for group in groups:
+        execute(group, Store(root), host, lambda event: None, 0.0, Stop())
+    after = Checkpointer.after
+
+    def stop(checkpointer: Checkpointer, step: int, state: Any) -> None:
+        checkpointer.stop.asked = step == 20
+        after(checkpointer, step, state)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpointer, "after", stop)
+        with pytest.raises(SystemExit):
+            execute(last, Store(root), host, lambda event: None, 1000.0, Stop())
+    return root
+
+
+def targets(root: Path, plan: Plan) -> Iterator[tuple[Path, Path]]:
+    """A file of each kind, and another of its kind, or of none."""
+    first, second, *_ = (root / run.folder for run in plan.runs)
+    for name in ("run.json", "metrics.parquet", "episodes.parquet"):
+        yield first / name, second / name
+    unfinished = root / plan.runs[-1].folder
+    yield unfinished / "run.json", second / "run.json"
+    yield unfinished / "checkpoint" / "checkpoint.json", first / "run.json"
+    yield next(unfinished.glob("checkpoint/step-*.pt")), first / "metrics.parquet"
+    yield root / index.INDEX, first / "run.json"
+
+
+def chosen(cases: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    return cases if LONG else sorted(random.Random(1).sample(cases, SHORT_FORM))
+
+
+def test_every_kind_of_file_of_a_store_damaged_in_every_way(plan, host, template, tmp_path):
+    reference = tmp_path / "reference"
+    shutil.copytree(template, reference)
+    complete(plan, reference, host)
+    expected = results(plan, reference)
+    assert None not in expected.values()
+    results(plan, template)  # writes its index
+    number_of_targets = len(list(targets(template, plan)))
+    cases = chosen([(k, what) for k in range(number_of_targets) for what in DAMAGES])
+    ends: Counter[str] = Counter()
+    for number, (k, what) in enumerate(cases):
+        root = tmp_path / f"case-{number}"
+        shutil.copytree(template, root)
+        results(plan, root)  # an index of the copy
+        path, other = list(targets(root, plan))[k]
+        case = f"{path.relative_to(root)}: {what}"
+        DAMAGES[what](path, other, random.Random(number))
+        found = results(plan, root)
+        harmed = {path.parent.name, other.parent.name if what == "swapped" else ""}
+        for run in plan.runs[:-1]:
+            assert found[run.name] in (None, expected[run.name]), case
+            if run.folder.name not in harmed:
+                assert found[run.name] == expected[run.name], case
+        before = files(root)
+        kept = {run for run in plan.runs if found[run.name] is not None}
+        states = {Store(root).find(run).state for run in plan.runs}
+        ends.update(state.value for state in states)
+        if RunState.NEWER in states:
+            continue  # `uqbench run` refuses, and says to update
+        complete(plan, root, host)
+        assert results(plan, root) == expected, case
+        after = files(root)
+        for run in kept:
+            own = {name: data for name, data in before.items() if name.startswith(str(run.folder))}
+            assert own == {name: after[name] for name in own}, case
+        shutil.rmtree(root)
+    print(f"{len(cases)} damages of {number_of_targets} kinds of file; states after: {dict(ends)}")
+
+
+def test_every_file_of_a_board_damaged_in_every_way_is_named_or_changes_nothing(
+    plan, host, template, tmp_path
+):
+    complete(plan, template, host)
+    store = Store(template)
+    whole = tmp_path / "boards" / "toy" / "board"
+    write_board(board(plan, store), store, whole, host)
+    reference = files(whole)
+    selection = Selection("toy", "smoke", None, ("short",), None, None)
+    assert _check(StoredBoard.read(plan, selection, host, whole), store) == 0
+    names = sorted(reference)
+    cases = chosen([(k, what) for k in range(len(names)) for what in DAMAGES])
+    silent: Counter[str] = Counter()
+    for number, (k, what) in enumerate(cases):
+        folder = tmp_path / f"case-{number}" / "toy" / "board"
+        shutil.copytree(whole, folder)
+        path, other = folder / names[k], folder / names[(k + 1) % len(names)]
+        DAMAGES[what](path, other, random.Random(number))
+        try:
+            code = _check(StoredBoard.read(plan, selection, host, folder), store)
+        except (UqbenchError, StorageError):
+            code = 2
+        if code == 0:
+            silent[names[k]] += 1
+            assert what in ("somebody else's",) or names[k] not in CHECKED, (names[k], what)
+    print(f"{len(cases)} damages of {len(names)} files; not noticed: {dict(silent)}")
+
+
+CHECKED = {
+    "README.md", "claims.csv", "leaderboard.csv", "manifest.json", "pairs.csv", "rliable.csv",
+    "scores.csv", "tasks.csv",
+}  # fmt: skip
+"""Files that follow from the scores; cost, provenance, curves and papers are only shown."""
+
+
+def test_four_processes_on_one_store_share_the_work_and_run_nothing_twice(plan, host, tmp_path):
+    root, log = tmp_path / "results", tmp_path / "started"
+    children = []
+    for _ in range(4):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                told: list[Any] = []
+                complete(plan, root, host, told)
+                names = [run.name for e in told if isinstance(e, Started) for run in e.batch.runs]
+                with log.open("a") as file:
+                    file.write("".join(f"{name}\n" for name in names))
+                code = 0
+            finally:
+                os._exit(code)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
+    complete(plan, root, host)  # what another process worked on when the last one looked
+    assert None not in results(plan, root).values()
+    assert sorted(log.read_text().split()) == sorted(run.name for run in plan.runs)
+
+
+def test_runs_that_a_plugin_deletes_while_it_runs_are_missed_and_run_again(
+    plan, host, tmp_path, monkeypatch
+):
+    root = tmp_path / "results"
+    complete(plan, root, host)
+    expected = results(plan, root)
+    victim, other = plan.runs[0], plan.runs[-1]
+    shutil.rmtree(root / other.folder)
+    after = Checkpointer.after
+
+    def delete(checkpointer: Checkpointer, step: int, state: Any) -> None:
+        shutil.rmtree(root / victim.folder, ignore_errors=True)
+        after(checkpointer, step, state)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpointer, "after", delete)
+        complete(plan, root, host)
+    found = results(plan, root)
+    assert found.pop(victim.name) is None
+    assert found == {name: one for name, one in expected.items() if name != victim.name}
+    assert Store(root).find(victim).state is RunState.MISSING
+    complete(plan, root, host)
+    assert results(plan, root) == expected

@@ -1,0 +1,165 @@
+"""The numbers that figures show: rliable's where it has the plot, the board's where it has them."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from rliable import library, metrics
+
+from uqbench.plots import claims, curves, efficiency, intervals, pairs, profiles, seeds, uncertainty
+from uqbench.plots.figure import NotDrawableError
+from uqbench.plots.tables import BoardTables
+from uqbench.plots.words import natural, number
+
+BOARD = BoardTables.read(Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper")
+
+
+def scores(**methods: np.ndarray) -> pd.DataFrame:
+    rows = [
+        {"method": name, "seed": seed, "task": f"task-{task}", "score": value}
+        for name, matrix in methods.items()
+        for (seed, task), value in np.ndenumerate(matrix)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_profiles_are_those_of_rliable():
+    drawn = np.random.default_rng(0)
+    one, other = drawn.normal(0.5, 0.2, (5, 3)), drawn.normal(0.3, 0.4, (4, 3))
+    taus = np.linspace(-0.5, 1.5, 21)
+    found = profiles.frame(scores(one=one, other=other), list(taus))
+    for name, matrix in (("one", one), ("other", other)):
+        expected = [library.run_score_deviation(matrix, tau) for tau in taus]
+        np.testing.assert_allclose(found.loc[found["method"] == name, "share"], expected, atol=1e-6)
+    assert (found["low"] <= found["share"] + 1e-9).all()
+    assert (found["share"] <= found["high"] + 1e-9).all()
+
+
+def test_the_band_of_a_profile_is_rliables_up_to_the_noise_of_its_resamples():
+    # 2,000 resamples: the standard error of a percentile of these shares is about 0.006
+    matrix = np.random.default_rng(1).normal(0.5, 0.2, (8, 2))
+    taus = np.linspace(0.2, 0.8, 5)
+    found = profiles.frame(scores(one=matrix), list(taus))
+    np.random.seed(0)  # noqa: NPY002  rliable draws from the global state
+    _, band = library.create_performance_profile({"one": matrix}, taus, reps=2000)
+    np.testing.assert_allclose(found[["low", "high"]].T, band["one"], atol=0.0625 + 1e-9)
+
+
+def test_a_method_without_all_of_its_scores_has_no_profile():
+    matrix = np.array([[0.1], [0.2], [math.nan]])
+    assert profiles.frame(scores(one=matrix)).empty
+
+
+def test_pairs_are_rliables_both_ways():
+    one, other = np.array([[1.0], [2.0], [3.0]]), np.array([[2.0], [2.5], [0.0]])
+    expected = metrics.probability_of_improvement(one, other)
+    row = {"first": "one", "second": "other", "improvement": expected, "improvement_low": 0.2}
+    table = pd.DataFrame([{**row, "improvement_high": 0.9, "p_adjusted": 0.5}])
+    found = pairs.frame(table, ["one", "other"]).set_index(["row", "column"])
+    assert found.loc[("one", "other"), "improvement"] == pytest.approx(expected, abs=1e-6)
+    back = found.loc[("other", "one")]
+    assert back["improvement"] == pytest.approx(
+        metrics.probability_of_improvement(other, one), abs=1e-6
+    )
+    assert (back["low"], back["high"]) == (pytest.approx(0.1), pytest.approx(0.8))
+
+
+def test_intervals_are_those_of_the_leaderboard_and_a_column_that_it_lacks_is_named():
+    found = intervals.frame(BOARD.leaderboard, BOARD.ranking).set_index("method")
+    csv = pd.read_csv(BOARD.folder / "leaderboard.csv", index_col="method")
+    for name, column in (("estimate", ""), ("low", "_low"), ("high", "_high")):
+        pd.testing.assert_series_equal(
+            found[name].sort_index(), csv[BOARD.ranking + column].sort_index(), check_names=False
+        )
+    with pytest.raises(NotDrawableError, match="has no speed with an interval; it has"):
+        intervals.frame(BOARD.leaderboard, "speed")
+
+
+def test_seeds_are_the_scores_of_all_runs():
+    csv = pd.read_csv(BOARD.folder / "scores.csv")
+    assert sorted(seeds.frame(BOARD.scores)["score"]) == sorted(csv["score"])
+
+
+def curve(values: list[list[float]]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"task": "t", "method": "m", "seed": seed, "step": 10 * (k + 1), "value": value}
+            for seed, row in enumerate(values)
+            for k, value in enumerate(row)
+        ]
+    )
+
+
+def test_a_learning_curve_is_the_mean_of_the_seeds_that_have_an_episode():
+    nan = math.nan
+    cost = pd.DataFrame([{"task": "t", "method": "m", "steps_per_s": 10.0}])
+    found = curves.frame(curve([[1, 4], [2, nan], [3, nan]]), "mean", cost)
+    assert found["value"].tolist() == [2.0, 4.0]
+    assert found["seeds"].tolist() == [3, 1]
+    reach = 4.302652729911275 / math.sqrt(
+        3
+    )  # Student's quantile, two degrees, standard deviation 1
+    assert found["high"].iloc[0] == pytest.approx(2 + reach)
+    assert math.isnan(found["low"].iloc[1])
+    assert found["hours"].tolist() == [1 / 3600, 2 / 3600]
+
+
+def test_the_iqm_of_a_curve_is_rliables():
+    values = [[float(seed**2)] for seed in range(8)]
+    found = curves.frame(curve(values), "iqm")
+    assert found["value"].iloc[0] == pytest.approx(metrics.aggregate_iqm(np.array(values)))
+    assert found["low"].iloc[0] < found["value"].iloc[0] < found["high"].iloc[0]
+
+
+def test_a_run_that_never_reaches_the_score_stays_in_the_denominator():
+    runs = efficiency.reached(curve([[0, 9], [9, 9], [0, 0], [0, 0]]), {"t": 4.0})
+    assert runs["reached"].tolist() == [True, True, False, False]
+    assert runs["step"].tolist() == [20, 10, 20, 20]
+    found = efficiency.frame(runs)
+    assert found["share"].tolist() == [0.0, 0.25, 0.5, 0.5]
+    assert found["step"].tolist() == [0, 10, 20, 20]
+    assert efficiency.medians(runs).tolist() == [20.0]
+    none = efficiency.reached(curve([[0, 9], [0, 0], [0, 0]]), {"t": 4.0})
+    assert np.isnan(efficiency.medians(none)).all()
+
+
+def test_a_claim_is_drawn_with_its_region_and_what_was_published():
+    found = claims.frame(BOARD.claims, {})
+    csv = pd.read_csv(BOARD.folder / "claims.csv")
+    compared = csv[csv["estimate"].notna()]
+    for ours, theirs in (("estimate", "estimate"), ("low", "low"), ("above", "must_be_above")):
+        np.testing.assert_array_equal(found[ours], compared[theirs])
+    assert found["published"].isna().all()
+    first = found["claim"].iloc[0]
+    named = claims.frame(BOARD.claims, {first: {"": 0.25}})
+    assert named.loc[named["claim"] == first, "published"].eq(0.25).all()
+
+
+def test_curves_of_uncertainty_are_of_the_last_occasion():
+    rows = [
+        {"task": "t", "method": "m", "seed": seed, "step": step, "curve": name, "x": x, "y": y}
+        for seed in (0, 1)
+        for step, shift in ((10, 5.0), (20, 0.0))
+        for name, x, y in (
+            ("reliability", 0.5, 0.4 + 0.2 * seed + shift),
+            ("sparsification", 0.0, 2.0),
+            ("sparsification", 0.5, 1.0),
+            ("sparsification_best", 0.0, 2.0),
+            ("sparsification_best", 0.5, 0.5),
+        )
+    ]
+    table = pd.DataFrame(rows)
+    found = uncertainty.frame(table, "reliability")
+    assert found[["y", "low", "high", "runs"]].iloc[0].tolist() == pytest.approx([0.5, 0.4, 0.6, 2])
+    shares = uncertainty.frame(table, "sparsification")
+    assert shares["y"].tolist() == [1.0, 0.5]
+    assert shares["best"].tolist() == [1.0, 0.25]
+    with pytest.raises(NotDrawableError, match="no run has the curve 'pit'"):
+        uncertainty.frame(table, "pit")
+
+
+def test_names_are_sorted_by_their_numbers_and_numbers_have_a_minus():
+    assert sorted(["t-10", "t-4"], key=natural) == ["t-4", "t-10"]
+    assert [number(x) for x in (0.5, -12.345, 1234.5, 0.0)] == ["0.500", "−12.3", "1234", "0.000"]

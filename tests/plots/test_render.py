@@ -1,0 +1,85 @@
+"""Files of figures: the same bytes, no markup from names, nothing from elsewhere."""
+
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import altair as alt
+import pandas as pd
+import pytest
+
+from uqbench.cli import main
+from uqbench.errors import UqbenchError
+from uqbench.plots import claims, render
+from uqbench.plots.figure import Figure
+from uqbench.plots.tables import BoardTables
+
+FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
+
+
+def figure(mark: str = "point", **encoding: object) -> Figure:
+    hostile = '"><script>alert(1)</script>'
+    data = pd.DataFrame(
+        {"name": [hostile, "b"], "value": [1.0, 2.0], "url": ["http://x.test/a"] * 2}
+    )
+    chart = getattr(alt.Chart(data), f"mark_{mark}")(clip=True).encode(
+        x="value", y="name", **encoding
+    )
+    return Figure("hostile", hostile, hostile, data, chart)
+
+
+def test_a_figure_has_the_same_bytes_every_time():
+    drawn = claims.figure(BoardTables.read(FOLDER))
+    for form in render.FORMATS:
+        assert render.render(drawn, form) == render.render(drawn, form), form
+    assert render.render(drawn, "pdf").startswith(b"%PDF")
+
+
+def test_names_are_text_in_svg():
+    text = render.svg(figure(), adaptive=True)
+    root = ET.fromstring(text)
+    assert not [node for node in root.iter() if node.tag.endswith("script")]
+    assert '"><script>' in root.attrib["aria-label"]
+    assert "prefers-color-scheme:dark" in text
+    assert figure()._repr_svg_() == render.svg(figure())
+
+
+@pytest.mark.parametrize("encoding", [{"href": "url"}, {"url": "url"}])
+def test_a_figure_with_a_link_or_an_image_is_refused(encoding):
+    mark = "image" if "url" in encoding else "point"
+    with pytest.raises(UqbenchError, match="refers to nothing outside of itself"):
+        render.svg(figure(mark, **encoding))
+
+
+def test_ids_are_those_of_the_figure_since_several_share_a_page():
+    one, other = (render.svg(figure(), prefix=name) for name in ("a-", "b-"))
+    assert 'id="a-hostile-0"' in one
+    assert "url(#a-hostile-0)" in one
+    assert 'id="b-hostile-0"' in other
+
+
+def test_the_command_writes_files_and_names_what_a_board_lacks(tmp_path, monkeypatch, capsys):
+    def run(*what: str) -> tuple[int, str]:
+        arguments = ["uqbench", "plot", str(FOLDER), "--to", str(tmp_path), "--what", *what]
+        monkeypatch.setattr(sys, "argv", arguments)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0), capsys.readouterr().err
+
+    assert run("seeds,disentangled", "--format", "svg,csv") == (0, "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"uncertainty-toy-paper-{name}.{form}"
+        for name in ("disentangled", "seeds")
+        for form in ("csv", "svg")
+    ]
+    code, error = run("curves")
+    assert code == 2
+    assert "has no curves.parquet" in error
+    monkeypatch.setitem(sys.modules, "altair", None)
+    code, error = run("seeds")
+    assert code == 2
+    assert "pip install 'uqbench[plots]'" in error
+    monkeypatch.undo()
+    code, error = run("interval")
+    assert code == 2
+    assert "Did you mean 'intervals'" in error

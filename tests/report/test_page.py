@@ -1,0 +1,160 @@
+"""The report: its numbers are those of the CSV files, and it asks for nothing."""
+
+import csv
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from uqbench.api.plugins import load_host
+from uqbench.plots.tables import BoardTables
+from uqbench.report.first_sets import first_set
+from uqbench.report.page import page, policy
+from uqbench.report.runs import read_run_data
+from uqbench.report.verdicts import by_paper, judged_claims
+from uqbench.suites.reading import read_suites
+
+BOARDS = Path(__file__).parents[2] / "leaderboards"
+FOLDER = BOARDS / "uncertainty-toy" / "paper"
+HOSTILE = "<img src=http://x.test onerror=alert(1)>"
+
+
+class Numbers(HTMLParser):
+    """The ``data`` values of each cell of a leaderboard, and what a browser would fetch or run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.row = self.column = ""
+        self.cells: dict[tuple[str, str], list[float]] = {}
+        self.ids: list[str] = []
+        self.fetched: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        of = dict(attrs)
+        self.tags.append(tag)
+        self.row = of.get("data-method") or ("" if tag == "tr" else self.row)
+        if tag in ("td", "th"):
+            self.column = of.get("data-column") or ""
+        if tag == "data" and self.row and self.column:
+            self.cells.setdefault((self.row, self.column), []).append(float(of["value"] or "nan"))
+        self.ids += [of["id"]] if of.get("id") else []
+        for name in ("src", "href", "data", "action", "srcset", "xlink:href"):
+            value = of.get(name)
+            if value and not value.startswith(("#", "data:")):
+                self.fetched.append(value)
+        self.fetched += [name for name in of if name.startswith("on")]
+
+
+@pytest.fixture(scope="module")
+def host():
+    return load_host()
+
+
+@pytest.fixture(scope="module")
+def text(host) -> str:
+    found, _ = page([FOLDER], "leaderboards", read_suites(host, check=()).suites, host)
+    return found
+
+
+def test_numbers_are_those_of_the_leaderboard(text):
+    parsed = Numbers()
+    parsed.feed(text)
+    with (FOLDER / "leaderboard.csv").open() as file:
+        rows = {row["method"]: row for row in csv.DictReader(file)}
+    assert {method for method, _ in parsed.cells} == set(rows)
+    assert len({column for _, column in parsed.cells}) >= 2
+    for (method, column), shown in parsed.cells.items():
+        expected = [rows[method][f"{column}{end}"] for end in ("", "_low", "_high")]
+        assert shown == [float(cell) for cell in expected if cell], (method, column)
+
+
+def test_runs_are_those_of_the_scores(text):
+    packed = re.search(r'id="runs-data">([^<]*)<', text)
+    assert packed is not None
+    (board,) = read_run_data(packed[1])
+    with (FOLDER / "scores.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(board["rows"]) == len(rows)
+    for row, own in zip(rows, board["rows"], strict=True):
+        task, method = board["tasks"][own[0]], board["methods"][own[1]]
+        assert (task, method, str(own[2]), own[3]) == (
+            row["task"], row["method"], row["seed"], row["status"]
+        )  # fmt: skip
+        assert row["run"].endswith(f"/{own[2]}-{own[5]}")
+        assert own[6] in row.values()
+        assert own[8] == float(row["score"])
+        assert own[9:] == [float(row[name]) for name in board["metrics"]]
+
+
+def test_nothing_is_fetched_and_ids_are_unique(text):
+    parsed = Numbers()
+    parsed.feed(text)
+    assert parsed.fetched == []
+    assert len(parsed.ids) == len(set(parsed.ids))
+    assert "url(http" not in text
+    assert "@import" not in text
+    script = re.search(r"<script>(.*?)</script>", text, re.S)
+    assert script is not None
+    assert policy(script[1]).replace("'", "&#39;") in text
+
+
+def test_pictures_have_a_text_alternative_and_tables_a_caption(text):
+    assert text.count("<svg") == text.count('role="img" aria-label="') > 3
+    assert text.count("<table") == text.count("<caption")
+
+
+@pytest.mark.long
+def test_the_same_boards_give_the_same_page(text, host):
+    again, _ = page([FOLDER], "leaderboards", read_suites(host, check=()).suites, host)
+    assert again == text
+
+
+def test_names_from_elsewhere_are_text(tmp_path, host):
+    folder = tmp_path / "uncertainty-toy" / "paper"
+    folder.mkdir(parents=True)
+    for path in FOLDER.iterdir():
+        if path.suffix in (".csv", ".json"):
+            (folder / path.name).write_text(path.read_text().replace("unbiased", "unb<i>ased"))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["budget"]["summary"] = manifest["primary_metric"]["summary"] = HOSTILE
+    manifest["sha256"] = {}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    found, _ = page([folder], HOSTILE, {}, host)
+    assert "<i>" not in found
+    assert "<img" not in found
+    assert "&lt;img src=http://x.test" in found
+
+
+def test_the_first_set_by_the_boards_score_is_that_of_its_ranks(host):
+    board = BoardTables.read(BOARDS / "highway" / "paper")
+    suite = read_suites(host, check=()).suites["highway"]
+    found = first_set(board, "return", suite)
+    with (board.folder / "leaderboard.csv").open() as file:
+        first = {row["method"] for row in csv.DictReader(file) if row["rank_low"] == "1"}
+    assert set(found.methods) == first
+    risk = first_set(board, "risk", suite)
+    assert risk.metric == "value_cvar"
+    assert set(risk.methods) < {*board.methods}
+    assert first_set(board, "uncertainty", suite).why == "not measured"
+
+
+def test_a_budget_that_is_too_short_has_no_first_set(host):
+    board = BoardTables.read(BOARDS / "minatar" / "quick")
+    suite = read_suites(host, check=()).suites["minatar"]
+    assert first_set(board, "return", suite).why == "too short to rank"
+
+
+def test_the_matrix_counts_each_claim_once_and_only_tested_ones_can_be_wrong():
+    board = BoardTables.read(FOLDER)
+    judged = judged_claims(board)
+    with (FOLDER / "claims.csv").open() as file:
+        assert len(judged) == len({row["claim"] for row in csv.DictReader(file)})
+    (paper,) = by_paper(judged)
+    assert paper.decided == paper.count("holds") + paper.count("does not hold")
+    assert paper.wrong == pytest.approx(0.05 * len(judged))
+    untested = [replace(claim, tested=False) for claim in judged]
+    assert by_paper(untested)[0].wrong == 0

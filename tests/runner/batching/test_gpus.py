@@ -1,0 +1,66 @@
+"""GPUs are shared out among processes."""
+
+from pathlib import Path
+
+import pytest
+
+from uqbench.errors import UqbenchError
+from uqbench.registry.plugins import Host
+from uqbench.runner.batching.batches import make_batch_groups
+from uqbench.runner.batching.gpus import share_out, visible
+from uqbench.runner.batching.node_kind import field
+from uqbench.runner.executors.local import run_locally
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+
+TOY = Path(__file__).parents[2] / "toy"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "each", "workers", "expected"),
+    [
+        ("01", 0.0, None, "01"),
+        ("01", 0.25, None, "01010101"),
+        ("3", 0.5, None, "33"),
+        ("3", 0.3, None, "333"),
+        ("01", 0.5, 3, "010"),
+        ("01", 0.0, 3, "010"),
+        ("", 0.5, 2, ""),
+    ],
+)
+def test_each_process_has_a_gpu_and_the_first_ones_have_different_ones(
+    gpus, each, workers, expected
+):
+    assert share_out(list(gpus), each, workers) == list(expected)
+
+
+def test_a_batch_takes_one_gpu_at_most():
+    with pytest.raises(UqbenchError, match="--gpus-per-batch 2: a batch computes on one GPU"):
+        share_out(["0", "1"], 2.0, None)
+
+
+def test_the_gpus_that_the_user_allows_are_those_that_are_used(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4, 6")
+    assert visible() == ["4", "6"]
+
+
+def test_a_field_of_a_file_of_facts():
+    assert field("vendor: x\nmodel name\t: Zen 4\nmodel name: other\n", "model name") == "Zen 4"
+    assert field("model name", "model name") == ""
+
+
+@pytest.mark.long
+def test_workers_see_the_gpu_that_they_were_given_and_no_other(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    monkeypatch.setenv("PYTHONPATH", str(TOY))
+    host = Host.load()
+    plan = make_plan(
+        read_suites(host).suite("toy"), host, "smoke", device="cpu", methods=["fast"],
+        tasks=["short"], settings={"fast": {"step_seconds": 0.01}},
+    )  # fmt: skip
+    log = tmp_path / "gpus"
+    monkeypatch.setenv("TOY_GPUS", str(log))
+    groups = make_batch_groups(plan, set(plan.runs), "cpu", 1)
+    list(run_locally(groups, tmp_path / "results", 2, 0.0, gpus=["5", "7"]))
+    assert sorted(log.read_text().split()) == ["5", "7"]

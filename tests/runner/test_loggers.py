@@ -1,0 +1,98 @@
+"""Loggers write what the life-cycle hooks say, below the results folder, and nothing else."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from uqbench.api.selection import Selection
+from uqbench.errors import UqbenchError
+from uqbench.identity import Run
+from uqbench.registry.plugins import Host
+from uqbench.runner.loggers import logging
+
+TOY = Path(__file__).parents[1] / "toy"
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Host:
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    return Host.load()
+
+
+@pytest.fixture
+def run(host) -> Run:
+    chosen = Selection("toy", methods=("fast",), tasks=("short",), seeds=(0,))
+    return chosen.plan(host, "cpu").runs[0]
+
+
+def go(host: Host, run: Run) -> list[str]:
+    messages = host.call_hook("uqbench_run_started", run=run)
+    for step in (100, 200):
+        metrics = {"reward": step / 2, "events/falls": 1.0}
+        messages += host.call_hook("uqbench_run_progress", run=run, step=step, metrics=metrics)
+    return messages + host.call_hook(
+        "uqbench_run_finished", run=run, scalars={"score": 0.5, "regret": None}
+    )
+
+
+def test_csv_has_a_row_a_metric_and_the_final_ones(host, run, tmp_path):
+    with logging(host, ("csv",), tmp_path):
+        assert go(host, run) == []
+    path = tmp_path / "logs" / "csv" / f"{run.folder}.csv"
+    assert list(csv.reader(path.read_text().splitlines())) == [
+        ["step", "metric", "value"],
+        ["100", "reward", "50.0"],
+        ["100", "events/falls", "1.0"],
+        ["200", "reward", "100.0"],
+        ["200", "events/falls", "1.0"],
+        ["", "final/score", "0.5"],
+    ]
+
+
+def test_a_resumed_run_continues_its_log(host, run, tmp_path):
+    for _ in range(2):
+        with logging(host, ("csv",), tmp_path):
+            go(host, run)
+    (path,) = tmp_path.rglob("*.csv")
+    assert path.read_text().count("step,metric,value") == 1
+    assert path.read_text().count("final/score") == 2
+
+
+def test_nothing_is_logged_unless_it_is_asked_for(host, run, tmp_path):
+    with logging(host, (), tmp_path):
+        go(host, run)
+    with logging(host, ("csv",), tmp_path):
+        pass
+    go(host, run)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tensorboard_reads_back_what_was_logged(host, run, tmp_path):
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    with logging(host, ("tensorboard",), tmp_path):
+        assert go(host, run) == []
+    found = accumulator.EventAccumulator(str(tmp_path / "logs" / "tensorboard" / run.folder))
+    found.Reload()
+    assert [(e.step, e.value) for e in found.Scalars("reward")] == [(100, 50.0), (200, 100.0)]
+    assert found.Scalars("final/score")[0].value == 0.5
+
+
+def test_wandb_logs_offline(host, run, tmp_path, monkeypatch):
+    wandb = pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    with logging(host, ("wandb",), tmp_path):
+        assert go(host, run) == []
+    wandb.teardown()  # it writes in a process of its own
+    (found,) = tmp_path.rglob("*.wandb")
+    assert b"final/score" in found.read_bytes()
+
+
+def test_an_unknown_logger_is_named(host, tmp_path):
+    with (
+        pytest.raises(UqbenchError, match=r"no logger 'tensorbord'\. Did you mean 'tensorboard'"),
+        logging(host, ("tensorbord",), tmp_path),
+    ):
+        pass

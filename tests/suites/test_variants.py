@@ -1,0 +1,99 @@
+"""Variants of methods: what --set with several values stands for."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uqbench.api.selection import Selection
+from uqbench.cli.options import _names, _settings
+from uqbench.errors import UqbenchError
+from uqbench.registry.plugins import Host
+from uqbench.suites.variants import (
+    Grid,
+    base_name,
+    expanded,
+    grid,
+    setting,
+    values_of,
+    variant_name,
+)
+
+TOY = Path(__file__).parents[1] / "toy"
+VALUES = (
+    st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1)
+    | st.lists(st.integers(0, 9), max_size=3)
+)
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Host:
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    return Host.load()
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b_c", "d"]), VALUES, min_size=1))
+def test_a_name_says_its_values(values):
+    name = variant_name("dqn", values)
+    assert base_name(name) == "dqn"
+    assert values_of(name) == values
+    assert _names(f"x,{name},y") == ("x", name, "y")
+
+
+def test_names_are_short():
+    assert variant_name("dqn", {"learning_rate": 0.0001}) == "dqn[learning_rate=1e-4]"
+    assert variant_name("dqn", {"learning_rate": 0.00025}) == "dqn[learning_rate=0.00025]"
+    assert variant_name("m", {"risk": "cvar(0.25)", "n": 2}) == "m[risk=cvar(0.25),n=2]"
+
+
+def test_several_toml_values_are_a_grid_and_nothing_else_is():
+    assert setting("1e-4,3e-4") == Grid((1e-4, 3e-4))
+    assert setting('"cvar(0.25)","cvar(0.1)"') == Grid(("cvar(0.25)", "cvar(0.1)"))
+    assert setting("[64, 64]") == [64, 64]
+    assert setting("mean-std(1, 2)") == "mean-std(1, 2)"  # as before there were grids
+    assert setting("a,b") == "a,b"
+    assert setting("1e-4") == 1e-4
+
+
+def test_grids_of_several_settings_multiply():
+    found = expanded("m", {"a": grid(1, 2), "b": grid(3, 4), "c": 5})
+    assert len(found) == 4
+    assert found["m[a=1,b=4]"] == {"a": 1, "b": 4, "c": 5}
+
+
+def test_variants_take_the_place_of_their_method(host):
+    settings = _settings(("slow.forward=0.5,0.7",))
+    plan = Selection("toy", seeds=(0,), settings=settings).plan(host, "cpu")
+    assert list(plan.roles) == ["slow[forward=0.5]", "slow[forward=0.7]", "fast"]
+    assert {c.method.name: c.config.forward for c in plan.cells} == {
+        "slow[forward=0.5]": 0.5,
+        "slow[forward=0.7]": 0.7,
+        "fast": 0.95,
+    }
+    again = Selection("toy", seeds=(0,), methods=tuple(plan.roles)).plan(host, "cpu")
+    assert again.runs == plan.runs
+    assert again.name == plan.name
+    assert not again.standard
+
+
+def test_one_value_keeps_the_name_and_so_the_runs_of_before(host):
+    plan = Selection("toy", seeds=(0,), settings={"slow": {"forward": 0.5}}).plan(host, "cpu")
+    assert list(plan.roles) == ["slow", "fast"]
+
+
+def test_wrong_names_say_what_was_expected(host):
+    for name, said in (
+        ("slow[forward=0.5", "no closing bracket"),
+        ("slow[0.5]", "'0.5' is no KEY=VALUE"),
+        ("slow[frward=0.5]", "unknown key 'frward'. Did you mean 'forward'"),
+        ("slw[forward=0.5]", "no method 'slw'. Did you mean 'slow'"),
+    ):
+        with pytest.raises(UqbenchError, match=said):
+            Selection("toy", methods=(name,)).plan(host, "cpu")
+    with pytest.raises(UqbenchError, match="no values"):
+        grid()

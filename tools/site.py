@@ -1,0 +1,61 @@
+"""What the repository shows of its boards: ``leaderboards/index.html``, and the README's pictures.
+
+    python tools/site.py
+
+writes both, with ``--pictures`` only these; they are the same bytes for the same boards. The
+pictures follow the reader's preference for light or dark.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from uqbench.api.plugins import load_host
+from uqbench.plots import catalog, render
+from uqbench.plots.tables import BoardTables, board_folders
+from uqbench.report.pictures import claims_matrix
+from uqbench.report.verdicts import by_paper, judged_claims
+from uqbench.suites.reading import read_suites
+
+ROOT = Path(__file__).resolve().parents[1]
+BOARDS = ROOT / "leaderboards"
+PICTURES = ROOT / "docs" / "pictures"
+FLAGSHIP = ("deepsea", "paper", "intervals")
+"""Suite, board and figure that the README shows."""
+
+
+def pictures() -> Iterator[tuple[str, str]]:
+    """Name and SVG of each picture."""
+    boards = [BoardTables.read(folder) for folder in board_folders(BOARDS)]
+    matrix = claims_matrix(by_paper([claim for board in boards for claim in judged_claims(board)]))
+    assert matrix is not None
+    yield "claims.svg", render.svg(matrix, adaptive=True)
+    host = load_host()
+    suite, name, figure = FLAGSHIP
+    board = BoardTables.read(BOARDS / suite / name)
+    known = read_suites(host, check=()).suites.get(suite)
+    drawn = catalog.draw(board, figure, known, host)
+    yield f"{suite}-{name}.svg", render.svg(drawn, adaptive=True)
+
+
+def main() -> None:
+    """Write everything."""
+    PICTURES.mkdir(exist_ok=True)
+    for name, text in pictures():
+        (PICTURES / name).write_text(text, encoding="utf-8")
+        print(PICTURES / name)
+    if "--pictures" in sys.argv[1:]:
+        return
+    from uqbench.report.page import page
+
+    host = load_host()
+    suites = read_suites(host, check=()).suites
+    text, _ = page(board_folders(BOARDS), BOARDS.name, suites, host)
+    (BOARDS / "index.html").write_text(text, encoding="utf-8")
+    print(BOARDS / "index.html")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Agents whose final state was kept, restored from their run.
+
+Everything that the agent is made of is in the run's identity: task, config, steps. Its state is
+read with ``weights_only``, once it matches the digest in the run's record: no pickled code is
+executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import torch
+
+from uqbench.agent import Agent
+from uqbench.config import resolve
+from uqbench.environment import LaneEnv
+from uqbench.errors import UqbenchError
+from uqbench.identity import Run
+from uqbench.registry.plugins import Host
+from uqbench.results.files import read_bytes
+from uqbench.results.paths import run_folder
+from uqbench.results.records import RunRecord
+from uqbench.results.store import RunState, Store
+from uqbench.results.tables import AGENT
+from uqbench.runner.batching.batches import Batch
+from uqbench.runner.train.agents import make_agent, make_lanes
+from uqbench.specs import AgentSpec, EnvironmentSpec
+from uqbench.suites.configs import task_config
+from uqbench.suites.plan import Cell
+from uqbench.suites.tables import Budget, Method, Task
+
+CPU = torch.device("cpu")
+MOST_BYTES = 4 << 30
+"""Of an agent's state."""
+
+
+@dataclass(frozen=True)
+class KeptAgent:
+    """A trained agent, with one lane, and what it was trained on.
+
+    Attributes:
+        run: that trained it.
+        agent: as it was after its last step; it has no replay buffer.
+        environment: the task's.
+        environment_config: of the task.
+    """
+
+    run: Run
+    agent: Agent
+    environment: EnvironmentSpec
+    environment_config: Any
+    batch: Batch
+    host: Host
+
+    def env(self, seeds: Sequence[int] = (0,)) -> LaneEnv:
+        """Fresh copies of the environment, one lane a seed."""
+        return make_lanes(self.batch, self.host, seeds, CPU)
+
+
+def restore(store: Store, folder: str | PurePosixPath, host: Host) -> KeptAgent:
+    """The agent of a finished run.
+
+    Args:
+        store: of the run.
+        folder: of the run, below the store's root.
+        host: the plugins.
+
+    Raises:
+        UqbenchError: the run is not finished or kept no agent, its file is damaged, or the agent
+            or its environment has another version here.
+    """
+    folder = PurePosixPath(folder)
+    found = store.read(folder)
+    if found.state is not RunState.FINISHED or found.record is None:
+        raise UqbenchError(f"{folder} is {found.state.value}: expected a finished run.")
+    batch = _batch(found.record, host)
+    path = run_folder(store.root, folder) / AGENT
+    if AGENT not in found.record.digests:
+        raise UqbenchError(
+            f"{folder} kept no agent: run it in another --out with --keep-agents; the runs come "
+            f"out the same."
+        )
+    env = make_lanes(batch, host, [batch.runs[0].environment_seed], CPU)
+    agent = make_agent(batch, host, env, CPU)
+    agent.load_state_dict(_state(path, found.record.digests[AGENT]))
+    environment = host.environments[str(batch.cell.task.environment)]
+    config = task_config(batch.cell.task, host, where=f"{folder}: task")
+    return KeptAgent(batch.runs[0], agent, environment, config, batch, host)
+
+
+def _batch(record: RunRecord, host: Host) -> Batch:
+    """The run as a batch of its own, from its identity."""
+    identity = record.identity
+    method, task = dict(identity["method"]), dict(identity["task"])
+    if method["agent"] is None:
+        raise UqbenchError("estimators are not kept; expected the run of an agent.")
+    spec, environment = host.agents[method["agent"]], host.environments[task["environment"]]
+    for what, own, here in (
+        (f"agent {method['agent']!r}", method["version"], spec.version),
+        (f"environment {task['environment']!r}", task.pop("version"), environment.version),
+    ):
+        if own != here:
+            raise UqbenchError(
+                f"the run is of version {own} of the {what}, and version {here} is installed: "
+                f"install the one, or run it again."
+            )
+    config = resolve(
+        spec.load_config(), method["config"], where="run.json: config", risk_names=host.risk_names
+    )
+    # names of variants are no names of a suite's methods
+    made = Method(name="kept", agent=method["agent"]).model_copy(update={"name": method["name"]})
+    run = Run(
+        identity["suite"]["name"], identity["budget"]["name"], task["name"], method["name"],
+        identity["seed"], identity,
+    )  # fmt: skip
+    owns_loop = isinstance(spec, AgentSpec) and spec.owns_loop
+    budget = Budget(
+        summary="", steps=identity["budget"]["steps"], seeds=1, ranks=False, step_ms=1.0
+    )
+    cell = Cell(Task.model_validate(task), made, config, owns_loop, (run,))
+    return Batch(cell, budget, (), "cpu")
+
+
+def _state(path: Path, digest: str) -> dict[str, Any]:
+    try:
+        data = read_bytes(path, MOST_BYTES)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UqbenchError(f"{path} cannot be read: {reason}") from error
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise UqbenchError(f"{path} does not match its digest in run.json")
+    try:
+        state: dict[str, Any] = torch.load(io.BytesIO(data), map_location=CPU, weights_only=True)
+    except Exception as error:  # torch raises anything on foreign bytes
+        raise UqbenchError(f"{path} is no agent's state: {error!s:.300}") from error
+    return state

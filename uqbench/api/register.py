@@ -1,0 +1,178 @@
+"""``uqbench.register``: a method from a notebook's cell, or any object, joins suites."""
+
+from __future__ import annotations
+
+import atexit
+import copyreg
+import dataclasses
+import hashlib
+import inspect
+import json
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+from uqbench.api.source import source_digest
+from uqbench.errors import UqbenchError
+from uqbench.registry import local
+from uqbench.specs import AgentSpec, Spec
+
+Kind = Literal["agent", "estimator"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NoConfig:
+    """Nothing to set."""
+
+
+def register(
+    factory: Any,
+    *,
+    suite: str | Sequence[str],
+    name: str | None = None,
+    config: type[Any] = NoConfig,
+    settings: Mapping[str, Any] | None = None,
+    kind: Kind | None = None,
+    version: str = "1",
+) -> str:
+    """Let a method join suites, in this process and in the workers that it starts.
+
+    What is registered needs no package. Its version is ``version`` and the digest of its source,
+    with that of whatever else of the notebook it uses: after an edit, its runs are other runs, and
+    boards mark it *local*. Registering the name again replaces it.
+
+    Args:
+        factory: a class or function that makes the :class:`~uqbench.agent.Agent` (called with
+            ``info, seeds, config, device``), :class:`~uqbench.agent.LoopAgent`
+            (``info, config``) or :class:`~uqbench.estimator.Estimator`.
+        suite: the suite or suites that it joins.
+        name: on boards; by default the factory's, as ``my-method``.
+        config: frozen dataclass of its config.
+        settings: values of the config's fields.
+        kind: ``agent`` or ``estimator``, where the factory is a function.
+        version: of the method.
+
+    Returns:
+        Its name.
+
+    Raises:
+        UqbenchError: the name cannot be one, or the factory is of no kind.
+
+    Example:
+        >>> import uqbench
+        >>> uqbench.register(MyAgent, suite="windy-cliff")  # doctest: +SKIP
+        'my-agent'
+        >>> uqbench.run("windy-cliff", "smoke", methods=["my-agent", "qr-dqn"])  # doctest: +SKIP
+    """
+    own = name or _kebab(factory.__name__)
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", own):
+        raise UqbenchError(
+            f"name={own!r}: expected small letters, digits, hyphens and underscores, such as "
+            f"'my-method'."
+        )
+    if not dataclasses.is_dataclass(config):
+        raise UqbenchError(f"config={config!r}: expected a dataclass, frozen and of plain values.")
+    found, owns_loop = _kind(factory, kind)
+    digest = source_digest(factory, config)
+    _make_importable(config, f"uqbench_notebook_{own.replace('-', '_')}_{digest[:8]}")
+    common: dict[str, Any] = {"name": own, "version": version, "factory": factory, "config": config}
+    spec = AgentSpec(**common, owns_loop=owns_loop) if found == "agent" else Spec(**common)
+    suites = [suite] if isinstance(suite, str) else list(suite)
+    text = "\n".join(_extension(name, own, found, settings or {}) for name in suites)
+    plugin = local.MethodPlugin(found, spec, text)
+    data = _pickled(plugin, config)
+    path = _folder() / f"{own}-{digest[:16]}.cloudpickle"
+    path.write_bytes(data)
+    seal = hashlib.sha256(data).hexdigest()
+    local.add(local.LocalPlugin("pickle", own, str(path), digest, seal), plugin)
+    return own
+
+
+def _kind(factory: Any, kind: Kind | None) -> tuple[Kind, bool]:
+    """What the factory makes, and whether that owns its loop."""
+    from uqbench.agent import Agent, LoopAgent
+    from uqbench.estimator import Estimator
+
+    if inspect.isclass(factory):
+        if issubclass(factory, LoopAgent):
+            return "agent", True
+        if issubclass(factory, Agent):
+            return "agent", False
+        if issubclass(factory, Estimator):
+            return "estimator", False
+    if kind is None or not callable(factory):
+        raise UqbenchError(
+            f"{factory!r} is no uqbench.agent.Agent, uqbench.agent.LoopAgent or "
+            f"uqbench.estimator.Estimator: derive it from one, or say kind='agent' of a function."
+        )
+    return kind, False
+
+
+def _extension(suite: str, name: str, kind: Kind, settings: Mapping[str, Any]) -> str:
+    """The TOML by which the method joins a suite."""
+    lines = [f"[[extend.{json.dumps(suite)}.methods]]", f"name = {json.dumps(name)}"]
+    lines.append(f"{kind} = {json.dumps(f'{local.PREFIX}{name}:{name}')}")
+    lines += [f"config.{json.dumps(key)} = {_toml(value)}" for key, value in settings.items()]
+    return "\n".join(lines)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{json.dumps(k)} = {_toml(v)}' for k, v in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, bool | int | float | str):
+        return json.dumps(value, ensure_ascii=False)
+    raise UqbenchError(
+        f"settings: {value!r} is a {type(value).__name__}; expected numbers, text, and lists and "
+        f"dictionaries of them."
+    )
+
+
+def _make_importable(config: type[Any], module: str) -> None:
+    """Give a notebook's config a module: batches hold one, and workers get it by pickle."""
+    if config.__module__ == "__main__":
+        home = sys.modules.setdefault(module, ModuleType(module))
+        setattr(home, config.__qualname__, config)
+        config.__module__ = module
+
+
+def _pickled(plugin: local.MethodPlugin, config: type[Any]) -> bytes:
+    """The plugin with its classes by value, as the workers load it."""
+    import cloudpickle
+
+    # a copy of the sentinel would be a default value of every field
+    copyreg.pickle(type(dataclasses.MISSING), lambda _: "MISSING")
+    home = sys.modules[config.__module__]
+    by_value = home.__name__.startswith("uqbench_notebook_")
+    if by_value:
+        cloudpickle.register_pickle_by_value(home)
+    try:
+        data: bytes = cloudpickle.dumps((plugin, config if by_value else None))
+        return data
+    except Exception as error:  # whatever a notebook holds
+        raise UqbenchError(
+            f"{plugin!r} cannot be sent to the workers: {type(error).__name__}: {error}; keep what "
+            f"cannot be pickled (open files, locks, connections) out of it."
+        ) from error
+    finally:
+        if by_value:
+            cloudpickle.unregister_pickle_by_value(home)
+
+
+@cache
+def _folder() -> Path:
+    """Of this process's notebook methods; only its user can read it, and it is removed at exit."""
+    folder = Path(tempfile.mkdtemp(prefix="uqbench-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _kebab(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()

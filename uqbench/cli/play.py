@@ -1,0 +1,91 @@
+"""``uqbench play``: a kept agent plays, and its uncertainty is drawn beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from uqbench.cli.options import load_host
+from uqbench.cli.terminal import say
+
+
+@click.command()
+@click.argument("run", type=click.Path(file_okay=False, exists=True, path_type=Path))
+@click.option(
+    "--episodes",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Episodes to play.",
+)
+@click.option(
+    "--most-steps",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Steps of an episode at most.",
+)
+@click.option(
+    "--video",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write a film: .gif, .mp4, or .png for the first picture.",
+)
+@click.option("--uncertainty", is_flag=True, help="Draw and print the agent's uncertainty.")
+@click.option(
+    "--map",
+    "state_map",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write a .png of the uncertainty about every state, where the environment is small.",
+)
+def command(
+    run: Path,
+    episodes: int,
+    most_steps: int,
+    video: Path | None,
+    uncertainty: bool,
+    state_map: Path | None,
+) -> None:
+    """Let the agent of a RUN that was made with --keep-agents play.
+
+    RUN is the run's folder, as uqbench status lists it below the results folder.
+
+    \b
+    Example:
+      uqbench run --suite windy-cliff --budget smoke --keep-agents
+      uqbench play results/windy-cliff/smoke/cliff/ua-dqn-neutral/0-* --video play.gif --uncertainty
+    """
+    from uqbench.api.agents import restore
+    from uqbench.api.film import frames, save, state_map_picture
+    from uqbench.api.playing import map_beliefs, play
+    from uqbench.errors import UqbenchError
+    from uqbench.results.store import Store
+
+    folder = run.resolve()
+    if len(folder.parts) < 6 or not (folder / "run.json").is_file():
+        raise UqbenchError(f"{run} is no run's folder: expected SUITE/BUDGET/TASK/METHOD/SEED-ID.")
+    store = Store(folder.parents[4])
+    kept = restore(store, folder.relative_to(store.root).as_posix(), load_host())
+    title = f"{kept.run.suite} {kept.run.name}"
+    moments = list(play(kept, episodes, most_steps))
+    for moment in moments:
+        if moment.ended or moment is moments[-1]:
+            end = "ended" if moment.ended else "was cut off"
+            total = moment.collected + moment.reward
+            say(f"episode {moment.episode}: return {total:g}, {end} after {moment.step + 1} steps")
+    if uncertainty:
+        for kind in ("epistemic", "aleatoric"):
+            values = [v[m.action] for m in moments if (v := getattr(m.beliefs, kind)) is not None]
+            text = f"{sum(values) / len(values):.4g} on average" if values else "not predicted"
+            say(f"{kind} standard deviation of the chosen action: {text}")
+    if video is not None:
+        save(frames(moments, title, uncertainty=uncertainty), video)
+        say(str(video))
+    if state_map is not None:
+        states, beliefs = map_beliefs(kept)
+        save([state_map_picture(states, beliefs, title)], state_map)
+        say(str(state_map))

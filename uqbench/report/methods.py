@@ -1,0 +1,58 @@
+"""What the page says of each method: its rows on all boards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from uqbench.registry.docstrings import source, summary
+from uqbench.report.sections import BoardSection, Row
+
+if TYPE_CHECKING:
+    from uqbench.registry.plugins import Host
+
+
+@dataclass(frozen=True)
+class MethodSection:
+    """A method on the page, over all boards.
+
+    Attributes:
+        agents: what it is an instance of, as ``(kind and name, summary, source)``.
+        lines: its row on each board.
+    """
+
+    name: str
+    id: str
+    agents: list[tuple[str, str, str]]
+    lines: list[tuple[BoardSection, Row]]
+
+
+def method_sections(boards: Sequence[BoardSection], host: Host) -> list[MethodSection]:
+    """The methods of all boards, by name."""
+    lines: dict[str, list[tuple[BoardSection, Row]]] = {}
+    for section in boards:
+        for row in section.rows:
+            lines.setdefault(row.method, []).append((section, row))
+    return [
+        MethodSection(name, f"method-{name}", _agents(name, own, host), own)
+        for name, own in sorted(lines.items())
+    ]
+
+
+def _agents(
+    name: str, lines: Sequence[tuple[BoardSection, Row]], host: Host
+) -> list[tuple[str, str, str]]:
+    """What its boards say that it is, with what the installed plugin says of that."""
+    found = {}
+    for section, _ in lines:
+        for cell, of in section.board.manifest["methods"].items():
+            if str(cell).rsplit("/", 1)[-1] != name:
+                continue
+            for kind, registry in (("agent", host.agents), ("estimator", host.estimators)):
+                own = of.get(kind)
+                if own:
+                    spec = registry.get(str(own))
+                    about = ("", "") if spec is None else (summary(spec), source(spec))
+                    found[f"{kind} {own}"] = (f"{kind} {own}", *about)
+    return list(found.values())

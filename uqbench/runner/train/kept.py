@@ -1,0 +1,79 @@
+"""The final state of each run's agent, cut out of that of a batch.
+
+The agents of a batch are one object whose tensors have a part for each lane. A second one with a
+single lane tells which those are: its tensors are as large as one part. Replay buffers are left
+out: an agent plays without.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from uqbench.agent import Agent
+from uqbench.errors import CannotSaveError
+from uqbench.lanes.replay_buffer import ReplayBuffer
+from uqbench.runner.checkpoints.files import plain
+
+
+def kept_agent(agent: Agent, single: Agent, lane: int, lanes: int, obs: Tensor) -> bytes:
+    """The state of one lane's agent, for ``torch.load(…, weights_only=True)``.
+
+    Args:
+        agent: of all lanes.
+        single: of this lane alone, as it was constructed; takes the state and keeps it.
+        lane: which.
+        lanes: L.
+        obs: ``[L, *obs]``, at which the two have to agree bit for bit.
+
+    Raises:
+        CannotSaveError: the state cannot be divided by lanes, or does not act the same.
+    """
+    try:
+        whole, part = _without_buffers(agent), _without_buffers(single)
+        state = {name: _part(part[name], whole[name], lane, lanes, name) for name in part}
+        single.load_state_dict(state)
+        same = single.policy(obs[lane : lane + 1, None]).equal(
+            agent.policy(obs[:, None])[lane : lane + 1]
+        )
+    except CannotSaveError:
+        raise
+    except Exception as error:  # a plugin may raise anything
+        raise CannotSaveError(f"the agent: {type(error).__name__}: {error}") from error
+    if not same:
+        raise CannotSaveError("the agent, alone in a batch, acts otherwise than in its own")
+    file = io.BytesIO()
+    torch.save(plain(state, ""), file)
+    return file.getvalue()
+
+
+def _without_buffers(agent: Agent) -> dict[str, Any]:
+    held = {name for name, value in vars(agent).items() if isinstance(value, ReplayBuffer)}
+    return {name: value for name, value in agent.state_dict().items() if name not in held}
+
+
+def _part(single: Any, whole: Any, lane: int, lanes: int, name: str) -> Any:
+    """One lane's part of a value, by the form that it has in an agent of one lane."""
+    if isinstance(whole, Mapping):
+        return {key: _part(single[key], whole[key], lane, lanes, f"{name}.{key}") for key in whole}
+    if isinstance(whole, list | tuple):
+        if len(single) * lanes == len(whole) != len(single):
+            size = len(single)
+            return type(whole)(whole[lane * size : (lane + 1) * size])
+        pairs = zip(single, whole, strict=True)
+        return type(whole)(
+            _part(s, w, lane, lanes, f"{name}[{i}]") for i, (s, w) in enumerate(pairs)
+        )
+    if not isinstance(whole, Tensor) or whole.shape == single.shape:
+        return whole
+    rows = single.shape[0] if single.dim() else 0
+    if rows and whole.shape == (rows * lanes, *single.shape[1:]):
+        return whole[lane * rows : (lane + 1) * rows].clone()
+    raise CannotSaveError(
+        f"the agent's {name} is {tuple(whole.shape)} for {lanes} lanes and {tuple(single.shape)} "
+        f"for one: expected the lanes as leading dimension"
+    )
