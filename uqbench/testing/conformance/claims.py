@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class ClaimSubject(Subject):
     kind: ClassVar[str] = "claim kind"
     claim: ClaimKind
     tasks: tuple[str, ...] = ("one",)
-    configs: dict[str, dict[str, float]] = field(default_factory=dict)
+    configs: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 @check(
