@@ -135,7 +135,7 @@ def broken(subject: Subject) -> set[str]:
     "make",
     [
         lambda: single(optimal_q=optimal_q, optimal_return=lambda: 0.8),
-        lanes, estimator, dataset, risk, claim, loop,
+        lanes, estimator, dataset, risk, pytest.param(claim, marks=pytest.mark.long), loop,
     ],
     ids=["environment", "lane-environment", "estimator", "dataset", "risk", "claim-kind", "loop"],
 )  # fmt: skip
