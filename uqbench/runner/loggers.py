@@ -193,7 +193,8 @@ def logging(host: Host, names: tuple[str, ...], root: Path) -> Iterator[None]:
         if name not in LOGGERS:
             raise UqbenchError(f"--log: there is no logger {name!r}. {did_you_mean(name, LOGGERS)}")
         _check_installed(name)
-        loggers[name] = Logger(partial(LOGGERS[name], root))
+        make = LOGGERS[name]
+        loggers[name] = Logger(partial(make, root))
     try:
         for name, logger in loggers.items():
             host.manager.register(logger, name=f"log {name}")
