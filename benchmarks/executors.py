@@ -53,7 +53,7 @@ def measure(executor: str, seeds: int) -> dict[str, float]:
     }  # fmt: skip
     spent: dict[tuple[int, str], float] = {}
     done = threading.Event()
-    watch = threading.Thread(target=_watch, args=(mark, spent, done))
+    watch = threading.Thread(target=_watch, args=(mark, spent, done), daemon=True)
     watch.start()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as out:

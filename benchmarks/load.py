@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import columns_digest
-from uqbench.results.index import INDEX
+from uqbench.results.index_file import INDEX
 from uqbench.results.records import Provenance, RunRecord, Timing
 from uqbench.results.store import EPISODES, METRICS, now, this_process
 from uqbench.scoring.metrics import record_step

@@ -15,22 +15,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from uqbench.cli.stored import StoredBoard
 
-from uqbench.cli.leaderboard import _check, write_board
+from uqbench.api.stored import StoredBoard
+from uqbench.cli.leaderboard import _check
 from uqbench.cli.options import Selection
 from uqbench.cli.status import _entry
+from uqbench.cli.terminal import warn
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import digest_of
 from uqbench.registry.plugins import Host
 from uqbench.results import index
 from uqbench.results import store as store_module
+from uqbench.results.index_file import INDEX
 from uqbench.results.store import TO_DO, RunState, Store
 from uqbench.runner.batching.batches import make_batch_groups
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.events import Started
 from uqbench.runner.stop import Stop
 from uqbench.runner.turns import execute
+from uqbench.scoring.board_files import write_board
 from uqbench.scoring.leaderboard import board
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
@@ -140,7 +143,7 @@ def results(plan: Plan, root: Path) -> dict[str, str | None]:
     """By run: the digest of its results where it is finished; the states are told alike twice."""
     store = Store(root)
     found = {run.name: store.find(run) for run in plan.runs}
-    [json.dumps(_entry(*entry)) for entry in store.records()]
+    [json.dumps(_entry(*entry, store, {})) for entry in store.records()]
     again = Store(root)  # with what the first kept in the index
     assert {name: one.state for name, one in found.items()} == {
         run.name: again.find(run).state for run in plan.runs
@@ -157,7 +160,7 @@ def files(root: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(root)): path.read_bytes()
         for path in root.rglob("*")
-        if path.is_file() and not path.is_symlink() and path.name != index.INDEX
+        if path.is_file() and not path.is_symlink() and path.name != INDEX
     }
 
 
@@ -190,7 +193,7 @@ def targets(root: Path, plan: Plan) -> Iterator[tuple[Path, Path]]:
     yield unfinished / "run.json", second / "run.json"
     yield unfinished / "checkpoint" / "checkpoint.json", first / "run.json"
     yield next(unfinished.glob("checkpoint/step-*.pt")), first / "metrics.parquet"
-    yield root / index.INDEX, first / "run.json"
+    yield root / INDEX, first / "run.json"
 
 
 def chosen(cases: list[tuple[int, str]]) -> list[tuple[int, str]]:
@@ -245,7 +248,7 @@ def test_every_file_of_a_board_damaged_in_every_way_is_named_or_changes_nothing(
     write_board(board(plan, store), store, whole, host)
     reference = files(whole)
     selection = Selection("toy", "smoke", None, ("short",), None, None)
-    assert _check(StoredBoard.read(plan, selection, host, whole), store) == 0
+    assert _check(StoredBoard.read(plan, selection, host, whole, warn), store) == 0
     names = sorted(reference)
     cases = chosen([(k, what) for k in range(len(names)) for what in DAMAGES])
     silent: Counter[str] = Counter()
@@ -255,7 +258,7 @@ def test_every_file_of_a_board_damaged_in_every_way_is_named_or_changes_nothing(
         path, other = folder / names[k], folder / names[(k + 1) % len(names)]
         DAMAGES[what](path, other, random.Random(number))
         try:
-            code = _check(StoredBoard.read(plan, selection, host, folder), store)
+            code = _check(StoredBoard.read(plan, selection, host, folder, warn), store)
         except (UqbenchError, StorageError):
             code = 2
         if code == 0:

@@ -11,7 +11,8 @@ from example_runs import finish, make_record, make_run
 
 from uqbench.results import index as module
 from uqbench.results import store as store_module
-from uqbench.results.index import INDEX, Index, signature
+from uqbench.results.index import Index
+from uqbench.results.index_file import INDEX, signature
 from uqbench.results.store import RunState, Store
 
 RUNS = 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,8 @@ from uqbench.config import Steps
 from uqbench.lanes import Capturable, Clock, Uniform, epsilon_greedy, greedy
 from uqbench.testing.conformance import LEVELS, all_checks
 from uqbench.testing.conformance.agent_runs import AgentSubject
-from uqbench.testing.conformance.check import Subject
+from uqbench.testing.conformance.check import Subject, checks_for
+from uqbench.testing.conformance.page import page
 from uqbench.testing.worlds import RotatingPixels
 
 CALLS = itertools.count()
@@ -281,6 +283,13 @@ def test_a_correct_agent_passes_every_check(kind):
 
 
 @pytest.mark.parametrize("check", AGENTS)
+def test_an_agent_that_breaks_a_rule_is_rejected(check):
+    subject = agent(AGENTS[check])
+    assert [subject.result(c).status for c in checks_for(subject) if c.id == check] == ["failed"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("check", AGENTS)
 def test_an_agent_that_breaks_one_rule_is_rejected_by_that_check_alone(check):
     assert broken(agent(AGENTS[check])) == {check}
 
@@ -306,3 +315,9 @@ def test_checks_are_named_and_explained():
         assert check.level in LEVELS
         assert check.rule.endswith(".")
         assert check.fix.endswith(".")
+
+
+def test_the_page_of_the_docs_is_that_of_the_checks():
+    """``python -m uqbench.testing.conformance.page > docs/conformance.md`` makes it."""
+    docs = Path(__file__).parents[2] / "docs" / "conformance.md"
+    assert docs.read_text(encoding="utf-8") == page()

@@ -93,7 +93,8 @@ def check(name: str, junit: Path | None, only: str | None, as_json: bool) -> int
         if made and not as_json:
             _show(subject, made)
         subject.memory.clear()
-        subject.__dict__.pop("baseline", None)
+        for trace in ("baseline", "alone"):
+            subject.__dict__.pop(trace, None)  # what is kept of a run may be large
     if junit is not None:
         junit.write_bytes(report.as_junit(results))
     if as_json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from uqbench.errors import UqbenchError, unknown
 from uqbench.plots import (
@@ -76,7 +76,7 @@ def plugin_figures(
     problems = []
     for hook in host.manager.hook.uqbench_figures.get_hookimpls():
         try:
-            arguments = {"board": board, "suite": suite}
+            arguments: dict[str, Any] = {"board": board, "suite": suite}
             accepted = {name: arguments[name] for name in hook.argnames}
             own: Iterable[Figure] = list(hook.function(**accepted))
             for figure in own:

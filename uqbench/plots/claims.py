@@ -127,7 +127,7 @@ def panels(board: BoardTables, published: Published | None = None) -> dict[str, 
     }
 
 
-def panel(own: pd.DataFrame, room: int = LABEL) -> alt.LayerChart:
+def panel(own: pd.DataFrame, room: int = LABEL) -> alt.LayerChart | alt.FacetChart:
     """One claim's comparisons; ``room`` is for their names, in pixels."""
     domain = _domain(own)
     order = list(dict.fromkeys(own["label"]))

@@ -101,9 +101,10 @@ def chart(
             strokeWidth=0.6, opacity=0.25
         )
         layers.insert(0, single.encode(x, y, color=color, detail="seed:N"))
-    return alt.layer(*layers, data=both).facet(
+    found: alt.FacetChart = alt.layer(*layers, data=both).facet(
         facet=alt.Facet("task:N", title=None, sort=tasks), columns=1 if len(tasks) == 1 else 2
     ).resolve_scale(x="independent", y="independent")  # fmt: skip
+    return found
 
 
 def figure(board: BoardTables, statistic: Statistic = "mean", across: Across = "step") -> Figure:

@@ -97,9 +97,10 @@ def chart(data: pd.DataFrame, methods: Sequence[str]) -> alt.FacetChart:
     )  # fmt: skip
     tasks = sorted(set(data["task"]), key=natural)
     columns = 1 if len(tasks) == 1 else 2
-    return line.facet(
+    found: alt.FacetChart = line.facet(
         facet=alt.Facet("task:N", title=None, sort=tasks), columns=columns
     ).resolve_scale(x="independent")
+    return found
 
 
 def figure(board: BoardTables, score: float = 0.5) -> Figure:

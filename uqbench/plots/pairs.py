@@ -41,7 +41,7 @@ def frame(pairs: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     return pd.concat([one, other])[columns].reset_index(drop=True)
 
 
-def chart(data: pd.DataFrame, methods: Sequence[str]) -> alt.LayerChart:
+def chart(data: pd.DataFrame, methods: Sequence[str]) -> alt.LayerChart | alt.FacetChart:
     """A square a pair; a dot where the difference is significant among all pairs, at 5 %."""
     order = [name for name in methods if name in set(data["row"])]
     data = data.assign(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import altair as alt
 import numpy as np
@@ -55,7 +55,9 @@ def score_matrices(scores: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
     return found
 
 
-def chart(data: pd.DataFrame, methods: Sequence[str], label: str) -> alt.LayerChart:
+def chart(
+    data: pd.DataFrame, methods: Sequence[str], label: str
+) -> alt.LayerChart | alt.FacetChart:
     """A line a method."""
     order = [name for name in methods if name in set(data["method"])]
     legend = theme.lines()
@@ -100,8 +102,8 @@ def figure(board: BoardTables) -> Figure:
     )
 
 
-def _grid(matrices: object) -> NDArray[np.float64]:
-    values = np.concatenate([m.ravel() for m in matrices])  # type: ignore[attr-defined]
+def _grid(matrices: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    values = np.concatenate([matrix.ravel() for matrix in matrices])
     low, high = float(values.min()), float(values.max())
     reach = 0.02 * (high - low) or 0.5
     return np.linspace(low - reach, high + reach, POINTS)

@@ -25,7 +25,8 @@ DARK = {
     theme.FAINT: "#5f6873",
     theme.GRID: "#2c3138",
     theme.WHITE: "#14171a",
-    theme.BLUE: "#5aaee6",
+    theme.BLUE: "#3f93dd",
+    theme.SKY: "#a6e1ff",
     theme.VERMILION: "#f08a4b",
     theme.GREEN: "#3cc79c",
     theme.BROWN: "#c9a866",
@@ -55,13 +56,15 @@ def render(figure: Figure, form: str) -> bytes:
     if form == "svg":
         return svg(figure).encode()
     if form == "pdf":
-        return _RESOURCES.sub(_in_order, vl_convert.svg_to_pdf(svg(figure)))
+        pdf: bytes = vl_convert.svg_to_pdf(svg(figure))
+        return _RESOURCES.sub(_in_order, pdf)
     raise UqbenchError(f"There is no format {form!r}; expected {', '.join(FORMATS)}.")
 
 
 def csv_bytes(figure: Figure) -> bytes:
     """The data of a figure; numbers in full."""
-    return figure.data.to_csv(index=False, lineterminator="\n").encode()
+    text: str = figure.data.to_csv(index=False, lineterminator="\n")
+    return text.encode()
 
 
 def svg(figure: Figure, *, adaptive: bool = False, prefix: str = "") -> str:

@@ -34,10 +34,11 @@ def chart(data: pd.DataFrame, methods: Sequence[str], label: str) -> alt.FacetCh
     means = base.mark_tick(thickness=2.5, size=15, color=theme.BLUE).encode(
         alt.X("mean(score):Q", title=label)
     )
-    return alt.layer(ticks, means, data=data).facet(
+    found: alt.FacetChart = alt.layer(ticks, means, data=data).facet(
         facet=alt.Facet("task:N", title=None, sort=tasks), columns=1 if len(tasks) == 1 else 2,
         spacing=18,
     ).resolve_scale(x="independent")  # fmt: skip
+    return found
 
 
 def figure(board: BoardTables) -> Figure:

@@ -34,7 +34,7 @@ def frame(leaderboard: pd.DataFrame, across: str, up: str) -> pd.DataFrame:
     return found[found["x"].notna() & found["y"].notna()].reset_index(drop=True)
 
 
-def chart(data: pd.DataFrame, across: str, up: str) -> alt.LayerChart:
+def chart(data: pd.DataFrame, across: str, up: str) -> alt.LayerChart | alt.FacetChart:
     """A cross a method, with its name."""
     ends = data[["y", "y_low", "y_high"]].to_numpy()
     step = 0.06 * float(np.nanmax(ends) - np.nanmin(ends))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
@@ -104,7 +104,7 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _inline(board: BoardTables) -> object:
+def _inline(board: BoardTables) -> Callable[[Figure], str]:
     """How a board's figures are drawn: with ids that no other board's have."""
 
     def draw(figure: Figure) -> Markup:

@@ -46,7 +46,7 @@ def _board(board: BoardTables, earlier: str) -> dict[str, Any]:
     ]
     tasks, methods = sorted(set(scores["task"])), sorted(set(scores["method"]))
     contents = sorted(set(scores["content"]))
-    columns = [
+    columns: list[list[Any]] = [
         [tasks.index(name) for name in scores["task"]],
         [methods.index(name) for name in scores["method"]],
         [int(seed) for seed in scores["seed"]],

@@ -126,7 +126,7 @@ def board_section(
     figures, missing = _figures(board, suite, host, draw)
     hours = _hours(board)
     judged = judged_claims(board)
-    panels = {}
+    panels: dict[str, tuple[Figure, str]] = {}
     if judged:
         drawn = claims.panels(board, claims.published_numbers(suite))
         panels = {claim: (figure, draw(figure)) for claim, figure in drawn.items()}
@@ -150,7 +150,8 @@ def board_section(
 def _figures(
     board: BoardTables, suite: Suite | None, host: Host, draw: Callable[[Figure], str]
 ) -> tuple[list[tuple[Figure, str]], list[str]]:
-    figures, missing = [], []
+    figures: list[Figure] = []
+    missing: list[str] = []
     added, problems = catalog.plugin_figures(board, suite, host)
     for name in SHOWN:
         if name == "seeds" and len(board.scores) > MOST_TICKS:
@@ -160,7 +161,7 @@ def _figures(
             figures.append(catalog.draw(board, name, suite, host))
         except NotDrawableError as error:
             missing.append(f"{name}: {str(error).replace(str(board.folder), board.title)}")
-    drawn = []
+    drawn: list[tuple[Figure, str]] = []
     for figure in added:
         try:
             drawn.append((figure, draw(figure)))

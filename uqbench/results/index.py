@@ -20,98 +20,29 @@ import stat
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel
 
 from uqbench.errors import StorageError
-from uqbench.results.files import read_bytes, write_whole
+from uqbench.results.files import write_whole
+from uqbench.results.index_file import (
+    INDEX,
+    Row,
+    Session,
+    Shared,
+    Signature,
+    code,
+    read_index,
+    signature,
+)
 from uqbench.results.record_files import RECORD
-from uqbench.results.records import Count, Process, Provenance, Resumed, RunRecord, Timing
+from uqbench.results.records import RunRecord, Timing
 
-INDEX = ".index"
 SETTLED_NS = 60_000_000_000
-MOST_BYTES = 4 << 30
 FEWEST = 100
 """New runs that are worth writing the index anew for, plus a hundredth of those in it."""
-
-Signature = tuple[int, int, int, int]
-"""Size, times of modification and change in ns, inode: another after every change of a file."""
-
-
-def signature(path: str) -> Signature | None:
-    """That of a regular file; None where there is none of that name."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    if not stat.S_ISREG(found.st_mode):
-        return None
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
-
-
-class _Shared(BaseModel):
-    """What the records of a cell have in common."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    schema_version: Literal[1, 2]
-    identity: dict[str, Any]
-    provenance: Provenance
-    metrics: dict[str, dict[str, Any]]
-    scalars: tuple[str, ...]
-
-
-class _Session(BaseModel):
-    """What the records of a process have in common."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    process: Process
-    resumed: tuple[Resumed, ...]
-
-
-class _Row(NamedTuple):
-    """A finished run.
-
-    Attributes:
-        record: signature of its ``run.json``.
-        files: signatures of the data files when their digests were verified; empty before.
-        shared, session: where in the index's lists the rest of the record is.
-    """
-
-    record: Signature
-    files: dict[str, Signature]
-    shared: int
-    session: int
-    seed: int
-    step: int
-    began: str
-    updated: str
-    timing: tuple[float, int, float] | None
-    scalars: list[float | None]
-    digests: dict[str, str]
-    digest: str
-
-
-_Tuple = tuple[
-    Signature, dict[str, Signature], Count, Count, Count, Count, str, str,
-    tuple[float, Annotated[int, Field(ge=1)], float] | None, list[float | None], dict[str, str],
-    str,
-]  # fmt: skip
-"""A row in JSON; plain tuples are validated ten times as fast as named ones."""
-
-
-class _Body(BaseModel):
-    """The index without its header; rows are by folder, grouped by the folder above."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    shared: list[_Shared]
-    sessions: list[_Session]
-    rows: dict[str, dict[str, _Tuple]]
 
 
 class Index:
@@ -124,7 +55,7 @@ class Index:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._base = f"{root}{os.sep}"
-        body = _read(root / INDEX)
+        body = read_index(root / INDEX)
         self._shared, self._sessions = body.shared, body.sessions
         self._rows = {
             f"{cell}/{leaf}": row for cell, rows in body.rows.items() for leaf, row in rows.items()
@@ -149,7 +80,7 @@ class Index:
             del self._rows[folder]
             self._made_before.pop(folder, None)
             return None
-        made = self._made_before.get(folder) or self._made(_Row(*row))
+        made = self._made_before.get(folder) or self._made(Row(*row))
         if made is not None:
             self._made_before[folder] = made
         return made
@@ -172,16 +103,16 @@ class Index:
             return record
         if not self._is_settled(read, f"{folder}/{RECORD}") or record.reason is not None:
             return record
-        shared = _Shared.model_construct(
+        shared = Shared.model_construct(
             schema_version=record.schema_version,
             identity={k: v for k, v in record.identity.items() if k != "seed"},
             provenance=record.provenance,
             metrics=record.metrics,
             scalars=tuple(record.scalars),
         )
-        session = _Session.model_construct(process=record.process, resumed=record.resumed)
+        session = Session.model_construct(process=record.process, resumed=record.resumed)
         timing = record.timing
-        row = _Row(
+        row = Row(
             record=read,
             files={},
             shared=_place(shared, self._shared, self._shared_at),
@@ -195,7 +126,7 @@ class Index:
             digests=record.digests,
             digest=record.digest,
         )
-        self._rows[folder] = tuple(row)
+        self._rows[folder] = row
         self._new += 1
         self._made_before[folder] = self._made(row) or record
         return self._made_before[folder]
@@ -233,7 +164,7 @@ class Index:
             return
         self._new = 0
         data = self._body()
-        header = {"code": _code(), "sha256": hashlib.sha256(data).hexdigest()}
+        header = {"code": code(), "sha256": hashlib.sha256(data).hexdigest()}
         lines = json.dumps(header).encode() + b"\n" + data
         with suppress(StorageError):  # a full disk, or a folder of somebody else's: no cache
             write_whole(self._root / INDEX, lambda file: file.write(lines))
@@ -262,7 +193,7 @@ class Index:
         since = time.time_ns() - max(read[1], read[2])
         return since > SETTLED_NS and signature(self._base + path) == read
 
-    def _made(self, row: _Row) -> RunRecord | None:
+    def _made(self, row: Row) -> RunRecord | None:
         """The record; None where the index does not hold together."""
         try:
             shared, like = self._shared[row.shared], self._like(row.shared, row.session)
@@ -304,21 +235,6 @@ class Index:
 _TIMING = Timing(seconds=0.0, lanes=1, steps_per_s=1.0)
 
 
-def _read(path: Path) -> _Body:
-    """The index; an empty one where it is damaged, or other code's."""
-    empty = _Body(shared=[], sessions=[], rows={})
-    try:
-        first, _, data = read_bytes(path, MOST_BYTES).partition(b"\n")
-        header = json.loads(first)
-        whole = header["code"] == _code() and header["sha256"] == hashlib.sha256(data).hexdigest()
-        return _BODY.validate_json(data) if whole else empty
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return empty
-
-
-_BODY = TypeAdapter(_Body)
-
-
 def _place(part: BaseModel, parts: list[Any], places: dict[str, int]) -> int:
     """Where a shared part is in the list, once it is there."""
     key = part.model_dump_json()
@@ -326,12 +242,3 @@ def _place(part: BaseModel, parts: list[Any], places: dict[str, int]) -> int:
         places[key] = len(parts)
         parts.append(part)
     return places[key]
-
-
-@cache
-def _code() -> str:
-    """The sha256 of the code that reads records: another may find another record valid."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()

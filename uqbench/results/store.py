@@ -30,7 +30,8 @@ from uqbench.results.files import (
     make_folder,
     write_whole,
 )
-from uqbench.results.index import Index, signature
+from uqbench.results.index import Index
+from uqbench.results.index_file import signature
 from uqbench.results.listing import run_folders
 from uqbench.results.locks import RunLock, RunLocks
 from uqbench.results.paths import run_folder

@@ -15,7 +15,7 @@ from uqbench.scoring.scores import Score
 from uqbench.suites.metrics import RECORDS
 from uqbench.suites.plan import Plan
 
-MOST_RUNS = 10_000
+MOST_RUNS = 7_000
 FEWER_RUNS = 2_000
 """Of more than the most, about so many runs' curves are kept, and files read for them."""
 

@@ -37,6 +37,7 @@ SHORT = {
 }
 SMALL = {"hidden": (16,), "channels": 4}
 MEAN_AND_CVAR = WeightedRisk(((0.5, MarginalRisk(Expectation())), (0.5, MarginalRisk(CVaR(0.25)))))
+CPU = torch.device("cpu")
 ODD = {"hidden": (9, 7), "batch_size": 6, "samples": 4}  # no multiples of a vector
 TRIANGULAR = {"schedule": "triangular", "updates_per_event": 3, "target_sync_updates": 2}
 
@@ -69,11 +70,9 @@ class TestFamily(AgentTests):
     def kind(self, request: pytest.FixtureRequest) -> None:
         self.name = request.param
 
-    def make(self, seeds: Sequence[int]) -> DeepQ:
+    def make(self, seeds: Sequence[int], device: torch.device = CPU) -> DeepQ:
         kind, config, settings = FAMILY[self.name]
-        agent: DeepQ = kind(
-            RotatingPixels.info(), seeds, config(**SHORT | settings), torch.device("cpu")
-        )
+        agent: DeepQ = kind(RotatingPixels.info(), seeds, config(**SHORT | settings), device)
         return agent
 
 

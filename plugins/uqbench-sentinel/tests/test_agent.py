@@ -304,9 +304,9 @@ class TestSentinel(AgentTests):
     def variant(self, request: pytest.FixtureRequest) -> None:
         self.settings = request.param
 
-    def make(self, seeds: Sequence[int]) -> Sentinel:
+    def make(self, seeds: Sequence[int], device: torch.device = CPU) -> Sentinel:
         config = SentinelConfig(**SMALL | self.settings)
-        return Sentinel(RotatingPixels.info(), seeds, config, CPU)
+        return Sentinel(RotatingPixels.info(), seeds, config, device)
 
 
 def test_invalid_actions_are_neither_chosen_nor_bootstrapped_from() -> None:

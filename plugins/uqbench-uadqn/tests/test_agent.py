@@ -298,7 +298,7 @@ def test_it_learns_both_uncertainties_of_a_bandit():
 # --- lanes, resuming, capture, compilation --------------------------------------------------------
 
 
-def on_pixels(seeds: Sequence[int], **settings: str) -> UADQN:
+def on_pixels(seeds: Sequence[int], device: torch.device = CPU, **settings: str) -> UADQN:
     config = UADQNConfig(
         learning_starts=40,
         target_sync_period=45,
@@ -307,7 +307,7 @@ def on_pixels(seeds: Sequence[int], **settings: str) -> UADQN:
         channels=4,
         **settings,
     )
-    return UADQN(RotatingPixels.info(), seeds, config, CPU)
+    return UADQN(RotatingPixels.info(), seeds, config, device)
 
 
 class TestUADQN(AgentTests):
@@ -315,8 +315,8 @@ class TestUADQN(AgentTests):
     def exploration(self, request):
         self.exploration = request.param
 
-    def make(self, seeds):
-        return on_pixels(seeds, exploration=self.exploration)
+    def make(self, seeds, device=CPU):
+        return on_pixels(seeds, device, exploration=self.exploration)
 
 
 def filled() -> UADQN:

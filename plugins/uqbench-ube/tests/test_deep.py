@@ -42,11 +42,13 @@ DISTINCT = ["n-step", "intrinsic"]
 """Kinds whose code differs: one step is a window of one."""
 
 
-def make(kind: str, seeds: Sequence[int] = (3, 5)) -> UBEDQN | IntrinsicDQN:
+def make(
+    kind: str, seeds: Sequence[int] = (3, 5), device: torch.device = CPU
+) -> UBEDQN | IntrinsicDQN:
     if kind == "intrinsic":
-        return IntrinsicDQN(PIXELS, seeds, IntrinsicDQNConfig(**SMALL), CPU)
+        return IntrinsicDQN(PIXELS, seeds, IntrinsicDQNConfig(**SMALL), device)
     horizon = 1 if kind == "one-step" else 7
-    return UBEDQN(PIXELS, seeds, UBEDQNConfig(horizon=horizon, beta=0.5, **SMALL), CPU)
+    return UBEDQN(PIXELS, seeds, UBEDQNConfig(horizon=horizon, beta=0.5, **SMALL), device)
 
 
 def flat_agent(seeds: Sequence[int] = (0, 1), **changes: Any) -> UBEDQN:
@@ -322,8 +324,8 @@ class TestDeepAgents(AgentTests):
     def kind(self, request):
         self.name = request.param
 
-    def make(self, seeds):
-        return make(self.name, seeds)
+    def make(self, seeds, device=CPU):
+        return make(self.name, seeds, device)
 
 
 def test_the_inverse_counts_of_a_lane_are_the_same_alone_and_among_others():

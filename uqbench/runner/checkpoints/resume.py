@@ -70,7 +70,7 @@ def find_resume_point(
         raise UnusableError(f"{folder} lies behind a symbolic link")
     about = read(folder)
     lanes = tuple(
-        replace(runs[0], seed=seed, identity={**runs[0].identity, "seed": seed})
+        replace(runs[0], seed=seed, identity={**runs[0].identity, "seed": seed}, known_digest=None)
         for seed in about.seeds
     )
     if tuple(run.digest for run in lanes) != about.runs or not set(runs) <= set(lanes):

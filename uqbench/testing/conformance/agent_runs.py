@@ -109,6 +109,11 @@ class AgentSubject(Subject):
         """A run that nothing disturbs."""
         return self.run(SEEDS, 0)
 
+    @cached_property
+    def alone(self) -> Trace:
+        """A run of one lane, of seed 5 in world 5."""
+        return self.run([5], 5)
+
     def run(
         self,
         seeds: Sequence[int],

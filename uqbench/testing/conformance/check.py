@@ -76,7 +76,11 @@ class Subject:
 
     def _made(self, check: Check) -> Result:
         for other in checks_for(self):
-            if other.id in check.after and self.result(other).status not in ("passed", "skipped"):
+            if other.id in check.after and self.result(other).status not in (
+                "passed",
+                "skipped",
+                "expected",
+            ):
                 return Result(check, self, "blocked", f"{other.id} comes first")
         reason = self.expected_failures.get(check.id)
         try:

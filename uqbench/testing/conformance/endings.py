@@ -12,7 +12,6 @@ from uqbench.environment import Outcome
 from uqbench.testing.conformance.agent_runs import (
     CPU,
     AgentSubject,
-    Trace,
     predictions,
     step_of,
 )
@@ -36,7 +35,7 @@ Edit = Callable[[int, Outcome], Outcome]
 )
 def terminal(subject: AgentSubject) -> None:
     """Another ``next_obs`` where an episode terminated changes nothing."""
-    if not any(o.terminated.any() for *_, o in _stream(subject).stream):
+    if not any(o.terminated.any() for *_, o in subject.alone.stream):
         raise Skipped("no episode ended in its world")
     difference = _difference(subject, _elsewhere(subject, "terminated"))
     if difference:
@@ -52,19 +51,12 @@ def terminal(subject: AgentSubject) -> None:
 )
 def truncation(subject: AgentSubject) -> None:
     """Another ``next_obs`` where an episode was cut off shows, as anywhere else."""
-    if not any(o.terminated.any() for *_, o in _stream(subject).stream):
+    if not any(o.terminated.any() for *_, o in subject.alone.stream):
         raise Skipped("no episode ended in its world")
     if not _difference(subject, _elsewhere(subject, "within")):
         raise Skipped("it does not learn from next_obs")
     if not _difference(subject, _elsewhere(subject, "truncated")):
         raise Failed("another next_obs of truncated steps changes nothing: it does not bootstrap")
-
-
-def _stream(subject: AgentSubject) -> Trace:
-    if "stream" not in subject.memory:
-        subject.memory["stream"] = subject.run([SEED], SEED)
-    trace: Trace = subject.memory["stream"]
-    return trace
 
 
 def _difference(subject: AgentSubject, edit: Edit) -> str:
@@ -86,7 +78,7 @@ def _learned(subject: AgentSubject, edit: Edit) -> dict[str, Tensor]:
     It is told the actions that were taken, so that no small difference grows. Actions count only
     where it reports nothing else, since they jump.
     """
-    trace, agent = _stream(subject), subject.make([SEED], CPU)
+    trace, agent = subject.alone, subject.make([SEED], CPU)
     metrics: dict[str, list[Tensor]] = {}
     actions = []
     for t, (obs, valid, outcome) in enumerate(trace.stream):

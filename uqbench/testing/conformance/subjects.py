@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 import torch
 
 from uqbench.agent import EnvironmentInfo
-from uqbench.config import is_scheduled, scaled
+from uqbench.config import as_table, is_scheduled, scaled
 from uqbench.environment import GymnasiumLanes, LaneEnv, TimeLimit
 from uqbench.errors import UqbenchError, unknown
 from uqbench.registry.docstrings import summary
@@ -256,5 +256,14 @@ def _claim(name: str, host: Host, catalog: Catalog) -> Subject | None:
         for claim in suite.claims:
             if claim.kind == name:
                 kind = claim.load(host, f"{suite.name}: claims.{claim.id}")
-                return ClaimSubject(name=name, claim=kind)
+                known = {method.name: method for method in suite.methods}
+                configs = {
+                    method: as_table(
+                        method_config(known[method], suite.tasks[0], host, where=method),
+                        host.risk_names,
+                    )
+                    for method in kind.named_methods
+                    if method in known
+                }
+                return ClaimSubject(name=name, claim=kind, configs=configs)
     return None  # no suite makes such a claim

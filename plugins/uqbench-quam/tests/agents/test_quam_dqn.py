@@ -23,8 +23,8 @@ SMALL = QuamDQNConfig(
 
 
 class TestQuamDQN(AgentTests):
-    def make(self, seeds) -> QuamDQN:
-        return QuamDQN(RotatingPixels.info(), seeds, SMALL, CPU)
+    def make(self, seeds, device=CPU) -> QuamDQN:
+        return QuamDQN(RotatingPixels.info(), seeds, SMALL, device)
 
     def test_bonuses_are_positive_after_learning(self) -> None:
         trained = self.train([3, 5], first=0)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from uqbench.executor import Order
-from uqbench.runner.dispatch.node import STOPPED
+from uqbench.runner.executors.local import STOPPED
 
 _OPTIONS = {
     "job_name": "job-name", "partition": "partition", "account": "account", "qos": "qos",

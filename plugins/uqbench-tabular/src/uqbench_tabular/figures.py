@@ -63,8 +63,9 @@ def _chart(data: pd.DataFrame, order: list[str]) -> alt.FacetChart:
         x="estimate:Q"
     )
     tasks = sorted(set(data["task"]), key=natural)
-    return (
+    found: alt.FacetChart = (
         alt.layer(tolerance, published, rules, points, data=data)
         .facet(facet=alt.Facet("task:N", title=None, sort=tasks), columns=2, spacing=16)
         .resolve_scale(x="independent")
     )
+    return found

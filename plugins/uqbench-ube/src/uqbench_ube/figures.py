@@ -59,7 +59,7 @@ def regret_by_beta(board: BoardTables) -> Iterator[Figure]:
     )
 
 
-def _chart(bonuses: pd.DataFrame, ube: pd.DataFrame) -> alt.LayerChart:
+def _chart(bonuses: pd.DataFrame, ube: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     kinds = sorted(set(bonuses["kind"]))
     legend = alt.Legend(title=None, orient="bottom", direction="vertical", symbolSize=90)
     x = alt.X("beta:Q", title="β", scale=alt.Scale(type="log"),
