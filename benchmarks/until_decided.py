@@ -116,7 +116,9 @@ def claim(means: tuple[float, ...], scores: Matrix, schedule: tuple[int, ...]) -
     return outcome(means, {}, schedule[-1])
 
 
-def report(title: str, simulate: Callable[[Matrix], Outcome], means: tuple[float, ...], n: int):
+def report(
+    title: str, simulate: Callable[[Matrix], Outcome], means: tuple[float, ...], n: int
+) -> None:
     """A row of the table."""
     generator = np.random.default_rng(1)
     found = [

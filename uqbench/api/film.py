@@ -62,7 +62,7 @@ def _frame(moment: Moment, title: str, scales: Sequence[float], uncertainty: boo
     image_module, draw_module = pillow()
     picture = _scaled(moment.picture)
     height, width = max(picture.shape[0], LEAST_HEIGHT), picture.shape[1]
-    canvas = image_module.new("RGB", (width + WIDE, height + 24), BACKGROUND)
+    canvas: Image.Image = image_module.new("RGB", (width + WIDE, height + 24), BACKGROUND)
     canvas.paste(image_module.fromarray(picture), (0, 24 + (height - picture.shape[0]) // 2))
     draw = draw_module.Draw(canvas)
     draw.text((6, 6), title, fill=INK)
@@ -115,7 +115,7 @@ def state_map_picture(states: StateMap, beliefs: Sequence[Beliefs], title: str) 
     image_module, draw_module = pillow()
     rows, columns = (int(n) + 1 for n in states.places.max(axis=0))
     side = max(44, min(80, 900 // columns))
-    canvas = image_module.new(
+    canvas: Image.Image = image_module.new(
         "RGB", (columns * side + 24, 24 + len(kinds) * (rows * side + 34)), BACKGROUND
     )
     draw = draw_module.Draw(canvas)
@@ -170,9 +170,8 @@ def _mp4(images: Sequence[Image.Image], path: Path) -> None:
             "films as .mp4 need imageio with ffmpeg: pip install 'uqbench[play]'; .gif needs "
             "Pillow alone."
         ) from None
-    with imageio.get_writer(path, fps=FRAMES_PER_SECOND, macro_block_size=2) as writer:
-        for image in images:
-            writer.append_data(np.asarray(image))
+    pictures = [np.asarray(image) for image in images]
+    imageio.mimwrite(path, pictures, fps=FRAMES_PER_SECOND, macro_block_size=2)
 
 
 def _greedy(beliefs: Beliefs, kind: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import PurePosixPath
 
 from uqbench.api.boards import ComputedTables
 from uqbench.api.plugins import load_host
@@ -66,7 +67,7 @@ def _plan(suite: Suite, budget: str, found: Sequence[FoundRun], host: Host) -> P
     return replace(plan, cells=cells, standard=plan.standard and cells == plan.cells)
 
 
-def _is_there(run: Run, folders: set[object]) -> bool:
+def _is_there(run: Run, folders: set[PurePosixPath]) -> bool:
     return any(run.on_device(device).folder in folders for device in DEVICES)
 
 

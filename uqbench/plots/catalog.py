@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -78,8 +78,8 @@ def plugin_figures(
         try:
             arguments: dict[str, Any] = {"board": board, "suite": suite}
             accepted = {name: arguments[name] for name in hook.argnames}
-            own: Iterable[Figure] = list(hook.function(**accepted))
-            for figure in own:
+            added: Any = hook.function(**accepted)
+            for figure in list(added):
                 if not isinstance(figure, Figure):
                     raise TypeError(f"expected a uqbench.plots Figure, got {type(figure).__name__}")
                 if figure.name in FIGURES or figure.name in {other.name for other in figures}:

@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -108,19 +109,19 @@ class TensorBoardLog:
             raise UqbenchError(
                 "--log tensorboard needs TensorBoard: pip install 'uqbench[tensorboard]'"
             ) from None
-        self._writer = SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
+        self._writer = SummaryWriter(str(folder))
 
     def write(self, step: int, metrics: Mapping[str, float]) -> None:
         """A scalar a metric."""
         for name, value in metrics.items():
-            self._writer.add_scalar(name, value, step)  # type: ignore[no-untyped-call]
+            self._writer.add_scalar(name, value, step)
 
     def close(self, scalars: Mapping[str, float | None]) -> None:
         """Final metrics as ``final/NAME``."""
         for name, value in scalars.items():
             if value is not None:
-                self._writer.add_scalar(f"final/{name}", value)  # type: ignore[no-untyped-call]
-        self._writer.close()  # type: ignore[no-untyped-call]
+                self._writer.add_scalar(f"final/{name}", value)
+        self._writer.close()
 
 
 class WandbLog:
@@ -193,7 +194,7 @@ def logging(host: Host, names: tuple[str, ...], root: Path) -> Iterator[None]:
             raise UqbenchError(f"--log: there is no logger {name!r}. {did_you_mean(name, LOGGERS)}")
         _check_installed(name)
         make = LOGGERS[name]
-        loggers[name] = Logger(lambda run, make=make: make(root, run))
+        loggers[name] = Logger(partial(make, root))
     try:
         for name, logger in loggers.items():
             host.manager.register(logger, name=f"log {name}")

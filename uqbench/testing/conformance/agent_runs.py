@@ -215,7 +215,8 @@ class Recorded(LaneEnv):
         for name, values in self._kept.items():
             self._shown[name].copy_(values.index_select(0, self._now)[0])
         self._now += 1
-        return Outcome(**self._shown)
+        shown: dict[str, Any] = dict(self._shown)
+        return Outcome(**shown)
 
 
 def through_a_file(state: Mapping[str, Any]) -> dict[str, Any]:

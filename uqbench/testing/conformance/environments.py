@@ -308,7 +308,7 @@ def _no_difference(one: list[Met], other: list[Met], between: str) -> None:
 
 def _lane(outcome: Outcome, lane: int) -> Outcome:
     only = slice(lane, lane + 1)
-    fields = {
+    fields: dict[str, Any] = {
         name: value if value is None else value[only]
         for name, value in vars(outcome).items()
         if name != "events"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 
@@ -194,7 +194,7 @@ def dataset_scores(subject: DatasetSubject) -> None:
     def predict(inputs: torch.Tensor) -> PredictiveUncertainty:
         zero = torch.zeros(inputs.shape[:2])
         probs = torch.full((*zero.shape, n_classes), 1 / n_classes) if n_classes else None
-        unit = "nats" if n_classes else "variance"
+        unit: Literal["nats", "variance"] = "nats" if n_classes else "variance"
         return PredictiveUncertainty(zero + 1, zero + 0.5, zero + 0.5, probs, unit, zero, probs)
 
     try:
