@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from contextlib import suppress
 from pathlib import Path
+
+END_SECONDS = 30.0
+"""For a job that was interrupted to end."""
 
 
 def is_alive(pid: int) -> bool:
@@ -19,7 +23,10 @@ def is_alive(pid: int) -> bool:
 
 
 def interrupt(pid: int) -> None:
-    """End a job's processes, as submitit does."""
+    """End a job's processes, as submitit does, and wait for that."""
     if is_alive(pid):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGINT)
+    deadline = time.monotonic() + END_SECONDS
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
