@@ -42,7 +42,7 @@ class Counter(gymnasium.Env[NDArray[np.float32], int]):
 
     def step(self, action: int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         self.steps += 1
-        info = {"events": {"accidents": 2, "undeclared": 1}} if action == 4 else {}
+        info = {"events": {"accidents": 2}} if action == 4 else {}
         return self.observation(), float(action), action in (1, 3), action in (2, 3), info
 
     def observation(self) -> NDArray[np.float32]:
@@ -149,7 +149,14 @@ def test_declared_events_are_counted_in_the_step_they_happen() -> None:
     assert act(env, 0, 0, 0).events["accidents"].tolist() == [0.0, 0.0, 0.0]
 
 
-def test_undeclared_events_are_left_out() -> None:
+def test_undeclared_events_are_refused_and_the_nearest_name_is_told() -> None:
+    env = lanes(events=["accident"])
+    env.reset()
+    with pytest.raises(UqbenchError, match=r"'accidents', which its plugin does not.*'accident'"):
+        act(env, 4, 4, 4)
+
+
+def test_where_nothing_is_said_of_events_none_are_counted() -> None:
     env = lanes()
     env.reset()
     assert act(env, 4, 4, 4).events == {}

@@ -134,7 +134,7 @@ class LaneEnv(ABC):
 class GymnasiumLanes(LaneEnv):
     """One Gymnasium environment per lane, batched.
 
-    Reads ``info["events"]`` (a mapping of name to count) for the declared ``events`` and
+    Reads ``info["events"]`` (a mapping of name to count), where ``events`` are declared, and
     ``info["action_mask"]`` (``[A]``, true where an action is valid) where the environment provides
     one.
 
@@ -152,13 +152,14 @@ class GymnasiumLanes(LaneEnv):
         make: Callable[[], gymnasium.Env[Any, Any]],
         seeds: Sequence[int],
         time_limit: TimeLimit | None = None,
-        events: Sequence[str] = (),
+        events: Sequence[str] | None = None,
         device: torch.device | None = None,
     ) -> None:
         self._envs = [make() for _ in seeds]
         self._seeds = list(seeds)
         self._time_limit = time_limit
-        self._events = tuple(events)
+        self._events = tuple(events or ())
+        self._counts_all = events is not None
         self._device = device or torch.device("cpu")
         space = self._envs[0].action_space
         if not isinstance(space, gymnasium.spaces.Discrete) or space.start != 0:
@@ -216,7 +217,7 @@ class GymnasiumLanes(LaneEnv):
             counted = info.get("events", {})
             for name in self._events:
                 events[name][i] = counted.get(name, 0)
-            if len(counted) > len(self._events) or not counted.keys() <= set(self._events):
+            if self._counts_all and not counted.keys() <= set(self._events):
                 raise UqbenchError(_undeclared(env, counted, self._events))
             final_obs.append(np.array(obs))  # a copy: resetting may write to the same buffer
             final_infos.append(info)

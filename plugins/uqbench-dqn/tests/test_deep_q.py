@@ -419,6 +419,8 @@ class Endless(Bandit):
 class Silent:
     """A recorder that records nothing."""
 
+    events = ()
+
     def step(self, outcome: Outcome) -> None:
         pass
 

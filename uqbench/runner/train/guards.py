@@ -17,6 +17,7 @@ from uqbench.errors import UqbenchError
 
 VARIANCES = ("epistemic_var", "quantile_epistemic_var", "aleatoric_var", "oracle_var")
 VALUES = ("mean", *VARIANCES)
+UNBOUNDED = ("epistemic_var", "quantile_epistemic_var", "oracle_var")
 ROUNDING = 1e-6
 
 
@@ -120,6 +121,9 @@ def check_metrics(agent: Agent, metrics: Mapping[str, object], lanes: int) -> No
 def check_uncertainty(agent: Agent, obs: Tensor, n_actions: int, step: int) -> None:
     """Refuse predictions of another shape, that are not finite, or negative variances.
 
+    An epistemic variance may be infinite: of what an agent has never seen it may know nothing (O'Donoghue et
+    al. 2018, section 4: the local uncertainty β² / n of what was never visited).
+
     Args:
         agent: predicts.
         obs: observations ``[L, *obs]``.
@@ -147,12 +151,15 @@ def check_uncertainty(agent: Agent, obs: Tensor, n_actions: int, step: int) -> N
                 f"the agent's uncertainty has a {name} of shape {tuple(value.shape)}; expected "
                 f"{more} ({named(agent)}, step {step})"
             )
-        bad = ~value.flatten(1).isfinite().all(1)
+        known = ~value.isnan() if name in UNBOUNDED else value.isfinite()
+        bad = ~known.flatten(1).all(1)
         what = "Q-values are" if name == "mean" else f"{name} is"
         if bad.any():
-            raise _lanes(agent, f"{what} not finite", bad, step)
+            wrong = "NaN" if name in UNBOUNDED else "not finite"
+            raise _lanes(agent, f"{what} {wrong}", bad, step)
         if name in VARIANCES:
-            least = -ROUNDING * (1 + float(value.max()))
+            largest = float(value.nan_to_num(posinf=0.0).max())
+            least = -ROUNDING * (1 + largest)
             negative = (value < least).flatten(1).any(1)
             if negative.any():
                 raise _lanes(

@@ -180,7 +180,9 @@ def all_checks() -> list[Check]:
     """Every check."""
     for name in MODULES:
         importlib.import_module(f"uqbench.testing.conformance.{name}")
-    return list(_CHECKS.values())
+    order = {f"uqbench.testing.conformance.{name}": place for place, name in enumerate(MODULES)}
+    # a module that was imported before the others registered its checks first
+    return sorted(_CHECKS.values(), key=lambda check: order[check.function.__module__])
 
 
 def checks_for(subject: Subject) -> list[Check]:

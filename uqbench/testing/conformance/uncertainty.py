@@ -8,12 +8,11 @@ import torch
 from torch import Tensor
 
 from uqbench.agent import Uncertainty
+from uqbench.runner.train.guards import UNBOUNDED, VALUES, VARIANCES
 from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject
 from uqbench.testing.conformance.agents import FORMS
 from uqbench.testing.conformance.check import Failed, Skipped, check
 
-VALUES = ("mean", "epistemic_var", "quantile_epistemic_var", "aleatoric_var", "oracle_var")
-VARIANCES = VALUES[1:]
 AFTER = ("agent-forms", "uncertainty-forms")
 STANDARD_ERRORS = 6.0
 """Beyond which samples disagree: false alarms are rarer than one in 10⁸ for normal samples."""
@@ -55,7 +54,7 @@ def forms(subject: AgentSubject) -> None:
 @check(
     AgentSubject,
     "uncertainty-finite",
-    rule="Every prediction is a finite number.",
+    rule="Every prediction is finite; epistemic variances may be infinite, where nothing was seen.",
     fix="No division by a count that may be zero, no logarithm of zero: state a prior.",
     after=AFTER,
 )
@@ -63,7 +62,12 @@ def finite(subject: AgentSubject) -> None:
     """At the start and after learning."""
     for when, predicted in _predicted(subject).items():
         for name, value in vars(predicted).items():
-            if value is not None and not value.isfinite().all():
+            if value is None:
+                continue
+            fine = value.isfinite()
+            if name in UNBOUNDED:
+                fine |= value == torch.inf
+            if not fine.all():
                 raise Failed(f"{name} is not finite {when}")
 
 
