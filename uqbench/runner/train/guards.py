@@ -121,8 +121,8 @@ def check_metrics(agent: Agent, metrics: Mapping[str, object], lanes: int) -> No
 def check_uncertainty(agent: Agent, obs: Tensor, n_actions: int, step: int) -> None:
     """Refuse predictions of another shape, that are not finite, or negative variances.
 
-    An epistemic variance may be infinite: of what an agent has never seen it may know nothing (O'Donoghue et
-    al. 2018, section 4: the local uncertainty β² / n of what was never visited).
+    An epistemic variance may be infinite, where nothing was ever seen (O'Donoghue et al. 2018,
+    section 4: the local uncertainty β² / n of what was never visited).
 
     Args:
         agent: predicts.
