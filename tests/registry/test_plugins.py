@@ -41,6 +41,15 @@ def test_the_harness_registers_its_own_pieces_through_the_hooks():
     assert host.failures == []
 
 
+@pytest.mark.parametrize(("name", "near"), [("Bad Name!", "bad-name"), ("", "name"), ("-x", "x")])
+def test_a_name_that_no_suite_can_write_is_refused_with_the_nearest(name, near):
+    host = Host()
+    plugin = register(host, "odd", agents("fine", name))
+    assert list(host.agents) == []
+    assert f"is called {name!r}" in str(plugin.failure)
+    assert f"such as {near!r}" in str(plugin.failure)
+
+
 def test_a_name_that_two_distributions_claim_is_nobodys_and_both_full_forms_work():
     host = Host()
     first = register(host, "first", agents("a"))

@@ -129,6 +129,17 @@ def test_another_plugin_joins_methods_and_a_wrong_one_is_left_out_with_its_reaso
     assert "no agent 'wlaker'. Did you mean 'walker'?" in problem.reason
 
 
+def test_a_slip_in_the_name_of_the_suite_to_join_is_told_with_the_nearest(host, tmp_path):
+    slip, elsewhere = tmp_path / "slip.toml", tmp_path / "elsewhere.toml"
+    slip.write_text('[[extend.toys.methods]]\nname = "third"\nagent = "walker"\n')
+    # a suite of a package that is not installed: no slip
+    elsewhere.write_text('[[extend.minatar.methods]]\nname = "third"\nagent = "walker"\n')
+    host.suite_files += [(slip, host.plugins[0]), (elsewhere, host.plugins[0])]
+    (problem,) = read_suites(host).problems
+    assert "slip.toml" in problem.reason
+    assert "extend.toys: there is no suite 'toys'. Did you mean 'toy'?" in problem.reason
+
+
 METHODS = """
 [[methods]]
 name = "faster"
