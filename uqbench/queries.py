@@ -7,11 +7,14 @@ actions of a few trajectories that pass through them, not as arrays.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.environment import LaneEnv
@@ -59,6 +62,32 @@ def read_trajectories(
         places=tuple((i, t) for i, t in table["states"]),
         unseen=unseen,
     )
+
+
+def trajectory_table(
+    seeds: Sequence[int], actions: NDArray[np.int64], places: int, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Recorded trajectories, and states drawn from them, as :func:`read_trajectories` reads them.
+
+    Args:
+        seeds: of the environments, one a trajectory.
+        actions: ``[trajectories, steps]``.
+        places: states drawn from each trajectory, one from each of as many parts.
+        rng: draws the step within a part.
+    """
+    steps = actions.shape[1]
+    return {
+        "trajectories": [
+            {"seed": seed, "actions": "".join(map(str, taken))}
+            for seed, taken in zip(seeds, actions.tolist(), strict=True)
+        ],
+        # one of each trajectory, at another part of it, then the next of each
+        "states": [
+            [i, int((((part + i) % places) + rng.random()) * steps / places)]
+            for part in range(places)
+            for i in range(len(seeds))
+        ],
+    }
 
 
 def visit(states: QueryStates, env: LaneEnv) -> Iterator[tuple[Tensor, Tensor, Tensor]]:

@@ -15,6 +15,7 @@ import torch
 
 from uqbench.agent import EnvironmentInfo
 from uqbench.environment import TimeLimit
+from uqbench.queries import trajectory_table
 from uqbench.seeding import derive_seed
 from uqbench_highway.agents.config import PlannerConfig
 from uqbench_highway.agents.planner import Planner
@@ -40,18 +41,7 @@ def trajectories() -> dict[str, object]:
         random = rng.integers(N_ACTIONS, size=len(seeds))
         taken.append(np.where(rng.random(len(seeds)) < EPSILONS, random, planned))
         obs = env.step(torch.from_numpy(taken[-1])).obs
-    return {
-        "trajectories": [
-            {"seed": seed, "actions": "".join(map(str, actions))}
-            for seed, actions in zip(seeds, np.stack(taken, 1).tolist(), strict=True)
-        ],
-        # one of each trajectory, at another part of it, then the next of each
-        "states": [
-            [i, int((((part + i) % PLACES) + rng.random()) * STEPS / PLACES)]
-            for part in range(PLACES)
-            for i in range(len(seeds))
-        ],
-    }
+    return trajectory_table(seeds, np.stack(taken, 1), PLACES, rng)
 
 
 def main() -> None:

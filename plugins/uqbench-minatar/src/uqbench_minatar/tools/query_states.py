@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from uqbench.queries import trajectory_table
 from uqbench.seeding import derive_seed
 from uqbench_minatar.config import GAMES, N_ACTIONS, GameConfig
 from uqbench_minatar.lanes import MinAtarLanes
@@ -64,18 +65,7 @@ def trajectories(game: str) -> dict[str, object]:
         random = rng.integers(N_ACTIONS, size=len(seeds))
         taken.append(np.where(rng.random(len(seeds)) < EPSILONS, random, planned))
         env.step(torch.from_numpy(taken[-1]))
-    return {
-        "trajectories": [
-            {"seed": seed, "actions": "".join(map(str, actions))}
-            for seed, actions in zip(seeds, np.stack(taken, 1).tolist(), strict=True)
-        ],
-        # one of each trajectory, at another part of it, then the next of each
-        "states": [
-            [i, int((((part + i) % PLACES) + rng.random()) * STEPS / PLACES)]
-            for part in range(PLACES)
-            for i in range(len(seeds))
-        ],
-    }
+    return trajectory_table(seeds, np.stack(taken, 1), PLACES, rng)
 
 
 def main() -> None:
