@@ -15,6 +15,7 @@ from uqbench.errors import StorageError, UqbenchError, did_you_mean
 COMMANDS = {
     "list": "list_",
     "run": "run",
+    "try": "try_",
     "status": "status",
     "leaderboard": "leaderboard",
     "claims": "claims",

@@ -79,7 +79,9 @@ def command(
         store = Store(out or Path(temporary))
         store.prepare()
         driver = Driver(Where(checkpoint_seconds=0.0), host, store.root)
-        states = complete(part, Execution(host, "cpu", store, Terminal(), None, driver))
+        kept = out is not None
+        execution = Execution(host, "cpu", store, Terminal(), None, driver, kept=kept)
+        states = complete(part, execution)
         failed = [str(run.folder) for run, state in states.items() if state != RunState.FINISHED]
         if failed:
             raise UqbenchError(f"{count(len(failed), 'run')} did not finish: {', '.join(failed)}")
