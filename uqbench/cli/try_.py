@@ -12,7 +12,6 @@ import click
 
 from uqbench.cli.options import MOST_SEEDS, Selection, json_option, load_host, names
 from uqbench.cli.terminal import say, warn
-from uqbench.config import resolve
 from uqbench.errors import UqbenchError
 from uqbench.suites.variants import setting
 
@@ -81,6 +80,7 @@ def command(
     from uqbench.api.device import find_device
     from uqbench.api.display import Terminal
     from uqbench.cli.table import print_board
+    from uqbench.config import resolve
     from uqbench.registry import local
     from uqbench.results.store import RunState, Store
     from uqbench.runner.complete import Execution, complete
