@@ -69,4 +69,8 @@ def beside(plan: Plan, stored: StoredBoard, store: Store) -> Board:
         [*stored.scores, *gather(plan, store)], key=lambda s: (s.task, s.method, s.seed)
     )
     origins = dict.fromkeys(stored.plan.roles, str(stored.folder))
-    return replace(Board.of(replace(plan, cells=cells, standard=False), scores), origins=origins)
+    return replace(
+        Board.of(replace(plan, cells=cells, standard=False), scores),
+        origins=origins,
+        submitted=stored.submitted,
+    )

@@ -21,6 +21,7 @@ COMMANDS = {
     "claims": "claims",
     "plot": "plot",
     "report": "report",
+    "submit": "submit",
     "verify": "verify",
     "play": "play",
     "cite": "cite",
