@@ -31,6 +31,7 @@ from uqbench.scoring.rliable import CONFIDENCE, REPETITIONS, rliable_columns, rl
 from uqbench.scoring.scores import Score, gather, to_csv
 from uqbench.scoring.standings import (
     BoardRow,
+    by_method,
     matrix,
     primary_score,
     raw,
@@ -148,7 +149,7 @@ class Board:
     @cached_property
     def _matrices(self) -> dict[str, Any]:
         found = {
-            line.method: matrix(self.scores, line.method, primary_score) for line in self.lines
+            method: matrix(own, primary_score) for method, own in by_method(self.scores).items()
         }
         return {method: values for method, values in found.items() if values is not None}
 
@@ -218,7 +219,7 @@ class Board:
                 "runs_scored": str(sum(score.score is not None for score in own)),
             }
             for metric in self.plan.suite.metrics:
-                values = matrix(own, method, raw(metric))
+                values = matrix(own, raw(metric))
                 failures = raw_failures(metric)
                 mean = None if values is None else estimate("mean", values, failures)
                 row |= cells(metric.name, mean)
