@@ -54,6 +54,7 @@ class Board:
     Attributes:
         compared: the pairs, where they were not all compared by these scores, but at several looks.
         origins: by method, the stored board that its scores are from; none for runs of the store.
+        submitted: by method, ``verified`` or ``self-reported``, of rows that others sent.
         planned: what its manifest lists; None of a stored board from before it was kept.
     """
 
@@ -64,6 +65,7 @@ class Board:
     compared: tuple[Pair, ...] | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
     planned: Planned | None = None
+    submitted: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, scores: Sequence[Score]) -> Board:
@@ -190,6 +192,8 @@ class Board:
                 row["local"] = "yes" if line.method in self.local else "no"
             if self.origins:
                 row["stored_in"] = self.origins.get(line.method, "")
+            if self.submitted:
+                row["submitted"] = self.submitted.get(line.method, "")
             if self.plan.suite.pareto:
                 row["pareto"] = "yes" if line.method in front else "no"
             for name in shown_statistics(self.plan):
