@@ -122,6 +122,8 @@ def _results(host: Host, plugin: Plugin) -> list[Result]:
     for subject in subjects(host, plugin.name):
         results += [subject.result(check) for check in checks_for(subject)]
         subject.memory.clear()
+        for trace in ("baseline", "alone"):
+            subject.__dict__.pop(trace, None)  # what is kept of a run may be large
     return results
 
 
