@@ -96,7 +96,7 @@ def test_runs_are_not_moved_through_a_link(stored, tmp_path):
 
 
 def test_a_run_that_was_made_again_meanwhile_stays(stored):
-    plan, store, _, old = stored
+    _, store, _, old = stored
     _, moved = keep_earlier(store, [old], lambda found: False)  # as it is under the lock
     assert moved == []
     assert store.find(old).state is RunState.FINISHED
