@@ -9,7 +9,7 @@ from typing import Any
 
 from uqbench.claim import ClaimKind
 from uqbench.config import as_table
-from uqbench.errors import UqbenchError, unknown
+from uqbench.errors import UqbenchError, see, unknown
 from uqbench.identity import DeviceKind, Run, digest_of, runs_of
 from uqbench.registry.plugins import Host
 from uqbench.specs import AgentSpec, Role
@@ -115,6 +115,7 @@ def make_plan(
         raise UqbenchError(
             f"The baseline of the suite {suite.name!r} is the method {suite.baseline!r}, which no "
             f"loaded plugin provides: install or repair one that does (uqbench list plugins)."
+            f"{see('missing-baseline')}"
         )
     budget_name = budget or suite.default_budget
     planned = suite.budget(budget_name)
