@@ -29,7 +29,8 @@ def curves(shift: float) -> dict[str, Any]:
 @pytest.fixture
 def board(tmp_path: Path) -> tuple[Any, list[Any], Store]:
     """A plan of three finished runs, of which the last was not asked, and a planned one."""
-    store, runs, scores = Store(tmp_path), [make_run(seed) for seed in range(4)], []
+    store, scores = Store(tmp_path), []
+    runs = [make_run(seed).on_device("cpu") for seed in range(4)]
     for run in runs:
         score = SimpleNamespace(
             task=run.task, method=run.method, seed=run.seed, record=None, device=""
@@ -64,7 +65,7 @@ def test_without_any_there_is_no_file(board):
 
 def test_a_run_whose_file_was_altered_is_named(board):
     plan, scores, store = board
-    path = store.folder(make_run(1)) / CURVES
+    path = store.folder(plan.runs[1]) / CURVES
     pd.read_parquet(path).assign(y=0.0).to_parquet(path)
     with pytest.raises(UqbenchError, match="does not match its digest"):
         uncertainty_parquet(plan, scores, store)
