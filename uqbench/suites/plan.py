@@ -164,8 +164,8 @@ def make_plan(
                 },
                 "device": device,
             }
-            metrics = (metric.risk for metric in suite.metrics if metric.suits(task))
-            if measures := host.measure_versions(config, *metrics):
+            risks = suite.risks_of(task, planned)
+            if measures := host.measure_versions(config, *risks):
                 identity["measures"] = measures
             names = (suite.name, budget_name, task.name, method.name)
             runs = runs_of(*names, identity, chosen_seeds)

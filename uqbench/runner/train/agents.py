@@ -22,7 +22,7 @@ from uqbench.runner.checkpoints.files import UnusableError
 from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
 from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.guards import check_metrics, check_uncertainty
-from uqbench.runner.train.kept import kept_agent
+from uqbench.runner.train.kept import kept_agent, kept_loop_agent
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
 from uqbench.runner.train.own_states import OwnStates
@@ -96,20 +96,25 @@ def train_agent(
         on_step(step, latest)
 
     if agent_spec.owns_loop:
-        make_loop_agent = agent_spec.load_factory()
-        loop_agent: LoopAgent = make_loop_agent(_environment_info(batch, env), batch.cell.config)
-        single = SinglePolicy(loop_agent)
+        single = make_loop_agent(batch, host, env)
+        measured = partial(_metrics, single, _optimal_q(batch, host, device), 1)
 
         def after_step(step: int) -> None:
             if queries is not None:
                 queries.see(step, env, recorded.obs)
-            after(step, single, dict)
+            if step in recorder.due:
+                check_uncertainty(single, recorded.obs, env.n_actions, step)
+            after(step, single, measured)
 
         recorded = RecordedEnv(env, budget.steps, recorder, after_step)
-        train(loop_agent, recorded, budget.steps, runs[0].agent_seed)
-        after(budget.steps, single, dict)
+        train(single.loop_agent, recorded, budget.steps, runs[0].agent_seed)
+        after(budget.steps, single, measured)
         if batch.keep_agents:
-            checkpointer.notify("--keep-agents: not kept: the method owns its loop")
+            fresh = make_loop_agent(batch, host, env)
+            try:
+                kept = [kept_loop_agent(single, fresh, recorded.obs)]
+            except CannotSaveError as error:
+                checkpointer.notify(f"--keep-agents: not kept: {error}")
         yield
     else:
         agent = make_agent(batch, host, env, device)
@@ -171,6 +176,13 @@ def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> 
     seeds = [run.agent_seed for run in batch.runs]
     agent: Agent = make(_environment_info(batch, env), seeds, batch.cell.config, device)
     return agent
+
+
+def make_loop_agent(batch: Batch, host: Host, env: LaneEnv) -> SinglePolicy:
+    """The method that owns its loop, untrained."""
+    make = host.agents[str(batch.cell.method.agent)].load_factory()
+    agent: LoopAgent = make(_environment_info(batch, env), batch.cell.config)
+    return SinglePolicy(agent)
 
 
 def _environment_info(batch: Batch, env: LaneEnv) -> EnvironmentInfo:
@@ -296,7 +308,7 @@ def _optimal_q(batch: Batch, host: Host, device: torch.device) -> OptimalQ | Non
     )
 
 
-def _metrics(agent: Agent, truth: OptimalQ | None, lanes: int) -> dict[str, Tensor]:
+def _metrics(agent: Agent | SinglePolicy, truth: OptimalQ | None, lanes: int) -> dict[str, Tensor]:
     """An agent's own metrics, and the scores of its predictions of Q where Q* is known."""
     metrics = dict(agent.metrics())
     check_metrics(agent, metrics, lanes)

@@ -27,6 +27,7 @@ MODULES = (
     "estimators",
     "claims",
     "packages",
+    "components",
 )
 """The modules that hold checks, in the order of the page."""
 

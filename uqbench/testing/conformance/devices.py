@@ -42,6 +42,10 @@ class _Wait(Exception):  # noqa: N818
     """Data of the device was asked for on the host."""
 
 
+class _Unbuilt(Exception):  # noqa: N818
+    """The constructor computes with values, and these tensors have none."""
+
+
 @check(
     AgentSubject,
     "agent-device",
@@ -161,6 +165,8 @@ def _elsewhere(subject: AgentSubject) -> Exception | None:
         except Exception as error:
             subject.memory["elsewhere"] = _named(error)
     found: Exception | None = subject.memory["elsewhere"]
+    if isinstance(found, _Unbuilt):
+        raise Skipped(str(found))
     return found
 
 
@@ -168,7 +174,7 @@ def _run_elsewhere(subject: AgentSubject) -> None:
     lanes, info = 2, subject.info
     shape, dtype = (lanes, *observation_shape(info)), observation_dtype(info)
     with fake_device():
-        agent = subject.make(SEEDS, ELSEWHERE)
+        agent = _built(subject)
         obs = torch.zeros(shape, dtype=dtype, device=ELSEWHERE)
         valid = torch.ones(lanes, info.n_actions, dtype=torch.bool, device=ELSEWHERE)
         never = torch.zeros(lanes, dtype=torch.bool, device=ELSEWHERE)
@@ -186,6 +192,17 @@ def _run_elsewhere(subject: AgentSubject) -> None:
                     _is_elsewhere(value, f"uncertainty's {name}")
             for name, value in agent.metrics().items():
                 _is_elsewhere(value, f"the metric {name}")
+
+
+def _built(subject: AgentSubject) -> Agent:
+    try:
+        return subject.make(SEEDS, ELSEWHERE)
+    except Exception as error:
+        named = _named(error)
+        if isinstance(named, _Wait):  # once, before any step: nobody waits for that
+            reason = f"its constructor computes with values: {_located(named)}"
+            raise _Unbuilt(reason) from error
+        raise
 
 
 def _is_elsewhere(tensor: Tensor, what: str) -> None:

@@ -19,6 +19,8 @@ from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
 
 SEED = 5
+EVERY = 9
+"""Steps between truncations: episodes of a run may be few."""
 TOLERANCE = 1e-3
 """Relative: zero times another number may round differently where it is added."""
 
@@ -62,7 +64,7 @@ def truncation(subject: AgentSubject) -> None:
 def _difference(subject: AgentSubject, edit: Edit) -> str:
     """How what an agent learns from edited steps differs; empty where it does not."""
     if "cut" not in subject.memory:
-        subject.memory["cut"] = _learned(subject, _half_cut)
+        subject.memory["cut"] = _learned(subject, _half_cut(subject))
     for name, value in _learned(subject, edit).items():
         other = subject.memory["cut"][name].double()
         if not torch.allclose(
@@ -95,21 +97,31 @@ def _learned(subject: AgentSubject, edit: Edit) -> dict[str, Tensor]:
     return found
 
 
-def _half_cut(t: int, outcome: Outcome) -> Outcome:
-    """The outcome with every other step's ending as a truncation."""
-    if t % 2:
-        return outcome
-    ended = outcome.terminated | outcome.truncated
-    return replace(outcome, terminated=torch.zeros_like(ended), truncated=ended)
+def _half_cut(subject: AgentSubject) -> Edit:
+    """Every other ending is a truncation, and so is every ninth step, however episodes went on."""
+    ends = [bool((o.terminated | o.truncated).any()) for *_, o in subject.alone.stream]
+    nth = [sum(ends[: t + 1]) for t in range(len(ends))]
+
+    def edit(t: int, outcome: Outcome) -> Outcome:
+        cut = nth[t] % 2 == 0 if ends[t] else t % EVERY == EVERY - 1
+        if not cut:
+            return outcome
+        return replace(
+            outcome,
+            terminated=torch.zeros_like(outcome.terminated),
+            truncated=torch.ones_like(outcome.truncated),
+        )
+
+    return edit
 
 
 def _elsewhere(subject: AgentSubject, where: str) -> Edit:
     """The same, with another observation of that world as ``next_obs`` at some of the steps."""
     other, _ = subject.world(1, SEED).reset()
-    other = other.clone()
+    other, half_cut = other.clone(), _half_cut(subject)
 
     def edit(t: int, outcome: Outcome) -> Outcome:
-        cut = _half_cut(t, outcome)
+        cut = half_cut(t, outcome)
         if where == "within":
             at = ~(cut.terminated | cut.truncated)
         else:

@@ -16,7 +16,7 @@ import torch
 from uqbench.agent import EnvironmentInfo
 from uqbench.config import as_table, is_scheduled, scaled
 from uqbench.environment import GymnasiumLanes, LaneEnv, TimeLimit
-from uqbench.errors import UqbenchError, unknown
+from uqbench.errors import unknown
 from uqbench.registry.docstrings import summary
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
@@ -30,6 +30,7 @@ from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.agents import stops_of
 from uqbench.testing.conformance.check import Subject
 from uqbench.testing.conformance.claims import ClaimSubject
+from uqbench.testing.conformance.components import ComponentSubject
 from uqbench.testing.conformance.environments import EnvironmentSubject
 from uqbench.testing.conformance.estimators import DatasetSubject, EstimatorSubject
 from uqbench.testing.conformance.loop_agents import LoopAgentSubject
@@ -50,7 +51,7 @@ def subjects(host: Host, name: str) -> list[Subject]:
         name: of the plugin: its entry point's name, or its distribution's.
 
     Raises:
-        UqbenchError: there is no such plugin, or a subject cannot be made; says why.
+        UqbenchError: there is no such plugin.
     """
     found = [p for p in host.plugins if name in (p.name, p.distribution)]
     if not found:
@@ -70,17 +71,17 @@ def _of(plugin: Plugin, host: Host, catalog: Catalog) -> Iterable[Subject]:
     ) -> Iterable[Subject]:
         for name in registry:
             if registry.origin(name) == plugin:
+                known = expected.get(f"{registry.kind} {name}", {})
                 try:
                     subject = make(name, host, catalog)
                 except Exception as error:  # a plugin may raise anything
-                    raise UqbenchError(
-                        f"the {registry.kind} {name!r} of {plugin.distribution} cannot be tried: "
-                        f"{type(error).__name__}: {error}"
-                    ) from error
-                if subject is not None:
-                    yield dataclasses.replace(
-                        subject, expected_failures=expected.get(f"{registry.kind} {name}", {})
-                    )
+                    yield ComponentSubject(name=f"{registry.kind} {name}", problem=error)
+                    continue
+                if subject is None:
+                    reason = "no installed suite uses it"
+                    yield ComponentSubject(name=f"{registry.kind} {name}", problem=reason)
+                else:
+                    yield dataclasses.replace(subject, expected_failures=known)
 
     yield from made(host.agents, _agent)
     yield from made(host.environments, _environment)
