@@ -15,13 +15,14 @@ import torch
 
 from uqbench.agent import EnvironmentInfo
 from uqbench.config import as_table, is_scheduled, scaled
-from uqbench.environment import GymnasiumLanes, LaneEnv, TimeLimit
+from uqbench.environment import LaneEnv, TimeLimit
 from uqbench.errors import unknown
 from uqbench.registry.docstrings import summary
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
+from uqbench.runner.train.environments import lanes_of
 from uqbench.seeding import derive_seed
-from uqbench.specs import EnvironmentSpec
+from uqbench.specs import EnvironmentSpec, truth
 from uqbench.suites.configs import method_config, task_config
 from uqbench.suites.reading import Catalog, read_suites
 from uqbench.suites.suite import Suite
@@ -190,12 +191,8 @@ def _limit(task: Task) -> TimeLimit | None:
 def _lanes_of(
     spec: EnvironmentSpec, task: Task, host: Host
 ) -> Callable[[Sequence[int], TimeLimit | None], LaneEnv]:
-    make, config = spec.load_factory(), task_config(task, host, where=task.name)
-    if spec.lanes:
-        return lambda seeds, limit: make(config, list(seeds), limit, CPU)
-    return lambda seeds, limit: GymnasiumLanes(
-        lambda: make(config), list(seeds), limit, spec.events, CPU
-    )
+    config = task_config(task, host, where=task.name)
+    return lambda seeds, limit: lanes_of(spec, config, list(seeds), limit, CPU)
 
 
 def _environment(name: str, host: Host, catalog: Catalog) -> Subject:
@@ -206,11 +203,11 @@ def _environment(name: str, host: Host, catalog: Catalog) -> Subject:
         task = Task(name="default", environment=name, discount=0.99)
     config, discount = task_config(task, host, where=name), float(task.discount or 0.0)
     factory = spec.load_factory()
-    optimal_q, optimal_return = spec.optimal_q, spec.optimal_return
+    optimal_q, optimal_return = truth(spec.optimal_q), truth(spec.optimal_return)
     return EnvironmentSubject(
         name=name,
         make=_lanes_of(spec, task, host),
-        single=None if spec.lanes else partial(factory, config),
+        single=None if spec.lanes or spec.vector else partial(factory, config),
         events=spec.events,
         discount=discount,
         limit=_limit(task),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from uqbench.plots.figure import Figure
     from uqbench.plots.tables import BoardTables
     from uqbench.suites.suite import Suite
-    from uqbench.truth import ExactTruth
-    from uqbench_tabular.environments.config import NoisyRingConfig
 
 SUITES = (
     "five-state",
@@ -160,15 +158,9 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_tabular.environments.config:NoisyRingConfig",
             lanes=True,
             events=("regret",),
-            exact_truth=_ring_truth,
+            exact_truth="uqbench_tabular.environments.noisy_ring:ring_truth",
         ),
     ]
-
-
-def _ring_truth(config: NoisyRingConfig, discount: float, seeds: Sequence[int]) -> ExactTruth:
-    from uqbench_tabular.environments.noisy_ring import ring_truth  # imports torch
-
-    return ring_truth(config, discount, seeds)
 
 
 @hookimpl
