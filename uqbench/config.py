@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
@@ -74,7 +75,7 @@ def resolve(
 def as_table(config: Any, risk_names: RiskNames | None = None) -> dict[str, Any]:
     """Return a config as plain JSON values, for a run's identity."""
     context = {"risk_names": risk_names}
-    dumped = TypeAdapter(type(config)).dump_python(config, mode="json", context=context)
+    dumped = _adapter(type(config)).dump_python(config, mode="json", context=context)
     table: dict[str, Any] = json.loads(json.dumps(dumped))
     return table
 
@@ -90,11 +91,17 @@ def _read(
         # JSON mode: TOML's arrays become tuples, and strict keeps "32" from passing as 32.
         text = json.dumps(dict(table), allow_nan=False)
         context = {"risk_names": risk_names}
-        return TypeAdapter(config).validate_json(text, strict=True, context=context)
+        return _adapter(config).validate_json(text, strict=True, context=context)
     except ValidationError as error:
         raise UqbenchError(f"{where}: {explain(error)}") from None
     except (ValueError, TypeError) as error:  # not a number, or a date
         raise UqbenchError(f"{where}: {error}") from None
+
+
+@cache
+def _adapter(config: type[Any]) -> TypeAdapter[Any]:
+    """What reads and writes configs of a type; making one takes ten times as long as using it."""
+    return TypeAdapter(config)
 
 
 def scaled(config: Any, schedule: float) -> Any:

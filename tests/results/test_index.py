@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from example_runs import finish, make_record, make_run
@@ -14,6 +15,7 @@ from uqbench.results import store as store_module
 from uqbench.results.index import Index
 from uqbench.results.index_file import INDEX, signature
 from uqbench.results.store import RunState, Store
+from uqbench.runner.states import stored_states
 
 RUNS = 4
 
@@ -194,6 +196,13 @@ def test_another_command_that_writes_the_index_at_the_same_time_leaves_a_whole_o
         store.save_index()
     remembered = Index(indexed).record(str(make_run(RUNS).folder))
     assert remembered == Store(indexed)._read(str(make_run(RUNS).folder)).record
+
+
+def test_looking_at_the_runs_of_a_plan_keeps_what_was_read(indexed):
+    (indexed / INDEX).unlink()
+    plan = SimpleNamespace(runs=[make_run(seed) for seed in range(RUNS)])
+    stored_states(plan, Store(indexed))
+    assert Index(indexed).is_verified(str(make_run(0).folder), "metrics.parquet")
 
 
 def test_a_signature_is_that_of_a_regular_file(tmp_path):

@@ -36,7 +36,9 @@ def read_beside(
         )
     whole = Selection(plan.suite.name, plan.budget_name)
     folder = board_folder(replace(plan, standard=True), boards)
-    stored = StoredBoard.read(whole.plan(host, "cpu", say), whole, host, folder, say)
+    installed = whole.plan(host, "cpu", say)
+    others = tuple(cell for cell in installed.cells if cell.method.name not in plan.roles)
+    stored = StoredBoard.read(replace(installed, cells=others), whole, host, folder, say)
     stored.check_as_run()
     both = sorted(stored.plan.roles.keys() & plan.roles.keys())
     if both:
@@ -67,4 +69,8 @@ def beside(plan: Plan, stored: StoredBoard, store: Store) -> Board:
         [*stored.scores, *gather(plan, store)], key=lambda s: (s.task, s.method, s.seed)
     )
     origins = dict.fromkeys(stored.plan.roles, str(stored.folder))
-    return replace(Board.of(replace(plan, cells=cells, standard=False), scores), origins=origins)
+    return replace(
+        Board.of(replace(plan, cells=cells, standard=False), scores),
+        origins=origins,
+        submitted=stored.submitted,
+    )

@@ -6,8 +6,6 @@ import atexit
 import copyreg
 import dataclasses
 import hashlib
-import inspect
-import json
 import re
 import shutil
 import sys
@@ -16,19 +14,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any
 
 from uqbench.api.source import source_digest
 from uqbench.errors import UqbenchError
 from uqbench.registry import local
-from uqbench.specs import AgentSpec, Spec
-
-Kind = Literal["agent", "estimator"]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class NoConfig:
-    """Nothing to set."""
+from uqbench.registry.methods import Kind, NoConfig, joining, method_name, spec_of
 
 
 def register(
@@ -70,7 +61,7 @@ def register(
         'my-agent'
         >>> uqbench.run("windy-cliff", "smoke", methods=["my-agent", "qr-dqn"])  # doctest: +SKIP
     """
-    own = name or _kebab(factory.__name__)
+    own = name or method_name(factory.__name__)
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", own):
         raise UqbenchError(
             f"name={own!r}: expected small letters, digits, hyphens and underscores, such as "
@@ -78,13 +69,11 @@ def register(
         )
     if not dataclasses.is_dataclass(config):
         raise UqbenchError(f"config={config!r}: expected a dataclass, frozen and of plain values.")
-    found, owns_loop = _kind(factory, kind)
+    found, spec = spec_of(own, factory, config, version, kind)
     digest = source_digest(factory, config)
     _make_importable(config, f"uqbench_notebook_{own.replace('-', '_')}_{digest[:8]}")
-    common: dict[str, Any] = {"name": own, "version": version, "factory": factory, "config": config}
-    spec = AgentSpec(**common, owns_loop=owns_loop) if found == "agent" else Spec(**common)
     suites = [suite] if isinstance(suite, str) else list(suite)
-    text = "\n".join(_extension(name, own, found, settings or {}) for name in suites)
+    text = joining(suites, own, f"{local.PREFIX}{own}:{own}", found, settings or {})
     plugin = local.MethodPlugin(found, spec, text)
     data = _pickled(plugin, config)
     path = _folder() / f"{own}-{digest[:16]}.cloudpickle"
@@ -92,47 +81,6 @@ def register(
     seal = hashlib.sha256(data).hexdigest()
     local.add(local.LocalPlugin("pickle", own, str(path), digest, seal), plugin)
     return own
-
-
-def _kind(factory: Any, kind: Kind | None) -> tuple[Kind, bool]:
-    """What the factory makes, and whether that owns its loop."""
-    from uqbench.agent import Agent, LoopAgent
-    from uqbench.estimator import Estimator
-
-    if inspect.isclass(factory):
-        if issubclass(factory, LoopAgent):
-            return "agent", True
-        if issubclass(factory, Agent):
-            return "agent", False
-        if issubclass(factory, Estimator):
-            return "estimator", False
-    if kind is None or not callable(factory):
-        raise UqbenchError(
-            f"{factory!r} is no uqbench.agent.Agent, uqbench.agent.LoopAgent or "
-            f"uqbench.estimator.Estimator: derive it from one, or say kind='agent' of a function."
-        )
-    return kind, False
-
-
-def _extension(suite: str, name: str, kind: Kind, settings: Mapping[str, Any]) -> str:
-    """The TOML by which the method joins a suite."""
-    lines = [f"[[extend.{json.dumps(suite)}.methods]]", f"name = {json.dumps(name)}"]
-    lines.append(f"{kind} = {json.dumps(f'{local.PREFIX}{name}:{name}')}")
-    lines += [f"config.{json.dumps(key)} = {_toml(value)}" for key, value in settings.items()]
-    return "\n".join(lines)
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{json.dumps(k)} = {_toml(v)}' for k, v in value.items())}}}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    if isinstance(value, bool | int | float | str):
-        return json.dumps(value, ensure_ascii=False)
-    raise UqbenchError(
-        f"settings: {value!r} is a {type(value).__name__}; expected numbers, text, and lists and "
-        f"dictionaries of them."
-    )
 
 
 def _make_importable(config: type[Any], module: str) -> None:
@@ -172,7 +120,3 @@ def _folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="uqbench-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
-
-
-def _kebab(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()

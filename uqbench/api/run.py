@@ -25,6 +25,7 @@ from uqbench.runner.complete import Execution, complete
 from uqbench.runner.dispatch.drive import Driver, Where
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import NO_LIMITS
+from uqbench.runner.fresh import make_room
 from uqbench.runner.watcher import Quiet, Watcher
 from uqbench.scoring.board_files import board_folder, write_board
 from uqbench.scoring.leaderboard import Board, board
@@ -49,6 +50,7 @@ def run(
     executor_config: Mapping[str, Any] | None = None,
     resources: Resources | None = None,
     keep_agents: bool = False,
+    fresh: bool = False,
     log: Sequence[str] | str = (),
     progress: bool | Watcher = True,
 ) -> Results:
@@ -75,6 +77,8 @@ def run(
         executor_config: of the executor, such as ``{"address": "auto"}``.
         resources: that a batch asks of a cluster.
         keep_agents: whether the final state of each agent is stored, for :meth:`Results.agent`.
+        fresh: whether finished runs that were made with other code than is installed are made
+            again; the earlier ones are moved to ``out/.earlier/1`` (2, …), a results folder, too.
         log: loggers of the runs: ``csv``, ``tensorboard``, ``wandb``.
         progress: whether to show progress on stderr, or what to show it by.
 
@@ -110,6 +114,8 @@ def run(
     note = store.prepare(shared=driver.elsewhere)
     if note:
         watcher.say(f"Runs are locked by leases: {note}.")
+    if fresh:
+        make_room(plan, store, watcher)
     states = complete(plan, execution)
     result = board(plan, store)
     write_board(result, store, board_folder(plan, store.root / "leaderboards"), host)

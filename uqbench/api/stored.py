@@ -99,6 +99,17 @@ class StoredBoard:
         return Planned.read(json.loads(self.files.get("manifest.json", b"{}")).get("planned"))
 
     @property
+    def submitted(self) -> Mapping[str, str]:
+        """The methods whose rows others submitted: ``verified`` or ``self-reported``.
+
+        Raises:
+            UqbenchError: ``submissions.json`` is damaged.
+        """
+        from uqbench.scoring.submitted import read_submitted, states
+
+        return states(read_submitted(self.files.get("submissions.json")))
+
+    @property
     def own_claims(self) -> tuple[tuple[Claim, ClaimKind], ...]:
         """The plan's claims that are on the board.
 
@@ -110,6 +121,26 @@ class StoredBoard:
         text = stored_text(self.files.get("claims.csv", b""), self.folder / "claims.csv")
         stored = {row.get("claim") for row in csv.DictReader(io.StringIO(text))}
         return tuple(pair for pair in self.plan.claims if pair[0].id in stored)
+
+    def tables(self, plan: Plan, older: str, planned: Planned | None) -> dict[str, str]:
+        """What follows from the scores, and from what was written down when they were made.
+
+        Args:
+            plan: of the scores, with the claims that are judged.
+            older: the packages that were older than what was installed when the page is written.
+            planned: what the manifest lists.
+        """
+        from uqbench.results.files import stored_text
+        from uqbench.scoring.leaderboard import Board
+        from uqbench.scoring.page import page
+
+        board = replace(Board.of(plan, self.scores), planned=planned, submitted=self.submitted)
+        cost, bibtex = (
+            stored_text(self.files.get(name, b""), self.folder / name)
+            for name in ("cost.csv", "papers.bib")
+        )
+        text = page(board, self.made[0], cost, older, bibtex)
+        return {**board.files(), "README.md": text}
 
     def check_as_run(self) -> None:
         """See that the scored runs are those that the plan would run today.

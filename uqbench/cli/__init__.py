@@ -15,11 +15,13 @@ from uqbench.errors import StorageError, UqbenchError, did_you_mean
 COMMANDS = {
     "list": "list_",
     "run": "run",
+    "try": "try_",
     "status": "status",
     "leaderboard": "leaderboard",
     "claims": "claims",
     "plot": "plot",
     "report": "report",
+    "submit": "submit",
     "verify": "verify",
     "play": "play",
     "cite": "cite",

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
     from uqbench.scoring.leaderboard import Board
-    from uqbench.scoring.planned import Planned
     from uqbench.suites.plan import Plan
 
 
@@ -123,7 +122,7 @@ def _check(stored: StoredBoard, store: Store) -> int:
 
     folder, scores = stored.folder, stored.scores
     plan = replace(stored.plan, claims=stored.own_claims)
-    expected = _tables(stored, plan, stored.made[1], stored.planned)
+    expected = stored.tables(plan, stored.made[1], stored.planned)
     differing = [name for name, text in expected.items() if stored.files.get(name) != text.encode()]
     for name in differing:
         say(f"{folder / name}: differs from what follows from scores.csv")
@@ -167,7 +166,7 @@ def _rewrite(stored: StoredBoard, host: Host) -> int:
     older = of_older_code(stored.scores)
     bibtex = papers(stored.plan, host)
     cited = replace(stored, files={**stored.files, "papers.bib": bibtex.encode()})
-    files = _tables(cited, stored.plan, older, Planned.of(stored.plan)) | {"papers.bib": bibtex}
+    files = cited.tables(stored.plan, older, Planned.of(stored.plan)) | {"papers.bib": bibtex}
     if "made_with.json" in stored.files or older:
         files["made_with.json"] = made_with_json(stored.made[0], older)
     changed = [name for name, text in files.items() if stored.files.get(name) != text.encode()]
@@ -175,18 +174,3 @@ def _rewrite(stored: StoredBoard, host: Host) -> int:
     write_index(stored.folder.parents[1], host)
     say(f"{stored.folder}: {', '.join(changed) or 'nothing'} changed")
     return 0
-
-
-def _tables(stored: StoredBoard, plan: Plan, older: str, planned: Planned | None) -> dict[str, str]:
-    """What follows from the stored scores, and from what was written down when they were made."""
-    from uqbench.results.files import stored_text
-    from uqbench.scoring.leaderboard import Board
-    from uqbench.scoring.page import page
-
-    board = replace(Board.of(plan, stored.scores), planned=planned)
-    cost, bibtex = (
-        stored_text(stored.files.get(name, b""), stored.folder / name)
-        for name in ("cost.csv", "papers.bib")
-    )
-    text = page(board, stored.made[0], cost, older, bibtex)
-    return {**board.files(), "README.md": text}

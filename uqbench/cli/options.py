@@ -51,8 +51,8 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
         chosen = Selection(
             suite=options.pop("suite") or "",
             budget=options.pop("budget"),
-            methods=_names(options.pop("methods")),
-            tasks=_names(options.pop("tasks")),
+            methods=names(options.pop("methods")),
+            tasks=names(options.pop("tasks")),
             seeds=_seeds(options.pop("seeds"), options.pop("seed")),
             steps=options.pop("steps"),
             settings=_settings(options.pop("settings")),
@@ -149,13 +149,14 @@ def load_host() -> Host:
     return plugins.load_host(warn)
 
 
-def _names(text: str | None) -> tuple[str, ...] | None:
+def names(text: str | None) -> tuple[str, ...] | None:
+    """The names in an option such as ``--methods A,B``; None where it was not used."""
     if text is None:
         return None
-    names = tuple(name.strip() for name in split_outside(text) if name.strip())
-    if not names:
+    found = tuple(name.strip() for name in split_outside(text) if name.strip())
+    if not found:
         raise UqbenchError("expected names separated by commas, got none.")
-    return names
+    return found
 
 
 def _seeds(count: int | None, exact: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -59,6 +59,11 @@ if TYPE_CHECKING:
     help="Store the final state of each agent beside its run, for uqbench play.",
 )
 @click.option("--cancel", is_flag=True, help="Cancel what an earlier command submitted, and stop.")
+@click.option(
+    "--fresh",
+    is_flag=True,
+    help="Make finished runs of other code than is installed again; the earlier ones are kept.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would run, and stop.")
 @click.option(
     "--until-decided",
@@ -86,6 +91,7 @@ def command(
     loggers: tuple[str, ...],
     keep_agents: bool,
     cancel: bool,
+    fresh: bool,
     dry_run: bool,
     until_decided: bool,
     max_seeds: int | None,
@@ -95,7 +101,9 @@ def command(
 
     Safe to interrupt at any moment: run it again, and it does only what is missing. Unfinished runs
     resume from their last checkpoint, also on another machine that has a copy of --out. A run that
-    exceeds a limit fails with that reason, and the others continue.
+    exceeds a limit fails with that reason, and the others continue. Finished runs that were made
+    with other code than is installed are told; --fresh makes them again, and moves the earlier ones
+    to OUT/.earlier/1 (2, …), which is a results folder, too.
 
     \b
     Examples:
@@ -112,6 +120,8 @@ def command(
     from uqbench.results.store import RunState, Store
     from uqbench.runner.complete import Execution, complete
     from uqbench.runner.dispatch.drive import Driver
+    from uqbench.runner.fresh import code_note, make_room
+    from uqbench.runner.states import stored_states
 
     host = load_host()
     store = Store(out)
@@ -131,10 +141,10 @@ def command(
             say(f"Runs are locked by leases: {note}.", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # how a scheduler interrupts
     if until_decided:
-        if selection.seeds is not None or dry_run or beside is not None:
+        if selection.seeds is not None or dry_run or fresh or beside is not None:
             raise UqbenchError(
                 "--until-decided chooses the seeds as it goes: leave out --seeds, --seed, "
-                "--dry-run and --beside; --max-seeds limits the seeds."
+                "--dry-run, --beside and --fresh; --max-seeds limits the seeds."
             )
         if not driver.waits:
             raise UqbenchError(
@@ -146,7 +156,10 @@ def command(
     stored = None if beside is None else read_beside(selection, plan, host, beside, warn)
     if dry_run:
         _show_outlook(plan, execution)
+        say(*filter(None, [code_note(stored_states(plan, store).values())]), err=True)
         return 0
+    if fresh:
+        make_room(plan, store, execution.watcher)
     finished = set(complete(plan, execution).values()) == {RunState.FINISHED}
     if not (driver.waits or finished):
         return 0

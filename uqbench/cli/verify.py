@@ -1,11 +1,13 @@
-"""``uqbench verify``: run a sample of stored runs again."""
+"""``uqbench verify``: run a sample of stored or submitted runs again."""
 
 from __future__ import annotations
 
 import json
+import secrets
 import tempfile
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,108 +19,197 @@ from uqbench.cli.terminal import say, warn
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
+    from uqbench.api.stored import StoredBoard
+    from uqbench.registry.plugins import Host
+    from uqbench.scoring.agreement import Agreement
     from uqbench.scoring.scores import Score
-    from uqbench.suites.plan import Plan
+    from uqbench.submission.judge import Judged
 
 
 @click.command()
-@selection_options
+@click.argument(
+    "bundle", required=False, type=click.Path(dir_okay=False, exists=True, path_type=Path)
+)
+@partial(selection_options, suite_required=False)
 @click.option(
     "--from",
     "boards",
     type=click.Path(file_okay=False, exists=True, path_type=Path),
-    required=True,
     help="The folder of leaderboards whose runs are repeated.",
 )
 @click.option(
     "--sample",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=0),
     default=5,
     show_default=True,
     metavar="N",
-    help="How many runs, the same ones each time.",
+    help="How many runs; of a stored board the same ones each time, of a file drawn anew.",
 )
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep the repeated runs in this folder.",
 )
+@click.option(
+    "--add",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="BOARDS",
+    help="Add the file's rows to the leaderboard that is stored below this folder.",
+)
 @json_option
 def command(
-    selection: Selection, boards: Path, sample: int, out: Path | None, as_json: bool
+    bundle: Path | None,
+    selection: Selection,
+    boards: Path | None,
+    sample: int,
+    out: Path | None,
+    add: Path | None,
+    as_json: bool,
 ) -> int:
     """Run a sample of a board's runs again on the CPU, and compare the numbers.
 
     Says of each: same bits; same to the last places (another processor); other numbers that are
     statistically consistent with the stored runs; or statistically inconsistent, and exits with 1.
 
+    Of a file that uqbench submit made, the tables are recomputed, too. With --add its rows join a
+    stored board, as "verified", or as "self-reported" with --sample 0. Its methods must be
+    installed: they are run here.
+
     \b
-    Example:
+    Examples:
       uqbench verify --suite five-state --budget paper --from leaderboards --sample 3
+      uqbench verify minatar-paper-mine.zip --sample 2 --add leaderboards
     """
-    from uqbench.api.display import Terminal
+    if bundle is not None:
+        if boards is not None or selection != Selection(""):
+            raise UqbenchError(
+                f"{bundle} says what it is of: give no --suite, --from or other selection."
+            )
+        return _bundle(bundle, sample, out, add, as_json)
+    if not selection.suite or boards is None:
+        raise UqbenchError(
+            "expected a file of uqbench submit, or --suite NAME and --from BOARDS of a stored "
+            "board; uqbench verify --help has an example of each."
+        )
+    if add is not None or sample == 0:
+        raise UqbenchError("--add and --sample 0 are for a file of uqbench submit.")
+    from uqbench.api.again import sample as sampled
     from uqbench.api.stored import StoredBoard
-    from uqbench.results.store import RunState, Store
-    from uqbench.runner.complete import Execution, complete
-    from uqbench.runner.dispatch.drive import Driver, Where
-    from uqbench.scoring.agreement import Agreement, agreement
     from uqbench.scoring.board_files import board_folder
     from uqbench.scoring.made_with import of_older_code
-    from uqbench.scoring.scores import gather
 
     host = load_host()
     plan = selection.plan(host, "cpu")
     stored = StoredBoard.read(plan, selection, host, board_folder(plan, boards), warn)
     stored.check_as_run()
-    chosen = _sample(stored.scores, sample, str(stored.folder))
+    chosen = sampled(stored, sample, stored.folder.name)
     older = of_older_code(chosen)
     if older:
         say(f"{stored.folder} is of older code than is installed here: {older}", err=True)
-    part = _only(stored.plan, chosen)
+    found = _repeated(stored, chosen, host, out)
+    if as_json:
+        click.echo(json.dumps(_words(found), indent=1))
+    else:
+        _show(found)
+    return _code(found)
+
+
+def _bundle(path: Path, sample: int, out: Path | None, add: Path | None, as_json: bool) -> int:
+    """Judge a submission, run a sample of it again, and add its rows; return the exit code."""
+    from uqbench.api.again import sample as sampled
+    from uqbench.submission.bundle import read_bundle
+    from uqbench.submission.judge import judge
+
+    bundle = read_bundle(path)
+    host = load_host()
+    with tempfile.TemporaryDirectory(prefix="uqbench-verify-") as temporary:
+        judged = judge(bundle, host, Path(temporary), warn)
+        if not as_json:
+            _say_judged(path, judged)
+        found: Mapping[str, Agreement] = {}
+        if sample and judged.follows:
+            # an author cannot know which runs will be made again
+            chosen = sampled(judged.stored, sample, secrets.token_hex(16))
+            found = _repeated(judged.stored, chosen, host, out)
+        if as_json:
+            click.echo(json.dumps({**_table(judged), "agreement": _words(found)}, indent=1))
+        else:
+            _show(found)
+        code = _code(found) if judged.follows else 1
+        if add is not None:
+            if code:
+                say(f"{path}: not added.", err=True)
+            else:
+                from uqbench.submission.add import add as added
+
+                folder = added(judged, found, host, add, warn)
+                word = "verified" if found else "self-reported"
+                say(f"{folder}: {', '.join(bundle.index.methods)} added, {word}", err=as_json)
+    return code
+
+
+def _repeated(
+    stored: StoredBoard, chosen: Sequence[Score], host: Host, out: Path | None
+) -> dict[str, Agreement]:
+    """Make runs again, in a folder of their own unless they are to be kept."""
+    from uqbench.api.again import repeat
+    from uqbench.api.display import Terminal
+    from uqbench.results.store import Store
+    from uqbench.runner.complete import Execution
+    from uqbench.runner.dispatch.drive import Driver, Where
+
     with tempfile.TemporaryDirectory() as temporary:
         store = Store(out or Path(temporary))
         store.prepare()
         driver = Driver(Where(checkpoint_seconds=0.0), host, store.root)
-        states = complete(part, Execution(host, "cpu", store, Terminal(), None, driver))
-        failed = [str(run.folder) for run, state in states.items() if state != RunState.FINISHED]
-        if failed:
-            raise UqbenchError(f"{count(len(failed), 'run')} did not finish: {', '.join(failed)}")
-        again = {(s.task, s.method, s.seed): s for s in gather(part, store)}
-    measured = [metric.name for metric in plan.suite.metrics if metric.kind == "cost"]
-    found = {}
-    for score in chosen:
-        fresh = again[score.task, score.method, score.seed]
-        cell = [s for s in stored.scores if (s.task, s.method) == (score.task, score.method)]
-        found[score.run] = agreement(score, fresh, cell, measured, len(chosen))
-    if as_json:
-        click.echo(json.dumps({run: one.value for run, one in found.items()}, indent=1))
-    else:
-        say(*(f"{run}: {one.value}" for run, one in found.items()))
-        counted = Counter(one.value for one in found.values())
+        kept = out is not None
+        return repeat(
+            stored, chosen, Execution(host, "cpu", store, Terminal(), None, driver, kept=kept)
+        )
+
+
+def _say_judged(path: Path, judged: Judged) -> None:
+    index = judged.bundle.index
+    say(f"{path}: {index.suite}, budget {index.budget}: {', '.join(index.methods)}")
+    for name in judged.differing:
+        say(f"{name}: differs from what follows from scores.csv")
+    if not judged.differing:
+        say(
+            f"its tables follow from its {count(len(judged.stored.scores), 'score')}, byte for byte"
+        )
+    reported = ", ".join(f"{n} {status}" for status, n in sorted(judged.checks.items()))
+    say(f"conformance, as reported: {reported or 'nothing'}")
+    for rule in judged.broken:
+        say(f"  {rule}")
+    if judged.versions:
+        say(f"made with other versions: {', '.join(judged.versions)}")
+
+
+def _table(judged: Judged) -> dict[str, object]:
+    index = judged.bundle.index
+    return {
+        "suite": index.suite,
+        "budget": index.budget,
+        "methods": index.methods,
+        "differing": judged.differing,
+        "checks": judged.checks,
+        "broken": judged.broken,
+        "versions": judged.versions,
+    }
+
+
+def _words(found: Mapping[str, Agreement]) -> dict[str, str]:
+    return {run: one.value for run, one in found.items()}
+
+
+def _show(found: Mapping[str, Agreement]) -> None:
+    say(*(f"{run}: {one.value}" for run, one in found.items()))
+    counted = Counter(one.value for one in found.values())
+    if found:
         say(f"{len(found)} runs: {', '.join(f'{n} {what}' for what, n in counted.items())}")
+
+
+def _code(found: Mapping[str, Agreement]) -> int:
+    from uqbench.scoring.agreement import Agreement
+
     return 1 if Agreement.INCONSISTENT in found.values() else 0
-
-
-def _sample(scores: list[Score], size: int, name: str) -> list[Score]:
-    """Finished runs of the CPU, drawn by the board's name."""
-    import numpy as np
-
-    from uqbench.seeding import derive_seed
-
-    usable = [score for score in scores if score.digest and score.device == "cpu"]
-    if not usable:
-        raise UqbenchError(f"{name} has no finished runs of a CPU that could be run again.")
-    generator = np.random.default_rng(derive_seed("verify", Path(name).name))
-    drawn = generator.choice(len(usable), size=min(size, len(usable)), replace=False)
-    return [usable[i] for i in sorted(drawn.tolist())]
-
-
-def _only(plan: Plan, scores: list[Score]) -> Plan:
-    """The part of a plan that is about these runs."""
-    wanted = {(score.task, score.method, score.seed) for score in scores}
-    cells = tuple(
-        replace(cell, runs=runs)
-        for cell in plan.cells
-        if (runs := tuple(r for r in cell.runs if (r.task, r.method, r.seed) in wanted))
-    )
-    return replace(plan, cells=cells, standard=False, claims=())

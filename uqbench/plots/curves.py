@@ -142,13 +142,13 @@ def _mean(
     values: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Mean over the seeds of ``[steps, seeds]``, and Student's interval."""
-    from scipy.stats import t
+    from scipy.special import stdtrit  # what scipy.stats.t calls, which takes a second to import
 
     number = np.isfinite(values).sum(1)
     some = np.maximum(number, 1)
     mean = np.where(number > 0, np.nansum(values, 1) / some, np.nan)
     square = np.nansum((values - mean[:, None]) ** 2, 1) / np.maximum(number - 1, 1)
-    reach = t.ppf(0.975, np.maximum(number - 1, 1)) * np.sqrt(square / some)
+    reach = stdtrit(np.maximum(number - 1, 1), 0.975) * np.sqrt(square / some)
     reach = np.where(number >= MINIMUM_SEEDS, reach, np.nan)
     return mean, mean - reach, mean + reach
 

@@ -29,23 +29,16 @@ def reached(curves: pd.DataFrame, targets: Mapping[str, float]) -> pd.DataFrame:
     ``task``, ``method``, ``seed``, ``step``, ``reached``, ``end``; ``step`` is the last of the
     run, ``end``, where it never did.
     """
-    rows = []
-    for (task, method, seed), own in curves.groupby(["task", "method", "seed"], sort=True):
-        own = own.sort_values("step")
-        mean = own["value"].rolling(SMOOTHED, min_periods=1).mean().to_numpy()
-        there = np.flatnonzero(mean >= targets[str(task)])
-        at = there[0] if len(there) else len(own) - 1
-        rows.append(
-            (
-                task,
-                method,
-                seed,
-                int(own["step"].iloc[at]),
-                bool(len(there)),
-                int(own["step"].iloc[-1]),
-            )
-        )
-    return pd.DataFrame(rows, columns=["task", "method", "seed", "step", "reached", "end"])
+    run = ["task", "method", "seed"]
+    curves = curves.sort_values([*run, "step"], kind="stable", ignore_index=True)
+    own = curves.groupby(run)
+    mean = own["value"].rolling(SMOOTHED, min_periods=1).mean().to_numpy()
+    there = mean >= curves["task"].map(dict(targets)).to_numpy(float)
+    found = own["step"].last().rename("end").to_frame()
+    found["first"] = curves["step"].where(there).groupby([curves[name] for name in run]).min()
+    found["reached"] = found["first"].notna()
+    found["step"] = found["first"].fillna(found["end"]).astype("int64")
+    return found.reset_index()[[*run, "step", "reached", "end"]]
 
 
 def frame(runs: pd.DataFrame) -> pd.DataFrame:

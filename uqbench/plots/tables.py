@@ -150,7 +150,7 @@ class BoardTables:
         own = own.rename(columns={"metric": "of"}).reset_index(drop=True)
         return own[["task", "method", "seed", "step", "value", "of"]]
 
-    @cached_property
+    @property
     def uncertainty(self) -> pd.DataFrame:
         """The curves of ``uncertainty.parquet`` of the board's runs, where these are beside it.
 
@@ -165,14 +165,21 @@ class BoardTables:
                 f"{self.folder}: its runs, which have the curves of uncertainty, are not beside "
                 f"it: expected {root / self.suite}. Plot the board of a results folder."
             )
-        store = Store(root)
-        found = data_frame(store, [FoundRun.read(store, run) for run in folders], CURVES)
+        found = self._uncertainty
         if found.empty:
             raise NotDrawableError(
                 f"{self.folder}: its runs have no curves of uncertainty: the budget does not ask "
                 f"(docs/uncertainty.md), or the methods predict none."
             )
         return found
+
+    @cached_property
+    def _uncertainty(self) -> pd.DataFrame:
+        """The same; empty where the runs have none. It is read once: three figures ask for it."""
+        store = Store(self.folder.parents[2])
+        finished = self.scores.loc[self.scores["status"] == "finished", "run"]
+        found = [FoundRun.read(store, str(run)) for run in finished]
+        return data_frame(store, found, CURVES)
 
     @property
     def methods(self) -> list[str]:

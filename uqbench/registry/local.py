@@ -6,7 +6,8 @@ as part of its version, so that edited code makes new runs, and boards can mark 
 
 A method from a notebook has no file of its own. It travels as a cloudpickle in a temporary folder
 of the process that registered it, readable by its user alone; nothing pickled is ever stored with
-results, or read from them.
+results, or read from them. A class of a file (``uqbench try``) needs no pickle: each process
+executes the file.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ import os
 import pickle
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from uqbench.errors import UqbenchError
+from uqbench.errors import UqbenchError, unknown
 from uqbench.hookspecs import hookimpl
+from uqbench.registry import methods
 from uqbench.specs import Spec
 
 VARIABLE = "UQBENCH_LOCAL"
@@ -41,9 +43,12 @@ class LocalPlugin:
     """A file, and its digest.
 
     Attributes:
-        kind: ``module``, a Python file with hooks; ``suite``, a TOML file; or ``pickle``.
+        kind: ``module``, a Python file with hooks; ``class``, one class of a Python file;
+            ``suite``, a TOML file; or ``pickle``.
         digest: sha256 of what identifies it: of the file, or of a notebook method's source.
         sha256: of the file.
+        attribute: name of the class.
+        joins: TOML by which the class joins suites.
     """
 
     kind: str
@@ -51,6 +56,8 @@ class LocalPlugin:
     path: str
     digest: str
     sha256: str
+    attribute: str = ""
+    joins: str = ""
 
 
 class MethodPlugin:
@@ -127,13 +134,54 @@ def add_file(path: Path, kind: str) -> None:
     Raises:
         UqbenchError: it cannot be read.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UqbenchError(f"{path} cannot be read: {error.strerror}") from None
-    digest = hashlib.sha256(data).hexdigest()
+    digest = hashlib.sha256(_read(path)).hexdigest()
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem if kind == "module" else path.name)
     add(LocalPlugin(kind, name, str(path.resolve()), digest, digest))
+
+
+def add_class(
+    path: Path, attribute: str | None, suite: str, settings: Mapping[str, Any]
+) -> tuple[str, methods.Kind]:
+    """Let one class of a Python file join a suite.
+
+    Args:
+        path: the file.
+        attribute: name of the class; None for the only one that can be a method.
+        suite: that it joins.
+        settings: values of its config's fields.
+
+    Returns:
+        The method's name, and its kind.
+
+    Raises:
+        UqbenchError: the file cannot be read or raises, or has not one such class.
+    """
+    data = _read(path)
+    digest = hashlib.sha256(data).hexdigest()
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem)
+    try:
+        module = _module(LocalPlugin("class", stem, str(path.resolve()), digest, digest), data)
+    except Exception as error:  # it may raise anything
+        raise UqbenchError(
+            f"{path} cannot be executed: {type(error).__name__}: {error}. A file that is part of a "
+            f"package is tried once that is installed: uqbench run --methods."
+        ) from error
+    there = methods.methods_in(module)
+    if attribute is None and len(there) != 1:
+        raise UqbenchError(
+            f"{path} has {len(there) or 'no'} classes that can be methods"
+            f"{': ' + ', '.join(there) if there else ''}; expected one that derives from "
+            f"uqbench.agent.Agent, uqbench.agent.LoopAgent or uqbench.estimator.Estimator, or "
+            f"{path}:Class."
+        )
+    chosen = attribute or there[0]
+    if chosen not in vars(module):
+        raise unknown(f"class in {path}", chosen, there)
+    kind, _ = methods.kind_of(vars(module)[chosen])
+    name = methods.method_name(chosen)
+    text = methods.joining([suite], name, f"{PREFIX}{name}:{name}", kind, settings)
+    add(LocalPlugin("class", name, str(path.resolve()), digest, digest, chosen, text))
+    return name, kind
 
 
 def load(plugin: LocalPlugin) -> object:
@@ -149,6 +197,7 @@ def load(plugin: LocalPlugin) -> object:
         raise UqbenchError(f"{plugin.path} was edited since the command began; run it again.")
     makers: dict[str, Callable[[], object]] = {
         "module": partial(_module, plugin, data),
+        "class": partial(_class, plugin, data),
         "suite": lambda: _SuiteFile(Path(plugin.path).name, data.decode("utf-8")),
         "pickle": partial(_unpickled, data),
     }
@@ -165,6 +214,19 @@ def is_local(version: str) -> bool:
     return MARK in version
 
 
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UqbenchError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _class(plugin: LocalPlugin, data: bytes) -> MethodPlugin:
+    factory = vars(_module(plugin, data))[plugin.attribute]
+    kind, spec = methods.spec_of(plugin.name, factory, methods.config_of(factory))
+    return MethodPlugin(kind, spec, plugin.joins)
+
+
 def _unpickled(data: bytes) -> object:
     """A notebook's method; its config gets the module by which this process names it too."""
     plugin, config = pickle.loads(data)
@@ -176,7 +238,8 @@ def _unpickled(data: bytes) -> object:
 
 def _module(plugin: LocalPlugin, data: bytes) -> ModuleType:
     """Execute the file as a module that configs can be pickled by."""
-    name = f"uqbench_local_{plugin.name.replace('-', '_')}_{plugin.digest[:8]}"
+    stem = re.sub(r"\W", "_", Path(plugin.path).stem)
+    name = f"uqbench_local_{stem}_{plugin.digest[:8]}"
     if name in sys.modules:
         return sys.modules[name]
     module = ModuleType(name)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 DEPTH = 5
 """Of a run's folder: suite, budget, task, method, run."""
+EARLIER = ".earlier"
+"""Below it are stores, by number, of runs that were made again by ``uqbench run --fresh``."""
 
 
 def run_folders(root: Path, suite: str | None = None) -> Iterator[str]:
@@ -26,7 +28,7 @@ def run_folders(root: Path, suite: str | None = None) -> Iterator[str]:
 def _below(root: str, folder: str, depth: int) -> Iterator[str]:
     try:
         with os.scandir(f"{root}/{folder}") as found:
-            names = sorted(entry.name for entry in found if entry.is_dir())
+            names = sorted(e.name for e in found if e.is_dir() and e.name != EARLIER)
     except OSError:  # removed by another process, or somebody else's
         return
     for name in names:

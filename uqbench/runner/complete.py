@@ -18,6 +18,7 @@ from uqbench.runner.batching.gpus import share_out, visible
 from uqbench.runner.batching.speeds import Speeds
 from uqbench.runner.dispatch.drive import Driver, runs_in
 from uqbench.runner.estimates import estimate
+from uqbench.runner.fresh import code_note
 from uqbench.runner.life_cycle import call_hooks
 from uqbench.runner.loggers import logging
 from uqbench.runner.spread import cores, measure_methods, spread
@@ -39,6 +40,7 @@ class Execution:
             batches at once; None for as many as there is room for.
         driver: submits batches, and follows them.
         loggers: names of those that hear of the runs that are followed.
+        kept: whether the store outlives the command.
     """
 
     host: Host
@@ -48,6 +50,7 @@ class Execution:
     workers: int | None
     driver: Driver
     loggers: tuple[str, ...] = ()
+    kept: bool = True
 
 
 def complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
@@ -71,6 +74,9 @@ def _complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
         workers = len(share_out(visible(), driver.resources.gpus, workers))
     states = stored_states(plan, store)
     announce(plan, states, store, watcher)
+    note = code_note(states.values())
+    if note:
+        watcher.say(note)
     todo = to_do(states)
     speeds = Speeds(store.root)
     before = driver.alive(plan)
@@ -95,7 +101,8 @@ def _complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
             expected = estimate(plan, todo | runs_in(before), store, team, speeds.of(plan))
             watcher.say(
                 f"On {device}, {_at_once(team, driver)}: about {duration(expected.seconds)} "
-                f"(from {expected.basis}). Safe to interrupt; run again to resume."
+                f"(from {expected.basis}). "
+                + ("Safe to interrupt; run again to resume." if execution.kept else "Not kept.")
             )
             asked = workers if driver.elsewhere else team
             executed = driver.execute(plan, groups, asked, before)

@@ -57,6 +57,8 @@ def estimate(
         workers: processes.
         measured: speeds by method.
     """
+    if not todo:
+        return Estimate(0.0, "")
     slowness, saved = _earlier(plan.suite, store)
     core_seconds: dict[Run, float] = {}
     bases = {"earlier runs": 0, "a measurement": 0, "runs of other budgets": 0, "nominal": 0}

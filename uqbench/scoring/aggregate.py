@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rliable import metrics
 
 from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
 from uqbench.scoring.estimate import Estimate
@@ -34,6 +33,8 @@ def aggregate(
     Raises ValueError for scores that are empty, not a matrix or not finite, and for fewer than
     one repetition or a confidence outside (0, 1).
     """
+    from rliable import metrics  # takes a second
+
     matrix = _score_matrix("scores", scores)
     _check_interval(repetitions, confidence)
     values = {
@@ -70,6 +71,8 @@ def probability_of_improvement(
 
     Raises ValueError as :func:`aggregate` does, and for different numbers of tasks.
     """
+    from rliable import metrics  # takes a second
+
     matrix_x, matrix_y = _score_matrix("x", x), _score_matrix("y", y)
     _check_interval(repetitions, confidence)
     if matrix_x.shape[1] != matrix_y.shape[1]:

@@ -31,6 +31,7 @@ from uqbench.scoring.rliable import CONFIDENCE, REPETITIONS, rliable_columns, rl
 from uqbench.scoring.scores import Score, gather, to_csv
 from uqbench.scoring.standings import (
     BoardRow,
+    by_method,
     matrix,
     primary_score,
     raw,
@@ -53,6 +54,7 @@ class Board:
     Attributes:
         compared: the pairs, where they were not all compared by these scores, but at several looks.
         origins: by method, the stored board that its scores are from; none for runs of the store.
+        submitted: by method, ``verified`` or ``self-reported``, of rows that others sent.
         planned: what its manifest lists; None of a stored board from before it was kept.
     """
 
@@ -63,6 +65,7 @@ class Board:
     compared: tuple[Pair, ...] | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
     planned: Planned | None = None
+    submitted: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, scores: Sequence[Score]) -> Board:
@@ -146,7 +149,7 @@ class Board:
     @cached_property
     def _matrices(self) -> dict[str, Any]:
         found = {
-            line.method: matrix(self.scores, line.method, primary_score) for line in self.lines
+            method: matrix(own, primary_score) for method, own in by_method(self.scores).items()
         }
         return {method: values for method, values in found.items() if values is not None}
 
@@ -189,6 +192,8 @@ class Board:
                 row["local"] = "yes" if line.method in self.local else "no"
             if self.origins:
                 row["stored_in"] = self.origins.get(line.method, "")
+            if self.submitted:
+                row["submitted"] = self.submitted.get(line.method, "")
             if self.plan.suite.pareto:
                 row["pareto"] = "yes" if line.method in front else "no"
             for name in shown_statistics(self.plan):
@@ -214,7 +219,7 @@ class Board:
                 "runs_scored": str(sum(score.score is not None for score in own)),
             }
             for metric in self.plan.suite.metrics:
-                values = matrix(own, method, raw(metric))
+                values = matrix(own, raw(metric))
                 failures = raw_failures(metric)
                 mean = None if values is None else estimate("mean", values, failures)
                 row |= cells(metric.name, mean)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from uqbench.scoring.scores import Score
-from uqbench.scoring.standings import matrix, normalized, raw
+from uqbench.scoring.standings import by_method, matrix, normalized, raw
 from uqbench.suites.metrics import Metric
 from uqbench.suites.suite import Suite
 
@@ -33,15 +33,15 @@ def pareto_front(values: Mapping[str, Sequence[float | None]]) -> frozenset[str]
 def pareto_methods(suite: Suite, scores: Sequence[Score]) -> frozenset[str]:
     """The front over the means of the metrics that the suite names, without their intervals."""
     metrics = [suite.metric(name) for name in suite.pareto]
-    methods = sorted({score.method for score in scores})
-    return pareto_front({m: [_mean(suite, x, scores, m) for x in metrics] for m in methods})
+    own = by_method(scores)
+    return pareto_front({m: [_mean(suite, x, own[m]) for x in metrics] for m in own})
 
 
-def _mean(suite: Suite, metric: Metric, scores: Sequence[Score], method: str) -> float | None:
-    """Mean over runs and tasks, normalized where the metric is; more is better."""
+def _mean(suite: Suite, metric: Metric, own: Sequence[Score]) -> float | None:
+    """Mean over a method's runs and tasks, normalized where the metric is; more is better."""
     if suite.normalization_constants(metric):
-        values = matrix(scores, method, normalized(suite, metric))
+        values = matrix(own, normalized(suite, metric))
         return None if values is None else float(values.mean())
-    values = matrix(scores, method, raw(metric))
+    values = matrix(own, raw(metric))
     sign = 1.0 if metric.direction == "max" else -1.0
     return None if values is None else sign * float(values.mean())

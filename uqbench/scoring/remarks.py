@@ -15,6 +15,8 @@ def remark(board: Board, method: str) -> str:
     words: list[str] = [] if role == "method" else [role]
     if method in board.local:
         words.append("local")
+    if method in board.submitted:
+        words.append(board.submitted[method])
     if method in board.origins:
         words.append("stored")
     return f" {MARK}" * (beaten is False) + f" ({', '.join(words)})" * bool(words)
@@ -39,6 +41,11 @@ def remarks_note(board: Board) -> str:
     if board.local:
         sentences.append(
             "Local rows are of code that is in no installed package: their versions are digests."
+        )
+    if board.submitted:
+        sentences.append(
+            "Rows of others' runs are verified, some of them having been made again here with "
+            "agreeing results, or self-reported: submissions.json says how many."
         )
     if board.origins:
         places = ", ".join(sorted(set(board.origins.values())))

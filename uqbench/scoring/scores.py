@@ -13,7 +13,7 @@ import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 from uqbench.errors import UqbenchError
 from uqbench.identity import DeviceKind, Run
@@ -109,11 +109,11 @@ def gather(plan: Plan, store: Store) -> list[Score]:
     """The scores of all planned runs, from the store; runs of either kind of device count."""
     primary = plan.suite.primary_metric(plan.budget)
     constants = plan.suite.normalization_constants(primary)
-    scores = []
+    definitions, scores = _Definitions(plan.suite), []
     for planned in plan.runs:
         run, found = _either_device(planned, store)
         finished = found.record if found.state is RunState.FINISHED else None
-        values = _values(plan.suite, run, finished.metrics, finished.scalars) if finished else {}
+        values = definitions.values(run, finished) if finished else {}
         raw = values.get(primary.name)
         scores.append(
             Score(
@@ -209,20 +209,28 @@ def _either_device(run: Run, store: Store) -> tuple[Run, StoredRun]:
     return run, planned
 
 
-def _values(
-    suite: Suite,
-    run: Run,
-    definitions: dict[str, dict[str, object]],
-    scalars: dict[str, float | None],
-) -> dict[str, float | None]:
-    """A run's scalars, refused where the suite's metric has changed since they were computed."""
-    for metric in suite.metrics:
-        if metric.name in scalars and definitions[metric.name] != metric.definition():
-            raise UqbenchError(
-                f"{run.folder} was scored by another definition of {metric.name!r}; give the "
-                f"changed metric a new name, so that old and new scores are not mixed."
-            )
-    return {m.name: scalars[m.name] for m in suite.metrics if m.name in scalars}
+class _Definitions:
+    """Holds the metrics of a suite against those that stored runs were scored by."""
+
+    def __init__(self, suite: Suite) -> None:
+        self._today = {metric.name: metric.definition() for metric in suite.metrics}
+        self._seen: list[dict[str, dict[str, Any]]] = []
+
+    def values(self, run: Run, record: RunRecord) -> dict[str, float | None]:
+        """A run's scalars, refused where a metric has changed since they were computed."""
+        scalars, theirs = record.scalars, record.metrics
+        if not any(theirs is seen for seen in self._seen):  # the runs of a cell share them
+            for name, definition in self._today.items():
+                if name in theirs and theirs[name] != definition:
+                    raise UqbenchError(
+                        f"{run.folder} was scored by another definition of {name!r}; give the "
+                        f"changed metric a new name, so that old and new scores are not mixed."
+                    )
+            self._seen = [theirs, *self._seen[:3]]
+        if not scalars.keys() <= theirs.keys():
+            unknown = ", ".join(sorted(scalars.keys() - theirs.keys()))
+            raise UqbenchError(f"{run.folder} does not say how it was scored by {unknown}.")
+        return {name: scalars[name] for name in self._today if name in scalars}
 
 
 def _content(provenance: Provenance) -> str:

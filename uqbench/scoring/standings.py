@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,13 +59,11 @@ def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
     """The methods' lines, by name."""
     suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
     names = shown_statistics(plan)
-    by_method: dict[str, list[Score]] = {}
-    for score in scores:
-        by_method.setdefault(score.method, []).append(score)
-    baseline = matrix(by_method.get(suite.baseline, []), suite.baseline, primary_score)
+    methods = by_method(scores)
+    baseline = matrix(methods.get(suite.baseline, []), primary_score)
     lines = []
-    for method, own in sorted(by_method.items()):
-        values = matrix(own, method, primary_score)
+    for method, own in methods.items():
+        values = matrix(own, primary_score)
         over = None
         if values is not None and baseline is not None and method != suite.baseline:
             over = improvement(values, baseline)
@@ -73,7 +71,7 @@ def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
         for column in columns(plan):
             metric = column.metric
             value = normalized(suite, metric) if column.normalized else raw(metric)
-            found = matrix(own, method, value)
+            found = matrix(own, value)
             if found is not None:
                 failures = (
                     normalized_failures(suite, metric, scores)
@@ -96,7 +94,7 @@ def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
                     if values is None
                     else {n: estimate(n, values, failures, clustered=suite.paired) for n in names}
                 ),
-                fail_share=_fail_share(own, method, primary),
+                fail_share=_fail_share(own, primary),
                 improvement=over,
                 others=others,
             )
@@ -104,17 +102,22 @@ def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
     return lines
 
 
-def matrix(
-    scores: Sequence[Score], method: str, value: Callable[[Score], float | None]
-) -> Matrix | None:
-    """A method's values ``[runs, tasks]``, or None where one is missing or not finite."""
-    by_task: dict[str, list[float]] = {}
+def by_method(scores: Iterable[Score]) -> dict[str, list[Score]]:
+    """The scores of each method, by name."""
+    found: dict[str, list[Score]] = {}
     for score in scores:
-        if score.method == method:
-            number = value(score)
-            if number is None or not is_finite(number):
-                return None
-            by_task.setdefault(score.task, []).append(number)
+        found.setdefault(score.method, []).append(score)
+    return dict(sorted(found.items()))
+
+
+def matrix(own: Iterable[Score], value: Callable[[Score], float | None]) -> Matrix | None:
+    """One method's values ``[runs, tasks]``, or None where one is missing or not finite."""
+    by_task: dict[str, list[float]] = {}
+    for score in own:
+        number = value(score)
+        if number is None or not is_finite(number):
+            return None
+        by_task.setdefault(score.task, []).append(number)
     return np.array([by_task[task] for task in sorted(by_task)]).T if by_task else None
 
 
@@ -163,8 +166,8 @@ def _ends(constants: NormalizationConstants, bounds: tuple[float, float]) -> tup
     return min(first, second), max(first, second)
 
 
-def _fail_share(scores: Sequence[Score], method: str, primary: Metric) -> Estimate | None:
-    values = matrix(scores, method, raw(primary))
+def _fail_share(own: Sequence[Score], primary: Metric) -> Estimate | None:
+    values = matrix(own, raw(primary))
     if values is None or primary.fails_beyond is None:
         return None
     return share(np.vectorize(primary.fails, otypes=[bool])(values))

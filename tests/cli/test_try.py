@@ -1,0 +1,110 @@
+"""``uqbench try``: a class of a file has a row, and nothing is left behind."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from uqbench.api.selection import Selection
+from uqbench.cli.try_ import command
+from uqbench.errors import UqbenchError
+from uqbench.registry import local
+from uqbench.registry.plugins import Host
+
+TOY = Path(__file__).parents[1] / "toy"
+MINE = """
+import dataclasses
+import torch
+from uqbench.agent import Agent, LoopAgent
+
+@dataclasses.dataclass(frozen=True)
+class MineConfig:
+    action: int = 0
+
+class Mine(Agent):
+    "Always the same action."
+    def __init__(self, info, seeds, config, device):
+        self.action = config.action
+    def act(self, obs, valid=None):
+        return torch.full((len(obs),), self.action)
+    def observe(self, step):
+        pass
+    def policy(self, obs, valid=None):
+        return torch.full(obs.shape[:2], self.action)
+"""
+LOOP = """
+class OwnLoop(LoopAgent):
+    def __init__(self, info, config: MineConfig):
+        self.action = config.action
+    def train(self, env, total_steps, seed):
+        env.reset(seed=seed)
+        while True:
+            *_, terminated, truncated, _ = env.step(self.action)
+            if terminated or truncated:
+                env.reset()
+    def policy(self, obs):
+        return self.action
+"""
+
+
+@pytest.fixture
+def mine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    monkeypatch.setenv(local.VARIABLE, "[]")
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "mine.py"
+    path.write_text(MINE)
+    return path
+
+
+@pytest.mark.long
+def test_a_class_of_a_file_has_a_row_marked_local_and_nothing_is_kept(mine, capsys, monkeypatch):
+    kept = mine.parent / "temporary"
+    kept.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(kept))
+    monkeypatch.setenv("PYTHONPATH", str(TOY))
+    code = command.main(
+        [str(mine), "--suite", "toy", "--budget", "smoke", "--set", "action=1", "--workers", "1",
+         "--json"],
+        standalone_mode=False,
+    )  # fmt: skip
+    assert code == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["method"], row["local"], row["runs_scored"]) == ("mine", "yes", "4")
+    assert not list(kept.iterdir())
+    assert [path.name for path in mine.parent.iterdir() if path != kept] == ["mine.py"]
+
+
+def test_a_class_joins_a_suite_with_the_config_of_its_name(mine):
+    assert local.add_class(mine, None, "toy", {"action": 1}) == ("mine", "agent")
+    plan = Selection("toy", "smoke", ("mine",)).plan(Host.load(), "cpu")
+    method = plan.runs[0].identity["method"]
+    assert method["config"] == {"action": 1}
+    assert method["version"].startswith("1+local.")
+
+
+def test_of_two_classes_one_must_be_named_and_a_loop_agent_owns_its_loop(mine):
+    mine.write_text(MINE + LOOP)
+    with pytest.raises(UqbenchError, match=r"2 classes .*: Mine, OwnLoop"):
+        local.add_class(mine, None, "toy", {})
+    with pytest.raises(UqbenchError, match=r"There is no class in .* 'OwnLop'.*'OwnLoop'"):
+        local.add_class(mine, "OwnLop", "toy", {})
+    assert local.add_class(mine, "OwnLoop", "toy", {})[0] == "own-loop"
+    assert Host.load().agents["own-loop"].owns_loop
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("x = 1", "has no classes"), ("1/0", "ZeroDivisionError"), ("def", "SyntaxError")],
+)
+def test_a_file_without_a_method_is_refused_with_the_reason(mine, text, said):
+    mine.write_text(text)
+    with pytest.raises(UqbenchError, match=said):
+        local.add_class(mine, None, "toy", {})
+
+
+def test_a_setting_that_the_config_has_not_is_refused_with_the_nearest(mine):
+    with pytest.raises(UqbenchError, match=r"unknown key 'acton'. Did you mean 'action'"):
+        command.main([str(mine), "--suite", "toy", "--set", "acton=1"], standalone_mode=False)

@@ -1,0 +1,39 @@
+"""The tutorials are executed: each page is one program, and prints what it says."""
+
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from uqbench.templates.render import KINDS
+
+PAGES = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
+BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def program(page: Path) -> list[tuple[str, str]]:
+    """Code with what it prints."""
+    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+    found = []
+    for at, (language, text) in enumerate(blocks):
+        if language == "python":
+            after = blocks[at + 1] if at + 1 < len(blocks) else ("", "")
+            found.append((text, after[1] if after[0] == "text" else ""))
+    return found
+
+
+def test_there_is_a_tutorial_for_every_kind_of_plugin():
+    assert {page.stem for page in PAGES} >= {*KINDS} - {"figure"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_tutorial_runs_and_prints_what_it_says(page, capsys, monkeypatch):
+    monkeypatch.setenv("UQBENCH_PLUGINS", "builtin")
+    module = ModuleType(f"tutorial_{page.stem.replace('-', '_')}")
+    monkeypatch.setitem(sys.modules, module.__name__, module)  # where dataclasses look up names
+    assert program(page)
+    for code, printed in program(page):
+        exec(compile(code, str(page), "exec"), vars(module))
+        assert capsys.readouterr().out == printed

@@ -1,0 +1,85 @@
+"""Shipped plugins declare which of each other they need; their READMEs install just that."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from uqbench.registry.plugins import Host
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = sorted((ROOT / "plugins").iterdir())
+SELF = "uqbench"
+
+
+def own_requirements(folder: Path) -> set[str]:
+    """Names of the packages of this repository that one declares."""
+    declared = tomllib.loads((folder / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = {re.split(r"[^A-Za-z0-9_.-]", text, maxsplit=1)[0] for text in declared}
+    return {name for name in names if (ROOT / "plugins" / name).is_dir()}
+
+
+def closure(folder: Path) -> set[str]:
+    found, waiting = set(), {folder.name}
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        waiting |= own_requirements(ROOT / "plugins" / name) - found
+    return found
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_every_package_of_this_repository_that_it_imports_is_declared(folder):
+    text = "".join(path.read_text() for path in folder.glob("src/**/*.py"))
+    imported = {
+        name.replace("_", "-")
+        for name in re.findall(r"^\s*(?:from|import) (uqbench_\w+)", text, re.M)
+    }
+    assert imported <= {folder.name} | own_requirements(folder)
+
+
+@pytest.fixture(scope="module")
+def host() -> Host:
+    return Host.load()
+
+
+def test_every_suite_has_its_baseline_and_what_its_own_rows_name_among_the_requirements(host):
+    suites = [(path, plugin, tomllib.loads(path.read_text())) for path, plugin in host.suite_files]
+    providers: dict[tuple[str, str], str] = {}
+    for _, plugin, table in suites:
+        for suite, part in [(table.get("name"), table), *table.get("extend", {}).items()]:
+            for method in part.get("methods", []):
+                providers[suite, method["name"]] = plugin.distribution
+    for path, plugin, table in suites:
+        if not plugin.shipped or plugin.distribution == SELF:
+            continue
+        named = set()
+        for suite, part in [(table.get("name"), table), *table.get("extend", {}).items()]:
+            for method in part.get("methods", []):
+                for key, registry in (("agent", host.agents), ("estimator", host.estimators)):
+                    if key in method:
+                        named.add(registry.origin(method[key]).distribution)
+                if "base" in method:
+                    named.add(providers[suite, method["base"]])
+        if "baseline" in table:
+            named.add(providers[table["name"], table["baseline"]])
+        assert named <= closure(ROOT / "plugins" / plugin.distribution) | {SELF}, path.name
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_readme_installs_what_is_declared_and_says_what_may_be_imported(folder):
+    readme = (folder / "README.md").read_text()
+    (line,) = re.findall(r"^pip install \. (\./plugins/.*)$", readme, re.M)
+    assert {part.rpartition("/")[2] for part in line.split()} == closure(folder)
+    public = readme.partition("## What may be imported")[2]
+    assert public.strip()
+    package = folder.name.replace("-", "_")
+    for name in re.findall(rf"`({package}[\w.]+)`", public):
+        module = ROOT.joinpath("plugins", folder.name, "src", *name.split("."))
+        parent, last = module.parent.with_suffix(".py"), module.name
+        assert (
+            module.is_dir()
+            or module.with_suffix(".py").is_file()
+            or re.search(rf"^(?:def|class) {last}\b", parent.read_text(), re.M)
+        ), name

@@ -1,0 +1,120 @@
+"""A package of others, in a clean environment: the documented lines of tox.ini are all it needs."""
+
+from __future__ import annotations
+
+import csv
+import re
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("tox", reason="tox is not installed beside the tests")
+
+from uqbench.templates.render import render, write
+from uqbench.testing.tox_environments import asked, boards
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "write-a-plugin.md"
+
+
+def documented() -> str:
+    """The ``tox.ini`` of the documentation."""
+    (text,) = re.findall(r"```ini\n# tox\.ini\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    return str(text)
+
+
+def test_the_documented_file_has_ten_lines_at_most():
+    assert len(documented().splitlines()) <= 10
+
+
+def test_leaderboards_are_those_of_its_suites_and_those_that_are_asked_for(tmp_path):
+    write(tmp_path / "mine", render("mine", ("agent",)))
+    assert set(boards(tmp_path / "mine")) >= {("mine", "smoke"), ("mine", "paper")}
+    names = asked(
+        ["run", "-e", "check,leaderboard-five-state-paper"], {"TOXENV": "leaderboard-x-y"}
+    )
+    assert list(names) == ["leaderboard-x-y", "leaderboard-five-state-paper"]
+
+
+def linked(folder: Path, name: str, version: str) -> None:
+    """A wheel of a library that links to ours: nothing is downloaded."""
+    places = [sysconfig.get_path("purelib"), *(p for p in sys.path if "site-packages" in p)]
+    lines = "".join(f"import site; site.addsitedir({p!r})\n" for p in dict.fromkeys(places))
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{name}_linked.pth", lines)
+        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        wheel.writestr(f"{info}/METADATA", metadata)
+        wheel.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr(f"{info}/RECORD", "")
+        if name == "pytest":
+            wheel.writestr(f"{info}/entry_points.txt", "[console_scripts]\npytest = pytest:main\n")
+
+
+@pytest.fixture(scope="module")
+def author(tmp_path_factory):
+    """An author's project, and a function that runs tox, which is installed beside uqbench."""
+    folder = tmp_path_factory.mktemp("author")
+    wheels = folder / "wheels"
+    wheels.mkdir()
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*build, "--wheel-dir", wheels, ROOT], check=True, cwd=folder)
+    for name, version in (("hatchling", "1.99"), ("pytest", "9.99")):
+        linked(wheels, name, version)
+    venv.create(folder / "python", with_pip=True)
+    python = folder / "python" / "bin" / "python"
+    variables = {
+        "PATH": f"{python.parent}:/usr/bin:/bin", "HOME": str(folder), "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(wheels), "PIP_NO_DEPS": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "VIRTUALENV_NO_PERIODIC_UPDATE": "1",
+    }  # fmt: skip
+    install = [python, "-m", "pip", "install", "--quiet", "uqbench", "pytest"]
+    subprocess.run(install, check=True, env=variables, cwd=folder)
+    project = folder / "mine"
+    write(project, render("mine", ("agent",)))
+    (project / "tox.ini").write_text(documented())
+
+    def tox(*arguments: str) -> str:
+        done = subprocess.run(
+            [python, "-m", "tox", *arguments], cwd=project, env=variables, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return project, tox
+
+
+@pytest.mark.long
+def test_a_package_of_others_has_checks_tests_and_a_leaderboard(author):
+    project, tox = author
+    listed = tox("list", "--no-desc", "-qq").split()
+    assert {
+        "check",
+        "py311",
+        "py312",
+        "py313",
+        "leaderboard-mine-smoke",
+        "leaderboard-mine-paper",
+    } <= {*listed}
+    version = f"py{sys.version_info.major}{sys.version_info.minor}"
+    told = tox("run", "-e", f"check,{version},leaderboard-mine-smoke")
+    assert re.search(r"\d+ passed", told)
+    with (project / "leaderboards" / "mine" / "smoke" / "leaderboard.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert rows
+    assert all(row["runs_scored"] == row["runs_planned"] for row in rows)
+    for name in ("check", "leaderboard-mine-smoke"):  # the wheel's uqbench, not this checkout
+        python = project / ".tox" / name / "bin" / "python"
+        where = subprocess.run(
+            [python, "-c", "import uqbench; print(uqbench.__file__)"],
+            capture_output=True, text=True, check=True, cwd=project,
+        ).stdout  # fmt: skip
+        assert ".tox" in where

@@ -1,0 +1,131 @@
+"""``uqbench try``: one class of a Python file on a suite, beside stored rows; nothing is kept."""
+
+from __future__ import annotations
+
+import json
+import signal
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from uqbench.cli.options import MOST_SEEDS, Selection, json_option, load_host, names
+from uqbench.cli.terminal import say, warn
+from uqbench.errors import UqbenchError
+from uqbench.suites.variants import setting
+
+
+@click.command()
+@click.argument("what", metavar="FILE[:CLASS]")
+@click.option("--suite", required=True, metavar="NAME", help="The suite.")
+@click.option("--budget", metavar="NAME", help="The budget; the suite names the default.")
+@click.option("--tasks", metavar="T,U", help="Only these tasks.")
+@click.option("--seeds", type=click.IntRange(1, MOST_SEEDS), metavar="N", help="Seeds 0 to N-1.")
+@click.option(
+    "--steps", type=click.IntRange(min=1), metavar="N", help="Steps per run, for a trial."
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A value of the class's config, e.g. learning_rate=1e-4; may be repeated.",
+)
+@click.option(
+    "--beside",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="BOARDS",
+    help="Show its row in the leaderboard that is stored below this folder.",
+)
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    show_default=True,
+    help="Where to compute; auto takes a GPU if there is one.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes; one per core by default, one on a GPU.",
+)
+@json_option
+def command(
+    what: str,
+    suite: str,
+    budget: str | None,
+    tasks: str | None,
+    seeds: int | None,
+    steps: int | None,
+    settings: tuple[str, ...],
+    beside: Path | None,
+    device: str,
+    workers: int | None,
+    as_json: bool,
+) -> int:
+    """Train a class of a Python file on a suite, and print its row.
+
+    The class derives from Agent, LoopAgent or Estimator; its constructor's parameter config is
+    annotated with a dataclass if there is something to set. No package is needed, and nothing is
+    kept: uqbench run --plugin keeps its runs. The row is marked "local".
+
+    \b
+    Examples:
+      uqbench try mine.py --suite windy-cliff --budget smoke
+      uqbench try mine.py:Mine --suite minatar --budget quick --beside leaderboards
+    """
+    from uqbench.api import beside as stored_boards
+    from uqbench.api.device import find_device
+    from uqbench.api.display import Terminal
+    from uqbench.cli.table import print_board
+    from uqbench.config import resolve
+    from uqbench.registry import local
+    from uqbench.results.store import RunState, Store
+    from uqbench.runner.complete import Execution, complete
+    from uqbench.runner.dispatch.drive import Driver, Where
+    from uqbench.scoring.leaderboard import board
+
+    path, _, attribute = what.partition(":")
+    values = _settings(settings)
+    method, kind_of_method = local.add_class(Path(path), attribute or None, suite, values)
+    host = load_host()
+    known = host.agents if kind_of_method == "agent" else host.estimators
+    resolve(known[method].config, values, where=what, risk_names=host.risk_names)
+    kind = find_device(device)
+    chosen = None if seeds is None else tuple(range(seeds))
+    selection = Selection(suite, budget, (method,), names(tasks), chosen, steps)
+    plan = selection.plan(host, kind)
+    stored = None
+    if beside is not None:
+        stored = stored_boards.read_beside(selection, plan, host, beside, warn)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # how a scheduler interrupts
+    with tempfile.TemporaryDirectory(prefix="uqbench-try-") as temporary:
+        store = Store(Path(temporary))
+        store.prepare()
+        driver = Driver(Where(checkpoint_seconds=0.0), host, store.root)
+        execution = Execution(host, kind, store, Terminal(), workers, driver, kept=False)
+        states = complete(plan, execution)
+        result = board(plan, store) if stored is None else stored_boards.beside(plan, stored, store)
+        if as_json:
+            click.echo(json.dumps(result.rows(), indent=1, allow_nan=False))
+        else:
+            print_board(result)
+        wrong = [run for run, state in states.items() if state is not RunState.FINISHED]
+        for run in wrong:
+            say(f"{run.name}: {store.read(run.folder).reason}", err=True)
+    return 1 if wrong else 0
+
+
+def _settings(assignments: tuple[str, ...]) -> dict[str, Any]:
+    found = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not (equals and key):
+            raise UqbenchError(
+                f"--set {assignment}: expected KEY=VALUE, e.g. learning_rate=0.001: the class is "
+                f"named already."
+            )
+        found[key] = setting(value)
+    return found

@@ -1,0 +1,65 @@
+"""Finished runs that were made with other code than is installed: they are said, or made again.
+
+A run's identity has the versions that authors state, not the contents of files: an edit without a
+new version changes no identity. Each record has the contents' digests, so it can be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from uqbench.amounts import count
+from uqbench.identity import Run
+from uqbench.registry.contents import content_hash
+from uqbench.registry.local import PREFIX
+from uqbench.results.earlier import keep_earlier
+from uqbench.results.states import RunState, StoredRun
+from uqbench.results.store import Store
+from uqbench.runner.states import stored_states
+from uqbench.runner.watcher import Watcher
+from uqbench.suites.plan import Plan
+
+
+def other_code(found: StoredRun) -> dict[str, str]:
+    """The packages whose contents were others when a finished run was made, with both digests.
+
+    A local plugin is not among them: the digest of its file is part of its identity.
+    """
+    if found.state is not RunState.FINISHED or found.record is None:
+        return {}
+    changed = {}
+    for package, then in found.record.provenance.content.items():
+        if package.startswith(PREFIX):
+            continue
+        try:
+            here = content_hash(package)
+            shown = here[:8]
+        except ModuleNotFoundError:
+            here = shown = "not installed"
+        if here != then:
+            changed[package] = f"{package} {then[:8]}, here {shown}"
+    return changed
+
+
+def code_note(states: Iterable[StoredRun]) -> str:
+    """How many finished runs were made with other code, and which; empty where none was."""
+    found = [changed for state in states if (changed := other_code(state))]
+    if not found:
+        return ""
+    packages = sorted({text for changed in found for text in changed.values()})
+    return (
+        f"Made with other code than is installed: {count(len(found), 'finished run')} "
+        f"({'; '.join(packages)}); --fresh makes them again, and keeps these."
+    )
+
+
+def make_room(plan: Plan, store: Store, watcher: Watcher) -> list[Run]:
+    """Move a plan's finished runs of other code to a store of their own; return them."""
+    older = [run for run, found in stored_states(plan, store).items() if other_code(found)]
+    root, moved = keep_earlier(store, older, lambda found: bool(other_code(found)))
+    if moved:
+        watcher.say(
+            f"Kept in {root}: {count(len(moved), 'finished run')} of other code than is installed; "
+            f"made again."
+        )
+    return moved

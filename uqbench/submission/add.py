@@ -1,0 +1,170 @@
+"""The rows of a submission on a stored board."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from uqbench.api.selection import Say, Selection
+from uqbench.api.stored import StoredBoard
+from uqbench.errors import UqbenchError
+from uqbench.results.files import write_whole
+from uqbench.scoring.agreement import Agreement
+from uqbench.scoring.board_files import board_folder, papers, write_index
+from uqbench.scoring.leaderboard import write
+from uqbench.scoring.made_with import made_with_json, of_older_code
+from uqbench.scoring.planned import Planned
+from uqbench.scoring.submitted import NAME, Submitted, read_submitted, submitted_json
+from uqbench.suites.metrics import RECORDS
+
+if TYPE_CHECKING:
+    from uqbench.registry.plugins import Host
+    from uqbench.submission.judge import Judged
+    from uqbench.suites.plan import Plan
+
+CURVES = "curves.parquet"
+_CURVE_COLUMNS = ("task", "method", "seed", "step", "return", "reward_per_step")
+
+
+def add(
+    judged: Judged, agreement: Mapping[str, Agreement], host: Host, boards: Path, say: Say
+) -> Path:
+    """Write a stored board with the rows of a submission; return its folder.
+
+    Args:
+        judged: the submission, whose tables follow.
+        agreement: of the runs that were made again; a row without any is *self-reported*.
+        host: the plugins.
+        boards: folder of the leaderboards.
+        say: is told which installed methods the board has not.
+
+    Raises:
+        UqbenchError: the board has a row of that name already that is not this submission's, or is
+            of an earlier protocol.
+    """
+    index, fresh = judged.bundle.index, judged.stored
+    whole = Selection(index.suite, index.budget).plan(host, "cpu", say)
+    folder = board_folder(replace(whole, standard=True), boards)
+    there = _there(whole, host, folder, fresh, say)
+    rows = read_submitted(None if there is None else there.files.get(NAME))
+    known = set() if there is None else {score.method for score in there.scores}
+    for method in sorted(known & set(index.methods)):
+        if method not in rows or rows[method].bundle != judged.bundle.digest:
+            raise UqbenchError(
+                f"{folder} has a row of {method} already, which is not of this submission; nothing "
+                f"is replaced: restore the board without it first."
+            )
+    counts = Counter(agreement.values())
+    for method in index.methods:
+        rows[method] = Submitted(
+            state="verified" if agreement else "self-reported",
+            bundle=judged.bundle.digest,
+            agreement=dict(counts),
+            checks=dict(judged.checks),
+        )
+    own = [] if there is None else [s for s in there.scores if s.method not in index.methods]
+    scores = sorted([*own, *fresh.scores], key=lambda s: (s.task, s.method, s.seed))
+    methods = tuple(sorted({score.method for score in scores}))
+    plan = Selection(index.suite, index.budget, methods).plan(host, "cpu", say)
+    plan = replace(plan, standard=True)
+    older = of_older_code(scores)
+    made = [*([] if there is None else there.made[0]), *fresh.made[0]]
+    files = {
+        "cost.csv": _cost(there, fresh, index.methods),
+        "made_with.json": made_with_json(list({str(one): one for one in made}.values()), older),
+        "papers.bib": papers(plan, host),
+        NAME: submitted_json(rows),
+    }
+    merged = StoredBoard(folder, {n: text.encode() for n, text in files.items()}, plan, scores)
+    files |= merged.tables(plan, older, Planned.of(plan))
+    curves = _curves(folder, judged, plan)
+    write(files, folder)
+    if curves is not None:
+        write_whole(folder / CURVES, partial(_put, curves))
+    write_index(boards, host)
+    return folder
+
+
+def _there(
+    whole: Plan, host: Host, folder: Path, fresh: StoredBoard, say: Say
+) -> StoredBoard | None:
+    """The board as it is, None where there is none yet."""
+    if not (folder / "scores.csv").exists():
+        return None
+    selection = Selection(whole.suite.name, whole.budget_name)
+    methods = set(fresh.plan.roles)
+    others = tuple(cell for cell in whole.cells if cell.method.name not in methods)
+    there = StoredBoard.read(
+        replace(whole, cells=others or whole.cells, standard=True), selection, host, folder, say
+    )
+    there.check_as_run()
+    if any(score.digest_of != "results" for score in there.scores):
+        raise UqbenchError(f"{folder} is of an earlier form; run the suite again first.")
+    return there
+
+
+def _cost(there: StoredBoard | None, fresh: StoredBoard, methods: Sequence[str]) -> str:
+    """Both boards' ``cost.csv``, whose second column is the method."""
+    header, *new = fresh.files["cost.csv"].decode().splitlines()
+    old = [] if there is None else there.files.get("cost.csv", b"").decode().splitlines()[1:]
+    kept = [line for line in old if line.split(",")[1] not in methods]
+    return "\n".join([header, *kept, *new]) + "\n"
+
+
+def _put(data: bytes, file: BinaryIO) -> None:
+    file.write(data)
+
+
+def _curves(folder: Path, judged: Judged, plan: Plan) -> bytes | None:
+    """Both boards' curves; None where the submission has none.
+
+    Raises:
+        UqbenchError: a file is damaged, or of other runs.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    data = judged.bundle.files.get(CURVES)
+    if data is None:
+        return None
+    new = _table(data, f"the submission's {CURVES}", len(judged.stored.plan.runs))
+    runs = {(run.task, run.method, run.seed) for run in judged.stored.plan.runs}
+    columns = [new.column(name).to_pylist() for name in ("task", "method", "seed")]
+    if not set(zip(*columns, strict=True)) <= runs:
+        raise UqbenchError(f"the submission's {CURVES} has curves of other runs.")
+    parts = [new]
+    if (folder / CURVES).exists():
+        old = _table((folder / CURVES).read_bytes(), str(folder / CURVES), len(plan.runs))
+        methods = pa.array(sorted(judged.stored.plan.roles))
+        kept = pa.compute.invert(pa.compute.is_in(old.column("method"), value_set=methods))
+        parts.insert(0, old.filter(kept))
+    table = pa.concat_tables(parts)
+    for name in ("task", "method"):
+        at = table.column_names.index(name)
+        table = table.set_column(at, name, table.column(name).combine_chunks().dictionary_encode())
+    file = io.BytesIO()
+    pq.write_table(table, file, compression="zstd")
+    return file.getvalue()
+
+
+def _table(data: bytes, where: str, runs: int) -> Any:
+    """A table of curves with plain columns of the right types, and no more rows than runs have."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types = (pa.string(), pa.string(), pa.int32(), pa.int64(), pa.float32(), pa.float32())
+    try:
+        file = pq.ParquetFile(io.BytesIO(data))
+        if file.metadata.num_rows > runs * RECORDS:
+            raise ValueError(f"it has {file.metadata.num_rows:,} rows")
+        table = file.read(use_threads=False)
+        if tuple(table.column_names) != _CURVE_COLUMNS:
+            raise ValueError(f"expected the columns {', '.join(_CURVE_COLUMNS)}")
+        return table.cast(pa.schema(list(zip(_CURVE_COLUMNS, types, strict=True))))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise UqbenchError(f"{where} is damaged, because {error!s:.300}") from error

@@ -1,0 +1,131 @@
+"""A plugin of tox: environments ``check`` and ``leaderboard-SUITE-BUDGET`` of a package's own.
+
+Active where uqbench is installed beside tox (``requires = uqbench`` in ``tox.ini`` sees to it) and
+the project's ``pyproject.toml`` has an entry point in the group ``uqbench``. Only the commands are
+set: everything else, such as ``deps``, is what ``[testenv]`` says; an environment of the same name
+in ``tox.ini`` is left as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tox.config.loader.memory import MemoryLoader
+from tox.config.types import Command
+from tox.plugin import impl
+
+if TYPE_CHECKING:
+    from tox.config.sets import ConfigSet
+    from tox.session.state import State
+
+CHECK = "check"
+PREFIX = "leaderboard-"
+THREADS = {"OMP_NUM_THREADS": "1", "MKL_CBWR": "AVX2"}
+"""With which runs are bit-identical, and workers do not compete."""
+
+
+@impl
+def tox_extend_envs() -> Iterator[str]:
+    """The names of environments that a project has by being a plugin of uqbench."""
+    root = _root(Path.cwd())
+    if root is None:
+        return iter(())
+    own = [f"{PREFIX}{suite}-{budget}" for suite, budget in boards(root)]
+    return iter(dict.fromkeys([CHECK, *own, *asked(sys.argv[1:], os.environ)]))
+
+
+@impl
+def tox_add_core_config(core_conf: ConfigSet, state: State) -> None:
+    """What they do."""
+    root = _root(core_conf["tox_root"])
+    if root is None:
+        return
+    written = {name for section in state.conf.sections() for name in section.name.split(",")}
+    for name in tox_extend_envs():
+        if name not in written:
+            state.conf.memory_seed_loaders[name].append(
+                _environment(root, name, state.conf.pos_args(None) or ())
+            )
+
+
+def _environment(root: Path, name: str, more: Sequence[str]) -> MemoryLoader:
+    if name == CHECK:
+        project = _project(root)["name"]
+        return MemoryLoader(
+            description=f"check what {project} registers against uqbench's rules",
+            set_env=THREADS,
+            commands=[Command(["uqbench", "plugin", "check", project, *more])],
+        )
+    suite, budget = _parts(root, name)
+    what = ["--suite", suite, "--budget", budget, "--out", "results"]
+    return MemoryLoader(
+        description=f"run {suite} under the budget {budget} and write its leaderboard",
+        set_env=THREADS,
+        commands=[
+            Command(["uqbench", "run", *what, *more]),
+            Command(["uqbench", "leaderboard", *what, "--to", "leaderboards", *_chosen(more)]),
+        ],
+    )
+
+
+def _chosen(more: Sequence[str]) -> list[str]:
+    """Those of ``run``'s arguments that say which rows a board has."""
+    found = []
+    for at, argument in enumerate(more):
+        if argument in ("--methods", "--agents", "--seeds", "--tasks", "--set"):
+            found += more[at : at + 2]
+    return found
+
+
+def boards(root: Path) -> Iterator[tuple[str, str]]:
+    """Suite and budget of every leaderboard of a project's own suites."""
+    for path in sorted((root / "src").rglob("*.toml")):
+        table = _toml(path)
+        if isinstance(table.get("name"), str) and isinstance(table.get("budgets"), dict):
+            yield from ((table["name"], budget) for budget in table["budgets"])
+
+
+def asked(arguments: Sequence[str], variables: Any) -> Iterator[str]:
+    """Names of leaderboards that a command asks for: of suites that other packages have."""
+    texts = [variables.get("TOXENV", ""), variables.get("TOX_ENV", ""), *arguments]
+    for text in texts:
+        for name in text.removeprefix("-e").removeprefix("--env=").split(","):
+            if name.startswith(PREFIX) and "-" in name.removeprefix(PREFIX):
+                yield name.strip()
+
+
+def _parts(root: Path, name: str) -> tuple[str, str]:
+    """Suite and budget, which may have hyphens both: the project's own, or at the last hyphen."""
+    both = name.removeprefix(PREFIX)
+    for suite, budget in boards(root):
+        if f"{suite}-{budget}" == both:
+            return suite, budget
+    suite, _, budget = both.rpartition("-")
+    return suite, budget
+
+
+def _root(folder: Path) -> Path | None:
+    """The nearest folder with a ``pyproject.toml``, where that is a plugin's."""
+    for place in (folder, *folder.parents):
+        if (place / "pyproject.toml").is_file():
+            project = _project(place)
+            plugin = "uqbench" in project.get("entry-points", {})
+            return place if plugin and project.get("name") != "uqbench" else None
+    return None
+
+
+def _project(root: Path) -> dict[str, Any]:
+    found: dict[str, Any] = _toml(root / "pyproject.toml").get("project", {})
+    return found
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return {}  # whoever needs the file says what is wrong with it
