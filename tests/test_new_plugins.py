@@ -88,5 +88,9 @@ def test_a_new_plugin_passes_its_tests_and_has_a_row_within_three_minutes(kind, 
     assert time.perf_counter() - began < 60 * MINUTES
     methods = [line.split(",")[0] for line in (tmp_path / board).read_text().splitlines()]
     assert len(methods) >= 2
+    if kind == "figure":
+        what = ("--what", "returns-by-task", "--to", tmp_path / "pictures")
+        made("-m", "uqbench", "plot", (tmp_path / board).parent, *what)
+        assert list((tmp_path / "pictures").iterdir())
     print(f"{kind}: {time.perf_counter() - began:.0f} s")
     made("-m", "pip", "uninstall", "--quiet", "--yes", name)
