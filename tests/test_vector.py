@@ -12,7 +12,7 @@ from uqbench.runner.train.environments import lanes_of
 from uqbench.specs import EnvironmentSpec
 from uqbench.templates.render import KINDS, render
 from uqbench.testing.conformance.check import checks_for
-from uqbench.testing.conformance.environments import EnvironmentSubject
+from uqbench.testing.conformance.environment_runs import EnvironmentSubject
 from uqbench.vector import LaneVectorEnv, VectorLanes
 
 CPU = torch.device("cpu")

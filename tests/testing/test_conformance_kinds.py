@@ -18,7 +18,7 @@ from uqbench.scoring.claims.location import Value, location
 from uqbench.templates.render import KINDS, render
 from uqbench.testing.conformance.check import Subject, checks_for
 from uqbench.testing.conformance.claims import ClaimSubject
-from uqbench.testing.conformance.environments import EnvironmentSubject
+from uqbench.testing.conformance.environment_runs import EnvironmentSubject
 from uqbench.testing.conformance.estimators import DatasetSubject, EstimatorSubject
 from uqbench.testing.conformance.loop_agents import LoopAgentSubject
 from uqbench.testing.conformance.packages import PackageSubject

@@ -150,6 +150,23 @@ def predictions(agent: Agent, questions: Tensor) -> dict[str, Tensor]:
     return known | {"policy": agent.policy(questions.clone()).clone()}
 
 
+def take(agent: Agent, trace: Trace, t: int, told: Outcome | None = None) -> Tensor:
+    """Let an agent act and observe at step ``t`` of a trace; returns what it would do.
+
+    It observes the action that was taken there, so that no small difference grows.
+
+    Args:
+        agent: any.
+        trace: of another agent.
+        t: the step.
+        told: the outcome that it is told; None for the trace's.
+    """
+    obs, valid, outcome = trace.stream[t]
+    action = agent.act(obs.clone(), _copied(valid)).clone()
+    agent.observe(step_of(t, obs, trace.actions[t], outcome if told is None else told))
+    return action
+
+
 def step_of(t: int, obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
     """Step ``t``, in tensors that nobody else holds."""
     return Step(

@@ -17,11 +17,13 @@ Status = Literal["passed", "failed", "skipped", "blocked", "expected"]
 PAGE = "docs/conformance.md"
 MODULES = (
     "agents",
+    "repeatability",
     "endings",
     "devices",
     "uncertainty",
     "loop_agents",
     "environments",
+    "episodes",
     "truths",
     "risks",
     "estimators",

@@ -29,6 +29,7 @@ from uqbench.testing.conformance.agent_runs import (
     AgentSubject,
     Recorded,
     same,
+    take,
 )
 from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
@@ -119,9 +120,9 @@ def compiles(subject: AgentSubject) -> None:
     if not isinstance(plain, Capturable) or not plain.compiled:
         raise Skipped("it names no methods to compile")
     steps = min(subject.steps, DEVICE_STEPS)
-    stream = subject.baseline.stream[:steps]
-    _follow(plain, stream)
-    _follow(traced, stream)
+    for t in range(steps):
+        take(plain, subject.baseline, t)
+        take(traced, subject.baseline, t)
     whole = torch.compile
 
     def trace(function: Any, **options: Any) -> Any:
@@ -129,31 +130,15 @@ def compiles(subject: AgentSubject) -> None:
 
     with patch.object(torch, "compile", trace):
         compile_agent(traced)
-        for agent in (plain, traced):
-            _follow(agent, subject.baseline.stream[steps : steps + 2])
+        for t in range(steps, min(steps + 2, len(subject.baseline.stream))):
+            take(plain, subject.baseline, t)
+            take(traced, subject.baseline, t)
     mine, theirs = plain.metrics(), traced.metrics()
     for name, value in mine.items():
         if not torch.allclose(theirs[name], value, rtol=1e-3, atol=1e-4, equal_nan=True):
             raise Failed(
                 f"compiled, the metric {name!r} is {theirs[name].tolist()}; it was {value.tolist()}"
             )
-
-
-def _follow(agent: Agent, stream: Sequence[Any]) -> None:
-    for obs, valid, outcome in stream:
-        action = agent.act(obs.clone(), None if valid is None else valid.clone())
-        agent.observe(
-            Step(
-                getattr(getattr(agent, "clock", None), "t", 0),
-                obs.clone(),
-                action.clone(),
-                outcome.reward.clone(),
-                outcome.terminated.clone(),
-                outcome.truncated.clone(),
-                outcome.next_obs.clone(),
-                outcome.next_valid,
-            )
-        )
 
 
 def _elsewhere(subject: AgentSubject) -> Exception | None:

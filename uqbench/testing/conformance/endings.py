@@ -13,7 +13,7 @@ from uqbench.testing.conformance.agent_runs import (
     CPU,
     AgentSubject,
     predictions,
-    step_of,
+    take,
 )
 from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
@@ -77,15 +77,13 @@ def _difference(subject: AgentSubject, edit: Edit) -> str:
 def _learned(subject: AgentSubject, edit: Edit) -> dict[str, Tensor]:
     """Metrics of every step and predictions of a fresh agent that is told a run's steps.
 
-    It is told the actions that were taken, so that no small difference grows. Actions count only
-    where it reports nothing else, since they jump.
+    Actions count only where it reports nothing else, since they jump.
     """
     trace, agent = subject.alone, subject.make([SEED], CPU)
     metrics: dict[str, list[Tensor]] = {}
     actions = []
-    for t, (obs, valid, outcome) in enumerate(trace.stream):
-        actions.append(agent.act(obs.clone(), None if valid is None else valid.clone()).clone())
-        agent.observe(step_of(t, obs, trace.actions[t], edit(t, outcome)))
+    for t, (*_, outcome) in enumerate(trace.stream):
+        actions.append(take(agent, trace, t, edit(t, outcome)))
         for name, value in agent.metrics().items():
             metrics.setdefault(f"the metric {name!r}", []).append(value.clone())
     found = {name: torch.stack(values) for name, values in metrics.items()}

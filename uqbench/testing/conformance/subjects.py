@@ -28,14 +28,14 @@ from uqbench.suites.reading import Catalog, read_suites
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method, Task
 from uqbench.testing.conformance.agent_runs import AgentSubject
-from uqbench.testing.conformance.agents import stops_of
 from uqbench.testing.conformance.check import Subject
 from uqbench.testing.conformance.claims import ClaimSubject
 from uqbench.testing.conformance.components import ComponentSubject
-from uqbench.testing.conformance.environments import EnvironmentSubject
+from uqbench.testing.conformance.environment_runs import EnvironmentSubject
 from uqbench.testing.conformance.estimators import DatasetSubject, EstimatorSubject
 from uqbench.testing.conformance.loop_agents import LoopAgentSubject
 from uqbench.testing.conformance.packages import PackageSubject
+from uqbench.testing.conformance.repeatability import stops_of
 from uqbench.testing.conformance.risks import RiskSubject
 from uqbench.testing.worlds import RotatingPixels
 

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from uqbench.environment import OptimalQ, Outcome
 from uqbench.testing.conformance.check import Failed, Skipped, check
-from uqbench.testing.conformance.environments import SOUND, EnvironmentSubject, Met, play
+from uqbench.testing.conformance.environment_runs import EnvironmentSubject, Met, play
+from uqbench.testing.conformance.environments import SOUND
 
 LANES = 256
 STEPS = 120
