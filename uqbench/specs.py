@@ -85,10 +85,13 @@ class AgentSpec(Spec):
         role: ``trivial`` for what costs no learning (random play, a constant action, a script),
             ``oracle`` for what knows more than an agent may (exact policies, look-ahead in the
             simulation). Both are shown on boards beside the methods, and have no rank.
+        calibrated: whether its intervals for Q are those of a posterior: with rewards of variance
+            one they have their nominal coverage. ``uqbench plugin check`` then tries it.
     """
 
     owns_loop: bool = False
     role: Role = "method"
+    calibrated: bool = False
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:

@@ -93,6 +93,10 @@ class AgentSubject(Subject):
         config: the config that ``make`` uses; None where a check need not know.
         steps: length of the runs: with ``make``'s config they must show everything.
         stops: steps after which a run resumes from its saved state.
+        planted: makes it for the same spaces under γ = 0, where it says that its intervals are
+            calibrated.
+        recipe: what another process makes it from: the factory and its first and third argument;
+            None where that cannot be sent.
     """
 
     kind: ClassVar[str] = "agent"
@@ -103,6 +107,8 @@ class AgentSubject(Subject):
     config: Any = None
     steps: int = 160
     stops: Sequence[int] = (20, 110)
+    planted: Callable[[Sequence[int]], Agent] | None = None
+    recipe: tuple[Any, EnvironmentInfo, Any] | None = None
 
     @cached_property
     def baseline(self) -> Trace:

@@ -18,9 +18,11 @@ PAGE = "docs/conformance.md"
 MODULES = (
     "agents",
     "repeatability",
+    "processes",
     "endings",
     "devices",
     "uncertainty",
+    "calibration",
     "loop_agents",
     "environments",
     "episodes",

@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 
 import torch
 
-from uqbench.agent import EnvironmentInfo
+from uqbench.agent import Agent, EnvironmentInfo
 from uqbench.config import as_table, is_scheduled, scaled
 from uqbench.environment import LaneEnv, TimeLimit
 from uqbench.errors import unknown
@@ -151,7 +151,13 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
         role=spec.role,
         config=config,
         stops=stops_of(160, derive_seed("stops", name)),
+        planted=(partial(_planted, make, info, config) if spec.calibrated else None),
+        recipe=(spec.factory, info, config),
     )
+
+
+def _planted(make: Callable[..., Agent], info: EnvironmentInfo, config: Any, seeds: Any) -> Agent:
+    return make(dataclasses.replace(info, discount=0.0), list(seeds), config, CPU)
 
 
 def _method(
