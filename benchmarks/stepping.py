@@ -104,6 +104,31 @@ def uqbench(options: argparse.Namespace, turn: int, *, game: str) -> float:
     return timed(block, BLOCK * OUR_LANES, options)
 
 
+def vector(options: argparse.Namespace, turn: int, *, id: str) -> float:
+    """A Gymnasium vector environment of 64 games, as other libraries step it."""
+    import gymnasium
+    import numpy as np
+    from gymnasium.vector import AutoresetMode
+
+    if id.startswith("MinAtar/"):
+        from minatar.gym import register_envs
+
+        register_envs()
+        how = {"autoreset_mode": AutoresetMode.SAME_STEP}
+        envs = gymnasium.make_vec(id, OUR_LANES, vectorization_mode="sync", vector_kwargs=how)
+    else:
+        envs = gymnasium.make_vec(id, OUR_LANES)
+    envs.reset(seed=turn)
+    steps = max(10, BLOCK // OUR_LANES)
+    actions = np.random.default_rng(turn).integers(ACTIONS, size=(steps, OUR_LANES))
+
+    def block() -> None:
+        for action in actions:
+            envs.step(action)
+
+    return timed(block, steps * OUR_LANES, options)
+
+
 def main() -> None:
     parser = arguments(__doc__ or "")
     parser.add_argument("--games", nargs="+", choices=GAMES, default=GAMES)
@@ -123,6 +148,14 @@ def main() -> None:
         contestants[own] = Contestant(partial(uqbench, game=game), ENVIRONMENT)
         contestants[theirs] = Contestant(partial(package, game=game))
         contestants |= peers
+        name = f"{''.join(part.capitalize() for part in game.split('_'))}-v0"
+        mine, sync = f"{game}: our vector environment", f"{game}: Gymnasium's of the package"
+        ids = {mine: f"uqbench_minatar.vector:uqbench/MinAtar-{name}", sync: f"MinAtar/{name}"}
+        for contestant, id in ids.items():
+            contestants[contestant] = Contestant(
+                partial(vector, id=id), ENVIRONMENT if contestant == mine else {}
+            )
+        ratios.append(Ratio(f"{game}: vector environment ÷ the package's", mine, [sync], 10))
         ratios.append(Ratio(f"{game}: uqbench ÷ minatar", own, [theirs], at_least=10))
         if peers:
             ratios.append(Ratio(f"{game}: uqbench ÷ gymnax's best", own, list(peers), at_least=3))

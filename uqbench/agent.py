@@ -19,6 +19,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from uqbench.errors import CannotSaveError
+
 
 @dataclass(frozen=True)
 class EnvironmentInfo:
@@ -184,6 +186,9 @@ class LoopAgent(ABC):
 
     Constructed as ``factory(info, config)``. Each run has its own process, so global random state
     is allowed here. There are no checkpoints: an interrupted run starts over.
+
+    While it trains, valid actions are ``info["action_mask"]`` ``[A]``, where the environment has
+    masks.
     """
 
     @abstractmethod
@@ -196,7 +201,11 @@ class LoopAgent(ABC):
 
     @abstractmethod
     def policy(self, obs: NDArray[Any]) -> int:
-        """The evaluated policy's action for one observation ``[*obs]``; changes no state."""
+        """The evaluated policy's action for one observation ``[*obs]``; changes no state.
+
+        Defined as ``policy(self, obs, valid=None)`` it is given the valid actions ``[A]`` too, or
+        None where all are.
+        """
 
     def uncertainty(self, obs: NDArray[Any]) -> Uncertainty | None:
         """Predictions for ``obs`` ``[M, *obs]`` as of one lane: tensors ``[1, M, A, …]``.
@@ -204,6 +213,24 @@ class LoopAgent(ABC):
         None where the method makes none; changes no state.
         """
         return None
+
+    def metrics(self) -> Mapping[str, float]:
+        """Diagnostics by name, recorded at intervals while it trains."""
+        return {}
+
+    def state_dict(self) -> dict[str, Any]:
+        """What ``policy`` and ``uncertainty`` need, for ``--keep-agents``: no training state.
+
+        Tensors, numbers, strings, bytes and None, in dictionaries and lists.
+
+        Raises:
+            CannotSaveError: it cannot be saved, which is the default; the run keeps no agent.
+        """
+        raise CannotSaveError(f"{type(self).__name__} has no state_dict")
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore from ``state_dict()``, into a method that has not been trained."""
+        raise CannotSaveError(f"{type(self).__name__} has no load_state_dict")
 
 
 def observation_shape(info: EnvironmentInfo) -> tuple[int, ...]:

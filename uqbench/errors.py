@@ -26,6 +26,13 @@ class CannotSaveError(UqbenchError):
     """An object's state cannot be saved; runs that use it cannot resume from a checkpoint."""
 
 
+class MissingDataError(UqbenchError):
+    """A problem needs files that are not on this machine; the message says which, and where from.
+
+    For data that no package may hold: a user puts it where the message says.
+    """
+
+
 class StorageError(UqbenchError):
     """A file cannot be written or read, which says nothing about its contents.
 

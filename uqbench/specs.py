@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from dataclasses import dataclass, is_dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from uqbench.errors import did_you_mean
 
@@ -15,8 +15,15 @@ if TYPE_CHECKING:  # imports torch, which would slow down listing plugins
     from uqbench.queries import QueryStates
     from uqbench.truth import ExactTruth
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 Role = Literal["method", "trivial", "oracle"]
 ROLES: tuple[Role, ...] = get_args(Role)
+
+
+@dataclass(frozen=True)
+class NoConfig:
+    """The config of what has none: no suite and no ``--set`` can set anything."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +36,9 @@ class Spec:
         factory: builds the object (each hook says how it is called). A string
             ``"package.module:Name"`` is imported only when a run needs it.
         config: dataclass of the factory's config, or its ``"package.module:Name"``; suites and
-            ``--set`` are validated against its fields. None where the factory is a dataclass that
-            holds its own values, as a risk measure is.
+            ``--set`` are validated against its fields. None where there is nothing to set (the
+            factory is given a :class:`NoConfig`), or where the factory is a dataclass that holds
+            its own values, as a risk measure is.
         summary: one line for ``uqbench list``; if empty, the first line of the factory's
             docstring.
         source: the paper, figure or page that it implements; if empty, the docstring's line
@@ -53,7 +61,11 @@ class Spec:
 
     def load_config(self) -> type[Any]:
         """The config's type, imported if it is a string."""
-        config = self.load_factory() if self.config is None else _imported(self.config)
+        if self.config is None:
+            factory = self.load_factory()
+            config = factory if is_dataclass(factory) else NoConfig
+        else:
+            config = _imported(self.config)
         if not isinstance(config, type):
             raise TypeError(f"the config of {self.name!r} is not a class: {config!r}")
         return config
@@ -73,10 +85,13 @@ class AgentSpec(Spec):
         role: ``trivial`` for what costs no learning (random play, a constant action, a script),
             ``oracle`` for what knows more than an agent may (exact policies, look-ahead in the
             simulation). Both are shown on boards beside the methods, and have no rank.
+        calibrated: whether its intervals for Q are those of a posterior: with rewards of variance
+            one they have their nominal coverage. ``uqbench plugin check`` then tries it.
     """
 
     owns_loop: bool = False
     role: Role = "method"
+    calibrated: bool = False
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:
@@ -88,13 +103,19 @@ class AgentSpec(Spec):
 class EnvironmentSpec(Spec):
     """An environment.
 
+    What it knows of the truth are functions, or their ``"package.module:function"``, imported only
+    when a run needs them (:func:`truth`).
+
     ``factory(config)`` returns one ``gymnasium.Env``; the harness makes one per lane and batches
     them. With ``lanes=True``, ``factory(config, seeds, time_limit, device)`` returns a
-    :class:`uqbench.environment.LaneEnv` that steps all lanes itself.
+    :class:`uqbench.environment.LaneEnv` that steps all lanes itself. With ``vector=True``,
+    ``factory(config, num_envs)`` returns a ``gymnasium.vector.VectorEnv`` whose autoreset mode is
+    ``SAME_STEP`` or ``DISABLED`` (:class:`uqbench.vector.VectorLanes`).
 
     Attributes:
         events: names of the events the environment counts, e.g. ``("falls",)``.
         lanes: whether the factory makes a ``LaneEnv``.
+        vector: whether it makes a ``VectorEnv``.
         optimal_return: ground truth, where known: from a config to the expected undiscounted
             return of the best policy from an episode's start. Metrics with
             ``statistic = "regret"`` need it.
@@ -113,13 +134,18 @@ class EnvironmentSpec(Spec):
 
     events: tuple[str, ...] = ()
     lanes: bool = False
-    optimal_return: Callable[[Any], float] | None = None
-    optimal_reward: Callable[[Any], float] | None = None
-    optimal_q: Callable[[Any, float], OptimalQ] | None = None
-    exact_truth: Callable[[Any, float, Sequence[int]], ExactTruth] | None = None
-    queries: Callable[[Any], QueryStates | None] | None = None
+    vector: bool = False
+    optimal_return: Callable[[Any], float] | str | None = None
+    optimal_reward: Callable[[Any], float] | str | None = None
+    optimal_q: Callable[[Any, float], OptimalQ] | str | None = None
+    exact_truth: Callable[[Any, float, Sequence[int]], ExactTruth] | str | None = None
+    queries: Callable[[Any], QueryStates | None] | str | None = None
     picture: str | None = None
     state_map: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.lanes and self.vector:
+            raise ValueError(f"environment {self.name!r}: expected one of lanes and vector")
 
     def load_picture(self) -> Callable[[Any, Any], Frame] | None:
         """What draws an observation; None where nothing does."""
@@ -161,6 +187,19 @@ class ExecutorSpec(Spec):
 
     elsewhere: bool = True
     waits: bool = True
+
+
+def truth(function: F | str | None) -> F | None:
+    """A function of an :class:`EnvironmentSpec`, imported if it is a string; None where none is.
+
+    Raises:
+        TypeError: what the string names cannot be called.
+    """
+    found: Any = _imported(function)
+    if found is not None and not callable(found):
+        raise TypeError(f"{function} is not callable: {found!r}")
+    known: F | None = found
+    return known
 
 
 def _imported(target: object) -> object:

@@ -1,3 +1,4 @@
+import math
 import random
 from dataclasses import dataclass
 
@@ -5,10 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from uqbench import AgentSpec, Spec, hookimpl
+from uqbench import AgentSpec, EnvironmentSpec, Spec, hookimpl
+from uqbench.config import as_table, resolve
 from uqbench.errors import UqbenchError
+from uqbench.registry.contents import content_hash
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin
+from uqbench.results.provenance import provenance
+from uqbench.specs import NoConfig, truth
 
 
 class Module:
@@ -159,7 +164,8 @@ def test_a_factory_given_as_a_string_is_imported_when_it_is_asked_for():
     from collections import OrderedDict
 
     assert spec.load_factory() is OrderedDict
-    assert spec.load_config() is OrderedDict
+    held = Spec(name="x", version="1", factory="uqbench.risk:CVaR", summary="")
+    assert held.load_config() is held.load_factory()  # a dataclass holds its own values
     missing = Spec(name="x", version="1", factory="nowhere_at_all:X", summary="")
     with pytest.raises(ModuleNotFoundError):
         missing.load_factory()
@@ -191,3 +197,52 @@ def test_a_plugin_that_changes_a_global_default_is_named_and_it_is_set_back(chan
     assert plugin.changed == (name,)
     assert f"changed {name}, which was restored" in host.complaints(plugin)[0]
     assert state() == before
+
+
+def test_a_config_is_optional():
+    class Plain:
+        """Has nothing to set."""
+
+    spec = AgentSpec(name="plain", version="1", factory=Plain)
+    made = resolve(spec.load_config(), {}, where="x")
+    assert isinstance(made, NoConfig)
+    assert as_table(made) == {}
+    with pytest.raises(UqbenchError, match="x: unknown key 'speed'"):
+        resolve(spec.load_config(), {"speed": 1}, where="x")
+
+
+def test_truths_may_be_strings():
+    named = EnvironmentSpec(name="a", version="1", factory=dict, optimal_return="math:sqrt")
+    assert truth(named.optimal_return) is math.sqrt
+    assert truth(named.optimal_q) is None
+    with pytest.raises(TypeError, match="math:pi is not callable"):
+        truth("math:pi")
+
+
+def test_a_plugin_may_be_in_a_namespace_that_it_shares(tmp_path, monkeypatch):
+    """``acme`` has no files: each plugin's package is what is hashed for provenance."""
+    for name in ("one", "two"):
+        folder = tmp_path / name / "acme" / name
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text("")
+        (folder / "plugin.py").write_text(
+            f"from uqbench import AgentSpec, hookimpl\n\n@hookimpl\ndef uqbench_agents():\n"
+            f"    return [AgentSpec(name='acme-{name}', version='1', factory='acme.{name}:X')]\n"
+        )
+        info = tmp_path / name / f"acme_{name}-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: acme-{name}\nVersion: 1\n")
+        (info / "entry_points.txt").write_text(f"[uqbench]\n{name} = acme.{name}.plugin\n")
+        monkeypatch.syspath_prepend(str(tmp_path / name))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "one,two")
+    host = Host.load()
+    assert host.failures == []
+    found = [p for p in host.plugins if p.name in ("one", "two")]
+    assert [p.package for p in found] == ["acme.one", "acme.two"]
+    content = provenance(found, "cpu").content
+    assert len(set(content.values())) == 2
+    content_hash.cache_clear()
+    (tmp_path / "one" / "acme" / "one" / "plugin.py").write_text("edited")
+    assert provenance(found, "cpu").content["acme.one"] != content["acme.one"]
+    assert provenance(found, "cpu").content["acme.two"] == content["acme.two"]

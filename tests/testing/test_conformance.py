@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
 from dataclasses import dataclass, replace
@@ -279,7 +280,8 @@ def test_a_correct_agent_passes_every_check(kind):
     results = agent(kind).results()
     assert [str(r) for r in results if not r.ok] == []
     skipped = {r.check.id for r in results if r.status == "skipped"}
-    assert skipped == (set() if kind is Captured else {"agent-capture", "agent-compiles"})
+    uncaptured = set() if kind is Captured else {"agent-capture", "agent-compiles"}
+    assert skipped == uncaptured | {"agent-new-process", "uncertainty-coverage"}
 
 
 @pytest.mark.parametrize("check", AGENTS)
@@ -296,6 +298,99 @@ def test_an_agent_that_breaks_one_rule_is_rejected_by_that_check_alone(check):
 
 def test_a_config_whose_steps_are_not_marked_is_rejected_by_one_check_alone():
     assert broken(agent(Linear, UnmarkedConfig())) == {"agent-steps"}
+
+
+class Posterior(Linear):
+    """The mean of each action's rewards: N(sums / (n + 1), 1 / (n + 1)) under a prior N(0, 1)."""
+
+    narrow = 1.0
+
+    def __init__(self, info, seeds, config, device):
+        super().__init__(info, seeds, config, device)
+        self.sums = torch.zeros(len(seeds), self.n, device=device)
+
+    def observe(self, step):
+        taken = torch.nn.functional.one_hot(step.action, self.n).float()
+        self.sums, self.counts = self.sums + taken * step.reward[:, None], self.counts + taken
+        self.t = step.t + 1
+
+    def uncertainty(self, obs):
+        shape = (*obs.shape[:2], self.n)
+        mean, var = self.sums / self.counts, self.narrow / self.counts
+        return Uncertainty(
+            mean=mean[:, None].expand(shape), epistemic_var=var[:, None].expand(shape)
+        )
+
+
+class Overconfident(Posterior):
+    narrow = 1 / 4
+
+
+class Cautious(Posterior):
+    narrow = 9.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [(Posterior, "passed"), (Overconfident, "failed"), (Cautious, "failed")]
+)
+def test_a_planted_posterior_reaches_its_nominal_coverage(kind, status):
+    info = replace(RotatingPixels.info(), discount=0.0)
+    planted = lambda seeds: kind(info, seeds, Config(), torch.device("cpu"))  # noqa: E731
+    subject = agent(kind, planted=planted)
+    (check,) = [c for c in checks_for(subject) if c.id == "uncertainty-coverage"]
+    assert subject.result(check).status == status
+
+
+ELSEWHERE = """
+from tests_conformance_linear import Linear
+
+
+class Whole(Linear):
+    pass
+
+
+class Shares(Linear):
+    kept = {}
+
+    def state_dict(self):
+        self.kept[self.t] = self.weights.clone()
+        return {name: value for name, value in super().state_dict().items() if name != "weights"}
+
+    def load_state_dict(self, state):
+        super().load_state_dict(state)
+        self.weights = self.kept.get(state["t"], self.weights).clone()
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "status"), [("Whole", "passed"), ("Shares", "failed")])
+def test_what_is_kept_in_a_class_is_missed_in_another_process(name, status, tmp_path, monkeypatch):
+    (tmp_path / "tests_conformance_linear.py").write_text(Path(__file__).read_text())
+    (tmp_path / "tests_conformance_elsewhere.py").write_text(ELSEWHERE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    module = importlib.import_module("tests_conformance_elsewhere")
+    kind = getattr(module, name)
+    subject = agent(kind)
+    subject.recipe = f"tests_conformance_elsewhere:{name}", subject.info, subject.config
+    found = {r.check.id: r.status for r in subject.results()}
+    assert found["agent-checkpoint"] == "passed"
+    assert found["agent-new-process"] == status
+
+
+def test_an_episode_that_ends_once_is_enough_to_tell_truncation():
+    class Rare(RotatingPixels):
+        """One of its episodes ends."""
+
+        def step(self, action):
+            outcome = super().step(action)
+            self.t = getattr(self, "t", 0) + 1
+            return replace(outcome, terminated=torch.full_like(outcome.terminated, self.t == 31))
+
+    for kind, status in ((Linear, "passed"), (StopsAtTruncation, "failed")):
+        subject = replace(agent(kind), world=Rare)
+        found = {c.id: subject.result(c).status for c in checks_for(subject) if "trunc" in c.id}
+        assert found == {"agent-truncation": status}
 
 
 def test_an_expected_failure_needs_a_reason_and_is_strict():

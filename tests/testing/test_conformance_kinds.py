@@ -13,12 +13,15 @@ import pytest
 import torch
 
 from uqbench.environment import GymnasiumLanes, OptimalQ, TimeLimit
+from uqbench.errors import MissingDataError
 from uqbench.estimator import Data
+from uqbench.lanes import Uniform
 from uqbench.scoring.claims.location import Value, location
 from uqbench.templates.render import KINDS, render
 from uqbench.testing.conformance.check import Subject, checks_for
 from uqbench.testing.conformance.claims import ClaimSubject
-from uqbench.testing.conformance.environments import EnvironmentSubject
+from uqbench.testing.conformance.components import ComponentSubject
+from uqbench.testing.conformance.environment_runs import EnvironmentSubject
 from uqbench.testing.conformance.estimators import DatasetSubject, EstimatorSubject
 from uqbench.testing.conformance.loop_agents import LoopAgentSubject
 from uqbench.testing.conformance.packages import PackageSubject
@@ -131,14 +134,23 @@ def broken(subject: Subject) -> set[str]:
     return {r.check.id for r in subject.results() if r.status == "failed"}
 
 
+CORRECT = {
+    "environment": lambda: single(optimal_q=optimal_q, optimal_return=lambda: 0.8),
+    "far-environment": lambda: single(Far, optimal_q=far),
+    "lane-environment": lambda: lanes(),
+    "estimator": lambda: estimator(),
+    "reference": lambda: given(Bayes),
+    "dataset": lambda: dataset(),
+    "risk": lambda: risk(),
+    "loop": lambda: loop(),
+}
+
+
 @pytest.mark.parametrize(
     "make",
-    [
-        lambda: single(optimal_q=optimal_q, optimal_return=lambda: 0.8),
-        lanes, estimator, dataset, risk, pytest.param(claim, marks=pytest.mark.long), loop,
-    ],
-    ids=["environment", "lane-environment", "estimator", "dataset", "risk", "claim-kind", "loop"],
-)  # fmt: skip
+    [*CORRECT.values(), pytest.param(claim, marks=pytest.mark.long)],
+    ids=[*CORRECT, "claim-kind"],
+)
 def test_what_new_plugins_are_made_of_passes_every_check(make):
     results = make().results()
     assert [str(r) for r in results if not r.ok] == []
@@ -330,6 +342,116 @@ def off() -> OptimalQ:
     return optimal_q(0.1)
 
 
+class Far(Walk):
+    """Forty places; random play sees the first ones."""
+
+    def __init__(self, config):
+        super().__init__(WalkConfig(length=40, slip=0.0))
+
+
+def far(worth: float = 1.0) -> OptimalQ:
+    """Q* of :class:`Far` with γ = 0.9; ``worth``: what arriving is said to be worth."""
+    q = np.zeros((40, 2))
+    for _ in range(500):
+        best = q.max(1)
+        best[39] = 0.0
+        for at in range(39):
+            for action, to in ((0, max(at - 1, 0)), (1, at + 1)):
+                q[at, action] = -0.05 + worth * (to == 39) + 0.9 * best[to]
+    return OptimalQ(torch.eye(40)[:39], torch.from_numpy(q[:39]))
+
+
+def overvalued() -> OptimalQ:
+    return far(200.0)
+
+
+class Gusty(WalkLanes):
+    """One step in two thousand costs a hundred; the expectation is what optimal_q says."""
+
+    odds, cost = 1 / 2_000, 100.0
+
+    def step(self, action):
+        outcome = super().step(action)
+        hit = (self.gusts.at(int(self.gust)) < self.odds).float()
+        self.gust += 1
+        return replace(outcome, reward=outcome.reward - self.cost * hit)
+
+    def __init__(self, config, seeds, time_limit, device):
+        super().__init__(config, seeds, time_limit, device)
+        self.gusts, self.gust = Uniform(seeds, "gusts", ()), 0
+
+    def state_dict(self):
+        return super().state_dict() | {"gust": self.gust}
+
+    def load_state_dict(self, state):
+        super().load_state_dict({k: v for k, v in state.items() if k != "gust"})
+        self.gust = state["gust"]
+
+
+def gusty(off: float = 0.0) -> OptimalQ:
+    """Of the walk, each of whose steps costs 0.05 more in expectation."""
+    q = np.zeros((5, 2))
+    for _ in range(500):
+        best = q.max(1)
+        best[4] = 0.0
+        for at in range(4):
+            on, back = min(at + 1, 4), max(at - 1, 0)
+            worth = [-0.10 + (to == 4) + 0.9 * best[to] for to in (back, on)]
+            q[at] = [0.9 * worth[0] + 0.1 * worth[1], 0.1 * worth[0] + 0.9 * worth[1]]
+    return OptimalQ(torch.eye(5)[:4], torch.from_numpy(q[:4] + off))
+
+
+def test_what_is_too_rare_to_be_met_everywhere_is_no_error_of_the_truth():
+    """A standard error of a sample without a gust is nearly zero: it rejected such a truth."""
+    results = {r.check.id: r for r in lanes(Gusty, optimal_q=gusty).results()}
+    assert results["environment-optimal-q"].status == "passed", str(results)
+    assert results["environment-greedy"].status == "passed", str(results)
+    wrong = {r.check.id: r for r in lanes(Gusty, optimal_q=lambda: gusty(20.0)).results()}
+    assert wrong["environment-optimal-q"].status == "failed"
+
+
+class Perturbs(Bayes):
+    def fit(self, data, reference_model, steps):
+        super().fit(data, reference_model, steps)
+        reference_model.weights.add_(1.0)
+
+
+class GivenModel:
+    """A reference model with open weights."""
+
+    weights = torch.zeros(1)
+
+    def log_probs(self, inputs):
+        return (inputs.sum(-1, keepdim=True) * self.weights).log_softmax(-1) + self.weights
+
+
+class Given(Line):
+    def reference_model(self, seeds):
+        return GivenModel()
+
+
+def given(kind: Any) -> EstimatorSubject:
+    GivenModel.weights = torch.zeros(1)
+    subject = estimator(kind)
+    subject.dataset = Given(LineConfig())
+    return subject
+
+
+def component(problem: Any) -> ComponentSubject:
+    return ComponentSubject(name="dataset far-away", problem=problem)
+
+
+def test_data_that_is_elsewhere_is_no_failure():
+    for problem in (MissingDataError("put it there"), "no installed suite uses it"):
+        assert [r.status for r in component(problem).results()] == ["skipped"]
+
+    class Elsewhere(Line):
+        def data(self, seeds):
+            raise MissingDataError("put it there")
+
+    assert {r.status for r in dataset(Elsewhere).results()} == {"skipped"}
+
+
 MUTANTS = {
     "environment-gymnasium": lambda: single(BadSpace),
     "environment-forms": lambda: lanes(Bools),
@@ -341,11 +463,13 @@ MUTANTS = {
     "environment-limit": lambda: lanes(NeverEnds),
     "environment-state": lambda: lanes(Forgets),
     "environment-optimal-q": lambda: single(optimal_q=off),
+    "environment-greedy": lambda: single(Far, optimal_q=overvalued),
     "environment-optimal-return": lambda: single(optimal_return=lambda: -0.9),
     "estimator-forms": lambda: estimator(Shapes),
     "estimator-sum": lambda: estimator(Negates),
     "estimator-pure": lambda: estimator(Noisy),
     "estimator-lanes": lambda: estimator(Pools),
+    "estimator-reference": lambda: given(Perturbs),
     "dataset-forms": lambda: dataset(Classes),
     "dataset-seeds": lambda: dataset(Shared),
     "dataset-scores": lambda: dataset(Undeclared),
@@ -362,6 +486,7 @@ MUTANTS = {
     "loop-agent-policy": lambda: loop(TooHigh),
     "loop-agent-repeats": lambda: loop(Clock),
     "loop-agent-seeds": lambda: loop(OneSeed),
+    "component-made": lambda: component(ValueError("no such file")),
     "package-loads": lambda: package(failure="it raised"),
     "package-names": lambda: package(names=[("agent", "Bad Name!", "walks")]),
     "package-suites": lambda: package(problems=["there is no suite 'minatr'"]),

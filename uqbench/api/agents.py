@@ -28,7 +28,8 @@ from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
 from uqbench.results.tables import AGENT
 from uqbench.runner.batching.batches import Batch
-from uqbench.runner.train.agents import make_agent, make_lanes
+from uqbench.runner.train.agents import make_agent, make_lanes, make_loop_agent
+from uqbench.runner.train.loop_agent import SinglePolicy
 from uqbench.specs import AgentSpec, EnvironmentSpec
 from uqbench.suites.configs import task_config
 from uqbench.suites.plan import Cell
@@ -51,7 +52,7 @@ class KeptAgent:
     """
 
     run: Run
-    agent: Agent
+    agent: Agent | SinglePolicy
     environment: EnvironmentSpec
     environment_config: Any
     batch: Batch
@@ -86,7 +87,8 @@ def restore(store: Store, folder: str | PurePosixPath, host: Host) -> KeptAgent:
             f"out the same."
         )
     env = make_lanes(batch, host, [batch.runs[0].environment_seed], CPU)
-    agent = make_agent(batch, host, env, CPU)
+    owns_loop = batch.cell.owns_loop
+    agent = make_loop_agent(batch, host, env) if owns_loop else make_agent(batch, host, env, CPU)
     agent.load_state_dict(_state(path, found.record.digests[AGENT]))
     environment = host.environments[str(batch.cell.task.environment)]
     config = task_config(batch.cell.task, host, where=f"{folder}: task")

@@ -9,6 +9,22 @@ from pathlib import Path
 
 
 @cache
+def package_of(module: str) -> str:
+    """The package that a plugin's module is in: the first with files, below shared namespaces.
+
+    ``acme.uq.plugin`` is in ``acme.uq`` where ``acme`` has no ``__init__.py``. Imports namespaces
+    alone, which executes nothing.
+    """
+    parts = module.split(".")
+    for end in range(1, len(parts) + 1):
+        package = ".".join(parts[:end])
+        spec = util.find_spec(package)
+        if spec is None or spec.origin is not None:
+            return package
+    return module
+
+
+@cache
 def content_hash(package: str) -> str:
     """The sha256 of a package's installed files: a version string does not reveal an edited copy.
 

@@ -25,6 +25,7 @@ from packaging.utils import canonicalize_name
 from uqbench import hookspecs
 from uqbench.errors import see, unknown
 from uqbench.registry import local, trials
+from uqbench.registry.contents import package_of
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.registry.risk_names import MeasuresByName
 from uqbench.registry.side_effects import watched
@@ -78,7 +79,7 @@ class Host:
                 distribution=distribution.name,
                 version=distribution.version,
                 load=entry_point.load if reason is None else partial(_refuse, reason),
-                package=entry_point.module.partition(".")[0],
+                package=package_of(entry_point.module),
                 module=entry_point.module,
                 requires=distribution.requires or (),
             )
@@ -115,7 +116,7 @@ class Host:
             distribution: that the entry point belongs to.
             version: of the distribution.
             load: imports and returns the plugin.
-            package: top-level import name.
+            package: import name of what the plugin's files are in.
             module: that the entry point names.
             requires: the distribution's requirements; the one on uqbench says which contract the
                 plugin is for.

@@ -24,7 +24,7 @@ from importlib import metadata
 from pathlib import Path
 
 from uqbench.identity import digest_of
-from uqbench.registry.contents import content_hash
+from uqbench.registry.contents import content_hash, package_of
 
 HANG_SECONDS = 10.0
 """That importing one plugin may take."""
@@ -74,7 +74,7 @@ def failures(entry_points: Sequence[EntryPoint]) -> dict[str, str]:
 
 def _trial(distribution: metadata.Distribution, entry_point: metadata.EntryPoint) -> _Trial | None:
     try:
-        content = content_hash(entry_point.module.partition(".")[0])
+        content = content_hash(package_of(entry_point.module))
     except (ImportError, OSError, ValueError):
         return None  # there is nothing to import; loading it says why
     key = digest_of([platform.python_version(), distribution.version, entry_point.value, content])

@@ -74,14 +74,14 @@ def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
             found = matrix(own, value)
             if found is not None:
                 failures = (
-                    normalized_failures(suite, metric)
+                    normalized_failures(suite, metric, scores)
                     if column.normalized
                     else raw_failures(metric)
                 )
                 others[metric.name] = estimate(
                     column.statistic, found, failures, clustered=suite.paired
                 )
-        failures = normalized_failures(suite, primary)
+        failures = normalized_failures(suite, primary, scores)
         lines.append(
             BoardRow(
                 method=method,
@@ -149,13 +149,15 @@ def raw_failures(metric: Metric) -> Failures | None:
     return None if metric.fails_beyond is None else Failures(metric.bounds)
 
 
-def normalized_failures(suite: Suite, metric: Metric) -> Failures | None:
-    """The same in units of the score: the widest range over tasks."""
+def normalized_failures(suite: Suite, metric: Metric, scores: Sequence[Score]) -> Failures | None:
+    """The same in units of the score: the widest range over the tasks that were scored."""
     if metric.fails_beyond is None:
         return None
     if metric.bounds is None:
         return Failures(None)
-    ends = [_ends(c, metric.bounds) for c in suite.normalization_constants(metric).values()]
+    tasks = {score.task for score in scores}
+    constants = suite.normalization_constants(metric).items()
+    ends = [_ends(c, metric.bounds) for task, c in constants if task in tasks]
     return Failures((min(low for low, _ in ends), max(high for _, high in ends)) if ends else None)
 
 

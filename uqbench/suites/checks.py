@@ -43,19 +43,20 @@ def check_suite(suite: Suite, host: Host, where: str) -> None:
         key = f"{where}: budgets: every suite needs smoke and paper"
         _known(required, suite.budgets, key, "budget")
     for task in suite.tasks:
-        _check_task(task, host, f"{where}: tasks.{task.name}")
+        check_task(task, host, f"{where}: tasks.{task.name}")
     for metric in suite.metrics:
-        _check_metric(metric, suite, host, f"{where}: metrics.{metric.name}")
-        _check_normalization(metric, suite, where)
+        check_metric(metric, suite, host, f"{where}: metrics.{metric.name}")
+        check_normalization(metric, suite, where)
     for name, budget in suite.budgets.items():
-        _check_budget(suite, budget, f"{where}: budgets.{name}")
+        check_budget(suite, budget, f"{where}: budgets.{name}")
     for method in suite.methods:
         check_method(method, suite, host, where)
     for claim in suite.claims:
         check_claim(claim, suite, host, where)
 
 
-def _check_task(task: Task, host: Host, key: str) -> None:
+def check_task(task: Task, host: Host, key: str) -> None:
+    """Check a task's environment or dataset, and its config."""
     if task.environment is not None:
         _known(task.environment, host.environments, f"{key}.environment", "environment")
     else:
@@ -63,7 +64,8 @@ def _check_task(task: Task, host: Host, key: str) -> None:
     task_config(task, host, where=key)
 
 
-def _check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
+def check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
+    """Check a metric's window, risk measure, and statistic on every task it applies to."""
     try:
         host.risk_names.measure(metric.risk)
     except UqbenchError as error:
@@ -115,7 +117,8 @@ def _check_statistic(metric: Metric, task: Task, spec: EnvironmentSpec, key: str
         )
 
 
-def _check_normalization(metric: Metric, suite: Suite, where: str) -> None:
+def check_normalization(metric: Metric, suite: Suite, where: str) -> None:
+    """Check the tasks of a metric's normalization constants, and their direction."""
     tasks = [task.name for task in suite.tasks]
     if metric.normalized_as is not None:
         key = f"{where}: metrics.{metric.name}.normalized_as"
@@ -130,7 +133,8 @@ def _check_normalization(metric: Metric, suite: Suite, where: str) -> None:
             )
 
 
-def _check_budget(suite: Suite, budget: Budget, key: str) -> None:
+def check_budget(suite: Suite, budget: Budget, key: str) -> None:
+    """Check the names in a budget, and that its scores can be normalized."""
     if budget.primary is not None:
         metrics = [metric.name for metric in suite.metrics]
         _known(budget.primary, metrics, f"{key}.primary", "metric")

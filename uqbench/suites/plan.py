@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from packaging.utils import canonicalize_name
+
 from uqbench.claim import ClaimKind
 from uqbench.config import as_table
 from uqbench.errors import UqbenchError, see, unknown
 from uqbench.identity import DeviceKind, Run, digest_of, runs_of
 from uqbench.registry.plugins import Host
+from uqbench.registry.registry import Registry
 from uqbench.specs import AgentSpec, Role
 from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
@@ -102,7 +105,8 @@ def make_plan(
         host: the plugins.
         budget: name of the budget; None for the suite's default.
         device: kind of device that the runs are for; part of their identity.
-        methods: only these; None for those of the budget.
+        methods: only these; None for those of the budget. ``distribution:name`` is the method of
+            that name, if that distribution registered what it runs.
         tasks: the same for tasks.
         seeds: the same for seeds.
         steps: instead of the budget's.
@@ -121,6 +125,8 @@ def make_plan(
     planned = suite.budget(budget_name)
     if steps is not None:
         planned = planned.model_copy(update={"steps": steps, "task_steps": {}})
+    if methods is not None:
+        methods = [_unqualified(name, suite, host) for name in methods]
     usual_methods = suite.methods_of(budget_name)
     offered = usual_methods if methods is None else suite.methods
     chosen_methods = _choose("method", offered, _bases(methods))
@@ -165,8 +171,8 @@ def make_plan(
                 },
                 "device": device,
             }
-            metrics = (metric.risk for metric in suite.metrics if metric.suits(task))
-            if measures := host.measure_versions(config, *metrics):
+            risks = suite.risks_of(task, planned)
+            if measures := host.measure_versions(config, *risks):
                 identity["measures"] = measures
             names = (suite.name, budget_name, task.name, method.name)
             runs = runs_of(*names, identity, chosen_seeds)
@@ -187,6 +193,26 @@ def make_plan(
 def _queries(budget: Budget) -> dict[str, Any]:
     """What is asked; absent, not None, so that runs without queries keep their identity."""
     return {} if budget.queries is None else {"queries": budget.queries.model_dump(mode="json")}
+
+
+def _unqualified(name: str, suite: Suite, host: Host) -> str:
+    """A method's name without the distribution that it is said to be of.
+
+    Raises:
+        UqbenchError: what the method runs is another distribution's.
+    """
+    distribution, colon, bare = name.partition("[")[0].rpartition(":")
+    if not colon:
+        return name
+    method = suite.method(bare)
+    registry: Registry[Any] = host.estimators if method.agent is None else host.agents
+    own = registry.origin(str(method.agent or method.estimator)).distribution
+    if canonicalize_name(own) != canonicalize_name(distribution):
+        raise UqbenchError(
+            f"the method {bare!r} of {suite.name} runs code of {own}, not of {distribution!r}: "
+            f"write {own}:{bare}, or {bare}"
+        )
+    return name[len(distribution) + 1 :]
 
 
 def _bases(names: Sequence[str] | None) -> list[str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Protocol, TypeVar
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from uqbench.errors import unknown
 from uqbench.suites.claims import Claim, Reading
@@ -54,6 +54,24 @@ class Suite(Table):
     methods: tuple[Method, ...] = ()
     readings: dict[Name, Reading] = Field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
+    _added_metrics: frozenset[str] = PrivateAttr(frozenset())
+
+    def with_metric(self, metric: Metric) -> Suite:
+        """The suite with a metric that another plugin adds."""
+        suite = self.model_copy(update={"metrics": (*self.metrics, metric)})
+        suite._added_metrics = self._added_metrics | {metric.name}
+        return suite
+
+    def risks_of(self, task: Task, budget: Budget) -> Iterable[str]:
+        """Risk measures that runs are identified by: those of its own metrics, and of the score.
+
+        Other plugins' metrics leave the identity of runs alone.
+        """
+        primary = self.primary_metric(budget)
+        for metric in self.metrics:
+            own = metric.name not in self._added_metrics or metric is primary
+            if own and metric.suits(task):
+                yield metric.risk
 
     def task(self, name: str) -> Task:
         """The task of that name."""

@@ -24,6 +24,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "estimator": ("dataset",),
     "risk": ("environment",),
     "claim-kind": ("environment",),
+    "figure": ("environment",),
 }
 """The kinds, and what each needs for a row on a board."""
 KINDS = tuple(NEEDS)
@@ -47,6 +48,7 @@ def render(name: str, kinds: tuple[str, ...]) -> dict[str, str]:
     package = name.replace("-", "_")
     values = {"name": name, "package": package, "version": __version__}
     values["series"], values["next"] = _series(__version__)
+    values["extra"] = "[report]" if "figure" in chosen else ""
 
     def filled(template: str) -> str:
         text = (files("uqbench.templates") / f"{template}.tmpl").read_text(encoding="utf-8")
@@ -71,6 +73,8 @@ def render(name: str, kinds: tuple[str, ...]) -> dict[str, str]:
     for kind in chosen:
         module = kind.replace("-", "_")
         made[f"{source}/{module}.py"] = filled(f"{module}.py")
+    if "figure" in chosen:
+        made["tests/test_figure.py"] = filled("test_figure.py")
     suites = []
     if set(chosen) - LEARNS_FROM_DATA:
         suites.append("suite")
@@ -83,8 +87,11 @@ def render(name: str, kinds: tuple[str, ...]) -> dict[str, str]:
         made[f"{source}/data.toml"] = filled("data.toml")
     listed = "".join(f'\n        files("{package}") / "{suite}.toml",' for suite in suites)
     made[f"{source}/__init__.py"] = (
-        hooks["head"].rstrip() + f"\n\nfrom uqbench import {_imported(chosen)}\n"
+        hooks["head"].rstrip()
+        + ("\nfrom typing import Any" if "figure" in chosen else "")
+        + f"\n\nfrom uqbench import {_imported(chosen)}\n"
         + "".join(_hook(hook, hooks, chosen) for hook in HOOKS)
+        + (hooks["figure"].rstrip("\n") + "\n" if "figure" in chosen else "")
         + f"\n\n@hookimpl\ndef uqbench_suites() -> Iterable[Traversable]:\n"
         f'    """Its suites."""\n    return [{listed}\n    ]\n'
     )  # fmt: skip

@@ -11,6 +11,7 @@ from uqbench_highway.queries import followed, query_states
 
 from uqbench.environment import TimeLimit
 from uqbench.queries import visit
+from uqbench.specs import truth
 
 LIMIT = TimeLimit(40, "terminal")
 
@@ -71,5 +72,6 @@ def test_unseen_traffic_is_further_behind_than_anyone_sees(seen):
 
 def test_the_package_s_backend_has_no_query_states():
     (spec,) = uqbench_environments()
-    assert spec.queries(HighwayConfig(backend="oracle")) is None
-    assert spec.queries(HighwayConfig()) is not None
+    states = truth(spec.queries)
+    assert states(HighwayConfig(backend="oracle")) is None
+    assert states(HighwayConfig()) is not None

@@ -1,5 +1,7 @@
 """A method that owns its loop is recorded, stopped, and told what it may not do."""
 
+from io import BytesIO
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +9,8 @@ from gymnasium import Env, spaces
 
 from uqbench.agent import LoopAgent, Uncertainty
 from uqbench.environment import GymnasiumLanes, TimeLimit
-from uqbench.errors import UqbenchError
+from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.runner.train.kept import kept_loop_agent
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
 
@@ -132,3 +135,59 @@ def test_what_is_stated_for_another_number_of_lanes_is_refused():
         UqbenchError, match=r"returned mean of shape \(2, 2, 3\); expected \(1, 2\)"
     ):
         SinglePolicy(Stating(lanes=2)).uncertainty(torch.tensor([[[1.0], [2.0]]]))
+
+
+class Whole(Endless):
+    """Acts by a number that it learns, among the valid actions, and says so."""
+
+    def __init__(self):
+        self.learned = 0
+
+    def train(self, env, total_steps, seed):
+        self.learned = 1 + seed
+        super().train(env, total_steps, seed)
+
+    def policy(self, obs, valid=None):
+        return self.learned if valid is None else int(np.flatnonzero(valid)[-1])
+
+    def metrics(self):
+        return {"learned": self.learned}
+
+    def state_dict(self):
+        return {"learned": self.learned}
+
+    def load_state_dict(self, state):
+        self.learned = state["learned"]
+
+
+def test_valid_actions_reach_a_policy_that_takes_them():
+    obs, valid = torch.zeros(1, 2, 1), torch.tensor([[[True, False, True], [True, False, False]]])
+    assert SinglePolicy(Whole()).policy(obs, valid).tolist() == [[2, 0]]
+    assert SinglePolicy(Whole()).policy(obs).tolist() == [[0, 0]]
+    assert SinglePolicy(Endless()).policy(obs, valid).tolist() == [[0, 0]]
+
+
+def test_its_metrics_are_numbers_of_one_lane():
+    metrics = SinglePolicy(Whole()).metrics()
+    assert metrics["learned"].tolist() == [0.0]
+    wrong = Whole()
+    wrong.learned = "much"
+    with pytest.raises(
+        UqbenchError, match=r"Whole\.metrics returned 'learned' as 'much'; expected"
+    ):
+        SinglePolicy(wrong).metrics()
+
+
+def test_its_state_is_kept_where_it_acts_the_same_with_it():
+    trained, obs = Whole(), torch.zeros(1, 1)
+    run(trained)
+    fresh = Whole()
+    state = kept_loop_agent(SinglePolicy(trained), SinglePolicy(fresh), obs)
+    assert torch.load(BytesIO(state), weights_only=True) == {"learned": 1}
+    assert fresh.learned == 1
+    with pytest.raises(CannotSaveError, match="Endless has no state_dict"):
+        kept_loop_agent(SinglePolicy(Endless()), SinglePolicy(Endless()), obs)
+    forgetful = Whole()
+    forgetful.load_state_dict = lambda state: None
+    with pytest.raises(CannotSaveError, match="acts otherwise than before"):
+        kept_loop_agent(SinglePolicy(trained), SinglePolicy(forgetful), obs)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.agent import Agent, EnvironmentInfo, LoopAgent
-from uqbench.environment import GymnasiumLanes, LaneEnv, OptimalQ, TimeLimit
+from uqbench.environment import LaneEnv, OptimalQ, TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import RunColumns
@@ -20,9 +20,10 @@ from uqbench.runner.batching.batches import Batch
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import UnusableError
 from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
+from uqbench.runner.train.environments import lanes_of
 from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.guards import check_metrics, check_uncertainty
-from uqbench.runner.train.kept import kept_agent
+from uqbench.runner.train.kept import kept_agent, kept_loop_agent
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
 from uqbench.runner.train.own_states import OwnStates
@@ -38,6 +39,7 @@ from uqbench.runner.train.realized import RealizedSource
 from uqbench.runner.train.recorder import Recorder
 from uqbench.runner.train.rollouts import Make
 from uqbench.scoring.uncertainty import score_return_distribution, score_uncertainty
+from uqbench.specs import truth
 from uqbench.suites.configs import task_config
 from uqbench.suites.tables import Queries
 
@@ -96,20 +98,25 @@ def train_agent(
         on_step(step, latest)
 
     if agent_spec.owns_loop:
-        make_loop_agent = agent_spec.load_factory()
-        loop_agent: LoopAgent = make_loop_agent(_environment_info(batch, env), batch.cell.config)
-        single = SinglePolicy(loop_agent)
+        single = make_loop_agent(batch, host, env)
+        measured = partial(_metrics, single, _optimal_q(batch, host, device), 1)
 
         def after_step(step: int) -> None:
             if queries is not None:
                 queries.see(step, env, recorded.obs)
-            after(step, single, dict)
+            if step in recorder.due:
+                check_uncertainty(single, recorded.obs, env.n_actions, step)
+            after(step, single, measured)
 
         recorded = RecordedEnv(env, budget.steps, recorder, after_step)
-        train(loop_agent, recorded, budget.steps, runs[0].agent_seed)
-        after(budget.steps, single, dict)
+        train(single.loop_agent, recorded, budget.steps, runs[0].agent_seed)
+        after(budget.steps, single, measured)
         if batch.keep_agents:
-            checkpointer.notify("--keep-agents: not kept: the method owns its loop")
+            fresh = make_loop_agent(batch, host, env)
+            try:
+                kept = [kept_loop_agent(single, fresh, recorded.obs)]
+            except CannotSaveError as error:
+                checkpointer.notify(f"--keep-agents: not kept: {error}")
         yield
     else:
         agent = make_agent(batch, host, env, device)
@@ -173,6 +180,13 @@ def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> 
     return agent
 
 
+def make_loop_agent(batch: Batch, host: Host, env: LaneEnv) -> SinglePolicy:
+    """The method that owns its loop, untrained."""
+    make = host.agents[str(batch.cell.method.agent)].load_factory()
+    agent: LoopAgent = make(_environment_info(batch, env), batch.cell.config)
+    return SinglePolicy(agent)
+
+
 def _environment_info(batch: Batch, env: LaneEnv) -> EnvironmentInfo:
     task = batch.cell.task
     return EnvironmentInfo(
@@ -192,15 +206,16 @@ def query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer 
         return None
     config, discount = _task_config(batch, host), float(batch.cell.task.discount or 0.0)
     source: QuerySource
-    if spec.exact_truth is not None:
-        exact = spec.exact_truth(config, discount, [run.environment_seed for run in runs])
+    exact_truth, query_states = truth(spec.exact_truth), truth(spec.queries)
+    if exact_truth is not None:
+        exact = exact_truth(config, discount, [run.environment_seed for run in runs])
         source = ExactSource(exact, len(runs), device)
         return QueryScorer([source], len(runs), steps)
 
     def make(seeds: Sequence[int]) -> LaneEnv:
         return make_lanes(batch, host, seeds, device)
 
-    states = None if spec.queries is None else spec.queries(config)
+    states = None if query_states is None else query_states(config)
     if states is None:
         source = _realized(batch, queries, make, discount)
         return QueryScorer([source], len(runs), steps)
@@ -260,18 +275,8 @@ def make_lanes(batch: Batch, host: Host, seeds: Sequence[int], device: torch.dev
     """The task's environment, one lane per seed."""
     task = batch.cell.task
     spec = host.environments[str(task.environment)]
-    config = _task_config(batch, host)
     limit = None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
-    make = spec.load_factory()
-    if spec.lanes:
-        lanes = make(config, seeds, limit, device)
-        if not isinstance(lanes, LaneEnv):
-            raise UqbenchError(
-                f"the environment {spec.name!r} says lanes=True and made a "
-                f"{type(lanes).__name__}; expected a uqbench.environment.LaneEnv"
-            )
-        return lanes
-    return GymnasiumLanes(lambda: make(config), seeds, limit, spec.events, device)
+    return lanes_of(spec, _task_config(batch, host), seeds, limit, device)
 
 
 def _task_config(batch: Batch, host: Host) -> Any:
@@ -284,28 +289,29 @@ def _optimal_q(batch: Batch, host: Host, device: torch.device) -> OptimalQ | Non
     """Ground truth for agents' predictions of Q, if the task's environment has it."""
     task = batch.cell.task
     spec = host.environments[str(task.environment)]
-    if spec.optimal_q is None:
+    solve = truth(spec.optimal_q)
+    if solve is None:
         return None
-    truth = spec.optimal_q(_task_config(batch, host), float(task.discount or 0.0))
-    atoms, probs = truth.return_atoms, truth.return_probs
+    solved = solve(_task_config(batch, host), float(task.discount or 0.0))
+    atoms, probs = solved.return_atoms, solved.return_probs
     return OptimalQ(
-        truth.obs.to(device),
-        truth.values.to(device),
+        solved.obs.to(device),
+        solved.values.to(device),
         None if atoms is None else atoms.to(device),
         None if probs is None else probs.to(device),
     )
 
 
-def _metrics(agent: Agent, truth: OptimalQ | None, lanes: int) -> dict[str, Tensor]:
+def _metrics(agent: Agent | SinglePolicy, known: OptimalQ | None, lanes: int) -> dict[str, Tensor]:
     """An agent's own metrics, and the scores of its predictions of Q where Q* is known."""
     metrics = dict(agent.metrics())
     check_metrics(agent, metrics, lanes)
-    if truth is not None:
-        predicted = agent.uncertainty(truth.obs.expand(lanes, *truth.obs.shape))
+    if known is not None:
+        predicted = agent.uncertainty(known.obs.expand(lanes, *known.obs.shape))
         if predicted is not None:
-            metrics |= score_uncertainty(predicted, truth.values)
-            if truth.return_atoms is not None and truth.return_probs is not None:
+            metrics |= score_uncertainty(predicted, known.values)
+            if known.return_atoms is not None and known.return_probs is not None:
                 metrics |= score_return_distribution(
-                    predicted, truth.return_atoms, truth.return_probs
+                    predicted, known.return_atoms, known.return_probs
                 )
     return metrics

@@ -7,13 +7,17 @@ Forms are checked at every step, which costs microseconds; values where the devi
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from uqbench.agent import Agent, Uncertainty
+from uqbench.agent import Uncertainty
 from uqbench.environment import Outcome
 from uqbench.errors import UqbenchError, see
+
+if TYPE_CHECKING:
+    from uqbench.runner.train.query_sources import Asked
 
 VARIANCES = ("epistemic_var", "quantile_epistemic_var", "aleatoric_var", "oracle_var")
 VALUES = ("mean", *VARIANCES)
@@ -23,7 +27,7 @@ ROUNDING = 1e-6
 
 def named(thing: object) -> str:
     """The class of an object and the package that it is from: ``Walker of toy_uqbench``."""
-    kind = type(thing)
+    kind = type(getattr(thing, "loop_agent", thing))  # of a SinglePolicy, whom it stands for
     return f"{kind.__name__} of {kind.__module__.partition('.')[0]}"
 
 
@@ -106,7 +110,7 @@ def _wrong(
     )
 
 
-def check_metrics(agent: Agent, metrics: Mapping[str, object], lanes: int) -> None:
+def check_metrics(agent: object, metrics: Mapping[str, object], lanes: int) -> None:
     """Refuse metrics that are not one number a lane.
 
     Raises:
@@ -121,7 +125,7 @@ def check_metrics(agent: Agent, metrics: Mapping[str, object], lanes: int) -> No
             )
 
 
-def check_uncertainty(agent: Agent, obs: Tensor, n_actions: int, step: int) -> None:
+def check_uncertainty(agent: Asked, obs: Tensor, n_actions: int, step: int) -> None:
     """Refuse predictions of another shape, that are not finite, or negative variances.
 
     An epistemic variance may be infinite, where nothing was ever seen (O'Donoghue et al. 2018,
@@ -176,7 +180,7 @@ def check_uncertainty(agent: Agent, obs: Tensor, n_actions: int, step: int) -> N
             raise _lanes(agent, "return_probs do not sum to one", off, step)
 
 
-def _lanes(agent: Agent, what: str, where: Tensor, step: int) -> UqbenchError:
+def _lanes(agent: object, what: str, where: Tensor, step: int) -> UqbenchError:
     lanes = where.nonzero()[:, 0].tolist()
     return UqbenchError(
         f"the agent's {what} after {step} steps, in lanes {lanes} ({named(agent)})"

@@ -18,6 +18,7 @@ from uqbench.agent import Agent
 from uqbench.errors import CannotSaveError
 from uqbench.lanes.replay_buffer import ReplayBuffer
 from uqbench.runner.checkpoints.files import plain
+from uqbench.runner.train.loop_agent import SinglePolicy
 
 
 def kept_agent(agent: Agent, single: Agent, lane: int, lanes: int, obs: Tensor) -> bytes:
@@ -46,6 +47,34 @@ def kept_agent(agent: Agent, single: Agent, lane: int, lanes: int, obs: Tensor) 
         raise CannotSaveError(f"the agent: {type(error).__name__}: {error}") from error
     if not same:
         raise CannotSaveError("the agent, alone in a batch, acts otherwise than in its own")
+    return _written(state)
+
+
+def kept_loop_agent(agent: SinglePolicy, fresh: SinglePolicy, obs: Tensor) -> bytes:
+    """The state of a method that owns its loop.
+
+    Args:
+        agent: trained.
+        fresh: as it was constructed; takes the state and keeps it.
+        obs: ``[1, *obs]``, at which the two have to agree.
+
+    Raises:
+        CannotSaveError: it has no state, or does not act the same with it.
+    """
+    try:
+        state = agent.state_dict()
+        fresh.load_state_dict(state)
+        same = fresh.policy(obs[:, None]).equal(agent.policy(obs[:, None]))
+    except CannotSaveError:
+        raise
+    except Exception as error:  # a plugin may raise anything
+        raise CannotSaveError(f"the agent: {type(error).__name__}: {error}") from error
+    if not same:
+        raise CannotSaveError("the agent, restored from its state_dict, acts otherwise than before")
+    return _written(state)
+
+
+def _written(state: Mapping[str, Any]) -> bytes:
     file = io.BytesIO()
     torch.save(plain(state, ""), file)
     return file.getvalue()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any, SupportsInt
 
 import gymnasium
@@ -95,11 +96,43 @@ class SinglePolicy:
     """A ``LoopAgent`` as an agent of one lane; its policy is asked one observation at a time."""
 
     def __init__(self, agent: LoopAgent) -> None:
-        self._agent = agent
+        self.loop_agent = agent
+        self._takes_mask = "valid" in signature(agent.policy).parameters
 
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """Actions ``[1, M]`` for observations ``[1, M, *obs]``."""
-        return torch.tensor([[int(self._agent.policy(one)) for one in obs[0].cpu().numpy()]])
+        """Actions ``[1, M]`` for observations ``[1, M, *obs]``, among ``valid`` ``[1, M, A]``."""
+        asked = obs[0].cpu().numpy()
+        if valid is None or not self._takes_mask:
+            return torch.tensor([[int(self.loop_agent.policy(one)) for one in asked]])
+        ask: Callable[..., int] = self.loop_agent.policy
+        masks = valid[0].cpu().numpy()
+        pairs = zip(asked, masks, strict=True)
+        return torch.tensor([[int(ask(one, valid=mask)) for one, mask in pairs]])
+
+    def metrics(self) -> dict[str, Tensor]:
+        """What it reports about itself, ``[1]`` by name.
+
+        Raises:
+            UqbenchError: a metric is not a number.
+        """
+        found = {}
+        for name, value in self.loop_agent.metrics().items():
+            try:
+                found[name] = torch.tensor([float(value)])
+            except (TypeError, ValueError) as error:
+                raise UqbenchError(
+                    f"{type(self.loop_agent).__name__}.metrics returned {name!r} as {value!r}; "
+                    f"expected a number"
+                ) from error
+        return found
+
+    def state_dict(self) -> dict[str, Any]:
+        """The method's own."""
+        return self.loop_agent.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore from ``state_dict()``."""
+        self.loop_agent.load_state_dict(state)
 
     def uncertainty(self, obs: Tensor) -> Uncertainty | None:
         """Predictions for observations ``[1, M, *obs]``.
@@ -107,12 +140,12 @@ class SinglePolicy:
         Raises:
             UqbenchError: what it predicts is not of one lane and M observations.
         """
-        stated = self._agent.uncertainty(obs[0].cpu().numpy())
+        stated = self.loop_agent.uncertainty(obs[0].cpu().numpy())
         if stated is not None:
             for name, values in vars(stated).items():
                 if values is not None and tuple(values.shape[:2]) != tuple(obs.shape[:2]):
                     raise UqbenchError(
-                        f"{type(self._agent).__name__}.uncertainty returned {name} of shape "
+                        f"{type(self.loop_agent).__name__}.uncertainty returned {name} of shape "
                         f"{tuple(values.shape)}; expected {tuple(obs.shape[:2])} first: one lane, "
                         f"and as many observations as it was asked about"
                     )

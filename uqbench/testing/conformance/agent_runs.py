@@ -93,6 +93,10 @@ class AgentSubject(Subject):
         config: the config that ``make`` uses; None where a check need not know.
         steps: length of the runs: with ``make``'s config they must show everything.
         stops: steps after which a run resumes from its saved state.
+        planted: makes it for the same spaces under γ = 0, where it says that its intervals are
+            calibrated.
+        recipe: what another process makes it from: the factory and its first and third argument;
+            None where that cannot be sent.
     """
 
     kind: ClassVar[str] = "agent"
@@ -103,6 +107,8 @@ class AgentSubject(Subject):
     config: Any = None
     steps: int = 160
     stops: Sequence[int] = (20, 110)
+    planted: Callable[[Sequence[int]], Agent] | None = None
+    recipe: tuple[Any, EnvironmentInfo, Any] | None = None
 
     @cached_property
     def baseline(self) -> Trace:
@@ -148,6 +154,23 @@ def predictions(agent: Agent, questions: Tensor) -> dict[str, Tensor]:
     fields = {} if predicted is None else vars(predicted)
     known = {name: value.clone() for name, value in fields.items() if value is not None}
     return known | {"policy": agent.policy(questions.clone()).clone()}
+
+
+def take(agent: Agent, trace: Trace, t: int, told: Outcome | None = None) -> Tensor:
+    """Let an agent act and observe at step ``t`` of a trace; returns what it would do.
+
+    It observes the action that was taken there, so that no small difference grows.
+
+    Args:
+        agent: any.
+        trace: of another agent.
+        t: the step.
+        told: the outcome that it is told; None for the trace's.
+    """
+    obs, valid, outcome = trace.stream[t]
+    action = agent.act(obs.clone(), _copied(valid)).clone()
+    agent.observe(step_of(t, obs, trace.actions[t], outcome if told is None else told))
+    return action
 
 
 def step_of(t: int, obs: Tensor, action: Tensor, outcome: Outcome) -> Step:

@@ -1,10 +1,9 @@
-"""What every agent written for lanes must do."""
+"""What an agent takes and returns: forms, masks, and nothing written to that is not its own."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
 from typing import Any, get_type_hints
 
 import torch
@@ -17,11 +16,8 @@ from uqbench.testing.conformance.agent_runs import (
     CPU,
     SEEDS,
     AgentSubject,
-    Trace,
-    predictions,
     same,
     step_of,
-    through_a_file,
     twin,
 )
 from uqbench.testing.conformance.check import Failed, Skipped, check
@@ -149,121 +145,6 @@ def masks(subject: AgentSubject) -> None:
 
 @check(
     AgentSubject,
-    "agent-repeats",
-    rule="The same seeds make the same run, bit for bit.",
-    fix="Derive every random number from the seeds; no clock, no hash(), no iteration over sets.",
-    after=SOUND,
-)
-def repeats(subject: AgentSubject) -> None:
-    """Two runs of the same seeds are equal."""
-    if _disturbed(subject, read=True, poison=True):
-        _no_difference(subject.run(SEEDS, 0), subject.baseline, "two runs of the same seeds")
-
-
-@check(
-    AgentSubject,
-    "agent-pure",
-    rule="policy and uncertainty change no state: asking leaves no trace in the run.",
-    fix="Draw what a policy needs in act or observe, and keep caches out of policy.",
-    after=(*SOUND, "agent-repeats"),
-)
-def pure(subject: AgentSubject) -> None:
-    """A run that is asked at every step equals one that is not."""
-    trace = subject.baseline
-    answers = predictions(trace.agent, trace.questions)
-    if not same(answers, predictions(trace.agent, trace.questions)):
-        raise Failed("asked twice, the same agent answers differently")
-    one = trace.agent.policy(trace.questions[:, 1:2])
-    if not torch.equal(one, answers["policy"][:, 1:2]):
-        raise Failed("the action for an observation depends on the other observations asked")
-    if _disturbed(subject, read=True, poison=True):
-        difference = _disturbed(subject, read=True, poison=False)
-        if difference:
-            raise Failed(f"asked for its policy and uncertainty after every step, {difference}")
-
-
-@check(
-    AgentSubject,
-    "agent-buffers",
-    rule="A step's tensors are overwritten after observe; an agent that keeps them keeps copies.",
-    fix="Store step.obs.clone(), or put the step into a uqbench.lanes.ReplayBuffer.",
-    after=(*SOUND, "agent-repeats"),
-)
-def buffers(subject: AgentSubject) -> None:
-    """With NaN in a step's tensors after ``observe`` the run is the same."""
-    if _disturbed(subject, read=True, poison=True):
-        difference = _disturbed(subject, read=False, poison=True)
-        if difference:
-            raise Failed(f"with a step's tensors overwritten after observe, {difference}")
-
-
-def _disturbed(subject: AgentSubject, *, read: bool, poison: bool) -> str:
-    """How a run differs from the baseline that is asked, or whose steps are overwritten."""
-
-    def visit(agent: Agent, step: Step) -> None:
-        if read:
-            agent.policy(step.next_obs[:, None])
-            agent.uncertainty(step.next_obs[:, None])
-        if poison:
-            for field in dataclasses.fields(Step):
-                value = getattr(step, field.name)
-                if isinstance(value, Tensor):
-                    _poison(value)
-
-    key = f"disturbed {read} {poison}"
-    if key not in subject.memory:
-        subject.memory[key] = _caught(subject, visit)
-    return str(subject.memory[key])
-
-
-def _caught(subject: AgentSubject, visit: Any) -> str:
-    try:
-        return subject.run(SEEDS, 0, visit=visit).difference(subject.baseline)
-    except Exception as error:  # overwritten integers may be indices
-        return f"it raised {type(error).__name__}: {error}"
-
-
-def _poison(tensor: Tensor) -> None:
-    if tensor.dtype.is_floating_point:
-        tensor.fill_(float("nan"))
-    elif tensor.dtype == torch.bool:
-        tensor.logical_not_()
-    else:
-        tensor.fill_(torch.iinfo(tensor.dtype).max)
-
-
-@check(
-    AgentSubject,
-    "agent-lanes",
-    rule="A lane does the same alone, among others and in any order, bit for bit.",
-    fix="Nothing may mix lanes: no mean over dimension 0, no shared optimizer state or generator; "
-    "sums and products as in uqbench.lanes.numerics.",
-    after=(*SOUND, "agent-repeats"),
-)
-def lanes(subject: AgentSubject) -> None:
-    """The lane of seed 5 in world 5: alone, second of three, first of two."""
-    alone = subject.alone
-    _no_difference(subject.run([3, 5, 8], 4).lane(1), alone, "alone and among others")
-    _no_difference(subject.run([5, 3], 5).lane(0), alone, "alone and in another order")
-
-
-@check(
-    AgentSubject,
-    "agent-seeds",
-    rule="Lanes of different seeds differ, in the same world too.",
-    fix="Use seeds[i] for lane i; a method without any randomness is an expected failure.",
-    after=(*SOUND, "agent-repeats"),
-)
-def seeds(subject: AgentSubject) -> None:
-    """The same world with another seed is another run."""
-    if subject.role != "method":
-        raise Skipped(f"its role is {subject.role!r}: it need not use its seed")
-    if not subject.alone.difference(subject.run([1005], 5)):
-        raise Failed("two seeds make the same run")
-
-
-@check(
-    AgentSubject,
     "agent-steps",
     rule="Config fields that count environment steps are annotated as uqbench.config.Steps.",
     fix="Write `learning_starts: Steps = 5_000`; short budgets then scale it down.",
@@ -280,55 +161,3 @@ def steps(subject: AgentSubject) -> None:
         if counts and whole and not is_scheduled(hints[field.name]):
             raise Failed(f"{type(config).__name__}.{field.name} is not annotated as Steps")
     scaled(config, 0.5)
-
-
-@check(
-    AgentSubject,
-    "agent-checkpoint",
-    level="checkpointable",
-    rule="A run that resumes from state_dict() equals one that was never interrupted.",
-    fix="Save everything that later steps depend on; the default saves attributes that are "
-    "tensors, numbers, modules, optimizers and replay buffers.",
-    after=(*SOUND, "agent-repeats", "agent-buffers", "agent-pure"),
-)
-def checkpoint(subject: AgentSubject) -> None:
-    """Through a file, at ``stops``, against the same outcomes."""
-    trace = subject.baseline
-    agent = subject.make(SEEDS, CPU)
-    saved = {}
-    for t in range(len(trace.stream)):
-        if t in subject.stops:
-            saved[t] = through_a_file(agent.state_dict())
-        _take(agent, trace, t)
-    for stop, state in saved.items():
-        resumed = subject.make(SEEDS, CPU)
-        resumed.load_state_dict(state)
-        for t in range(stop, len(trace.stream)):
-            action = _take(resumed, trace, t)
-            if not torch.equal(action, trace.actions[t]):
-                raise Failed(f"resumed at step {stop}, the actions differ at step {t}")
-        if not same(dict(resumed.metrics()), dict(agent.metrics())):
-            raise Failed(f"resumed at step {stop}, the metrics differ at the end")
-        if not same(predictions(resumed, trace.questions), trace.predictions):
-            raise Failed(f"resumed at step {stop}, the predictions differ at the end")
-        if not same(resumed.state_dict(), agent.state_dict()):
-            raise Failed(f"resumed at step {stop}, the states differ at the end")
-
-
-def _take(agent: Agent, trace: Trace, t: int) -> Tensor:
-    obs, valid, outcome = trace.stream[t]
-    action = agent.act(obs.clone(), None if valid is None else valid.clone()).clone()
-    agent.observe(step_of(t, obs, trace.actions[t], outcome))
-    return action
-
-
-def _no_difference(one: Trace, other: Trace, between: str) -> None:
-    difference = one.difference(other)
-    if difference:
-        raise Failed(f"{difference}, between {between}")
-
-
-def stops_of(steps: int, seed: int) -> Sequence[int]:
-    """Two steps of a run at which it is interrupted, as a seed has it."""
-    generator = torch.Generator().manual_seed(seed)
-    return sorted(int(t) for t in torch.randperm(steps - 2, generator=generator)[:2] + 1)

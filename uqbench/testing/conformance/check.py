@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
-from uqbench.errors import unknown
+from uqbench.errors import MissingDataError, unknown
 
 Level = Literal["required", "checkpointable", "compiled", "calibrated"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -17,16 +17,21 @@ Status = Literal["passed", "failed", "skipped", "blocked", "expected"]
 PAGE = "docs/conformance.md"
 MODULES = (
     "agents",
+    "repeatability",
+    "processes",
     "endings",
     "devices",
     "uncertainty",
+    "calibration",
     "loop_agents",
     "environments",
+    "episodes",
     "truths",
     "risks",
     "estimators",
     "claims",
     "packages",
+    "components",
 )
 """The modules that hold checks, in the order of the page."""
 
@@ -87,6 +92,8 @@ class Subject:
             check.function(self)
         except Skipped as error:
             return Result(check, self, "skipped", str(error))
+        except MissingDataError as error:
+            return Result(check, self, "skipped", f"its data is not on this machine: {error}")
         except Failed as error:
             return Result(check, self, "expected" if reason else "failed", reason or str(error))
         except Exception as error:  # a plugin may raise anything

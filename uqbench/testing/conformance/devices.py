@@ -29,6 +29,7 @@ from uqbench.testing.conformance.agent_runs import (
     AgentSubject,
     Recorded,
     same,
+    take,
 )
 from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
@@ -40,6 +41,10 @@ COMPILED_STEPS = 12
 
 class _Wait(Exception):  # noqa: N818
     """Data of the device was asked for on the host."""
+
+
+class _Unbuilt(Exception):  # noqa: N818
+    """The constructor computes with values, and these tensors have none."""
 
 
 @check(
@@ -115,9 +120,9 @@ def compiles(subject: AgentSubject) -> None:
     if not isinstance(plain, Capturable) or not plain.compiled:
         raise Skipped("it names no methods to compile")
     steps = min(subject.steps, DEVICE_STEPS)
-    stream = subject.baseline.stream[:steps]
-    _follow(plain, stream)
-    _follow(traced, stream)
+    for t in range(steps):
+        take(plain, subject.baseline, t)
+        take(traced, subject.baseline, t)
     whole = torch.compile
 
     def trace(function: Any, **options: Any) -> Any:
@@ -125,31 +130,15 @@ def compiles(subject: AgentSubject) -> None:
 
     with patch.object(torch, "compile", trace):
         compile_agent(traced)
-        for agent in (plain, traced):
-            _follow(agent, subject.baseline.stream[steps : steps + 2])
+        for t in range(steps, min(steps + 2, len(subject.baseline.stream))):
+            take(plain, subject.baseline, t)
+            take(traced, subject.baseline, t)
     mine, theirs = plain.metrics(), traced.metrics()
     for name, value in mine.items():
         if not torch.allclose(theirs[name], value, rtol=1e-3, atol=1e-4, equal_nan=True):
             raise Failed(
                 f"compiled, the metric {name!r} is {theirs[name].tolist()}; it was {value.tolist()}"
             )
-
-
-def _follow(agent: Agent, stream: Sequence[Any]) -> None:
-    for obs, valid, outcome in stream:
-        action = agent.act(obs.clone(), None if valid is None else valid.clone())
-        agent.observe(
-            Step(
-                getattr(getattr(agent, "clock", None), "t", 0),
-                obs.clone(),
-                action.clone(),
-                outcome.reward.clone(),
-                outcome.terminated.clone(),
-                outcome.truncated.clone(),
-                outcome.next_obs.clone(),
-                outcome.next_valid,
-            )
-        )
 
 
 def _elsewhere(subject: AgentSubject) -> Exception | None:
@@ -161,6 +150,8 @@ def _elsewhere(subject: AgentSubject) -> Exception | None:
         except Exception as error:
             subject.memory["elsewhere"] = _named(error)
     found: Exception | None = subject.memory["elsewhere"]
+    if isinstance(found, _Unbuilt):
+        raise Skipped(str(found))
     return found
 
 
@@ -168,7 +159,7 @@ def _run_elsewhere(subject: AgentSubject) -> None:
     lanes, info = 2, subject.info
     shape, dtype = (lanes, *observation_shape(info)), observation_dtype(info)
     with fake_device():
-        agent = subject.make(SEEDS, ELSEWHERE)
+        agent = _built(subject)
         obs = torch.zeros(shape, dtype=dtype, device=ELSEWHERE)
         valid = torch.ones(lanes, info.n_actions, dtype=torch.bool, device=ELSEWHERE)
         never = torch.zeros(lanes, dtype=torch.bool, device=ELSEWHERE)
@@ -186,6 +177,17 @@ def _run_elsewhere(subject: AgentSubject) -> None:
                     _is_elsewhere(value, f"uncertainty's {name}")
             for name, value in agent.metrics().items():
                 _is_elsewhere(value, f"the metric {name}")
+
+
+def _built(subject: AgentSubject) -> Agent:
+    try:
+        return subject.make(SEEDS, ELSEWHERE)
+    except Exception as error:
+        named = _named(error)
+        if isinstance(named, _Wait):  # once, before any step: nobody waits for that
+            reason = f"its constructor computes with values: {_located(named)}"
+            raise _Unbuilt(reason) from error
+        raise
 
 
 def _is_elsewhere(tensor: Tensor, what: str) -> None:

@@ -13,12 +13,14 @@ from uqbench.testing.conformance.agent_runs import (
     CPU,
     AgentSubject,
     predictions,
-    step_of,
+    take,
 )
 from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
 
 SEED = 5
+EVERY = 9
+"""Steps between truncations: episodes of a run may be few."""
 TOLERANCE = 1e-3
 """Relative: zero times another number may round differently where it is added."""
 
@@ -62,7 +64,7 @@ def truncation(subject: AgentSubject) -> None:
 def _difference(subject: AgentSubject, edit: Edit) -> str:
     """How what an agent learns from edited steps differs; empty where it does not."""
     if "cut" not in subject.memory:
-        subject.memory["cut"] = _learned(subject, _half_cut)
+        subject.memory["cut"] = _learned(subject, _half_cut(subject))
     for name, value in _learned(subject, edit).items():
         other = subject.memory["cut"][name].double()
         if not torch.allclose(
@@ -75,15 +77,13 @@ def _difference(subject: AgentSubject, edit: Edit) -> str:
 def _learned(subject: AgentSubject, edit: Edit) -> dict[str, Tensor]:
     """Metrics of every step and predictions of a fresh agent that is told a run's steps.
 
-    It is told the actions that were taken, so that no small difference grows. Actions count only
-    where it reports nothing else, since they jump.
+    Actions count only where it reports nothing else, since they jump.
     """
     trace, agent = subject.alone, subject.make([SEED], CPU)
     metrics: dict[str, list[Tensor]] = {}
     actions = []
-    for t, (obs, valid, outcome) in enumerate(trace.stream):
-        actions.append(agent.act(obs.clone(), None if valid is None else valid.clone()).clone())
-        agent.observe(step_of(t, obs, trace.actions[t], edit(t, outcome)))
+    for t, (*_, outcome) in enumerate(trace.stream):
+        actions.append(take(agent, trace, t, edit(t, outcome)))
         for name, value in agent.metrics().items():
             metrics.setdefault(f"the metric {name!r}", []).append(value.clone())
     found = {name: torch.stack(values) for name, values in metrics.items()}
@@ -95,21 +95,31 @@ def _learned(subject: AgentSubject, edit: Edit) -> dict[str, Tensor]:
     return found
 
 
-def _half_cut(t: int, outcome: Outcome) -> Outcome:
-    """The outcome with every other step's ending as a truncation."""
-    if t % 2:
-        return outcome
-    ended = outcome.terminated | outcome.truncated
-    return replace(outcome, terminated=torch.zeros_like(ended), truncated=ended)
+def _half_cut(subject: AgentSubject) -> Edit:
+    """Every other ending is a truncation, and so is every ninth step, however episodes went on."""
+    ends = [bool((o.terminated | o.truncated).any()) for *_, o in subject.alone.stream]
+    nth = [sum(ends[: t + 1]) for t in range(len(ends))]
+
+    def edit(t: int, outcome: Outcome) -> Outcome:
+        cut = nth[t] % 2 == 0 if ends[t] else t % EVERY == EVERY - 1
+        if not cut:
+            return outcome
+        return replace(
+            outcome,
+            terminated=torch.zeros_like(outcome.terminated),
+            truncated=torch.ones_like(outcome.truncated),
+        )
+
+    return edit
 
 
 def _elsewhere(subject: AgentSubject, where: str) -> Edit:
     """The same, with another observation of that world as ``next_obs`` at some of the steps."""
     other, _ = subject.world(1, SEED).reset()
-    other = other.clone()
+    other, half_cut = other.clone(), _half_cut(subject)
 
     def edit(t: int, outcome: Outcome) -> Outcome:
-        cut = _half_cut(t, outcome)
+        cut = half_cut(t, outcome)
         if where == "within":
             at = ~(cut.terminated | cut.truncated)
         else:

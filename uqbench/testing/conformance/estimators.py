@@ -126,6 +126,28 @@ def lanes(subject: EstimatorSubject) -> None:
             raise Failed(f"alone and among others {name} differs")
 
 
+@check(
+    EstimatorSubject,
+    "estimator-reference",
+    rule="In setting (b) the reference model is the same after fit and predict as before.",
+    fix="Search or sample around copies of its weights: other estimators are given the same model.",
+    after=FORMS,
+)
+def reference(subject: EstimatorSubject) -> None:
+    """Its log-probabilities at the first training inputs."""
+    model = subject.dataset.reference_model(SEEDS)
+    if model is None:
+        raise Skipped("its dataset has no reference model: setting (a)")
+    data = subject.dataset.data(SEEDS)
+    inputs = data.inputs[:, :6].clone()
+    before = model.log_probs(inputs).clone()
+    estimator = subject.make(subject.dataset, SEEDS)
+    estimator.fit(data, model, subject.steps)
+    estimator.predict(inputs)
+    if not same(before, model.log_probs(inputs)):
+        raise Failed("after fit and predict the reference model predicts something else")
+
+
 @dataclass(kw_only=True)
 class DatasetSubject(Subject):
     """A supervised problem, and the scores that its plugin declares."""

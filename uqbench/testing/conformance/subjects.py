@@ -13,27 +13,29 @@ from typing import Any, get_type_hints
 
 import torch
 
-from uqbench.agent import EnvironmentInfo
+from uqbench.agent import Agent, EnvironmentInfo
 from uqbench.config import as_table, is_scheduled, scaled
-from uqbench.environment import GymnasiumLanes, LaneEnv, TimeLimit
-from uqbench.errors import UqbenchError, unknown
+from uqbench.environment import LaneEnv, TimeLimit
+from uqbench.errors import unknown
 from uqbench.registry.docstrings import summary
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
+from uqbench.runner.train.environments import lanes_of
 from uqbench.seeding import derive_seed
-from uqbench.specs import EnvironmentSpec
+from uqbench.specs import EnvironmentSpec, truth
 from uqbench.suites.configs import method_config, task_config
 from uqbench.suites.reading import Catalog, read_suites
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method, Task
 from uqbench.testing.conformance.agent_runs import AgentSubject
-from uqbench.testing.conformance.agents import stops_of
 from uqbench.testing.conformance.check import Subject
 from uqbench.testing.conformance.claims import ClaimSubject
-from uqbench.testing.conformance.environments import EnvironmentSubject
+from uqbench.testing.conformance.components import ComponentSubject
+from uqbench.testing.conformance.environment_runs import EnvironmentSubject
 from uqbench.testing.conformance.estimators import DatasetSubject, EstimatorSubject
 from uqbench.testing.conformance.loop_agents import LoopAgentSubject
 from uqbench.testing.conformance.packages import PackageSubject
+from uqbench.testing.conformance.repeatability import stops_of
 from uqbench.testing.conformance.risks import RiskSubject
 from uqbench.testing.worlds import RotatingPixels
 
@@ -50,7 +52,7 @@ def subjects(host: Host, name: str) -> list[Subject]:
         name: of the plugin: its entry point's name, or its distribution's.
 
     Raises:
-        UqbenchError: there is no such plugin, or a subject cannot be made; says why.
+        UqbenchError: there is no such plugin.
     """
     found = [p for p in host.plugins if name in (p.name, p.distribution)]
     if not found:
@@ -70,17 +72,17 @@ def _of(plugin: Plugin, host: Host, catalog: Catalog) -> Iterable[Subject]:
     ) -> Iterable[Subject]:
         for name in registry:
             if registry.origin(name) == plugin:
+                known = expected.get(f"{registry.kind} {name}", {})
                 try:
                     subject = make(name, host, catalog)
                 except Exception as error:  # a plugin may raise anything
-                    raise UqbenchError(
-                        f"the {registry.kind} {name!r} of {plugin.distribution} cannot be tried: "
-                        f"{type(error).__name__}: {error}"
-                    ) from error
-                if subject is not None:
-                    yield dataclasses.replace(
-                        subject, expected_failures=expected.get(f"{registry.kind} {name}", {})
-                    )
+                    yield ComponentSubject(name=f"{registry.kind} {name}", problem=error)
+                    continue
+                if subject is None:
+                    reason = "no installed suite uses it"
+                    yield ComponentSubject(name=f"{registry.kind} {name}", problem=reason)
+                else:
+                    yield dataclasses.replace(subject, expected_failures=known)
 
     yield from made(host.agents, _agent)
     yield from made(host.environments, _environment)
@@ -149,7 +151,13 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
         role=spec.role,
         config=config,
         stops=stops_of(160, derive_seed("stops", name)),
+        planted=(partial(_planted, make, info, config) if spec.calibrated else None),
+        recipe=(spec.factory, info, config),
     )
+
+
+def _planted(make: Callable[..., Agent], info: EnvironmentInfo, config: Any, seeds: Any) -> Agent:
+    return make(dataclasses.replace(info, discount=0.0), list(seeds), config, CPU)
 
 
 def _method(
@@ -189,12 +197,8 @@ def _limit(task: Task) -> TimeLimit | None:
 def _lanes_of(
     spec: EnvironmentSpec, task: Task, host: Host
 ) -> Callable[[Sequence[int], TimeLimit | None], LaneEnv]:
-    make, config = spec.load_factory(), task_config(task, host, where=task.name)
-    if spec.lanes:
-        return lambda seeds, limit: make(config, list(seeds), limit, CPU)
-    return lambda seeds, limit: GymnasiumLanes(
-        lambda: make(config), list(seeds), limit, spec.events, CPU
-    )
+    config = task_config(task, host, where=task.name)
+    return lambda seeds, limit: lanes_of(spec, config, list(seeds), limit, CPU)
 
 
 def _environment(name: str, host: Host, catalog: Catalog) -> Subject:
@@ -205,11 +209,11 @@ def _environment(name: str, host: Host, catalog: Catalog) -> Subject:
         task = Task(name="default", environment=name, discount=0.99)
     config, discount = task_config(task, host, where=name), float(task.discount or 0.0)
     factory = spec.load_factory()
-    optimal_q, optimal_return = spec.optimal_q, spec.optimal_return
+    optimal_q, optimal_return = truth(spec.optimal_q), truth(spec.optimal_return)
     return EnvironmentSubject(
         name=name,
         make=_lanes_of(spec, task, host),
-        single=None if spec.lanes else partial(factory, config),
+        single=None if spec.lanes or spec.vector else partial(factory, config),
         events=spec.events,
         discount=discount,
         limit=_limit(task),

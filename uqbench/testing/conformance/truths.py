@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from uqbench.environment import OptimalQ
+from uqbench.environment import OptimalQ, Outcome
 from uqbench.testing.conformance.check import Failed, Skipped, check
-from uqbench.testing.conformance.environments import SOUND, EnvironmentSubject, play
+from uqbench.testing.conformance.environment_runs import EnvironmentSubject, Met, play
+from uqbench.testing.conformance.environments import SOUND
 
-LANES = 64
+LANES = 256
 STEPS = 120
-STANDARD_ERRORS = 6.0
-"""Beyond which a mean disagrees: a false alarm in one of 10⁸ comparisons."""
+FALSE_ALARMS = 1e-4
+"""Probability that a check rejects a correct environment, over all its comparisons."""
 ROUNDING = 1e-5
 TAIL = 1e-3
 """A rollout ends when a reward would count less than this."""
@@ -29,37 +31,32 @@ TAIL = 1e-3
     after=SOUND,
 )
 def optimal_q(subject: EnvironmentSubject) -> None:
-    """The mean residual of each (s, a) that random play meets often enough."""
+    """The mean residual of each (s, a) that random play meets."""
     truth = _truth(subject)
     rows = _rows(truth)
     best = truth.values.nan_to_num(-math.inf).amax(-1)
     residuals: dict[tuple[int, int], list[float]] = {}
-    env = subject.make(range(LANES), None)
-    seeds = list(range(LANES))
-    taken: list[Tensor] = []
-    step = env.step
-    env.step = lambda action: (taken.append(action.clone()), step(action))[1]  # type: ignore
-    for t, (obs, _, outcome) in enumerate(play(env, seeds, STEPS)):
-        for lane in range(LANES):
-            state, following = _row(rows, obs[lane]), _row(rows, outcome.next_obs[lane])
-            if state is None:
+    rewards: list[float] = []
+    for (obs, _, outcome), actions in _played(subject):
+        rewards += outcome.reward.tolist()
+        states, following = _at(rows, obs), _at(rows, outcome.next_obs)
+        for lane, (state, after) in enumerate(zip(states, following, strict=True)):
+            ended = bool(outcome.terminated[lane])
+            if state is None or (after is None and not ended):
                 continue
-            if outcome.terminated[lane]:
-                value = 0.0
-            elif following is None:
-                continue
-            else:
-                value = float(best[following])
-            action = int(taken[t][lane])
+            pair = state, int(actions[lane])
+            value = 0.0 if ended or after is None else float(best[after])
             target = float(outcome.reward[lane]) + subject.discount * value
-            residuals.setdefault((state, action), []).append(
-                target - float(truth.values[state, action])
-            )
+            residuals.setdefault(pair, []).append(target - float(truth.values[pair]))
     if not residuals:
-        raise Failed("none of the observations that it has values for was met in 120 steps")
+        raise Failed(f"none of the observations that it has values for was met in {STEPS} steps")
     size = float(truth.values.nan_to_num(0.0).abs().max())
+    worth = [0.0, *best[best.isfinite()].tolist()]
+    width = _width(rewards) + subject.discount * _width(worth)
+    chance = width if _is_random(subject) else 0.0
     for (state, action), found in residuals.items():
-        _is_zero(found, size, f"the Bellman residual of state {state}, action {action}")
+        what = f"the Bellman residual of state {state}, action {action}"
+        _is_zero(found, size, what, chance, len(residuals))
 
 
 @check(
@@ -70,7 +67,7 @@ def optimal_q(subject: EnvironmentSubject) -> None:
     after=(*SOUND, "environment-optimal-q"),
 )
 def greedy(subject: EnvironmentSubject) -> None:
-    """From the start, in 64 lanes."""
+    """From the start."""
     truth = _truth(subject)
     if subject.discount >= 1:
         raise Skipped("without a discount a rollout may have no end")
@@ -79,13 +76,13 @@ def greedy(subject: EnvironmentSubject) -> None:
         raise Skipped(f"a rollout would take {horizon} steps")
     rows, env = _rows(truth), subject.make(range(LANES), None)
     obs, _ = env.reset()
-    begun = [_row(rows, one) for one in obs]
+    begun = _at(rows, obs)
     if None in begun:
         raise Skipped("it has no values for the start")
     policy = truth.values.nan_to_num(-math.inf).argmax(-1)
     returns, running = torch.zeros(LANES, dtype=torch.float64), torch.ones(LANES, dtype=torch.bool)
     for t in range(horizon):
-        at = [_row(rows, one) for one in obs]
+        at = _at(rows, obs)
         if any(row is None for row, on in zip(at, running, strict=True) if on):
             raise Skipped("the greedy policy leaves the states that it has values for")
         action = torch.tensor([0 if row is None else int(policy[row]) for row in at])
@@ -93,11 +90,15 @@ def greedy(subject: EnvironmentSubject) -> None:
         returns += torch.where(running, subject.discount**t * outcome.reward.double(), 0.0)
         running &= ~outcome.terminated
         obs = outcome.obs.clone()
+        if not running.any():
+            break
     best = truth.values.nan_to_num(-math.inf).amax(-1)
     expected = [float(best[row]) for row in begun if row is not None]
     size = max(1.0, max(abs(value) for value in expected)) + TAIL / (1 - subject.discount)
     differences = [r - e for r, e in zip(returns.tolist(), expected, strict=True)]
-    _is_zero(differences, size, "the greedy return minus its value", tail=TAIL * size)
+    width = _width([*returns.tolist(), *truth.values[truth.values.isfinite()].tolist()])
+    chance = width if _is_random(subject) else 0.0
+    _is_zero(differences, size, "the greedy return minus its value", chance, tail=TAIL * size)
 
 
 @check(
@@ -113,14 +114,17 @@ def optimal_return(subject: EnvironmentSubject) -> None:
         raise Skipped("it states none")
     best = subject.optimal_return()
     n_actions = subject.make([0], subject.limit).n_actions
-    for fixed in (None, *range(n_actions)):
-        returns = _returns(subject, fixed)
+    played = {
+        "random play": _returns(subject, None),
+        **{f"the constant action {a}": _returns(subject, a) for a in range(n_actions)},
+    }
+    width = _width([best, *(value for returns in played.values() for value in returns)])
+    for who, returns in played.items():
         if len(returns) < 3:
             continue
         values = torch.tensor(returns, dtype=torch.float64)
-        margin = STANDARD_ERRORS * float(values.std()) / math.sqrt(len(returns))
-        if float(values.mean()) > best + margin + ROUNDING * max(1.0, abs(best)):
-            who = "random play" if fixed is None else f"the constant action {fixed}"
+        chance = _margin(values, width, len(played)) if _is_random(subject) else 0.0
+        if float(values.mean()) > best + chance + ROUNDING * max(1.0, abs(best)):
             raise Failed(f"{who} returns {float(values.mean()):.6g}; the best is {best:.6g}")
 
 
@@ -156,8 +160,9 @@ def _rows(truth: OptimalQ) -> dict[bytes, int]:
     return {_key(obs): row for row, obs in enumerate(truth.obs)}
 
 
-def _row(rows: dict[bytes, int], obs: Tensor) -> int | None:
-    return rows.get(_key(obs))
+def _at(rows: dict[bytes, int], obs: Tensor) -> list[int | None]:
+    """The row of each observation; None where it has none."""
+    return [rows.get(_key(one)) for one in obs]
 
 
 def _key(obs: Tensor) -> bytes:
@@ -165,14 +170,75 @@ def _key(obs: Tensor) -> bytes:
     return key
 
 
-def _is_zero(found: list[float], size: float, what: str, tail: float = 0.0) -> None:
-    """Whether a mean is zero up to rounding, a cut tail, and six standard errors."""
+def _played(subject: EnvironmentSubject) -> list[tuple[Met, Tensor]]:
+    """Random play without a time limit, and the actions that it took."""
+    if "truly played" not in subject.memory:
+        env = subject.make(range(LANES), None)
+        taken: list[Tensor] = []
+        step = env.step
+
+        def noted(action: Tensor) -> Outcome:
+            taken.append(action.clone())
+            return step(action)
+
+        env.step = noted  # type: ignore[method-assign]
+        met = play(env, list(range(LANES)), STEPS)
+        subject.memory["truly played"] = list(zip(met, taken, strict=True))
+    found: list[tuple[Met, Tensor]] = subject.memory["truly played"]
+    return found
+
+
+def _is_random(subject: EnvironmentSubject) -> bool:
+    """Whether anything that was done twice, at the same observation, had two outcomes.
+
+    If nothing had, in all the steps of all lanes, the environment is deterministic, and the truth
+    that it states is exact. If anything had, what is rare was perhaps not met elsewhere.
+    """
+    if "random" not in subject.memory:
+        outcomes: dict[tuple[bytes, int], tuple[float, bool, bytes]] = {}
+        subject.memory["random"] = False
+        for (obs, _, outcome), actions in _played(subject):
+            for lane, action in enumerate(actions.tolist()):
+                ended = bool(outcome.terminated[lane])
+                after = b"" if ended else _key(outcome.next_obs[lane])
+                now = float(outcome.reward[lane]), ended, after
+                if outcomes.setdefault((_key(obs[lane]), action), now) != now:
+                    subject.memory["random"] = True
+                    return True
+    found: bool = subject.memory["random"]
+    return found
+
+
+def _width(values: Sequence[float]) -> float:
+    return max(values) - min(values)
+
+
+def _margin(values: Tensor, width: float, comparisons: int) -> float:
+    """How far the mean of n values in a range may lie from its expectation, by chance.
+
+    The empirical Bernstein bound (Maurer & Pontil 2009, theorem 4), on both sides and for several
+    comparisons together. Its second term, of order ``width / n``, is for what is too rare to have
+    been met: a standard error knows nothing of it.
+    """
+    n = len(values)
+    if n < 2:
+        return math.inf
+    log = math.log(4 * comparisons / FALSE_ALARMS)
+    return math.sqrt(2 * float(values.var()) * log / n) + 7 * width * log / (3 * (n - 1))
+
+
+def _is_zero(
+    found: list[float],
+    size: float,
+    what: str,
+    width: float,
+    comparisons: int = 1,
+    tail: float = 0.0,
+) -> None:
+    """Whether a mean is zero up to rounding, a cut tail, and chance; ``width`` 0: no chance."""
     values = torch.tensor(found, dtype=torch.float64)
-    mean, rounding = float(values.mean()), ROUNDING * max(1.0, size) + tail
-    if abs(mean) <= rounding:
-        return
-    spread = float(values.std()) if len(found) > 1 else math.inf
-    if spread > rounding and len(found) < 20:
-        return  # noise, and too few to tell
-    if abs(mean) > rounding + STANDARD_ERRORS * spread / math.sqrt(len(found)):
-        raise Failed(f"{what} is {mean:.4g}, of {len(found)}; expected 0")
+    mean, allowed = float(values.mean()), ROUNDING * max(1.0, size) + tail
+    if width:
+        allowed += _margin(values, width, comparisons)
+    if abs(mean) > allowed:
+        raise Failed(f"{what} is {mean:.4g}, of {len(found)}; expected 0 within {allowed:.2g}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -98,10 +100,7 @@ def variances(subject: AgentSubject) -> None:
 )
 def order(subject: AgentSubject) -> None:
     """``quantile_epistemic_var >= epistemic_var``, up to rounding."""
-    for when, predicted in _predicted(subject).items():
-        of_mean, of_quantiles = predicted.epistemic_var, predicted.quantile_epistemic_var
-        if of_mean is None or of_quantiles is None:
-            raise Skipped("it does not predict both")
+    for when, of_mean, of_quantiles in _each(subject, "epistemic_var", "quantile_epistemic_var"):
         if (of_quantiles < of_mean * (1 - 1e-3) - 1e-6).any():
             raise Failed(f"quantile_epistemic_var lies below epistemic_var {when}")
 
@@ -115,10 +114,7 @@ def order(subject: AgentSubject) -> None:
 )
 def probabilities(subject: AgentSubject) -> None:
     """Along the last dimension."""
-    for when, predicted in _predicted(subject).items():
-        probs = predicted.return_probs
-        if probs is None:
-            raise Skipped("it predicts no return distribution")
+    for when, probs in _each(subject, "return_probs"):
         sums = probs.sum(-1)
         if (probs < 0).any() or not torch.allclose(sums, torch.ones_like(sums), atol=1e-4):
             raise Failed(f"they sum to {sums.min().item():.4g} to {sums.max().item():.4g} {when}")
@@ -133,10 +129,7 @@ def probabilities(subject: AgentSubject) -> None:
 )
 def distribution(subject: AgentSubject) -> None:
     """Up to a thousandth of the values' size."""
-    for when, predicted in _predicted(subject).items():
-        atoms, probs, mean = predicted.return_atoms, predicted.return_probs, predicted.mean
-        if atoms is None or probs is None or mean is None:
-            raise Skipped("it does not predict both")
+    for when, atoms, probs, mean in _each(subject, "return_atoms", "return_probs", "mean"):
         found = (atoms * probs).sum(-1)
         size = mean.abs().max().clamp(min=1e-3)
         if ((found - mean).abs() > 1e-3 * size).any():
@@ -153,10 +146,11 @@ def distribution(subject: AgentSubject) -> None:
 )
 def samples(subject: AgentSubject) -> None:
     """Within six standard errors, averaged over actions and observations."""
-    for when, predicted in _predicted(subject).items():
-        drawn, mean, var = predicted.value_samples, predicted.mean, predicted.epistemic_var
-        if drawn is None or (mean is None and var is None):
-            raise Skipped("it does not predict samples together with their mean or variance")
+    for when, drawn in _each(subject, "value_samples"):
+        predicted = _predicted(subject)[when]
+        mean, var = predicted.mean, predicted.epistemic_var
+        if mean is None and var is None:
+            raise Skipped("it predicts neither the mean nor the variance of its samples")
         count = drawn.shape[-1]
         if count < 2:
             raise Skipped("one sample has no variance")
@@ -171,6 +165,15 @@ def samples(subject: AgentSubject) -> None:
             if _median(ratio) > allowed:
                 factor = math.exp(_median(ratio))
                 raise Failed(f"their variance is off by a factor of {factor:.3g} {when}")
+
+
+def _each(subject: AgentSubject, *names: str) -> Iterator[tuple[Any, ...]]:
+    """When, and the fields of that name; skips an agent that does not predict all of them."""
+    for when, predicted in _predicted(subject).items():
+        values = [getattr(predicted, name) for name in names]
+        if any(value is None for value in values):
+            raise Skipped(f"it does not predict {' and '.join(names)}")
+        yield when, *values
 
 
 def _median(values: Tensor) -> float:

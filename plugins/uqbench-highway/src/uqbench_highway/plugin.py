@@ -13,8 +13,6 @@ from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 if TYPE_CHECKING:
     from uqbench.plots.figure import Figure
     from uqbench.plots.tables import BoardTables
-    from uqbench.queries import QueryStates
-    from uqbench_highway.config import HighwayConfig
 
 
 @hookimpl
@@ -29,15 +27,9 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_highway.config:HighwayConfig",
             events=("crashes",),
             picture="uqbench_highway.pictures:frame",
-            queries=_query_states,
+            queries="uqbench_highway.queries:query_states",
         )
     ]
-
-
-def _query_states(config: HighwayConfig) -> QueryStates | None:
-    from uqbench_highway.queries import query_states  # imports torch: only when a run needs it
-
-    return query_states(config)
 
 
 @hookimpl

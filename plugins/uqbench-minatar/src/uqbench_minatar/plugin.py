@@ -6,13 +6,8 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import TYPE_CHECKING
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
-from uqbench_minatar.config import GameConfig
-
-if TYPE_CHECKING:
-    from uqbench.queries import QueryStates
 
 
 @hookimpl
@@ -25,16 +20,10 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             lanes=True,
             factory="uqbench_minatar.environment:make",
             config="uqbench_minatar.config:GameConfig",
-            queries=_query_states,
+            queries="uqbench_minatar.queries:query_states",
             picture="uqbench_minatar.pictures:frame",
         )
     ]
-
-
-def _query_states(config: GameConfig) -> QueryStates:
-    from uqbench_minatar.queries import query_states  # imports torch: only when a run needs it
-
-    return query_states(config)
 
 
 @hookimpl

@@ -70,8 +70,12 @@ class CartPoleLanes(LaneEnv):
     def reset(self) -> tuple[Tensor, None]:
         """Start, every lane with its own seed."""
         self._streams = [gymnasium.utils.seeding.np_random(seed)[0] for seed in self._seeds]
+        return self.begin(), None
+
+    def begin(self) -> Tensor:
+        """Begin new episodes from the current random streams; returns their observations."""
         self._begin(range(len(self._seeds)))
-        return self._observations(), None
+        return self._observations()
 
     def step(self, action: Tensor) -> Outcome:
         """Push every cart: 0 to the left, 1 to the right."""

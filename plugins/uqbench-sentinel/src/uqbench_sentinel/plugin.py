@@ -5,23 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import TYPE_CHECKING
 
 from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
-
-if TYPE_CHECKING:
-    from uqbench.environment import OptimalQ
-    from uqbench.queries import QueryStates
-    from uqbench_sentinel.cartpole import CartPoleConfig
-    from uqbench_sentinel.three_states import ThreeStatesConfig
-
-
-def _return_distributions(config: ThreeStatesConfig, discount: float) -> OptimalQ:
-    from uqbench_sentinel.three_states import (
-        return_distributions,
-    )  # imports torch: only when a run needs it
-
-    return return_distributions(config, discount)
 
 
 @hookimpl
@@ -51,12 +36,6 @@ def uqbench_agents() -> Iterable[AgentSpec]:
     ]
 
 
-def _query_states(config: CartPoleConfig) -> QueryStates:
-    from uqbench_sentinel.cartpole_queries import query_states  # likewise
-
-    return query_states(config)
-
-
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
     """CartPole-v0, and the three-state process."""
@@ -69,7 +48,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("falls",),
             lanes=True,
             picture="uqbench_sentinel.cartpole_pictures:frame",
-            queries=_query_states,
+            queries="uqbench_sentinel.cartpole_queries:query_states",
         ),
         EnvironmentSpec(
             name="three-states",
@@ -77,7 +56,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             factory="uqbench_sentinel.three_states:ThreeStates",
             config="uqbench_sentinel.three_states:ThreeStatesConfig",
             lanes=True,
-            optimal_q=_return_distributions,
+            optimal_q="uqbench_sentinel.three_states:return_distributions",
         ),
     ]
 

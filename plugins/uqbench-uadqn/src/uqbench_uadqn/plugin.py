@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
 
@@ -47,29 +47,11 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             events=("falls", "safe_path", "risky_path"),
             picture="uqbench_uadqn.cliff.pictures:frame",
             state_map="uqbench_uadqn.cliff.pictures:state_map",
-            optimal_return=_optimal_return,
-            optimal_q=_optimal_q,
-            exact_truth=_exact_truth,
+            optimal_return="uqbench_uadqn.cliff.truth:optimal_return",
+            optimal_q="uqbench_uadqn.cliff.ground_truth:optimal_q",
+            exact_truth="uqbench_uadqn.cliff.policy_truth:exact_truth",
         )
     ]
-
-
-def _optimal_return(config: Any) -> float:
-    from uqbench_uadqn.cliff.truth import optimal_return  # torch, which a listing does not need
-
-    return optimal_return(config)
-
-
-def _optimal_q(config: Any, discount: float) -> Any:
-    from uqbench_uadqn.cliff.ground_truth import optimal_q  # likewise
-
-    return optimal_q(config, discount)
-
-
-def _exact_truth(config: Any, discount: float, seeds: Sequence[int]) -> Any:
-    from uqbench_uadqn.cliff.policy_truth import exact_truth  # likewise
-
-    return exact_truth(config, discount, seeds)
 
 
 @hookimpl

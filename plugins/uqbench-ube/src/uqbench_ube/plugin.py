@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
@@ -77,6 +77,13 @@ def uqbench_suites() -> Iterable[Traversable]:
     """The ``ube-chain`` suite, and the deep agents in other suites."""
     suites = files("uqbench_ube") / "suites"
     return [suites / f"{name}.toml" for name in SUITES]
+
+
+@hookimpl
+def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
+    """Where a rule of conformance does not hold, and why."""
+    reason = "optimism without any randomness: in the same world every seed acts the same"
+    return {"agent decision-bonus": {"agent-seeds": reason}}
 
 
 @hookimpl

@@ -15,12 +15,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from uqbench.errors import MissingDataError
+
 DTYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 """By the third byte of an IDX file."""
 
 
 class DataError(ValueError):
     """A file of a data set is missing, or not the expected one."""
+
+
+class MissingError(DataError, MissingDataError):
+    """It is missing."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ def content(folder: Path, file: File) -> bytes:
     """
     path = folder / file.path
     if not path.is_file():
-        raise DataError(f"there is no {path}; put the file published at {file.where} there")
+        raise MissingError(f"there is no {path}; put the file published at {file.where} there")
     read = path.read_bytes()
     digest = md5(read, usedforsecurity=False).hexdigest()
     if digest == file.md5:

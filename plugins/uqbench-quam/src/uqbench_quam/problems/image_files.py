@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench_quam.problems.idx import DataError, File, content, parse_idx
+from uqbench_quam.problems.idx import File, MissingError, content, parse_idx
 
 VARIABLE = "UQBENCH_DATA"
 
@@ -19,16 +19,18 @@ def data_folder(files: Iterable[File]) -> Path:
     """The folder that the user named, for a problem that needs these files.
 
     Raises:
-        DataError: none was named, or it is not a folder.
+        MissingError: none was named, or it is not a folder.
     """
     named = os.environ.get(VARIABLE)
     wanted = "\n".join(f"  {file.path}   from {file.where}" for file in files)
     if not named:
-        raise DataError(
+        raise MissingError(
             f"set the environment variable {VARIABLE} to a folder with the image data:\n{wanted}"
         )
     if not Path(named).is_dir():
-        raise DataError(f"{VARIABLE} names {named}, which is not a folder; it must hold:\n{wanted}")
+        raise MissingError(
+            f"{VARIABLE} names {named}, which is not a folder; it must hold:\n{wanted}"
+        )
     return Path(named)
 
 

@@ -38,7 +38,7 @@ from uqbench.estimator import Data, Dataset, Predict
 from uqbench.seeding import derive_seed
 from uqbench_quam.networks.architectures import HEAD, Mlp
 from uqbench_quam.networks.reference import ReferenceNetwork
-from uqbench_quam.problems.idx import DataError
+from uqbench_quam.problems.idx import DataError, MissingError
 from uqbench_quam.problems.scores import detection, retention_auc
 
 VARIABLE = "UQBENCH_IMAGENET"
@@ -127,16 +127,16 @@ def data_file() -> Path:
     """The file that the user named.
 
     Raises:
-        DataError: none was named, or it does not exist.
+        MissingError: none was named, or it does not exist.
     """
     named = os.environ.get(VARIABLE)
     if not named:
-        raise DataError(
+        raise MissingError(
             f"set the environment variable {VARIABLE} to a .npz file of features, as described in "
             f"the documentation of {__name__}"
         )
     if not Path(named).is_file():
-        raise DataError(f"{VARIABLE} names {named}, which is not a file")
+        raise MissingError(f"{VARIABLE} names {named}, which is not a file")
     return Path(named)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Predict
+from uqbench.estimator import Data, Dataset, Predict, PredictiveUncertainty
 
 GAUSSIANS = 100
 GRID = 100
@@ -45,10 +45,21 @@ class BeliefConfig:
             )
 
 
+@dataclass(frozen=True, kw_only=True)
+class BeliefRisk(PredictiveUncertainty):
+    """The risk of a return, as ``total``, with the weights behind it.
+
+    Attributes:
+        weights: ``[L, M, K]``, of the belief's models.
+    """
+
+    weights: Tensor
+
+
 class Beliefs(Dataset):
     """Beliefs over Gaussian return distributions, with their exact CVaR.
 
-    One belief per lane; an estimator predicts the risk of the return as ``total``.
+    One belief per lane; an estimator predicts the risk of the return as a :class:`BeliefRisk`.
 
     Source: Eriksson et al. 2022, Examples 1 to 4
     """
@@ -61,7 +72,7 @@ class Beliefs(Dataset):
 
     def data(self, seeds: Sequence[int]) -> Data:
         """The belief itself: there is nothing else to learn from."""
-        return Data(self._beliefs(seeds), torch.zeros(len(seeds), 1, dtype=torch.float64))
+        return Data(self._beliefs(seeds), torch.zeros(len(seeds), 1))
 
     def reference_model(self, seeds: Sequence[int]) -> None:
         """None: the model is not given."""
@@ -77,8 +88,11 @@ class Beliefs(Dataset):
         """
         beliefs = self._beliefs(seeds)
         given = predict(beliefs)
-        if given.unit != "return" or given.probs is None:
-            raise ValueError("expected a risk in units of return and the models' weights as probs")
+        if not isinstance(given, BeliefRisk) or given.unit != "return":
+            raise ValueError(
+                f"expected a BeliefRisk in units of return, got a {type(given).__name__} in "
+                f"{given.unit}"
+            )
         weights, means, stds = beliefs[:, 0].flatten(1, 2).unbind(-1)
         total = gaussian_mixture_cvar(weights, means, stds, self.config.alpha)
         one, zero = torch.ones(1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
@@ -90,7 +104,7 @@ class Beliefs(Dataset):
             "error": stated - total,
             "abs_error": (stated - total).abs(),
             "margin": gaussian_mixture_cvar(one, zero, one, self.config.alpha) - stated,
-            "nearest_weight": given.probs[:, 0].gather(-1, nearest).squeeze(-1),
+            "nearest_weight": given.weights[:, 0].gather(-1, nearest).squeeze(-1),
         }
 
     def _beliefs(self, seeds: Sequence[int]) -> Tensor:

@@ -9,10 +9,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty
+from uqbench.estimator import Data, Dataset, Estimator
 from uqbench.risk_config import CompositeRiskField
 from uqbench_sentinel.config import CVAR_OF_CVAR
-from uqbench_sentinel.estimation.beliefs import divergences
+from uqbench_sentinel.estimation.beliefs import BeliefRisk, divergences
 
 BINS = 400
 
@@ -55,15 +55,14 @@ class CompositeRiskEstimator(Estimator):
     def fit(self, data: Data, reference_model: object, steps: int) -> None:
         """Nothing to learn."""
 
-    def predict(self, inputs: Tensor) -> PredictiveUncertainty:
+    def predict(self, inputs: Tensor) -> BeliefRisk:
         """The risk of beliefs ``[L, M, K, C, 3]``, lane by lane.
 
-        ``aleatoric`` is the additive risk, ``epistemic`` what the composite one adds to it, and
-        ``probs`` ``[L, M, K]`` are the models' weights.
+        ``aleatoric`` is the additive risk, ``epistemic`` what the composite one adds to it.
         """
         risks = [self._of(beliefs) for beliefs in inputs]
         total, additive, weights = (torch.stack(part) for part in zip(*risks, strict=True))
-        return PredictiveUncertainty(total, additive, total - additive, weights, "return")
+        return BeliefRisk(total, additive, total - additive, None, "return", weights=weights)
 
     def _of(self, beliefs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Composite and additive risk ``[M]`` and weights ``[M, K]`` of ``[M, K, C, 3]``."""

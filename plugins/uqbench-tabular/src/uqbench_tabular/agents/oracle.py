@@ -38,8 +38,8 @@ class Oracle(FixedPolicy):
         self.actions = greedy(values, mdp.available).to(device)
 
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """The optimal actions ``[L, M]`` of states ``[L, M]``."""
-        return self.actions[obs]
+        """The optimal actions ``[L, M]`` of states ``[L, M]``, among the valid ones."""
+        return self.actions[obs] if valid is None else greedy(self.values[obs], valid)
 
     def uncertainty(self, obs: Tensor) -> Uncertainty:
         """Q* ``[L, M, A]``, of which nothing is uncertain."""

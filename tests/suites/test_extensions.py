@@ -1,0 +1,169 @@
+"""Rows that a plugin adds to another one's suite: each by itself, and what was there stays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from uqbench import Spec, hookimpl
+from uqbench.errors import UqbenchError
+from uqbench.registry.plugins import Host
+from uqbench.risk import RiskMeasure
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import Catalog, read_suites
+
+ADDED = """
+[[extend.toy.tasks]]
+name = "longer"
+environment = "corridor"
+config = { length = 9 }
+discount = 1.0
+
+[[extend.toy.metrics]]
+name = "bumps"
+summary = "bumps an episode"
+kind = "online"
+statistic = "events_per_episode/bumps"
+direction = "min"
+
+[[extend.toy.metrics]]
+name = "worst"
+summary = "the worst episode"
+kind = "online"
+risk = "worst"
+
+[extend.toy.normalization.online_return.constants]
+longer = { zero = 0.0, one = 5.0 }
+
+[extend.toy.normalization.bumps]
+version = "1"
+zero = "one an episode"
+one = "none"
+[extend.toy.normalization.bumps.constants]
+longer = { zero = 1.0, one = 0.0 }
+
+[extend.toy.budgets.far]
+summary = "the longer corridor"
+steps = 300
+seeds = 10
+ranks = true
+step_ms = 10.0
+tasks = ["longer"]
+primary = "bumps"
+
+[[extend.toy.methods]]
+name = "faster"
+agent = "walker"
+budgets = ["far"]
+
+[[extend.toy.claims]]
+id = "fast-bumps-less"
+sentence = "Who walks fast bumps less."
+source = "common sense"
+budgets = ["far"]
+kind = "order"
+metric = "bumps"
+methods = ["fast", "slow"]
+"""
+
+
+@dataclass(frozen=True)
+class Worst(RiskMeasure):
+    """The worst."""
+
+    def __call__(self, values, probabilities, dim=-1):
+        return values.amin(dim)
+
+
+class Plugin:
+    @staticmethod
+    @hookimpl
+    def uqbench_risk_measures() -> list[Spec]:
+        return [Spec(name="worst", version="1", factory=Worst)]
+
+
+def catalog(host: Host, tmp_path: Path, text: str = ADDED) -> Catalog:
+    path = tmp_path / "added.toml"
+    path.write_text(text)
+    host.suite_files.append((path, host.plugins[0]))
+    return read_suites(host)
+
+
+@pytest.fixture
+def outside(host: Host) -> Host:
+    host.register(name="worst", distribution="worst", version="1", load=lambda: Plugin)
+    return host
+
+
+def digests(suite, host: Host, budget: str) -> dict:
+    plan = make_plan(suite, host, budget, device="cpu")
+    return {(run.task, run.method, run.seed): run.digest for run in plan.runs}
+
+
+def test_every_kind_of_row_is_added(outside, tmp_path):
+    found = catalog(outside, tmp_path)
+    assert found.problems == ()
+    suite = found.suite("toy")
+    plan = make_plan(suite, outside, "far", device="cpu")
+    assert {(run.task, run.method) for run in plan.runs} == {
+        ("longer", "slow"), ("longer", "fast"), ("longer", "faster"),
+    }  # fmt: skip
+    assert suite.primary_metric(plan.budget).name == "bumps"
+    assert [claim.id for claim, _ in plan.claims][-1] == "fast-bumps-less"
+
+
+def test_boards_and_identities_that_were_there_stay(outside, tmp_path):
+    before = read_suites(outside).suite("toy")
+    after = catalog(outside, tmp_path).suite("toy")
+    for budget in ("smoke", "paper"):
+        assert digests(after, outside, budget) == digests(before, outside, budget)
+        assert make_plan(after, outside, budget, device="cpu").standard
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message", "lost"),
+    [
+        ('environment = "corridor"\nconfig = { length = 9 }', 'environment = "coridor"',
+         "tasks.longer.environment: there is no environment 'coridor'", "task"),
+        ("events_per_episode/bumps", "events_per_episode/bmps", "there is no event", "metric"),
+        ('primary = "bumps"', 'primary = "bmups"', "there is no metric 'bmups'", "budget"),
+        ('agent = "walker"', 'agent = "wlaker"', "no agent 'wlaker'", "method"),
+        ('kind = "order"', 'kind = "ordr"', "no claim kind 'ordr'", "claim"),
+        ("[[extend.toy.claims]]", "[[extend.toy.clams]]", "unknown key 'clams'", "claim"),
+        ("longer = { zero = 0.0, one = 5.0 }", "short = { zero = 0.0, one = 5.0 }",
+         "those of 'short' are the suite's", "constants"),
+    ],
+)  # fmt: skip
+def test_a_bad_row_is_told_and_the_others_stand(outside, tmp_path, old, new, message, lost):
+    assert old in ADDED
+    found = catalog(outside, tmp_path, ADDED.replace(old, new, 1))
+    assert message in found.problems[0].reason
+    suite = found.suite("toy")
+    stands = {
+        "task": "longer" in [task.name for task in suite.tasks],
+        "metric": "bumps" in [metric.name for metric in suite.metrics],
+        "constants": "longer" in suite.normalization["online_return"].constants,
+        "budget": "far" in suite.budgets,
+        "method": "faster" in [method.name for method in suite.methods],
+        "claim": "fast-bumps-less" in [claim.id for claim in suite.claims],
+    }
+    assert not stands[lost]
+    assert "worst" in [metric.name for metric in suite.metrics]
+    if lost in ("method", "claim", "constants"):
+        assert [name for name, there in stands.items() if not there] == [lost]
+
+
+def test_a_method_may_be_given_with_its_distribution(host):
+    suite = read_suites(host).suite("toy")
+    (toy,) = [p.distribution for p in host.plugins if p.name == "toy"]
+
+    def methods(name: str) -> set[str]:
+        plan = make_plan(suite, host, device="cpu", methods=[name])
+        return {run.method for run in plan.runs}
+
+    assert methods(f"{toy}:fast") == methods("fast") == {"fast"}
+    assert methods(f"{toy}:fast[forward=0.5]") == methods("fast[forward=0.5]")
+    with pytest.raises(UqbenchError, match=f"runs code of {toy}, not of 'elsewhere'"):
+        methods("elsewhere:fast")

@@ -1,0 +1,153 @@
+"""Vector environments are lanes, and lanes a vector environment."""
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from uqbench.environment import GymnasiumLanes, TimeLimit
+from uqbench.errors import UqbenchError
+from uqbench.runner.train.environments import lanes_of
+from uqbench.specs import EnvironmentSpec
+from uqbench.templates.render import KINDS, render
+from uqbench.testing.conformance.check import checks_for
+from uqbench.testing.conformance.environment_runs import EnvironmentSubject
+from uqbench.vector import LaneVectorEnv, VectorLanes
+
+CPU = torch.device("cpu")
+LIMIT = TimeLimit(7, "truncation")
+WALK: dict = {"__name__": "rendered_walk"}
+exec(render("new", KINDS)["src/new/environment.py"].replace("@dataclass(frozen=True)", ""), WALK)
+
+
+class Config:
+    length, slip = 5, 0.3
+
+
+class Masked(WALK["Walk"]):
+    """Walking back is not allowed at the near wall."""
+
+    def __init__(self) -> None:
+        super().__init__(Config)
+
+    def reset(self, *, seed=None, options=None):
+        obs, _ = super().reset(seed=seed)
+        return obs, {"action_mask": np.array([False, True])}
+
+    def step(self, action):
+        *rest, info = super().step(action)
+        return *rest, info | {"action_mask": np.array([self.at > 0, True])}
+
+
+def vectorized(count: int, mode: AutoresetMode = AutoresetMode.SAME_STEP) -> SyncVectorEnv:
+    return SyncVectorEnv([Masked] * count, autoreset_mode=mode)
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.DISABLED])
+@pytest.mark.parametrize("limit", [None, LIMIT, TimeLimit(7, "terminal")])
+def test_a_vector_environment_does_as_its_single_environments(mode, limit):
+    seeds = [3, 1, 4]
+    ours = VectorLanes(vectorized(3, mode), seeds, limit, ("bumps",))
+    theirs = GymnasiumLanes(Masked, seeds, limit, ("bumps",))
+    (obs, valid), (expected, masks) = ours.reset(), theirs.reset()
+    assert torch.equal(obs, expected)
+    assert torch.equal(valid, masks)
+    ends = 0
+    for t in range(200):
+        action = torch.where(valid[:, 0] & (torch.arange(3) + t > 0), (torch.arange(3) + t) % 2, 1)
+        mine, other = ours.step(action), theirs.step(action)
+        for name, value in vars(other).items():
+            if name != "events":
+                assert torch.equal(getattr(mine, name), value), (t, name)
+        assert torch.equal(mine.events["bumps"], other.events["bumps"])
+        ends += int((mine.terminated | mine.truncated).sum())
+        valid = mine.valid
+    assert ends > 20
+
+
+def test_a_registered_vector_environment_passes_the_checks():
+    spec = EnvironmentSpec(
+        name="walk", version="1", factory=lambda config, count: vectorized(count),
+        vector=True, events=("bumps",),
+    )  # fmt: skip
+    subject = EnvironmentSubject(
+        name="walk",
+        make=lambda seeds, limit: lanes_of(spec, None, seeds, limit, CPU),
+        events=("bumps",),
+        limit=LIMIT,
+    )
+    results = {c.id: subject.result(c) for c in checks_for(subject)}
+    assert [str(r) for r in results.values() if not r.ok] == []
+    assert results["environment-lanes"].status == "passed"
+    assert results["environment-state"].status == "skipped"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: VectorLanes(vectorized(2, AutoresetMode.NEXT_STEP), [1, 2]), "NEXT_STEP"),
+        (lambda: VectorLanes(vectorized(2), [1, 2, 3]), "expected 3 environments"),
+        (
+            lambda: VectorLanes(
+                gymnasium.make_vec(
+                    "Pendulum-v1", 2, "sync", {"autoreset_mode": AutoresetMode.SAME_STEP}
+                ),
+                [1, 2],
+            ),
+            "expected Discrete actions",
+        ),
+    ],
+)
+def test_what_cannot_be_lanes_is_refused(make, message):
+    with pytest.raises(UqbenchError, match=message):
+        make()
+
+
+def test_a_factory_that_makes_something_else_is_named():
+    spec = EnvironmentSpec(name="odd", version="1", factory=lambda c, n: Masked(), vector=True)
+    with pytest.raises(UqbenchError, match="'odd' says vector=True and made a Masked"):
+        lanes_of(spec, None, [1], None, CPU)
+    with pytest.raises(ValueError, match="one of lanes and vector"):
+        EnvironmentSpec(name="odd", version="1", factory=Masked, vector=True, lanes=True)
+
+
+def test_lanes_as_a_vector_environment_do_as_gymnasiums_own():
+    ours = LaneVectorEnv(lambda seeds: GymnasiumLanes(Masked, seeds, None, ("bumps",)), 3)
+    theirs = vectorized(3)
+    assert ours.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    assert ours.observation_space == theirs.observation_space
+    (obs, infos), (expected, package) = ours.reset(seed=9), theirs.reset(seed=9)
+    ends = 0
+    for t in range(150):
+        assert np.array_equal(obs, expected)
+        masks = infos["action_mask"]
+        assert np.array_equal(masks, package["action_mask"])
+        actions = np.where(masks[:, 0], (np.arange(3) + t) % 2, 1)
+        obs, reward, terminated, truncated, infos = ours.step(actions)
+        expected, *wanted, package = theirs.step(actions)
+        assert np.array_equal(reward, wanted[0].astype(np.float32))
+        assert np.array_equal(terminated, wanted[1])
+        assert np.array_equal(truncated, wanted[2])
+        assert ("final_obs" in infos) == ("final_obs" in package)
+        for lane in np.flatnonzero(terminated):
+            ends += 1
+            assert np.array_equal(infos["final_obs"][lane], package["final_obs"][lane])
+            bumps = infos["final_info"]["events"]["bumps"][lane]
+            assert bumps == package["final_info"]["events"]["bumps"][lane]
+    assert ends > 10
+
+
+def test_without_a_seed_episodes_differ_and_follow_from_the_last_seed():
+    def seen() -> list[bytes]:
+        env = LaneVectorEnv(lambda seeds: GymnasiumLanes(Masked, seeds, None, ("bumps",)), 4)
+        found = []
+        for seed in (5, None, None):
+            env.reset(seed=seed)
+            steps = [env.step(np.ones(4, np.int64))[0] for _ in range(20)]
+            found.append(np.stack(steps).tobytes())
+        return found
+
+    first = seen()
+    assert len(set(first)) == 3
+    assert seen() == first

@@ -1,0 +1,86 @@
+"""Environments as subjects: random play of them, and how two runs differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import gymnasium
+import torch
+from torch import Tensor
+
+from uqbench.environment import LaneEnv, OptimalQ, Outcome, TimeLimit
+from uqbench.lanes import Uniform
+from uqbench.testing.conformance.agent_runs import copy_of, same
+from uqbench.testing.conformance.check import Failed, Subject
+
+STEPS = 100
+LANES = (3, 8, 5)
+
+Met = tuple[Tensor, Tensor | None, Outcome]
+"""Observations and valid actions that were acted on, and the outcome."""
+
+
+@dataclass(kw_only=True)
+class EnvironmentSubject(Subject):
+    """An environment of one task.
+
+    Attributes:
+        make: makes lanes, one per seed, with a time limit or none.
+        single: makes one Gymnasium environment; None where the environment is written for lanes.
+        events: names of the events that its plugin declares.
+        discount: γ of the task.
+        limit: the task's own time limit.
+        optimal_q: the exact Q*, where known.
+        optimal_return: of an episode, where known.
+    """
+
+    kind: ClassVar[str] = "environment"
+    make: Callable[[Sequence[int], TimeLimit | None], LaneEnv]
+    single: Callable[[], gymnasium.Env[Any, Any]] | None = None
+    events: tuple[str, ...] = ()
+    discount: float = 0.99
+    limit: TimeLimit | None = None
+    optimal_q: Callable[[], OptimalQ] | None = None
+    optimal_return: Callable[[], float] | None = None
+
+    def played(self, seeds: Sequence[int], steps: int = STEPS) -> list[Met]:
+        """Random valid actions, each lane's a function of its seed."""
+        env = self.make(seeds, self.limit)
+        return play(env, seeds, steps)
+
+
+def play(env: LaneEnv, seeds: Sequence[int], steps: int) -> list[Met]:
+    """Reset an environment and take random valid actions; copies of what it returned."""
+    obs, valid = env.reset()
+    return go_on(env, seeds, (obs.clone(), None if valid is None else valid.clone()), 0, steps)
+
+
+def go_on(
+    env: LaneEnv, seeds: Sequence[int], now: tuple[Tensor, Tensor | None], first: int, steps: int
+) -> list[Met]:
+    """The same from step ``first`` to step ``steps``."""
+    draws = Uniform(seeds, "conformance", ())
+    met = []
+    obs, valid = now
+    for t in range(first, steps):
+        mask = torch.ones(len(seeds), env.n_actions, dtype=torch.bool) if valid is None else valid
+        nth = (draws.at(t) * mask.sum(-1)).long() + 1
+        action = (mask.cumsum(-1) >= nth[:, None]).to(torch.uint8).argmax(-1)
+        outcome = copy_of(env.step(action))
+        met.append((obs, valid, outcome))
+        obs, valid = outcome.obs, outcome.valid
+    return met
+
+
+def no_difference(one: list[Met], other: list[Met], between: str) -> None:
+    """Fail with the first difference of two runs."""
+    for t, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+        for name, a, b in (
+            ("observations", mine[0], theirs[0]),
+            ("valid actions", mine[1], theirs[1]),
+            *((name, vars(mine[2])[name], vars(theirs[2])[name]) for name in vars(mine[2])),
+        ):
+            if not same([a] if a is not None else [], [b] if b is not None else []):
+                raise Failed(f"{name} differ at step {t}, between {between}")

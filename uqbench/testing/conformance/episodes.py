@@ -1,0 +1,85 @@
+"""How an environment's episodes end, and how they resume."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+
+from uqbench.environment import TimeLimit
+from uqbench.errors import CannotSaveError
+from uqbench.testing.conformance.agent_runs import through_a_file
+from uqbench.testing.conformance.check import Failed, Skipped, check
+from uqbench.testing.conformance.environment_runs import (
+    LANES,
+    EnvironmentSubject,
+    go_on,
+    no_difference,
+    play,
+)
+from uqbench.testing.conformance.environments import FORMS, SOUND
+
+LIMIT = 3
+
+
+@check(
+    EnvironmentSubject,
+    "environment-limit",
+    rule="Lanes end at the time limit: as terminal, or as a truncation, as the task says.",
+    fix="Count steps per lane; at TimeLimit.steps set terminated or truncated by TimeLimit.kind.",
+    after=FORMS,
+)
+def limit(subject: EnvironmentSubject) -> None:
+    """Episodes of three steps, both ways."""
+    kinds: tuple[Literal["terminal", "truncation"], ...] = ("terminal", "truncation")
+    for kind in kinds:
+        env = subject.make(LANES, TimeLimit(LIMIT, kind))
+        length = torch.zeros(len(LANES), dtype=torch.int64)
+        for _, _, outcome in play(env, LANES, 4 * LIMIT):
+            length += 1
+            ended = outcome.terminated | outcome.truncated
+            due = length >= LIMIT
+            if (due & ~ended).any():
+                raise Failed(f"an episode went on after {LIMIT} steps, its limit ({kind})")
+            if kind == "terminal" and (due & ~outcome.terminated).any():
+                raise Failed("an episode at its limit was truncated; the task says terminal")
+            if kind == "truncation" and (due & outcome.terminated & outcome.truncated).any():
+                raise Failed("an episode both terminated and was truncated")
+            early = ended & ~due
+            if kind == "truncation" and (early & outcome.truncated).any():
+                raise Failed("an episode was truncated before its limit")
+            length[ended] = 0
+        if kind == "truncation":
+            _truncates(subject)
+
+
+def _truncates(subject: EnvironmentSubject) -> None:
+    """At a limit of one step, not every ending is terminal unless it is without a limit, too."""
+    free = play(subject.make(LANES, None), LANES, 1)[0][2]
+    cut = play(subject.make(LANES, TimeLimit(1, "truncation")), LANES, 1)[0][2]
+    if (cut.terminated & ~free.terminated).any():
+        raise Failed("an episode at its limit terminated; the task says truncation")
+
+
+@check(
+    EnvironmentSubject,
+    "environment-state",
+    level="checkpointable",
+    rule="state_dict() holds all that another copy needs to continue; nothing is pickled.",
+    fix="Episodes under way, random streams and lengths, as tensors, numbers, strings and bytes.",
+    after=SOUND,
+)
+def state(subject: EnvironmentSubject) -> None:
+    """Through a file, in the middle of a run."""
+    stop = 37
+    env, played = subject.make(LANES, subject.limit), subject.memory["played"]
+    before = play(env, LANES, stop)
+    try:
+        saved = through_a_file(env.state_dict())
+    except CannotSaveError as error:
+        raise Skipped(f"its runs have no checkpoints: {error}") from error
+    resumed = subject.make(LANES, subject.limit)
+    resumed.load_state_dict(saved)
+    now = before[-1][2].obs, before[-1][2].valid
+    rest = go_on(resumed, LANES, now, stop, len(played))
+    no_difference(rest, played[stop:], f"resumed at step {stop} and uninterrupted")

@@ -1,0 +1,250 @@
+"""Gymnasium's vector environments: used as lanes, and made of lanes.
+
+Both begin the next episode in the step that ends one (Gymnasium's ``SAME_STEP``), as a
+:class:`uqbench.environment.LaneEnv` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+from torch import Tensor
+
+from uqbench.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.errors import UqbenchError
+
+Results = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Any]
+
+
+class VectorLanes(LaneEnv):
+    """A ``gymnasium.vector.VectorEnv`` as lanes, environment ``i`` reset with ``seeds[i]``.
+
+    Reads ``infos["events"]`` and ``infos["action_mask"]``, as :class:`GymnasiumLanes` does of
+    single environments. It is not saved: runs have no checkpoints.
+
+    Args:
+        env: with one sub-environment a seed; its autoreset mode is ``SAME_STEP`` or ``DISABLED``.
+        seeds: of the lanes.
+        time_limit: for it, the environment must take ``reset(options={"reset_mask": …})``.
+        events: names that ``infos["events"]`` counts.
+        device: where the tensors are.
+
+    Raises:
+        UqbenchError: another autoreset mode, number of environments or space of actions.
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[Any, Any, Any],
+        seeds: Sequence[int],
+        time_limit: TimeLimit | None = None,
+        events: Sequence[str] = (),
+        device: torch.device | None = None,
+    ) -> None:
+        mode = env.metadata.get("autoreset_mode")
+        if mode not in (AutoresetMode.SAME_STEP, AutoresetMode.DISABLED):
+            raise UqbenchError(
+                f"expected a vector environment whose autoreset mode is SAME_STEP or DISABLED, as "
+                f"every step is one of every lane; {type(env).__name__} has {mode}: "
+                f'make_vec(…, vector_kwargs={{"autoreset_mode": AutoresetMode.SAME_STEP}})'
+            )
+        if env.num_envs != len(seeds):
+            raise UqbenchError(
+                f"expected {len(seeds)} environments, one a seed; got {env.num_envs}"
+            )
+        space = env.single_action_space
+        if not isinstance(space, spaces.Discrete) or space.start != 0:
+            raise UqbenchError(f"expected Discrete actions from 0, got {space}")
+        self.n_actions = int(space.n)
+        self.observation_space = env.single_observation_space
+        self._env, self._seeds, self._time_limit = env, list(seeds), time_limit
+        self._resets_itself = mode == AutoresetMode.SAME_STEP
+        self._events, self._device = tuple(events), device or torch.device("cpu")
+        self._length = np.zeros(len(seeds), np.int64)
+
+    def reset(self) -> tuple[Tensor, Tensor | None]:
+        """Reset every environment with its own seed."""
+        self._length[:] = 0
+        obs, infos = self._env.reset(seed=self._seeds)
+        return self._tensor(obs), self._masks(infos)
+
+    def step(self, action: Tensor) -> Outcome:
+        """Step every environment, and begin anew where an episode ended."""
+        obs, reward, terminated, truncated, infos = self._env.step(action.cpu().numpy())
+        terminated, truncated = np.array(terminated, bool), np.array(truncated, bool)
+        ended = terminated | truncated
+        final, last = np.array(obs), infos  # copies: the environment overwrites its own
+        if self._resets_itself and ended.any():
+            for lane in np.flatnonzero(ended):
+                final[lane] = infos["final_obs"][lane]
+            last = infos.get("final_info", {})
+        counts = {name: self._counts(name, infos, last, ended) for name in self._events}
+        next_valid = self._merged_masks(infos, last, ended)
+        self._length += 1
+        late = np.zeros_like(ended)
+        if self._time_limit is not None:
+            late = (self._length >= self._time_limit.steps) & ~ended
+            terminated |= late & (self._time_limit.kind == "terminal")
+            truncated |= late & (self._time_limit.kind == "truncation")
+        begins = late if self._resets_itself else ended | late
+        following, valid = np.array(obs), self._masks(infos)
+        if begins.any():
+            fresh, infos = self._env.reset(options={"reset_mask": begins})
+            following[begins] = fresh[begins]
+            begun = self._masks(infos)
+            if valid is not None and begun is not None:
+                at = torch.from_numpy(begins).to(self._device)
+                valid = torch.where(at[:, None], begun, valid)
+        self._length[ended | late] = 0
+        return Outcome(
+            reward=self._tensor(np.asarray(reward, np.float32)),
+            terminated=self._tensor(terminated),
+            truncated=self._tensor(truncated),
+            next_obs=self._tensor(final),
+            obs=self._tensor(following),
+            next_valid=next_valid,
+            valid=valid,
+            events=counts,
+        )
+
+    def _counts(
+        self, name: str, infos: Mapping[str, Any], last: Mapping[str, Any], ended: NDArray[np.bool_]
+    ) -> Tensor:
+        none = np.zeros(len(ended), np.float32)
+        now, before = (np.asarray(i.get("events", {}).get(name, none)) for i in (infos, last))
+        return self._tensor(np.where(ended, before, now).astype(np.float32))
+
+    def _masks(self, infos: Mapping[str, Any]) -> Tensor | None:
+        masks = infos.get("action_mask")
+        return None if masks is None else self._tensor(np.asarray(masks).astype(bool))
+
+    def _merged_masks(
+        self, infos: Mapping[str, Any], last: Mapping[str, Any], ended: NDArray[np.bool_]
+    ) -> Tensor | None:
+        now, before = self._masks(infos), self._masks(last)
+        if now is None or before is None:
+            return now
+        return torch.where(torch.from_numpy(ended).to(self._device)[:, None], before, now)
+
+    def _tensor(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
+
+
+class LaneVectorEnv(VectorEnv[NDArray[Any], NDArray[np.int64], NDArray[Any]]):
+    """Lanes as a Gymnasium vector environment, for any other library.
+
+    When an episode ends, the next one begins in the same step; ``infos`` then has ``final_obs``.
+    Counts of events are ``infos["events"]``, valid actions ``infos["action_mask"]``. Returned
+    arrays are copies.
+
+    Args:
+        make: from seeds to lanes, on the CPU.
+        num_envs: number of environments.
+    """
+
+    metadata = {  # noqa: RUF012 (as Gymnasium has it)
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+        "render_modes": [],
+    }
+
+    def __init__(self, make: Callable[[Sequence[int]], LaneEnv], num_envs: int = 1) -> None:
+        self.num_envs = num_envs
+        self._make = make
+        self._draws = np.random.default_rng()
+        self.lanes = make(self._drawn())
+        self._begun = False
+        self.single_observation_space = self.lanes.observation_space
+        self.single_action_space = spaces.Discrete(self.lanes.n_actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Begin new episodes.
+
+        Args:
+            seed: environment ``i`` gets ``seed + i``, or ``seed[i]``; None continues the random
+                streams, which start from fresh entropy.
+            options: none are supported.
+
+        Raises:
+            ValueError: the number of seeds is wrong, or an option is given.
+        """
+        if options:
+            raise ValueError(f"reset takes no options; got {', '.join(options)}")
+        if seed is not None:
+            seeds = range(seed, seed + self.num_envs) if isinstance(seed, int) else seed
+            if len(seeds) != self.num_envs:
+                raise ValueError(
+                    f"expected {self.num_envs} seeds, one per environment; got {seeds}"
+                )
+            self._draws = np.random.default_rng(list(seeds))
+            self.lanes = self._make(list(seeds))
+        elif self._begun:
+            return self._first(*self.continued())
+        self._begun = True
+        return self._first(*self.lanes.reset())
+
+    def continued(self) -> tuple[Tensor, Tensor | None]:
+        """Begin new episodes without a seed: by default new lanes, with seeds from the last ones.
+
+        Where random streams can go on, override it.
+        """
+        self.lanes = self._make(self._drawn())
+        return self.lanes.reset()
+
+    def _first(self, obs: Tensor, valid: Tensor | None) -> tuple[NDArray[Any], dict[str, Any]]:
+        return self._observed(obs), {} if valid is None else {"action_mask": self._copied(valid)}
+
+    def step(self, actions: NDArray[np.int64]) -> Results:
+        """Take an action in every environment."""
+        outcome = self.lanes.step(torch.as_tensor(actions))
+        terminated, truncated = self._copied(outcome.terminated), self._copied(outcome.truncated)
+        infos: dict[str, Any] = {}
+        if outcome.events:
+            infos["events"] = {name: self._copied(n) for name, n in outcome.events.items()}
+        if outcome.valid is not None:
+            infos["action_mask"] = self._copied(outcome.valid)
+        over = terminated | truncated
+        if over.any():
+            final_obs, final = (
+                self._observed(outcome.next_obs),
+                np.full(self.num_envs, None, object),
+            )
+            for i in np.flatnonzero(over):
+                final[i] = final_obs[i]
+            infos |= {"final_obs": final, "_final_obs": over}
+            infos |= {"final_info": self._final_info(outcome, over), "_final_info": over.copy()}
+        rewards = outcome.reward.numpy().astype(np.float64)
+        return self._observed(outcome.obs), rewards, terminated, truncated, infos
+
+    def _final_info(self, outcome: Outcome, over: NDArray[np.bool_]) -> dict[str, Any]:
+        """The infos of episodes that ended."""
+        info: dict[str, Any] = {}
+        if outcome.events:
+            info["events"] = {name: self._copied(n) for name, n in outcome.events.items()}
+        if outcome.next_valid is not None:
+            info["action_mask"] = self._copied(outcome.next_valid)
+        return info
+
+    def _observed(self, obs: Tensor) -> NDArray[Any]:
+        """Observations in the form of the space."""
+        return self._copied(obs)
+
+    def _drawn(self) -> list[int]:
+        return [int(seed) for seed in self._draws.integers(2**31, size=self.num_envs)]
+
+    def _copied(self, values: Tensor) -> NDArray[Any]:
+        copy: NDArray[Any] = values.numpy().copy()
+        return copy
