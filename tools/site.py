@@ -1,4 +1,4 @@
-"""What the repository shows of its boards: ``leaderboards/index.html``, and the README's pictures.
+"""What the repository shows of its boards: ``leaderboards/index.html``, and pictures.
 
     python tools/site.py
 
@@ -22,8 +22,8 @@ from uqbench.suites.reading import read_suites
 ROOT = Path(__file__).resolve().parents[1]
 BOARDS = ROOT / "leaderboards"
 PICTURES = ROOT / "docs" / "pictures"
-FLAGSHIP = ("deepsea", "paper", "intervals")
-"""Suite, board and figure that the README shows."""
+SHOWN = (("deepsea", "paper", "intervals"), ("priormdp-sbc", "paper", "reliability"))
+"""Suite, board and figure that the README and docs/uncertainty.md show."""
 
 
 def pictures() -> Iterator[tuple[str, str]]:
@@ -33,11 +33,11 @@ def pictures() -> Iterator[tuple[str, str]]:
     assert matrix is not None
     yield "claims.svg", render.svg(matrix, adaptive=True)
     host = load_host()
-    suite, name, figure = FLAGSHIP
-    board = BoardTables.read(BOARDS / suite / name)
-    known = read_suites(host, check=()).suites.get(suite)
-    drawn = catalog.draw(board, figure, known, host)
-    yield f"{suite}-{name}.svg", render.svg(drawn, adaptive=True)
+    suites = read_suites(host, check=()).suites
+    for suite, name, figure in SHOWN:
+        board = BoardTables.read(BOARDS / suite / name)
+        drawn = catalog.draw(board, figure, suites.get(suite), host)
+        yield f"{suite}-{name}.svg", render.svg(drawn, adaptive=True)
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ import torch
 from gymnasium.wrappers import FrameStackObservation
 from torch import Tensor
 
-from uqbench.errors import CannotSaveError, UqbenchError, did_you_mean
+from uqbench.errors import CannotSaveError, UqbenchError, did_you_mean, see
 
 
 @dataclass(frozen=True)
@@ -279,12 +279,12 @@ class GymnasiumLanes(LaneEnv):
             for taken in actions:
                 self.step(taken.long())
         except UqbenchError as error:
-            raise UqbenchError(f"{name} does not replay: {error}") from error
+            raise UqbenchError(f"{name} does not replay: {error}{see('not-replayable')}") from error
         if self._seen.hex() != digest:
             raise UqbenchError(
                 f"{name} does not replay: with the same seeds and actions its observations, "
                 f"rewards or episode ends differ. Let it draw from self.np_random alone, "
-                f"or give it state_dict() and load_state_dict(state)"
+                f"or give it state_dict() and load_state_dict(state){see('not-replayable')}"
             )
 
     def _keep(self, *seen: np.ndarray[Any, Any] | None) -> None:
@@ -332,6 +332,7 @@ def _undeclared(
     return (
         f"info['events'] of {type(env.unwrapped).__name__} has {name!r}, which its plugin does not "
         f"declare in EnvironmentSpec(events=…). {did_you_mean(name, declared)}"
+        f"{see('undeclared-event')}"
     )
 
 

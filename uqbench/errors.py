@@ -45,6 +45,11 @@ class StorageError(UqbenchError):
         self.full = full
 
 
+def see(entry: str) -> str:
+    """Where ``docs/errors.md`` says more, to end a message with."""
+    return f" [docs/errors.md#{entry}]"
+
+
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """Return a sentence with the nearest known names, or with all of them where none is near."""
     names = sorted(set(known))

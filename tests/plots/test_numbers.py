@@ -12,6 +12,7 @@ from uqbench.plots import claims, curves, efficiency, intervals, pairs, profiles
 from uqbench.plots.figure import NotDrawableError
 from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural, number
+from uqbench.scoring.uncertainty_curves import mean_curves
 
 BOARD = BoardTables.read(Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper")
 
@@ -151,13 +152,14 @@ def test_curves_of_uncertainty_are_of_the_last_occasion():
         )
     ]
     table = pd.DataFrame(rows)
-    found = uncertainty.frame(table, "reliability")
+    means = mean_curves(table)
+    found = uncertainty.frame(means, "reliability")
     assert found[["y", "low", "high", "runs"]].iloc[0].tolist() == pytest.approx([0.5, 0.4, 0.6, 2])
-    shares = uncertainty.frame(table, "sparsification")
+    shares = uncertainty.frame(means, "sparsification")
     assert shares["y"].tolist() == [1.0, 0.5]
     assert shares["best"].tolist() == [1.0, 0.25]
     with pytest.raises(NotDrawableError, match="no run has the curve 'pit'"):
-        uncertainty.frame(table, "pit")
+        uncertainty.frame(means, "pit")
 
 
 def test_names_are_sorted_by_their_numbers_and_numbers_have_a_minus():

@@ -113,12 +113,15 @@ def test_the_same_boards_give_the_same_page(text, host):
     assert again == text
 
 
-def test_names_from_elsewhere_are_text(tmp_path, host):
+def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, host):
     folder = tmp_path / "uncertainty-toy" / "paper"
     folder.mkdir(parents=True)
     for path in FOLDER.iterdir():
         if path.suffix in (".csv", ".json"):
             (folder / path.name).write_text(path.read_text().replace("unbiased", "unb<i>ased"))
+    header, first, *others = (folder / "leaderboard.csv").read_text().splitlines()
+    lines = [f"{header},submitted", f"{first},verified", *(f"{line}," for line in others)]
+    (folder / "leaderboard.csv").write_text("\n".join(lines) + "\n")
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["budget"]["summary"] = manifest["primary_metric"]["summary"] = HOSTILE
     manifest["sha256"] = {}
@@ -127,6 +130,7 @@ def test_names_from_elsewhere_are_text(tmp_path, host):
     assert "<i>" not in found
     assert "<img" not in found
     assert "&lt;img src=http://x.test" in found
+    assert found.count('<small class="role">verified</small>') == 1
 
 
 def test_the_first_set_by_the_boards_score_is_that_of_its_ranks(host):

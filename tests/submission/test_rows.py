@@ -12,6 +12,7 @@ import pytest
 from uqbench.api.selection import Selection
 from uqbench.api.stored import StoredBoard
 from uqbench.cli.leaderboard import _check
+from uqbench.cli.verify import command
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
@@ -198,3 +199,22 @@ def test_the_lock_file_has_every_distribution_and_no_folder(host):
     text = lock()
     assert f"\nnumpy=={__import__('numpy').__version__}" in text
     assert "file://" not in text
+
+
+def test_the_command_adds_what_follows_and_nothing_else(host, tmp_path, capsys):
+    boards = tmp_path / "boards"
+    better = tables_of("fast")["leaderboard.csv"].encode() + b"\n"
+    bad = submission(host, tmp_path / "bad.zip", "fast", leaderboard_csv=better)
+    ask = ["--sample", "0", "--add", str(boards)]
+    assert command.main([str(bad), *ask], standalone_mode=False) == 1
+    told = capsys.readouterr()
+    assert "leaderboard.csv: differs from what follows" in told.out
+    assert "not added" in told.err
+    assert not boards.exists()
+    good = submission(host, tmp_path / "good.zip", "fast")
+    assert command.main([str(good), *ask, "--json"], standalone_mode=False) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["methods"], said["differing"], said["agreement"]) == (["fast"], [], {})
+    assert (boards / "toy" / "paper" / "submissions.json").exists()
+    with pytest.raises(UqbenchError, match="says what it is of"):
+        command.main([str(good), "--suite", "toy"], standalone_mode=False)

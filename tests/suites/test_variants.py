@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from uqbench.api.selection import Selection
-from uqbench.cli.options import _names, _settings
+from uqbench.cli.options import _settings, names
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.suites.variants import (
@@ -42,7 +42,7 @@ def test_a_name_says_its_values(values):
     name = variant_name("dqn", values)
     assert base_name(name) == "dqn"
     assert values_of(name) == values
-    assert _names(f"x,{name},y") == ("x", name, "y")
+    assert names(f"x,{name},y") == ("x", name, "y")
 
 
 def test_names_are_short():

@@ -118,3 +118,32 @@ def test_a_package_of_others_has_checks_tests_and_a_leaderboard(author):
             capture_output=True, text=True, check=True, cwd=project,
         ).stdout  # fmt: skip
         assert ".tox" in where
+
+
+@pytest.mark.long
+def test_its_row_is_submitted_verified_and_added_to_a_board(author, tmp_path):
+    project, tox = author
+    tox("run", "-e", "leaderboard-mine-smoke")
+    here = project / ".tox" / "leaderboard-mine-smoke" / "bin"
+    variables = {"PATH": f"{here}:/usr/bin:/bin", "OMP_NUM_THREADS": "1", "MKL_CBWR": "AVX2"}
+
+    def uqbench(*arguments: str | Path, code: int = 0) -> str:
+        done = subprocess.run(
+            [here / "uqbench", *arguments], cwd=project, env=variables, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    sent, boards = tmp_path / "sent.zip", tmp_path / "boards"
+    what = ("--suite", "mine", "--budget", "smoke")
+    uqbench("submit", *what, "--methods", "mine", "--to", sent)
+    told = uqbench("verify", sent, "--sample", "1", "--add", boards)
+    assert "byte for byte" in told
+    assert "1 runs: 1 same bits" in told
+    assert "mine added, verified" in told
+    (row,) = csv.DictReader(
+        (boards / "mine" / "smoke" / "leaderboard.csv").read_text().splitlines()
+    )
+    assert (row["method"], row["submitted"]) == ("mine", "verified")
+    assert "byte for byte" in uqbench("leaderboard", *what, "--to", boards, "--check")

@@ -1,4 +1,4 @@
-"""``curves.parquet`` of stored boards as one long frame, in the form of a run's metrics."""
+"""The curves that stored boards keep, as frames."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ MOST_ROWS = 10_000_000
 COLUMNS = ("suite", "board", "task", "method", "seed", "step", "metric", "value")
 
 
+MEAN_COLUMNS = ("task", "method", "curve", "x", "y", "low", "high", "runs")
+
+
 def stored_curves(boards: Sequence[Tables]) -> pd.DataFrame:
     """The curves of those boards that keep them: :data:`COLUMNS`.
 
@@ -34,6 +37,23 @@ def stored_curves(boards: Sequence[Tables]) -> pd.DataFrame:
     if not parts:
         return pd.DataFrame(columns=list(COLUMNS))
     return pd.concat(parts, ignore_index=True)
+
+
+def stored_uncertainty(tables: StoredTables) -> pd.DataFrame | None:
+    """A board's mean curves of uncertainty: :data:`MEAN_COLUMNS`; None where it keeps none.
+
+    Raises:
+        UqbenchError: the file is damaged.
+    """
+    path = tables.folder / "uncertainty.parquet"
+    if not path.exists():
+        return None
+    found = _read(path)
+    names = dict.fromkeys(("task", "method", "curve"), object)
+    try:
+        return found[list(MEAN_COLUMNS)].astype(names | dict.fromkeys(MEAN_COLUMNS[3:], float))
+    except (KeyError, ValueError, TypeError) as error:
+        raise UqbenchError(f"{path} is damaged, because {error}") from None
 
 
 def _long(tables: StoredTables) -> pd.DataFrame:

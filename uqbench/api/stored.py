@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uqbench.api.selection import Say, Selection, warn
-from uqbench.errors import UqbenchError
+from uqbench.errors import UqbenchError, see
 
 if TYPE_CHECKING:
     from uqbench.claim import ClaimKind
@@ -159,6 +159,7 @@ class StoredBoard:
                 raise UqbenchError(
                     f"{self.folder}: {score.run} was run with other settings or versions than "
                     f"{run.folder} would be now; run the suite again instead."
+                    f"{see('earlier-protocol')}"
                 )
             if not metrics >= score.values.keys():
                 gone = ", ".join(sorted(score.values.keys() - metrics))
@@ -196,6 +197,7 @@ def _check_manifest(
         raise UqbenchError(
             f"{folder} is of an earlier protocol: {'; '.join(changed)}. It is kept as it was "
             f"written; tox -e leaderboard-{plan.suite.name}-{plan.budget_name} runs it again."
+            f"{see('earlier-protocol')}"
         )
     missing = sorted(map(str, listed - {f"{score.task}/{score.method}" for score in scores}))
     if planned is not None and not missing:

@@ -32,7 +32,7 @@ def command(suite: str, budget: str | None, methods: str, out: Path, to: Path | 
     """
     from uqbench.errors import UqbenchError
     from uqbench.results.store import Store
-    from uqbench.submission.make import submit
+    from uqbench.submission.make import involved, submit
 
     host = load_host()
     chosen = names(methods) or ()
@@ -40,6 +40,8 @@ def command(suite: str, budget: str | None, methods: str, out: Path, to: Path | 
     path = to or Path(f"{suite}-{plan.budget_name}-{'-'.join(sorted(plan.roles))[:100]}.zip")
     if path.exists():
         raise UqbenchError(f"{path} exists; nothing is overwritten: name another file with --to.")
+    packages = ", ".join(plugin.distribution for plugin in involved(plan, host))
+    say(f"Making the checks of {packages}: a minute or so.", err=True)
     digest = submit(plan, host, Store(out), path)
     say(f"{path}: {path.stat().st_size / 1e6:.1f} MB, sha256 {digest}")
     say(f"next: uqbench verify {path} --sample 1 makes one of its runs again", err=True)

@@ -15,13 +15,11 @@ from typing import Any
 import pandas as pd
 
 from uqbench.api.boards import MANIFEST, StoredTables
-from uqbench.api.curves import stored_curves
+from uqbench.api.curves import stored_curves, stored_uncertainty
 from uqbench.api.frames import frame
-from uqbench.api.run_tables import FoundRun, data_frame
 from uqbench.errors import UqbenchError
 from uqbench.plots.figure import NotDrawableError
 from uqbench.results.files import is_linked, stored_bytes
-from uqbench.results.store import CURVES, Store
 
 
 @dataclass(frozen=True)
@@ -150,36 +148,20 @@ class BoardTables:
         own = own.rename(columns={"metric": "of"}).reset_index(drop=True)
         return own[["task", "method", "seed", "step", "value", "of"]]
 
-    @property
+    @cached_property
     def uncertainty(self) -> pd.DataFrame:
-        """The curves of ``uncertainty.parquet`` of the board's runs, where these are beside it.
+        """``task``, ``method``, ``curve``, ``x``, ``y``, ``low``, ``high``, ``runs``.
 
-        A results folder has the runs beside its ``leaderboards/``; committed boards are without.
+        The mean over a method's runs, and their range.
         """
-        root = self.folder.parents[2]
-        folders = [str(run) for run in self.scores.loc[self.scores["status"] == "finished", "run"]]
-        if self.folder.parents[1].name != "leaderboards" or not any(
-            (root / run).is_dir() for run in folders[:1]
-        ):
+        found = stored_uncertainty(self.stored)
+        if found is None:
             raise NotDrawableError(
-                f"{self.folder}: its runs, which have the curves of uncertainty, are not beside "
-                f"it: expected {root / self.suite}. Plot the board of a results folder."
-            )
-        found = self._uncertainty
-        if found.empty:
-            raise NotDrawableError(
-                f"{self.folder}: its runs have no curves of uncertainty: the budget does not ask "
-                f"(docs/uncertainty.md), or the methods predict none."
+                f"{self.folder} has no curves of uncertainty: the budget does not ask for them "
+                f"(docs/uncertainty.md), the methods predict none, or the board was written "
+                f"before boards kept them."
             )
         return found
-
-    @cached_property
-    def _uncertainty(self) -> pd.DataFrame:
-        """The same; empty where the runs have none. It is read once: three figures ask for it."""
-        store = Store(self.folder.parents[2])
-        finished = self.scores.loc[self.scores["status"] == "finished", "run"]
-        found = [FoundRun.read(store, str(run)) for run in finished]
-        return data_frame(store, found, CURVES)
 
     @property
     def methods(self) -> list[str]:

@@ -1,7 +1,7 @@
 """What runs say of their uncertainty, against the truth: reliability, sparsification and PIT.
 
-The curves are those of ``uncertainty.parquet`` (``docs/uncertainty.md``), of the last occasion on
-which the agents were asked; a line is the mean over a method's runs.
+The curves are those of a board's ``uncertainty.parquet``: of the last occasion on which the agents
+were asked, each method's mean over its runs.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from uqbench.plots import theme
 from uqbench.plots.figure import Figure, NotDrawableError
 from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural
+from uqbench.scoring.uncertainty_curves import mean_curves
 
 KINDS = {
     "reliability": ("stated level", "share covered", "Reliability", "diagonal"),
@@ -26,26 +26,24 @@ KINDS = {
 
 
 def frame(curves: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """``task``, ``method``, ``x``, ``y``, ``low``, ``high``, ``runs``, at the last occasion.
+    """``task``, ``method``, ``x``, ``y``, ``low``, ``high``, ``runs``.
 
-    ``low`` and ``high`` are the extremes over runs. Sparsification is over the error of all, so
-    that methods with different errors can be compared; ``best`` is what their own errors allow.
+    Sparsification is over the error of all, so that methods with different errors can be compared;
+    ``best`` is what their own errors allow.
 
     Args:
-        curves: ``task``, ``method``, ``seed``, ``step``, ``curve``, ``x``, ``y``.
+        curves: of :func:`~uqbench.scoring.uncertainty_curves.mean_curves`.
         kind: of :data:`KINDS`.
     """
-    last = curves["step"] == curves.groupby(["task", "method"])["step"].transform("max")
-    own = curves[last & (curves["curve"] == kind)]
-    if own.empty:
+    found = curves[curves["curve"] == kind].drop(columns="curve").reset_index(drop=True)
+    if found.empty:
         raise NotDrawableError(
             f"no run has the curve {kind!r}: its agents are not asked, or do not predict what it "
             f"takes (docs/uncertainty.md)."
         )
-    keys = ["task", "method"]
-    found = _over_runs(own, keys)
     if kind == "sparsification":
-        best = _over_runs(curves[last & (curves["curve"] == f"{kind}_best")], keys)
+        keys = ["task", "method"]
+        best = curves[curves["curve"] == f"{kind}_best"]
         found = found.merge(best[[*keys, "x", "y"]].rename(columns={"y": "best"}), on=[*keys, "x"])
         first = found.groupby(keys)["y"].transform("first")
         for column in ("y", "low", "high", "best"):
@@ -81,13 +79,13 @@ def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetCha
 
 
 def figure(board: BoardTables, kind: str) -> Figure:
-    """One kind of curve of a board's runs."""
+    """One kind of curve of a board."""
     return of_curves(board.title, board.uncertainty, kind, board.methods)
 
 
 def of_curves(title: str, curves: pd.DataFrame, kind: str, methods: Sequence[str]) -> Figure:
-    """The same of ``Results.uncertainty()``."""
-    data = frame(curves, kind)
+    """The same of ``Results.uncertainty()``, the curves of single runs, or of their means."""
+    data = frame(mean_curves(curves) if "step" in curves else curves, kind)
     x, y, name, diagonal = KINDS[kind]
     ideal = data["x"] if diagonal else data["best"]
     gaps = (data["y"] - ideal).abs().groupby(data["method"]).mean().sort_values()
@@ -100,8 +98,3 @@ def of_curves(title: str, curves: pd.DataFrame, kind: str, methods: Sequence[str
         data,
         chart(data, kind, methods),
     )
-
-
-def _over_runs(own: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    groups = own.assign(x=np.round(own["x"].astype(float), 9)).groupby([*keys, "x"])["y"]
-    return groups.agg(y="mean", low="min", high="max", runs="count").reset_index()

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from uqbench.errors import UqbenchError, unknown
+from uqbench.errors import UqbenchError, see, unknown
 from uqbench.hookspecs import hookimpl
 from uqbench.registry import methods
 from uqbench.specs import Spec
@@ -165,6 +165,7 @@ def add_class(
         raise UqbenchError(
             f"{path} cannot be executed: {type(error).__name__}: {error}. A file that is part of a "
             f"package is tried once that is installed: uqbench run --methods."
+            f"{see('file-of-a-package')}"
         ) from error
     there = methods.methods_in(module)
     if attribute is None and len(there) != 1:

@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from uqbench import hookspecs
-from uqbench.errors import unknown
+from uqbench.errors import see, unknown
 from uqbench.registry import local, trials
 from uqbench.registry.contents import package_of
 from uqbench.registry.registry import Plugin, Registry
@@ -265,6 +265,7 @@ def _check_contract(requirements: Iterable[Requirement]) -> None:
             raise ValueError(
                 f"made for uqbench's contract {requirement.specifier}, but this is contract "
                 f"{hookspecs.CONTRACT}; update the plugin, or install a uqbench that it supports"
+                f"{see('other-contract')}"
             )
 
 

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from packaging.utils import canonicalize_name
 
-from uqbench.errors import UnknownNameError, unknown
+from uqbench.errors import UnknownNameError, see, unknown
 from uqbench.registry.names import check_names
 from uqbench.specs import Spec
 
@@ -142,4 +142,7 @@ class Registry(Mapping[str, S], Generic[S]):
         forms = " or ".join(repr(f"{d}:{name}") for d in claims)
         owner = self._claim(name)
         whose = "is disabled" if owner is None else f"means that of {owner[1].distribution}"
-        return f"the {self.kind} {name!r} is claimed by {who} and {whose}: write {forms}"
+        return (
+            f"the {self.kind} {name!r} is claimed by {who} and {whose}: write {forms}"
+            f"{see('claimed-twice')}"
+        )

@@ -67,6 +67,21 @@ def read_tables(folder: Path, digests: Mapping[str, str]) -> tuple[Columns, Colu
     return metrics, episodes
 
 
+def read_curves(folder: Path, digests: Mapping[str, str]) -> Columns | None:
+    """A run's curves of uncertainty; None where it has none.
+
+    Raises:
+        UqbenchError: they are damaged.
+        StorageError: they cannot be read, and may be intact.
+    """
+    if CURVES not in digests:
+        return None
+    columns = _columns(folder / CURVES)
+    if file_digest(folder / CURVES) != digests[CURVES]:
+        raise UqbenchError(f"{folder / CURVES} does not match its digest in {RECORD}")
+    return columns
+
+
 def _columns(path: Path) -> Columns:
     try:
         with open_file(path) as file:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from uqbench.amounts import count
+from uqbench.errors import see
 from uqbench.identity import Run
 from uqbench.registry.contents import content_hash
 from uqbench.registry.local import PREFIX
@@ -50,6 +51,7 @@ def code_note(states: Iterable[StoredRun]) -> str:
     return (
         f"Made with other code than is installed: {count(len(found), 'finished run')} "
         f"({'; '.join(packages)}); --fresh makes them again, and keeps these."
+        f"{see('other-code')}"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from uqbench.amounts import count
-from uqbench.errors import UqbenchError
+from uqbench.errors import UqbenchError, see
 from uqbench.identity import Run
 from uqbench.results.store import TO_DO, RunState, Store, StoredRun
 from uqbench.runner.checkpoints.saved import saved_step
@@ -25,7 +25,7 @@ def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
     if newer:
         raise UqbenchError(
             f"{store.root / newer[0].folder}: {states[newer[0]].reason}: update uqbench, or use "
-            f"another --out."
+            f"another --out.{see('newer-uqbench')}"
         )
     return states
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
@@ -16,6 +18,7 @@ from uqbench.scoring.leaderboard import Board, write
 from uqbench.scoring.made_with import MadeWith, made_with, made_with_json, of_older_code
 from uqbench.scoring.page import index_page, page
 from uqbench.scoring.protocol import versions_here
+from uqbench.scoring.uncertainty_curves import uncertainty_parquet
 from uqbench.suites.plan import Plan
 from uqbench.suites.reading import read_suites
 from uqbench.suites.sources import sources_of
@@ -45,10 +48,15 @@ def write_board(
     files = {**result.files(), **measured, "papers.bib": papers(result.plan, host)}
     text = page(result, made, files["cost.csv"], older, files["papers.bib"])
     write({**files, "README.md": text}, folder)
-    curves = curves_parquet(result.plan, result.scores, store)
-    if curves is not None:
-        write_whole(folder / "curves.parquet", lambda file: file.write(curves))
+    for name, make in (("curves", curves_parquet), ("uncertainty", uncertainty_parquet)):
+        data = make(result.plan, result.scores, store)
+        if data is not None:
+            write_whole(folder / f"{name}.parquet", partial(_put, data))
     write_index(folder.parents[1], host)
+
+
+def _put(data: bytes, file: BinaryIO) -> None:
+    file.write(data)
 
 
 def papers(plan: Plan, host: Host) -> str:

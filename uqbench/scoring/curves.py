@@ -30,7 +30,7 @@ def curves_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> bytes |
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    runs = {(run.task, run.method, run.seed): run for run in _drawn(plan)}
+    runs = {(run.task, run.method, run.seed): run for run in drawn(plan)}
     parts: dict[str, list[object]] = {name: [] for name in ("task", "method", "seed")}
     points = []
     for score in scores:
@@ -60,7 +60,7 @@ def curves_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> bytes |
     return file.getvalue()
 
 
-def _drawn(plan: Plan) -> Iterator[Run]:
+def drawn(plan: Plan) -> Iterator[Run]:
     """The runs whose curves are kept: of very many the first seeds of each method and task."""
     many = len(plan.runs) > MOST_RUNS
     seeds = max(10, FEWER_RUNS // len(plan.cells)) if many else None

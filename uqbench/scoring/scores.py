@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeGuard
 
-from uqbench.errors import UqbenchError
+from uqbench.errors import UqbenchError, see
 from uqbench.identity import DeviceKind, Run
 from uqbench.results.columns import columns_digest
 from uqbench.results.records import Provenance, RunRecord
@@ -225,6 +225,7 @@ class _Definitions:
                     raise UqbenchError(
                         f"{run.folder} was scored by another definition of {name!r}; give the "
                         f"changed metric a new name, so that old and new scores are not mixed."
+                        f"{see('changed-metric')}"
                     )
             self._seen = [theirs, *self._seen[:3]]
         if not scalars.keys() <= theirs.keys():

@@ -22,7 +22,7 @@ from typing import Annotated, Any, BinaryIO, Literal
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from uqbench.config import explain
-from uqbench.errors import UqbenchError
+from uqbench.errors import UqbenchError, see
 from uqbench.results.files import read_bytes, write_whole
 
 INDEX = "submission.json"
@@ -135,6 +135,7 @@ def read_bundle(path: Path) -> Bundle:
     except _DAMAGE as error:
         raise UqbenchError(
             f"{path} is no submission of uqbench submit, or damaged: {error!s:.300}"
+            f"{see('refused-submission')}"
         ) from error
     if index.sha256.keys() != contents.keys():
         raise UqbenchError(f"{path}: {INDEX} lists other files than there are.")

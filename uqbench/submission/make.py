@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 
 from uqbench.amounts import count
-from uqbench.errors import UqbenchError
+from uqbench.errors import UqbenchError, see
 from uqbench.results.store import RunState, Store
 from uqbench.scoring.cost import cost_csv
 from uqbench.scoring.curves import curves_parquet
@@ -60,6 +60,7 @@ def submit(plan: Plan, host: Host, store: Store, path: Path) -> str:
         raise UqbenchError(
             f"runs were made with other code than is installed ({older}), so that its check and "
             f"versions are not theirs: uqbench run --fresh makes them again."
+            f"{see('other-code')}"
         )
     files = {name: text.encode() for name, text in result.files().items()}
     files["made_with.json"] = made_with_json(made_with(result.scores), older).encode()
@@ -121,6 +122,8 @@ def _results(host: Host, plugin: Plugin) -> list[Result]:
     for subject in subjects(host, plugin.name):
         results += [subject.result(check) for check in checks_for(subject)]
         subject.memory.clear()
+        for trace in ("baseline", "alone"):
+            subject.__dict__.pop(trace, None)  # what is kept of a run may be large
     return results
 
 

@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 
 from uqbench.claim import ClaimKind
 from uqbench.config import as_table
-from uqbench.errors import UqbenchError, unknown
+from uqbench.errors import UqbenchError, see, unknown
 from uqbench.identity import DeviceKind, Run, digest_of, runs_of
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Registry
@@ -119,6 +119,7 @@ def make_plan(
         raise UqbenchError(
             f"The baseline of the suite {suite.name!r} is the method {suite.baseline!r}, which no "
             f"loaded plugin provides: install or repair one that does (uqbench list plugins)."
+            f"{see('missing-baseline')}"
         )
     budget_name = budget or suite.default_budget
     planned = suite.budget(budget_name)

@@ -1,5 +1,7 @@
 """The libraries train on what the harness records."""
 
+import tempfile
+
 import gymnasium
 import numpy as np
 import pytest
@@ -54,6 +56,14 @@ def test_it_learns_every_step_is_recorded_and_the_same_seed_gives_the_same_episo
     assert episodes["return"][-200:].mean() > 0.9
     _, [(_, again)] = run(kind)
     assert (again["return"] == episodes["return"]).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", [DQN, QRDQN])
+def test_it_leaves_no_files_behind(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    run(kind, steps=64)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.filterwarnings("ignore")

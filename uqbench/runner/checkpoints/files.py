@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from uqbench.config import explain
-from uqbench.errors import CannotSaveError, StorageError, UqbenchError
+from uqbench.errors import CannotSaveError, StorageError, UqbenchError, see
 from uqbench.identity import digest_of
 from uqbench.results.files import NOT_A_FILE, file_digest, open_file, read_bytes, write_whole
 from uqbench.results.records import MOST_BYTES, Count, Moment, Provenance, Resumed, Seconds
@@ -211,4 +211,5 @@ def plain(value: Any, name: str) -> Any:
     raise CannotSaveError(
         f"{name.removeprefix('.')} is a {kind.__module__}.{kind.__qualname__}; expected tensors, "
         f"numbers, strings, bytes and None, in dictionaries, lists and tuples"
+        f"{see('cannot-be-saved')}"
     )

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from uqbench.agent import Uncertainty
 from uqbench.environment import Outcome
-from uqbench.errors import UqbenchError
+from uqbench.errors import UqbenchError, see
 
 if TYPE_CHECKING:
     from uqbench.runner.train.query_sources import Asked
@@ -40,12 +40,13 @@ def check_action(agent: object, action: object, shape: tuple[int, ...], step: in
     if not isinstance(action, Tensor):
         raise UqbenchError(
             f"the agent's {by} returned a {type(action).__name__}; expected a tensor, torch.int64 "
-            f"of shape {shape} ({named(agent)}, step {step})"
+            f"of shape {shape} ({named(agent)}, step {step}){see('wrong-action')}"
         )
     if action.shape != shape or action.dtype != torch.int64:
         raise UqbenchError(
             f"the agent's {by} returned {action.dtype} of shape {tuple(action.shape)}; expected "
             f"torch.int64 of shape {shape}, an action for each lane ({named(agent)}, step {step})"
+            f"{see('wrong-action')}"
         )
 
 
@@ -60,6 +61,7 @@ def check_range(agent: object, action: Tensor, n_actions: int, step: int) -> Non
         raise UqbenchError(
             f"the agent chose action {int(action[tuple(wrong)])}; expected a valid one of 0 to "
             f"{n_actions - 1} (lane {wrong[0]}, step {step}, {named(agent)})"
+            f"{see('wrong-action')}"
         )
 
 
@@ -95,6 +97,7 @@ def check_outcome(
             raise UqbenchError(
                 f"the environment did not count the event {name!r}, which its plugin declares; it "
                 f"counted {sorted(outcome.events)} ({named(env)}, step {step})"
+                f"{see('undeclared-event')}"
             )
 
 
@@ -103,7 +106,7 @@ def _wrong(
 ) -> UqbenchError:
     return UqbenchError(
         f"the environment returned {name} as {given.dtype} of shape {tuple(given.shape)}; expected "
-        f"{dtype} of shape {shape} ({named(env)}, step {step})"
+        f"{dtype} of shape {shape} ({named(env)}, step {step}){see('wrong-outcome')}"
     )
 
 
@@ -118,7 +121,7 @@ def check_metrics(agent: object, metrics: Mapping[str, object], lanes: int) -> N
         if form != (lanes,):
             raise UqbenchError(
                 f"the agent's metric {name!r} is {form}; expected a tensor of shape ({lanes},), a "
-                f"number for each lane ({named(agent)})"
+                f"number for each lane ({named(agent)}){see('wrong-metric')}"
             )
 
 
@@ -144,6 +147,7 @@ def check_uncertainty(agent: Asked, obs: Tensor, n_actions: int, step: int) -> N
         raise UqbenchError(
             f"the agent's uncertainty returned a {type(predicted).__name__}; expected a "
             f"uqbench.agent.Uncertainty or None ({named(agent)}, step {step})"
+            f"{see('wrong-uncertainty')}"
         )
     shape = (len(obs), 1, n_actions)
     for name, value in vars(predicted).items():
@@ -153,7 +157,7 @@ def check_uncertainty(agent: Asked, obs: Tensor, n_actions: int, step: int) -> N
             more = shape if name in VALUES else (*shape, "…")
             raise UqbenchError(
                 f"the agent's uncertainty has a {name} of shape {tuple(value.shape)}; expected "
-                f"{more} ({named(agent)}, step {step})"
+                f"{more} ({named(agent)}, step {step}){see('wrong-uncertainty')}"
             )
         known = ~value.isnan() if name in UNBOUNDED else value.isfinite()
         bad = ~known.flatten(1).all(1)
@@ -178,4 +182,7 @@ def check_uncertainty(agent: Asked, obs: Tensor, n_actions: int, step: int) -> N
 
 def _lanes(agent: object, what: str, where: Tensor, step: int) -> UqbenchError:
     lanes = where.nonzero()[:, 0].tolist()
-    return UqbenchError(f"the agent's {what} after {step} steps, in lanes {lanes} ({named(agent)})")
+    return UqbenchError(
+        f"the agent's {what} after {step} steps, in lanes {lanes} ({named(agent)})"
+        f"{see('wrong-uncertainty')}"
+    )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.environment import Outcome
-from uqbench.errors import UqbenchError
+from uqbench.errors import UqbenchError, see
 from uqbench.results.columns import Columns
 from uqbench.runner.train.evaluation import Evaluated
 from uqbench.scoring.metrics import record_step
@@ -104,6 +104,7 @@ class Recorder:
             raise UqbenchError(
                 f"the environment {self._environment!r} returned a reward that is not finite in "
                 f"lane {lane}, in episode {episode} of the evaluation after step {self._taken}"
+                f"{see('wrong-outcome')}"
             )
         for lane, episodes in enumerate(self._episodes):
             for counts, length, ended in zip(

@@ -9,6 +9,7 @@ import sb3_contrib
 import stable_baselines3
 import torch
 from numpy.typing import NDArray
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
@@ -83,6 +84,7 @@ class DQN(LoopAgent):
             seed=seed,
             device="cpu",
         )
+        self.model.set_logger(Logger(None, []))  # its own leaves a folder in /tmp for every run
         self.model.learn(total_steps)
 
     def policy(self, obs: NDArray[Any]) -> int:

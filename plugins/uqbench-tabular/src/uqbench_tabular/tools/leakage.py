@@ -7,7 +7,8 @@ prints a matrix of two by two for each method, means over runs with their standa
 - *noise*: the slope of the predicted standard deviation in ``σ / √(1 − γ²)``, at equal data. 1 is
   right for the aleatoric part.
 - *data*: the slope of its logarithm in that of the steps, at equal noise above zero. 0 is right for
-  the aleatoric part; a posterior whose variance is that of a mean has −½.
+  the aleatoric part; a posterior whose variance is that of a mean has −½. NaN where a run predicts
+  none at all somewhere.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ def _slopes(run: pd.DataFrame, part: str) -> tuple[float, float]:
     deviation = np.array(list(NOISE.values())) / math.sqrt(1 - DISCOUNT**2)
     steps = np.log(list(DATA.values()))
     of_noise = np.polyfit(deviation, grid, 1)[0].mean()
+    if (grid[1:] <= 0).any():
+        return float(of_noise), math.nan
     of_data = np.polyfit(steps, np.log(grid[1:].T), 1)[0].mean()
     return float(of_noise), float(of_data)
 
@@ -63,7 +66,10 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scores", type=Path)
-    table = leakage(pd.read_csv(parser.parse_args().scores))
+    scores = pd.read_csv(
+        parser.parse_args().scores, na_values=["none"]
+    )  # what a method does not state
+    table = leakage(scores)
     print(table.to_string(index=False, float_format="{:.3f}".format))
 
 

@@ -1,0 +1,6 @@
+"""The example runs of the store's tests are imported by name."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "results"))
