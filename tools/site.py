@@ -1,4 +1,4 @@
-"""What the repository shows of its boards: ``leaderboards/index.html``, and the pictures of README and docs.
+"""What the repository shows of its boards: ``leaderboards/index.html``, and pictures.
 
     python tools/site.py
 

@@ -119,7 +119,17 @@ def test_boards_and_identities_that_were_there_stay(outside, tmp_path):
     after = catalog(outside, tmp_path).suite("toy")
     for budget in ("smoke", "paper"):
         assert digests(after, outside, budget) == digests(before, outside, budget)
+        assert after.budget(budget) == before.budget(budget)
         assert make_plan(after, outside, budget, device="cpu").standard
+
+
+def test_an_added_budget_that_names_no_tasks_has_all(outside, tmp_path):
+    text = ADDED.replace('tasks = ["longer"]\nprimary = "bumps"\n', "")
+    text = text.replace('metric = "bumps"', 'metric = "online_return"')
+    found = catalog(outside, tmp_path, text)
+    assert found.problems == ()
+    plan = make_plan(found.suite("toy"), outside, "far", device="cpu")
+    assert {run.task for run in plan.runs} == {"short", "long", "longer"}
 
 
 @pytest.mark.parametrize(

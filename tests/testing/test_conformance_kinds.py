@@ -136,7 +136,6 @@ def broken(subject: Subject) -> set[str]:
 
 CORRECT = {
     "environment": lambda: single(optimal_q=optimal_q, optimal_return=lambda: 0.8),
-    "far-environment": lambda: single(Far, optimal_q=far),
     "lane-environment": lambda: lanes(),
     "estimator": lambda: estimator(),
     "reference": lambda: given(Bayes),
@@ -148,8 +147,12 @@ CORRECT = {
 
 @pytest.mark.parametrize(
     "make",
-    [*CORRECT.values(), pytest.param(claim, marks=pytest.mark.long)],
-    ids=[*CORRECT, "claim-kind"],
+    [
+        *CORRECT.values(),
+        pytest.param(claim, marks=pytest.mark.long),
+        pytest.param(lambda: single(Far, optimal_q=far), marks=pytest.mark.long),
+    ],
+    ids=[*CORRECT, "claim-kind", "far-environment"],
 )
 def test_what_new_plugins_are_made_of_passes_every_check(make):
     results = make().results()
@@ -449,7 +452,9 @@ def test_data_that_is_elsewhere_is_no_failure():
         def data(self, seeds):
             raise MissingDataError("put it there")
 
-    assert {r.status for r in dataset(Elsewhere).results()} == {"skipped"}
+    found = {r.check.id: r.status for r in dataset(Elsewhere).results()}
+    assert found["dataset-forms"] == found["dataset-seeds"] == "skipped"
+    assert "failed" not in found.values()
 
 
 MUTANTS = {
@@ -493,7 +498,7 @@ MUTANTS = {
 }
 
 
-QUICK = [name for name in MUTANTS if name != "claim-intervals"]
+QUICK = [name for name in MUTANTS if name not in ("claim-intervals", "environment-greedy")]
 
 
 @pytest.mark.parametrize("check", QUICK)

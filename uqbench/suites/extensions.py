@@ -159,18 +159,16 @@ class _Adding:
         }
 
     def task(self, place: str, row: Any) -> Suite:
-        """The suite's own budgets keep their tasks; every method must have a config for it."""
+        """In no budget but added ones; every method must have a config for it."""
         suite, where = self.suite, self.where
         task = typed(Task, row, f"{where}: tasks.{place}")
         check_unique([*(t.name for t in suite.tasks), task.name], f"{where}.tasks")
         if self.host is not None:
             check_task(task, self.host, f"{where}: tasks.{task.name}")
-        names = tuple(t.name for t in self.own.tasks)
-        budgets = {
-            name: budget if budget.tasks is not None else budget.model_copy(update={"tasks": names})
-            for name, budget in suite.budgets.items()
-        }
-        added = suite.model_copy(update={"tasks": (*suite.tasks, task), "budgets": budgets})
+        added = suite.with_task(task)
+        if self.host is not None:
+            for metric in suite.metrics:  # such as events that its environment does not count
+                check_metric(metric, added, self.host, f"{where}: metrics.{metric.name}")
         self._check_methods(added)
         return added
 
@@ -208,6 +206,9 @@ class _Adding:
         """Of all tasks, unless it names some; all methods that name no budgets are in it."""
         check_unique([*self.suite.budgets, place], f"{self.where}.budgets")
         budgets = typed(_Budgets, {"budgets": {place: row}}, self.where).budgets
+        if budgets[place].tasks is None:
+            names = tuple(task.name for task in self.suite.tasks)
+            budgets[place] = budgets[place].model_copy(update={"tasks": names})
         added = self.suite.model_copy(update={"budgets": {**self.suite.budgets, **budgets}})
         check_budget(added, budgets[place], f"{self.where}: budgets.{place}")
         if self.host is not None:

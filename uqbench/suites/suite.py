@@ -55,6 +55,13 @@ class Suite(Table):
     readings: dict[Name, Reading] = Field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     _added_metrics: frozenset[str] = PrivateAttr(frozenset())
+    _added_tasks: frozenset[str] = PrivateAttr(frozenset())
+
+    def with_task(self, task: Task) -> Suite:
+        """The suite with a task that another plugin adds, in none of its budgets."""
+        suite = self.model_copy(update={"tasks": (*self.tasks, task)})
+        suite._added_tasks = self._added_tasks | {task.name}
+        return suite
 
     def with_metric(self, metric: Metric) -> Suite:
         """The suite with a metric that another plugin adds."""
@@ -109,8 +116,10 @@ class Suite(Table):
         return normalization.constants if normalization else {}
 
     def tasks_of(self, budget: Budget) -> tuple[Task, ...]:
-        """The tasks included in a budget."""
-        return tuple(t for t in self.tasks if budget.tasks is None or t.name in budget.tasks)
+        """The tasks included in a budget: where it names none, all of the suite's own."""
+        if budget.tasks is None:
+            return tuple(t for t in self.tasks if t.name not in self._added_tasks)
+        return tuple(t for t in self.tasks if t.name in budget.tasks)
 
 
 def _find(kind: str, name: str, things: Iterable[N]) -> N:

@@ -96,7 +96,9 @@ def greedy(subject: EnvironmentSubject) -> None:
     expected = [float(best[row]) for row in begun if row is not None]
     size = max(1.0, max(abs(value) for value in expected)) + TAIL / (1 - subject.discount)
     differences = [r - e for r, e in zip(returns.tolist(), expected, strict=True)]
-    width = _width([*returns.tolist(), *truth.values[truth.values.isfinite()].tolist()])
+    rewards = [r for (*_, met), _ in _played(subject) for r in met.reward.tolist()]
+    # one reward that no rollout met may be anywhere in the range of those that random play did
+    width = _width([*returns.tolist(), *expected]) + _width(rewards)
     chance = width if _is_random(subject) else 0.0
     _is_zero(differences, size, "the greedy return minus its value", chance, tail=TAIL * size)
 
