@@ -73,6 +73,7 @@ def author(tmp_path_factory):
     variables = {
         "PATH": f"{python.parent}:/usr/bin:/bin", "HOME": str(folder), "PIP_NO_INDEX": "1",
         "PIP_FIND_LINKS": str(wheels), "PIP_NO_DEPS": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_IGNORE_INSTALLED": "1",  # ours, to which the libraries link, is no wheel
         "VIRTUALENV_NO_PERIODIC_UPDATE": "1",
     }  # fmt: skip
     install = [python, "-m", "pip", "install", "--quiet", "uqbench", "pytest"]
