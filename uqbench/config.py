@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from functools import cache
 from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
@@ -98,10 +97,14 @@ def _read(
         raise UqbenchError(f"{where}: {error}") from None
 
 
-@cache
 def _adapter(config: type[Any]) -> TypeAdapter[Any]:
     """What reads and writes configs of a type; making one takes ten times as long as using it."""
-    return TypeAdapter(config)
+    if config not in _adapters:
+        _adapters[config] = TypeAdapter(config)
+    return _adapters[config]
+
+
+_adapters: dict[type[Any], TypeAdapter[Any]] = {}
 
 
 def scaled(config: Any, schedule: float) -> Any:

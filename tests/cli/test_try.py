@@ -33,6 +33,17 @@ class Mine(Agent):
     def policy(self, obs, valid=None):
         return torch.full(obs.shape[:2], self.action)
 """
+FITS = """
+from uqbench.estimator import Estimator
+
+class Fits(Estimator):
+    def __init__(self, task, seeds, config: MineConfig, device):
+        pass
+    def fit(self, data, reference_model, steps):
+        pass
+    def predict(self, inputs):
+        pass
+"""
 LOOP = """
 class OwnLoop(LoopAgent):
     def __init__(self, info, config: MineConfig):
@@ -93,6 +104,12 @@ def test_of_two_classes_one_must_be_named_and_a_loop_agent_owns_its_loop(mine):
         local.add_class(mine, "OwnLop", "toy", {})
     assert local.add_class(mine, "OwnLoop", "toy", {})[0] == "own-loop"
     assert Host.load().agents["own-loop"].owns_loop
+
+
+def test_an_estimator_is_one(mine):
+    mine.write_text(MINE + FITS)
+    assert local.add_class(mine, "Fits", "toy", {}) == ("fits", "estimator")
+    assert Host.load().estimators["fits"].load_config().__name__ == "MineConfig"
 
 
 @pytest.mark.parametrize(

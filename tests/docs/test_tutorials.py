@@ -25,7 +25,7 @@ def program(page: Path) -> list[tuple[str, str]]:
 
 
 def test_there_is_a_tutorial_for_every_kind_of_plugin():
-    assert {page.stem for page in PAGES} >= {*KINDS} - {"figure"}
+    assert {page.stem for page in PAGES} >= {*KINDS}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

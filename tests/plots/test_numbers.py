@@ -141,10 +141,10 @@ def test_a_claim_is_drawn_with_its_region_and_what_was_published():
 def test_curves_of_uncertainty_are_of_the_last_occasion():
     rows = [
         {"task": "t", "method": "m", "seed": seed, "step": step, "curve": name, "x": x, "y": y}
-        for seed in (0, 1)
+        for seed in (0, 1, 2)
         for step, shift in ((10, 5.0), (20, 0.0))
         for name, x, y in (
-            ("reliability", 0.5, 0.4 + 0.2 * seed + shift),
+            ("reliability", 0.5, 0.4 + 0.1 * seed + shift),
             ("sparsification", 0.0, 2.0),
             ("sparsification", 0.5, 1.0),
             ("sparsification_best", 0.0, 2.0),
@@ -154,7 +154,12 @@ def test_curves_of_uncertainty_are_of_the_last_occasion():
     table = pd.DataFrame(rows)
     means = mean_curves(table)
     found = uncertainty.frame(means, "reliability")
-    assert found[["y", "low", "high", "runs"]].iloc[0].tolist() == pytest.approx([0.5, 0.4, 0.6, 2])
+    reach = 4.302653 * 0.1 / math.sqrt(3)  # Student's, of two degrees of freedom
+    expected = [0.5, 0.5 - reach, 0.5 + reach, 3]
+    assert found[["y", "low", "high", "runs"]].iloc[0].tolist() == pytest.approx(expected)
+    assert (
+        uncertainty.frame(mean_curves(table[table["seed"] < 2]), "reliability")["low"].isna().all()
+    )
     shares = uncertainty.frame(means, "sparsification")
     assert shares["y"].tolist() == [1.0, 0.5]
     assert shares["best"].tolist() == [1.0, 0.25]

@@ -8,6 +8,7 @@ from uqbench.errors import StorageError
 from uqbench.identity import Run
 from uqbench.registry.contents import content_hash
 from uqbench.results.columns import RunColumns
+from uqbench.results.earlier import keep_earlier
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import RunState, Store, now, this_process
 from uqbench.runner.fresh import code_note, make_room
@@ -91,4 +92,11 @@ def test_runs_are_not_moved_through_a_link(stored, tmp_path):
     (tmp_path / ".earlier").symlink_to(elsewhere)
     with pytest.raises(StorageError, match="symbolic link"):
         make_room(plan, store, Quiet())
+    assert store.find(old).state is RunState.FINISHED
+
+
+def test_a_run_that_was_made_again_meanwhile_stays(stored):
+    _, store, _, old = stored
+    _, moved = keep_earlier(store, [old], lambda found: False)  # as it is under the lock
+    assert moved == []
     assert store.find(old).state is RunState.FINISHED

@@ -1,6 +1,7 @@
 """A board keeps the mean of its runs' curves of uncertainty."""
 
 import io
+import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,15 +29,15 @@ def curves(shift: float) -> dict[str, Any]:
 
 @pytest.fixture
 def board(tmp_path: Path) -> tuple[Any, list[Any], Store]:
-    """A plan of three finished runs, of which the last was not asked, and a planned one."""
+    """A plan of four finished runs, of which the last was not asked, and a planned one."""
     store, scores = Store(tmp_path), []
-    runs = [make_run(seed).on_device("cpu") for seed in range(4)]
+    runs = [make_run(seed).on_device("cpu") for seed in range(5)]
     for run in runs:
         score = SimpleNamespace(
             task=run.task, method=run.method, seed=run.seed, record=None, device=""
         )
-        if run.seed < 3:
-            asked = curves(0.1 * run.seed) if run.seed < 2 else None
+        if run.seed < 4:
+            asked = curves(0.1 * run.seed) if run.seed < 3 else None
             record = make_record(run, status="finished", step=2)
             store.finish(run, record, RunColumns(METRICS, EPISODES, asked))
             score.record, score.device = store.read(run.folder).record, "cpu"
@@ -51,16 +52,17 @@ def test_they_are_those_of_the_last_occasion_of_the_runs_that_were_asked(board):
     found = pd.read_parquet(io.BytesIO(data))
     assert found["curve"].tolist() == ["reliability"] * 2  # every single pair is not kept
     assert found["x"].tolist() == [0.5, 0.9]
-    assert found["y"].tolist() == pytest.approx([0.45, 0.85])
-    assert found["low"].tolist() == pytest.approx([0.4, 0.8])
-    assert found["high"].tolist() == pytest.approx([0.5, 0.9])
-    assert found["runs"].tolist() == [2, 2]
+    assert found["y"].tolist() == pytest.approx([0.5, 0.9])
+    reach = 4.302653 * 0.1 / math.sqrt(3)  # Student's, of two degrees of freedom
+    assert found["low"].tolist() == pytest.approx([0.5 - reach, 0.9 - reach])
+    assert found["high"].tolist() == pytest.approx([0.5 + reach, 0.9 + reach])
+    assert found["runs"].tolist() == [3, 3]
     assert uncertainty_parquet(*board) == data
 
 
 def test_without_any_there_is_no_file(board):
     plan, scores, store = board
-    assert uncertainty_parquet(plan, scores[2:], store) is None
+    assert uncertainty_parquet(plan, scores[3:], store) is None
 
 
 def test_a_run_whose_file_was_altered_is_named(board):

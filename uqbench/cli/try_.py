@@ -92,7 +92,7 @@ def command(
     method, kind_of_method = local.add_class(Path(path), attribute or None, suite, values)
     host = load_host()
     known = host.agents if kind_of_method == "agent" else host.estimators
-    resolve(known[method].config, values, where=what, risk_names=host.risk_names)
+    resolve(known[method].load_config(), values, where=what, risk_names=host.risk_names)
     kind = find_device(device)
     chosen = None if seeds is None else tuple(range(seeds))
     selection = Selection(suite, budget, (method,), names(tasks), chosen, steps)

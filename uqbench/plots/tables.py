@@ -152,7 +152,7 @@ class BoardTables:
     def uncertainty(self) -> pd.DataFrame:
         """``task``, ``method``, ``curve``, ``x``, ``y``, ``low``, ``high``, ``runs``.
 
-        The mean over a method's runs, and their range.
+        The mean over a method's runs, with its pointwise 95 % interval.
         """
         found = stored_uncertainty(self.stored)
         if found is None:

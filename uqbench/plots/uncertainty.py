@@ -93,8 +93,8 @@ def of_curves(title: str, curves: pd.DataFrame, kind: str, methods: Sequence[str
     return Figure(
         kind,
         f"{title}: {name.lower() if name != 'PIT' else name}",
-        f"{y.capitalize()} by {x}, mean over runs with their range; gray is perfect. Mean distance "
-        f"from it: {said}.",
+        f"{y.capitalize()} by {x}, mean over runs with pointwise 95 % intervals; gray is perfect. "
+        f"Mean distance from it: {said}.",
         data,
         chart(data, kind, methods),
     )

@@ -7,6 +7,7 @@ new version changes no identity. Each record has the contents' digests, so it ca
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from uqbench.amounts import count
 from uqbench.errors import see
@@ -32,14 +33,19 @@ def other_code(found: StoredRun) -> dict[str, str]:
     for package, then in found.record.provenance.content.items():
         if package.startswith(PREFIX):
             continue
-        try:
-            here = content_hash(package)
-            shown = here[:8]
-        except ModuleNotFoundError:
-            here = shown = "not installed"
+        here = _installed(package)
         if here != then:
-            changed[package] = f"{package} {then[:8]}, here {shown}"
+            changed[package] = f"{package} {then[:8]}, here {here[:8] if here else 'not installed'}"
     return changed
+
+
+@cache
+def _installed(package: str) -> str | None:
+    """The digest of a package's contents; None where it is not installed."""
+    try:
+        return content_hash(package)
+    except ModuleNotFoundError:
+        return None
 
 
 def code_note(states: Iterable[StoredRun]) -> str:

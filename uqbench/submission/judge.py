@@ -170,7 +170,7 @@ def _versions(stored: StoredBoard, bundle: Bundle) -> tuple[str, ...]:
     """The libraries of another version than runs were made with, here or in the lock file."""
     pairs = re.findall(rb"^([\w.-]{1,100})==([\w.+!-]{1,100})", bundle.files[LOCK], re.MULTILINE)
     locked = {name.decode().lower().replace("_", "-"): version.decode() for name, version in pairs}
-    found = {}
+    found: dict[str, None] = {}
     for made in stored.made[0]:
         for name, version in made.versions.items():
             try:

@@ -75,7 +75,7 @@ def _environment(root: Path, name: str, more: Sequence[str]) -> MemoryLoader:
 
 def _chosen(more: Sequence[str]) -> list[str]:
     """Those of ``run``'s arguments that say which rows a board has."""
-    found = []
+    found: list[str] = []
     for at, argument in enumerate(more):
         if argument in ("--methods", "--agents", "--seeds", "--tasks", "--set"):
             found += more[at : at + 2]
