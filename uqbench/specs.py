@@ -63,7 +63,7 @@ class Spec:
         """The config's type, imported if it is a string."""
         if self.config is None:
             factory = self.load_factory()
-            config = factory if is_dataclass(factory) else NoConfig
+            config: object = factory if is_dataclass(factory) else NoConfig
         else:
             config = _imported(self.config)
         if not isinstance(config, type):

@@ -72,7 +72,8 @@ class VectorLanes(LaneEnv):
     def reset(self) -> tuple[Tensor, Tensor | None]:
         """Reset every environment with its own seed."""
         self._length[:] = 0
-        obs, infos = self._env.reset(seed=self._seeds)
+        each: Any = self._seeds  # Gymnasium's own take a list, which its base class does not say
+        obs, infos = self._env.reset(seed=each)
         return self._tensor(obs), self._masks(infos)
 
     def step(self, action: Tensor) -> Outcome:

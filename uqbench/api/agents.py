@@ -88,7 +88,9 @@ def restore(store: Store, folder: str | PurePosixPath, host: Host) -> KeptAgent:
         )
     env = make_lanes(batch, host, [batch.runs[0].environment_seed], CPU)
     owns_loop = batch.cell.owns_loop
-    agent = make_loop_agent(batch, host, env) if owns_loop else make_agent(batch, host, env, CPU)
+    agent: Agent | SinglePolicy = (
+        make_loop_agent(batch, host, env) if owns_loop else make_agent(batch, host, env, CPU)
+    )
     agent.load_state_dict(_state(path, found.record.digests[AGENT]))
     environment = host.environments[str(batch.cell.task.environment)]
     config = task_config(batch.cell.task, host, where=f"{folder}: task")

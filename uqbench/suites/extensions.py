@@ -59,7 +59,8 @@ def extended(
     adding = _Adding(suite, known, host, where)
     for kind in ORDER:
         rows = table.get(kind, ())
-        if not isinstance(rows, list | tuple if kind in ROWS else Mapping):
+        form_of: Any = (list, tuple) if kind in ROWS else Mapping
+        if not isinstance(rows, form_of):
             form = f"[[{kind}]] tables" if kind in ROWS else f"[{kind}.NAME] tables"
             if kind in table:
                 problems.append(f"{where}: {kind}: expected {form}; got {rows!r}")

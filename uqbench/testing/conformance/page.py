@@ -17,10 +17,10 @@ uqbench plugin check my-method --junit report.xml    # for CI; --json for other 
 ```
 
 Levels: *required* for a row on a board; *checkpointable* runs resume where they were interrupted;
-*compiled* agents run at full speed, on a GPU too; *calibrated* ones, with `AgentSpec(calibrated=True)`,
-have intervals for Q that cover what they say. A check whose prerequisite failed is blocked, so
-that one mistake is one message. Zero checks are a failure. Data that is not on the machine, said by a
-`uqbench.errors.MissingDataError`, and what no installed suite uses, are skipped, and listed.
+*compiled* agents run at full speed, on a GPU too; *calibrated* ones, `AgentSpec(calibrated=True)`,
+have intervals for Q that cover what they say. A check whose prerequisite failed is blocked, so that
+one mistake is one message. Zero checks are a failure. Data that is not on the machine, which a
+`uqbench.errors.MissingDataError` says, and what no installed suite uses, are skipped and listed.
 
 In a plugin's tests:
 
