@@ -140,6 +140,14 @@ def test_a_data_file_that_is_none_is_a_damaged_run(damage, name, tmp_path):
         store.columns(run)
 
 
+def test_a_damaged_name_of_a_column_is_a_damaged_table(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    path = finish(store, run) / "metrics.parquet"
+    path.write_bytes(path.read_bytes().replace(b"value", b"valu\xe5"))
+    with pytest.raises(UqbenchError, match="is damaged, because it is not a table"):
+        store.columns(run)
+
+
 @pytest.mark.parametrize(
     "table", [{"step": [1]}, {"step": [None]}, METRICS | {"metric": [None, 1]}, {}]
 )

@@ -163,5 +163,5 @@ def _read(store: Store, run: FoundRun, name: str, filters: Any) -> pa.Table:
                 f"{MOST_ROWS:,} rows of {MOST_FILE_BYTES:,} bytes are read."
             )
         return pq.read_table(io.BytesIO(data), filters=filters)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         raise UqbenchError(f"{path} is damaged, because it is not a table: {error}") from error

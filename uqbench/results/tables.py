@@ -90,7 +90,7 @@ def _columns(path: Path) -> Columns:
             name: column.to_numpy(zero_copy_only=False)
             for name, column in zip(table.column_names, table.columns, strict=True)
         }
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:  # names of columns are text, too
         raise UqbenchError(f"{path} is damaged, because it is not a table: {error}") from error
     except OSError as error:  # Arrow reports damaged files this way too
         if error.errno is None or error.errno in NOT_A_FILE:
