@@ -21,9 +21,12 @@ from uqbench.cli.where import where_options
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from uqbench.api.stored import StoredBoard
+    from uqbench.identity import Run
     from uqbench.registry.plugins import Host
-    from uqbench.results.store import Store
+    from uqbench.results.store import Store, StoredRun
     from uqbench.runner.complete import Execution
     from uqbench.runner.dispatch.drive import Where
     from uqbench.suites.plan import Plan
@@ -121,7 +124,6 @@ def command(
     from uqbench.runner.complete import Execution, complete
     from uqbench.runner.dispatch.drive import Driver
     from uqbench.runner.fresh import code_note, make_room
-    from uqbench.runner.states import stored_states
 
     host = load_host()
     store = Store(out)
@@ -155,8 +157,8 @@ def command(
         raise UqbenchError("--max-seeds goes with --until-decided; --seeds N runs N seeds.")
     stored = None if beside is None else read_beside(selection, plan, host, beside, warn)
     if dry_run:
-        _show_outlook(plan, execution)
-        say(*filter(None, [code_note(stored_states(plan, store).values())]), err=True)
+        states = _show_outlook(plan, execution)
+        say(*filter(None, [code_note(states.values())]), err=True)
         return 0
     if fresh:
         make_room(plan, store, execution.watcher)
@@ -191,8 +193,8 @@ def _until_decided(
     return 0
 
 
-def _show_outlook(plan: Plan, execution: Execution) -> None:
-    """Print what would run, and how long each method would take, the slowest first."""
+def _show_outlook(plan: Plan, execution: Execution) -> Mapping[Run, StoredRun]:
+    """Print what would run, and how long each method would take; return what is stored."""
     from uqbench.amounts import duration
     from uqbench.runner.complete import preview
     from uqbench.runner.outlook import outlook
@@ -207,9 +209,11 @@ def _show_outlook(plan: Plan, execution: Execution) -> None:
         left = f"{one.method:22} {one.to_do:5,} {one.have:5,}"
         disk = "?" if one.disk is None else f"{one.disk:,.1f} MB"
         say(f"{left}  {duration(one.seconds):>8}  {disk:>8}  {memory}", err=err)
-    say(f"in all, on one core: {duration(found.seconds)} (from {found.basis})", err=err)
+    if found.basis:
+        say(f"in all, on one core: {duration(found.seconds)} (from {found.basis})", err=err)
     if script:
         say(*script.splitlines())
+    return found.states
 
 
 def _show(plan: Plan, store: Store, stored: StoredBoard | None, host: Host) -> None:

@@ -29,8 +29,14 @@ def other_code(found: StoredRun) -> dict[str, str]:
     """
     if found.state is not RunState.FINISHED or found.record is None:
         return {}
+    return _changed(tuple(found.record.provenance.content.items()))
+
+
+@cache
+def _changed(content: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """The same of a record's contents, which many runs have in common."""
     changed = {}
-    for package, then in found.record.provenance.content.items():
+    for package, then in content:
         if package.startswith(PREFIX):
             continue
         here = _installed(package)
