@@ -78,23 +78,14 @@ def check(name: str, junit: Path | None, only: str | None, as_json: bool) -> int
     Example:
       uqbench plugin check dqn
     """
-    import torch
+    from uqbench.testing.conformance import report
+    from uqbench.testing.conformance.whole_plugins import check_plugin
 
-    from uqbench.testing.conformance import checks_for, report
-    from uqbench.testing.conformance.subjects import subjects
-
-    torch.set_num_threads(1)  # with more, a lane's bits depend on the other lanes
     results: list[Result] = []
-    for subject in subjects(load_host(), name):
-        whole = only is None or only in subject.name
-        chosen = [c for c in checks_for(subject) if whole or (only or "") in c.id]
-        made = [subject.result(check) for check in chosen]
+    for subject, made in check_plugin(load_host(), name, only):
         results += made
         if made and not as_json:
             _show(subject, made)
-        subject.memory.clear()
-        for trace in ("baseline", "alone"):
-            subject.__dict__.pop(trace, None)  # what is kept of a run may be large
     if junit is not None:
         junit.write_bytes(report.as_junit(results))
     if as_json:

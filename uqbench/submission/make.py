@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.registry.registry import Plugin
     from uqbench.suites.plan import Plan
-    from uqbench.testing.conformance import Result
 
 DONE = (RunState.FINISHED.value, RunState.FAILED.value)
 
@@ -95,14 +94,12 @@ def report(host: Host, plugins: Iterable[Plugin]) -> dict[str, list[dict[str, ob
     Raises:
         UqbenchError: a required rule is broken, or nothing was checked.
     """
-    import torch
-
     from uqbench.testing.conformance import report as conformance
+    from uqbench.testing.conformance.whole_plugins import check_plugin
 
-    torch.set_num_threads(1)  # with more, a lane's bits depend on the other lanes
     found: dict[str, list[dict[str, object]]] = {}
     for plugin in plugins:
-        results = _results(host, plugin)
+        results = [one for _, made in check_plugin(host, plugin.name) for one in made]
         broken = conformance.failures(results)
         if broken or not results:
             what = ", ".join(f"{r.subject.name}: {r.check.id}" for r in broken[:5])
@@ -112,19 +109,6 @@ def report(host: Host, plugins: Iterable[Plugin]) -> dict[str, list[dict[str, ob
             )
         found.setdefault(plugin.distribution, []).extend(conformance.as_json(results))
     return found
-
-
-def _results(host: Host, plugin: Plugin) -> list[Result]:
-    from uqbench.testing.conformance import checks_for
-    from uqbench.testing.conformance.subjects import subjects
-
-    results: list[Result] = []
-    for subject in subjects(host, plugin.name):
-        results += [subject.result(check) for check in checks_for(subject)]
-        subject.memory.clear()
-        for trace in ("baseline", "alone"):
-            subject.__dict__.pop(trace, None)  # what is kept of a run may be large
-    return results
 
 
 def lock() -> str:
