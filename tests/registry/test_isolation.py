@@ -85,6 +85,7 @@ def test_a_broken_plugin_is_named_with_its_reason(code, reason, site):
     assert reason in entry["failure"]
 
 
+@pytest.mark.long
 def test_where_a_plugin_is_broken_all_else_works(site, tmp_path):
     site.install("zz-broken", "raise SystemExit(3)")
     stdout, _ = site.uqbench("doctor", "--out", str(tmp_path / "out"), code=1)
@@ -120,6 +121,7 @@ def test_a_suite_that_is_taken_is_a_problem_of_the_second_plugin(site):
     assert "toy" in site.uqbench("list", "suites")[0]
 
 
+@pytest.mark.long
 def test_a_suite_that_needs_a_broken_plugin_refuses_to_start_and_says_why(site, tmp_path):
     site.install("zz-suite", SUITE)
     toy = (TOY / "toy_uqbench" / "toy.toml").read_text()
