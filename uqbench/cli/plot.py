@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import click
 
@@ -55,7 +54,7 @@ def command(board: Path, what: str, formats: str, to: Path | None) -> int:
     """
     require_plots()
     from uqbench.plots.render import FORMATS, render
-    from uqbench.results.files import write_whole
+    from uqbench.results.files import write_data
 
     wanted = _listed("--format", formats)
     for form in wanted:
@@ -66,7 +65,7 @@ def command(board: Path, what: str, formats: str, to: Path | None) -> int:
     for figure in _figures(board, _listed("--what", what)):
         for form in wanted:
             path = folder / f"{stem}-{figure.name}.{form}"
-            write_whole(path, partial(_put, render(figure, form)))
+            write_data(path, render(figure, form))
             say(str(path))
     return 0
 
@@ -115,7 +114,3 @@ def _listed(option: str, text: str) -> list[str]:
     if not names:
         raise UqbenchError(f"{option}: expected names separated by commas, got none.")
     return list(dict.fromkeys(names))
-
-
-def _put(data: bytes, file: BinaryIO) -> None:
-    file.write(data)

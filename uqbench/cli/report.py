@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import BinaryIO
 
 import click
 
@@ -39,18 +37,14 @@ def command(folder: Path, output: Path) -> int:
     require_plots("jinja2")
     from uqbench.plots.tables import board_folders
     from uqbench.report.page import page
-    from uqbench.results.files import write_whole
+    from uqbench.results.files import write_data
     from uqbench.suites.reading import read_suites
 
     host = load_host()
     suites = read_suites(host, check=()).suites
     text, missing = page(board_folders(folder), str(folder), suites, host)
-    write_whole(output, partial(_put, text.encode()))
+    write_data(output, text.encode())
     for line in missing:
         say(f"uqbench: not shown: {line}", err=True)
     say(str(output))
     return 0
-
-
-def _put(data: bytes, file: BinaryIO) -> None:
-    file.write(data)

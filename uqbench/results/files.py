@@ -179,6 +179,11 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
         raise
 
 
+def write_data(path: Path, data: bytes) -> None:
+    """The same of bytes that are at hand."""
+    write_whole(path, lambda file: file.write(data))
+
+
 def _discard(temporary: Path | None) -> None:
     if temporary is not None:
         with suppress(OSError):

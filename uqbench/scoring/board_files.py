@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import BinaryIO
 
 from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
 from uqbench.results import paths
-from uqbench.results.files import write_whole
+from uqbench.results.files import write_data
 from uqbench.results.store import Store
 from uqbench.scoring.cost import cost_csv
 from uqbench.scoring.curves import curves_parquet
@@ -51,12 +49,8 @@ def write_board(
     for name, make in (("curves", curves_parquet), ("uncertainty", uncertainty_parquet)):
         data = make(result.plan, result.scores, store)
         if data is not None:
-            write_whole(folder / f"{name}.parquet", partial(_put, data))
+            write_data(folder / f"{name}.parquet", data)
     write_index(folder.parents[1], host)
-
-
-def _put(data: bytes, file: BinaryIO) -> None:
-    file.write(data)
 
 
 def papers(plan: Plan, host: Host) -> str:

@@ -6,14 +6,13 @@ import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from uqbench.api.selection import Say, Selection
 from uqbench.api.stored import StoredBoard
 from uqbench.errors import UqbenchError
-from uqbench.results.files import write_whole
+from uqbench.results.files import write_data
 from uqbench.scoring.agreement import Agreement
 from uqbench.scoring.board_files import board_folder, papers, write_index
 from uqbench.scoring.leaderboard import write
@@ -85,7 +84,7 @@ def add(
     curves = _curves(folder, judged, plan)
     write(files, folder)
     if curves is not None:
-        write_whole(folder / CURVES, partial(_put, curves))
+        write_data(folder / CURVES, curves)
     write_index(boards, host)
     return folder
 
@@ -114,10 +113,6 @@ def _cost(there: StoredBoard | None, fresh: StoredBoard, methods: Sequence[str])
     old = [] if there is None else there.files.get("cost.csv", b"").decode().splitlines()[1:]
     kept = [line for line in old if line.split(",")[1] not in methods]
     return "\n".join([header, *kept, *new]) + "\n"
-
-
-def _put(data: bytes, file: BinaryIO) -> None:
-    file.write(data)
 
 
 def _curves(folder: Path, judged: Judged, plan: Plan) -> bytes | None:

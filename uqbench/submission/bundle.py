@@ -15,15 +15,14 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from uqbench.config import explain
 from uqbench.errors import UqbenchError, see
-from uqbench.results.files import read_bytes, write_whole
+from uqbench.results.files import read_bytes, write_data
 
 INDEX = "submission.json"
 TABLES = (
@@ -110,12 +109,8 @@ def write_bundle(
             entry = zipfile.ZipInfo(name)  # of 1980: no time of making is in it
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)
-    write_whole(path, partial(_put, made.getvalue()))
+    write_data(path, made.getvalue())
     return hashlib.sha256(made.getvalue()).hexdigest()
-
-
-def _put(data: bytes, file: BinaryIO) -> None:
-    file.write(data)
 
 
 def read_bundle(path: Path) -> Bundle:
