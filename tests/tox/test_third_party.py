@@ -32,6 +32,10 @@ def test_the_documented_file_has_ten_lines_at_most():
     assert len(documented().splitlines()) <= 10
 
 
+def test_a_new_package_has_the_documented_file():
+    assert render("mine", ("agent",))["tox.ini"] == documented()
+
+
 def test_leaderboards_are_those_of_its_suites_and_those_that_are_asked_for(tmp_path):
     write(tmp_path / "mine", render("mine", ("agent",)))
     assert set(boards(tmp_path / "mine")) >= {("mine", "smoke"), ("mine", "paper")}
@@ -80,7 +84,6 @@ def author(tmp_path_factory):
     subprocess.run(install, check=True, env=variables, cwd=folder)
     project = folder / "mine"
     write(project, render("mine", ("agent",)))
-    (project / "tox.ini").write_text(documented())
 
     def tox(*arguments: str) -> str:
         done = subprocess.run(

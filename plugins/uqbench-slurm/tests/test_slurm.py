@@ -19,9 +19,10 @@ if importlib.util.find_spec("submitit") is None:
     pytest.skip("needs submitit: tox -e slurm", allow_module_level=True)
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"
-SLOW = ("--methods", "slow", "--tasks", "long", "--set", "slow.step_seconds=0.045")
+SLOW = ("--methods", "slow", "--tasks", "long", "--set")
+BRISK = "slow.step_seconds=0.045"
 STEPS = 600
-WAIT_SECONDS = 240.0
+WAIT_SECONDS = 400.0
 
 
 def variables(log: Path | None = None) -> dict[str, str]:
@@ -93,8 +94,9 @@ def test_a_job_that_meets_its_time_limit_twice_takes_every_step_once(
     unbroken: dict[str, str], tmp_path: Path
 ) -> None:
     out, log = tmp_path / "results", tmp_path / "steps"
-    one = (*SLOW, "--seeds", "1", "--checkpoint-seconds", "10000")
-    limits = on(tmp_path, seconds=40, signal_seconds=24)
+    # 54 s of steps, in jobs that have 30 s from their start to the signal, and 40 s after it
+    one = (*SLOW, "slow.step_seconds=0.09", "--seeds", "1", "--checkpoint-seconds", "10000")
+    limits = on(tmp_path, seconds=70, signal_seconds=40)
     _, said = run(out, *one, *limits, log=log)
     assert "Submitted 1 job to slurm" in said
     assert not (out / "leaderboards").exists()  # it returned
@@ -113,7 +115,7 @@ def test_jobs_outlive_their_driver_and_are_canceled_by_the_same_command(
     unbroken: dict[str, str], tmp_path: Path
 ) -> None:
     out, log = tmp_path / "results", tmp_path / "steps"
-    both = (*SLOW, "--seeds", "2", "--workers", "1", *on(tmp_path))
+    both = (*SLOW, BRISK, "--seeds", "2", "--workers", "1", *on(tmp_path))
     driver = Command(out, *both, "--wait", log=log)
     wait_for(lambda: log.exists() and len(log.read_text().split()) > 20)
     driver.process.send_signal(signal.SIGKILL)
