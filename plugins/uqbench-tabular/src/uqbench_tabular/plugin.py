@@ -48,6 +48,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="2",
             factory="uqbench_tabular.agents.psrl:PSRL",
             config="uqbench_tabular.agents.config:ModelBasedConfig",
+            calibrated=True,
         ),
         AgentSpec(
             name="ube",
@@ -66,6 +67,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench_tabular.agents.bql:BayesianQLearning",
             config="uqbench_tabular.agents.config:BQLConfig",
+            calibrated=True,
         ),
         AgentSpec(
             name="q-learning",
