@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from html import escape
+from typing import Any
 
 import altair as alt
 import vl_convert
@@ -75,11 +76,22 @@ def svg(figure: Figure, *, adaptive: bool = False, prefix: str = "") -> str:
         adaptive: with a style that follows the reader's preference for light or dark.
         prefix: of the ids in it, which are unique where several figures share a page.
     """
+    return drawn(specification(figure), figure, adaptive=adaptive, prefix=prefix)
+
+
+def specification(figure: Figure) -> dict[str, Any]:
+    """A figure in Vega-Lite, with the data and our theme."""
     with warnings.catch_warnings(), alt.data_transformers.disable_max_rows():
         warnings.simplefilter("ignore")  # Altair's, of names that pandas may reserve some day
-        spec = figure.chart.to_dict(validate=False)
-    spec["config"] = {**spec.get("config", {}), **theme.CONFIG}
-    text = vl_convert.vegalite_to_svg(spec, vl_version=_version(), allowed_base_urls=[])
+        chart: dict[str, Any] = figure.chart.to_dict(validate=False)
+    return {**chart, "config": {**chart.get("config", {}), **theme.CONFIG}}
+
+
+def drawn(
+    chart: dict[str, Any], figure: Figure, *, adaptive: bool = False, prefix: str = ""
+) -> str:
+    """A figure's specification as SVG; see :func:`svg`."""
+    text = vl_convert.vegalite_to_svg(chart, vl_version=_version(), allowed_base_urls=[])
     if _EXTERNAL.search(text):
         raise UqbenchError(
             f"the figure {figure.name!r} has an image or a link, which is not drawn: a figure "
@@ -87,6 +99,13 @@ def svg(figure: Figure, *, adaptive: bool = False, prefix: str = "") -> str:
         )
     return _with_text(
         _small(text, prefix + figure.name), figure, dark_style("svg ") if adaptive else ""
+    )
+
+
+def warm_up() -> None:
+    """Start the renderer, which takes most of a second, and goes on beside Python."""
+    vl_convert.vegalite_to_svg(
+        {"data": {"values": [{}]}, "mark": "point"}, vl_version=_version(), allowed_base_urls=[]
     )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
@@ -14,24 +13,20 @@ from typing import TYPE_CHECKING
 import jinja2
 from markupsafe import Markup
 
-from uqbench.plots.figure import Figure
-from uqbench.plots.render import dark_style, svg
+from uqbench.plots.render import dark_style
 from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural
+from uqbench.report.drawing import Pictures
 from uqbench.report.first_sets import QUESTIONS
 from uqbench.report.methods import method_sections
 from uqbench.report.runs import run_data
-from uqbench.report.sections import board_section
+from uqbench.report.sections import board_section, settled
 from uqbench.report.verdicts import SIGNS, WORDS, Counted, by_paper
 from uqbench.scoring.protocol import versions_here
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.suites.suite import Suite
-
-
-WIDE = 430
-"""Pixels from which on a picture is not made narrower than legible: it scrolls in its box."""
 
 
 def page(
@@ -50,10 +45,18 @@ def page(
     """
     versions = versions_here(host)
     tables = [BoardTables.read(folder.resolve()) for folder in folders]
-    boards = [
-        board_section(board, suites.get(board.suite), versions, host, _inline(board))
-        for board in tables
-    ]
+    with Pictures() as pictures:
+        begun = [
+            board_section(
+                board,
+                suites.get(board.suite),
+                versions,
+                host,
+                pictures.of(f"{board.suite}-{board.name}-"),
+            )
+            for board in tables
+        ]
+        boards = [settled(section) for section in begun]
     claims = [claim for section in boards for claim in section.claims]
     papers = by_paper(claims)
     script, style = _part("report.js"), _part("report.css") + dark_style(".figure svg ")
@@ -102,18 +105,6 @@ def _environment() -> jinja2.Environment:
     environment.filters["duration"] = _duration
     environment.filters["slug"] = lambda sign: sign.replace(" ", "-")
     return environment
-
-
-def _inline(board: BoardTables) -> Callable[[Figure], str]:
-    """How a board's figures are drawn: with ids that no other board's have."""
-
-    def draw(figure: Figure) -> Markup:
-        text = svg(figure, prefix=f"{board.suite}-{board.name}-")
-        width = re.search(r'<svg[^>]* width="(\d+)', text)
-        wide = width is not None and int(width[1]) > WIDE
-        return Markup(text.replace("<svg ", '<svg class="wide" ', 1) if wide else text)
-
-    return draw
 
 
 def _number(value: float | None, digits: int = 3) -> Markup:

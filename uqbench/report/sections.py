@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,6 +13,7 @@ from uqbench.plots import catalog, claims
 from uqbench.plots.figure import Figure, NotDrawableError
 from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import statistic_label
+from uqbench.report.drawing import Picture
 from uqbench.report.first_sets import QUESTIONS, FirstSet, first_set
 from uqbench.report.verdicts import JudgedClaim, judged_claims
 from uqbench.scoring.protocol import departures
@@ -55,8 +56,9 @@ class BoardSection:
     Attributes:
         earlier: what its suite does otherwise by now; empty for a board of today's protocol.
         first: the first sets, by question.
-        figures: drawn, with their SVG.
-        panels: the SVG of each claim that was compared, with its figure, by the claim's name.
+        added: plugins' figures, which may turn out not to be drawable.
+        figures: the others.
+        panels: the picture of each claim that was compared, by the claim's name.
         missing: why others are not.
     """
 
@@ -69,8 +71,9 @@ class BoardSection:
     first: dict[str, FirstSet]
     claims: list[JudgedClaim]
     comparisons: pd.DataFrame
-    figures: list[tuple[Figure, str]]
-    panels: dict[str, tuple[Figure, str]]
+    added: list[Picture]
+    figures: list[Picture]
+    panels: dict[str, Picture]
     missing: list[str]
     hours: float
 
@@ -111,25 +114,23 @@ def board_section(
     suite: Suite | None,
     versions: Mapping[str, str],
     host: Host,
-    draw: Callable[[Figure], str],
+    draw: Callable[[Figure], Picture],
 ) -> BoardSection:
-    """Everything that the page shows of a board.
+    """Everything that the page shows of a board, its pictures begun: see :func:`settled`.
 
     Args:
         board: stored.
         suite: as it is installed; None where it is not.
         versions: of the installed agents and estimators, by name.
         host: the plugins, some of which add figures.
-        draw: a figure's SVG.
+        draw: begins a picture.
     """
     earlier = [] if suite is None else departures(board.manifest, suite, versions)
-    figures, missing = _figures(board, suite, host, draw)
+    added, problems = catalog.plugin_figures(board, suite, host)
+    own, missing = _own_figures(board, suite, host)
     hours = _hours(board)
     judged = judged_claims(board)
-    panels: dict[str, tuple[Figure, str]] = {}
-    if judged:
-        drawn = claims.panels(board, claims.published_numbers(suite))
-        panels = {claim: (figure, draw(figure)) for claim, figure in drawn.items()}
+    panels = claims.panels(board, claims.published_numbers(suite)) if judged else {}
     return BoardSection(
         board=board,
         id=f"board-{board.suite}-{board.name}",
@@ -140,19 +141,38 @@ def board_section(
         first={question: first_set(board, question, suite) for question in QUESTIONS},
         claims=judged,
         comparisons=claims.frame(board.claims) if judged else pd.DataFrame(),
-        figures=figures,
-        panels=panels,
-        missing=missing,
+        added=list(map(draw, added)),
+        figures=list(map(draw, own)),
+        panels={claim: draw(figure) for claim, figure in panels.items()},
+        missing=[*missing, *problems],
         hours=float(board.cost["device_hours"].sum()) if board.has("cost.csv") else math.nan,
     )
 
 
-def _figures(
-    board: BoardTables, suite: Suite | None, host: Host, draw: Callable[[Figure], str]
-) -> tuple[list[tuple[Figure, str]], list[str]]:
+def settled(section: BoardSection) -> BoardSection:
+    """The section with those of the plugins' pictures that could be drawn, first.
+
+    The others are named among what is missing.
+    """
+    shown: list[Picture] = []
+    problems: list[str] = []
+    for picture in section.added:
+        try:
+            _ = picture.svg
+        except Exception as error:  # a plugin's chart may be wrong in any way
+            why = f"{type(error).__name__}: {error!s:.300}"
+            problems.append(f"{section.board.title}: {picture.figure.name}: {why}")
+        else:
+            shown.append(picture)
+    figures, missing = [*shown, *section.figures], [*section.missing, *problems]
+    return replace(section, added=[], figures=figures, missing=missing)
+
+
+def _own_figures(
+    board: BoardTables, suite: Suite | None, host: Host
+) -> tuple[list[Figure], list[str]]:
     figures: list[Figure] = []
     missing: list[str] = []
-    added, problems = catalog.plugin_figures(board, suite, host)
     for name in SHOWN:
         if name == "seeds" and len(board.scores) > MOST_TICKS:
             missing.append(f"{len(board.scores):,} seeds: uqbench plot --what seeds draws them")
@@ -161,13 +181,7 @@ def _figures(
             figures.append(catalog.draw(board, name, suite, host))
         except NotDrawableError as error:
             missing.append(f"{name}: {str(error).replace(str(board.folder), board.title)}")
-    drawn: list[tuple[Figure, str]] = []
-    for figure in added:
-        try:
-            drawn.append((figure, draw(figure)))
-        except Exception as error:  # a plugin's chart may be wrong in any way
-            problems.append(f"{board.title}: {figure.name}: {type(error).__name__}: {error!s:.300}")
-    return [*drawn, *((figure, draw(figure)) for figure in figures)], [*missing, *problems]
+    return figures, missing
 
 
 def _row(cells: dict[str, Any], hours: Mapping[str, float]) -> Row:

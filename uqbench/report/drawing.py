@@ -1,0 +1,76 @@
+"""The page's pictures, drawn while its tables are read and the next charts are made.
+
+vl-convert draws on a thread of its own and does not hold Python's lock, so that on two cores the
+page waits for whichever of the two takes longer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from types import TracebackType
+
+from markupsafe import Markup
+
+from uqbench.plots.figure import Figure
+from uqbench.plots.render import drawn, specification, warm_up
+
+WIDE = 430
+"""Pixels from which on a picture is not made narrower than legible: it scrolls in its box."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure that is being drawn."""
+
+    figure: Figure
+    drawing: Future[Markup]
+
+    @property
+    def svg(self) -> Markup:
+        """Its SVG, waited for.
+
+        Raises:
+            Exception: whatever is wrong with the chart.
+        """
+        return self.drawing.result()
+
+
+class Pictures:
+    """Draws one picture after another beside the caller."""
+
+    def __enter__(self) -> Pictures:
+        self._thread = ThreadPoolExecutor(1)
+        self._thread.submit(warm_up)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._thread.shutdown(cancel_futures=error is not None)
+
+    def of(self, prefix: str) -> Callable[[Figure], Picture]:
+        """How the figures of a board are drawn: with ids that no other board's have."""
+
+        def draw(figure: Figure) -> Picture:
+            try:
+                chart = specification(figure)  # here: Altair's settings are those of all threads
+            except Exception as error:  # a plugin's chart may be wrong in any way
+                failed: Future[Markup] = Future()
+                failed.set_exception(error)
+                return Picture(figure, failed)
+            return Picture(figure, self._thread.submit(_inline, chart, figure, prefix))
+
+        return draw
+
+
+def _inline(chart: dict[str, object], figure: Figure, prefix: str) -> Markup:
+    text = drawn(chart, figure, prefix=prefix)
+    width = re.search(r'<svg[^>]* width="(\d+)', text)
+    wide = width is not None and int(width[1]) > WIDE
+    return Markup(text.replace("<svg ", '<svg class="wide" ', 1) if wide else text)
