@@ -11,9 +11,9 @@ from uqbench.errors import UqbenchError
 from uqbench.identity import Run
 from uqbench.results.store import RunState, Store
 from uqbench.scoring.leaderboard import Board
+from uqbench.scoring.matrices import by_method
 from uqbench.scoring.scores import gather
 from uqbench.scoring.sequential import Sequential, looks
-from uqbench.scoring.standings import by_method, matrix, primary_score
 from uqbench.suites.plan import Cell, Plan
 
 DEFAULT_SEEDS = 40
@@ -79,8 +79,8 @@ def run_until_decided(
         found.look(look, scores)
         ranked = {
             name: values
-            for name, own in by_method(scores).items()
-            if roles[name] == "method" and (values := matrix(own, primary_score)) is not None
+            for name, own in by_method(look.suite, scores).items()
+            if roles[name] == "method" and (values := own.normalized_primary) is not None
         }
         ranking = look.suite.ranking_statistic(look.budget)
         found.compare(ranked, ranking, paired=look.suite.paired)

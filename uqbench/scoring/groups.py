@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from uqbench.scoring.columns import GROUPS, Column, on_one_scale
 from uqbench.scoring.leaderboard import Board
-from uqbench.scoring.pareto import pareto_methods
 from uqbench.scoring.standings import BoardRow
 from uqbench.scoring.tables import label
 from uqbench.suites.metrics import Group
@@ -74,8 +73,7 @@ def pareto_cells(board: Board, lines: Sequence[BoardRow]) -> list[str] | None:
     """Whether each method is on the Pareto front; None where the suite names none."""
     if not board.plan.suite.pareto:
         return None
-    front = pareto_methods(board.plan.suite, board.scores)
-    return ["yes" if line.method in front else "" for line in lines]
+    return ["yes" if line.method in board.front else "" for line in lines]
 
 
 def groups_note(board: Board, found: Sequence[GroupColumn]) -> str:

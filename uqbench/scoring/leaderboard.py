@@ -24,21 +24,13 @@ from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
 from uqbench.scoring.columns import Column, columns, grouped
 from uqbench.scoring.estimate import estimate
 from uqbench.scoring.floor import Floor, floor
+from uqbench.scoring.matrices import Matrix, MethodScores, by_method
 from uqbench.scoring.pareto import pareto_methods
 from uqbench.scoring.planned import Planned
 from uqbench.scoring.ranks import Pair, Place, compare, places
 from uqbench.scoring.rliable import CONFIDENCE, REPETITIONS, rliable_columns, rliable_rows
 from uqbench.scoring.scores import Score, gather, to_csv
-from uqbench.scoring.standings import (
-    BoardRow,
-    by_method,
-    matrix,
-    primary_score,
-    raw,
-    raw_failures,
-    shown_statistics,
-    standings,
-)
+from uqbench.scoring.standings import BoardRow, raw_failures, shown_statistics, standings
 from uqbench.scoring.tables import PAIR_COLUMNS, Row, cells, csv_text, pair_row
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
@@ -60,7 +52,6 @@ class Board:
 
     plan: Plan
     scores: tuple[Score, ...]
-    lines: tuple[BoardRow, ...]
     claims: tuple[Judgement, ...]
     compared: tuple[Pair, ...] | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
@@ -69,9 +60,23 @@ class Board:
 
     @classmethod
     def of(cls, plan: Plan, scores: Sequence[Score]) -> Board:
-        """Compute the tables."""
-        lines, claims = tuple(standings(plan, scores)), judge(plan, scores)
-        return cls(plan, tuple(scores), lines, claims, planned=Planned.of(plan))
+        """Judge the claims; tables are computed when they are asked for."""
+        return cls(plan, tuple(scores), judge(plan, scores), planned=Planned.of(plan))
+
+    @cached_property
+    def methods(self) -> dict[str, MethodScores]:
+        """The scores by method."""
+        return by_method(self.plan.suite, self.scores)
+
+    @cached_property
+    def lines(self) -> tuple[BoardRow, ...]:
+        """What is shown of each method, by name."""
+        return tuple(standings(self.plan, self.methods))
+
+    @cached_property
+    def front(self) -> frozenset[str]:
+        """The methods that no other one beats in everything that the suite names."""
+        return pareto_methods(self.plan.suite, self.methods)
 
     @property
     def primary(self) -> Metric:
@@ -147,11 +152,9 @@ class Board:
         )
 
     @cached_property
-    def _matrices(self) -> dict[str, Any]:
-        found = {
-            method: matrix(own, primary_score) for method, own in by_method(self.scores).items()
-        }
-        return {method: values for method, values in found.items() if values is not None}
+    def _matrices(self) -> dict[str, Matrix]:
+        found = {name: own.normalized_primary for name, own in self.methods.items()}
+        return {name: values for name, values in found.items() if values is not None}
 
     def files(self) -> dict[str, str]:
         """The board's tables by name, deterministic to the byte."""
@@ -171,7 +174,6 @@ class Board:
     def rows(self) -> list[Row]:
         """The lines of ``leaderboard.csv``."""
         baseline = self.plan.suite.baseline
-        front = pareto_methods(self.plan.suite, self.scores)
         rows = []
         for line in self.lines:
             place = self.places.get(line.method)
@@ -195,7 +197,7 @@ class Board:
             if self.submitted:
                 row["submitted"] = self.submitted.get(line.method, "")
             if self.plan.suite.pareto:
-                row["pareto"] = "yes" if line.method in front else "no"
+                row["pareto"] = "yes" if line.method in self.front else "no"
             for name in shown_statistics(self.plan):
                 row |= cells(name, line.primary.get(name))
             if self.primary.fails_beyond is not None:
@@ -219,7 +221,7 @@ class Board:
                 "runs_scored": str(sum(score.score is not None for score in own)),
             }
             for metric in self.plan.suite.metrics:
-                values = matrix(own, raw(metric))
+                values = self.methods[method].on(task, metric)
                 failures = raw_failures(metric)
                 mean = None if values is None else estimate("mean", values, failures)
                 row |= cells(metric.name, mean)

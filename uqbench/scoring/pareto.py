@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from uqbench.scoring.scores import Score
-from uqbench.scoring.standings import by_method, matrix, normalized, raw
+from uqbench.scoring.matrices import MethodScores
 from uqbench.suites.metrics import Metric
 from uqbench.suites.suite import Suite
 
@@ -30,18 +29,19 @@ def pareto_front(values: Mapping[str, Sequence[float | None]]) -> frozenset[str]
     )
 
 
-def pareto_methods(suite: Suite, scores: Sequence[Score]) -> frozenset[str]:
+def pareto_methods(suite: Suite, methods: Mapping[str, MethodScores]) -> frozenset[str]:
     """The front over the means of the metrics that the suite names, without their intervals."""
     metrics = [suite.metric(name) for name in suite.pareto]
-    own = by_method(scores)
-    return pareto_front({m: [_mean(suite, x, own[m]) for x in metrics] for m in own})
+    return pareto_front(
+        {name: [_mean(suite, metric, own) for metric in metrics] for name, own in methods.items()}
+    )
 
 
-def _mean(suite: Suite, metric: Metric, own: Sequence[Score]) -> float | None:
+def _mean(suite: Suite, metric: Metric, own: MethodScores) -> float | None:
     """Mean over a method's runs and tasks, normalized where the metric is; more is better."""
     if suite.normalization_constants(metric):
-        values = matrix(own, normalized(suite, metric))
+        values = own.normalized(metric)
         return None if values is None else float(values.mean())
-    values = matrix(own, raw(metric))
+    values = own.raw(metric)
     sign = 1.0 if metric.direction == "max" else -1.0
     return None if values is None else sign * float(values.mean())

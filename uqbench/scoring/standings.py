@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uqbench.results.store import RunState
 from uqbench.scoring.columns import columns
 from uqbench.scoring.estimate import Estimate, Failures, estimate, improvement, share
-from uqbench.scoring.scores import Score, is_finite
+from uqbench.scoring.matrices import MethodScores
 from uqbench.suites.metrics import Metric, NormalizationConstants
 from uqbench.suites.plan import Plan
 from uqbench.suites.suite import Suite
-
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -55,40 +52,39 @@ def shown_statistics(plan: Plan) -> tuple[str, ...]:
     return (ranking, *(name for name in names if name != ranking))
 
 
-def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
+def standings(plan: Plan, methods: Mapping[str, MethodScores]) -> list[BoardRow]:
     """The methods' lines, by name."""
     suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
     names = shown_statistics(plan)
-    methods = by_method(scores)
-    baseline = matrix(methods.get(suite.baseline, []), primary_score)
+    tasks = {task for own in methods.values() for task in own.tasks}
+    baseline = methods[suite.baseline].normalized_primary if suite.baseline in methods else None
+    failures = normalized_failures(suite, primary, tasks)
     lines = []
     for method, own in methods.items():
-        values = matrix(own, primary_score)
+        values = own.normalized_primary
         over = None
         if values is not None and baseline is not None and method != suite.baseline:
             over = improvement(values, baseline)
         others = {}
         for column in columns(plan):
             metric = column.metric
-            value = normalized(suite, metric) if column.normalized else raw(metric)
-            found = matrix(own, value)
+            found = own.normalized(metric) if column.normalized else own.raw(metric)
             if found is not None:
-                failures = (
-                    normalized_failures(suite, metric, scores)
+                beyond = (
+                    normalized_failures(suite, metric, tasks)
                     if column.normalized
                     else raw_failures(metric)
                 )
                 others[metric.name] = estimate(
-                    column.statistic, found, failures, clustered=suite.paired
+                    column.statistic, found, beyond, clustered=suite.paired
                 )
-        failures = normalized_failures(suite, primary, scores)
         lines.append(
             BoardRow(
                 method=method,
-                tasks=len({score.task for score in own}),
-                planned=len(own),
-                scored=sum(score.score is not None for score in own),
-                failed=sum(score.status == RunState.FAILED.value for score in own),
+                tasks=len(own.tasks),
+                planned=len(own.scores),
+                scored=sum(score.score is not None for score in own.scores),
+                failed=sum(score.status == RunState.FAILED.value for score in own.scores),
                 primary=(
                     {}
                     if values is None
@@ -102,60 +98,17 @@ def standings(plan: Plan, scores: Sequence[Score]) -> list[BoardRow]:
     return lines
 
 
-def by_method(scores: Iterable[Score]) -> dict[str, list[Score]]:
-    """The scores of each method, by name."""
-    found: dict[str, list[Score]] = {}
-    for score in scores:
-        found.setdefault(score.method, []).append(score)
-    return dict(sorted(found.items()))
-
-
-def matrix(own: Iterable[Score], value: Callable[[Score], float | None]) -> Matrix | None:
-    """One method's values ``[runs, tasks]``, or None where one is missing or not finite."""
-    by_task: dict[str, list[float]] = {}
-    for score in own:
-        number = value(score)
-        if number is None or not is_finite(number):
-            return None
-        by_task.setdefault(score.task, []).append(number)
-    return np.array([by_task[task] for task in sorted(by_task)]).T if by_task else None
-
-
-def primary_score(score: Score) -> float | None:
-    """The normalized primary metric of a run."""
-    return score.score
-
-
-def raw(metric: Metric) -> Callable[[Score], float | None]:
-    """A metric's raw value of a run."""
-    return lambda score: score.values.get(metric.name)
-
-
-def normalized(suite: Suite, metric: Metric) -> Callable[[Score], float | None]:
-    """A metric's normalized value of a run; none on tasks without normalization constants."""
-    constants = suite.normalization_constants(metric)
-
-    def value(score: Score) -> float | None:
-        number = score.values.get(metric.name)
-        if number is None or score.task not in constants:
-            return None
-        return constants[score.task].normalize(number)
-
-    return value
-
-
 def raw_failures(metric: Metric) -> Failures | None:
     """That a metric's runs may fail, in its own units; None where they may not."""
     return None if metric.fails_beyond is None else Failures(metric.bounds)
 
 
-def normalized_failures(suite: Suite, metric: Metric, scores: Sequence[Score]) -> Failures | None:
+def normalized_failures(suite: Suite, metric: Metric, tasks: Collection[str]) -> Failures | None:
     """The same in units of the score: the widest range over the tasks that were scored."""
     if metric.fails_beyond is None:
         return None
     if metric.bounds is None:
         return Failures(None)
-    tasks = {score.task for score in scores}
     constants = suite.normalization_constants(metric).items()
     ends = [_ends(c, metric.bounds) for task, c in constants if task in tasks]
     return Failures((min(low for low, _ in ends), max(high for _, high in ends)) if ends else None)
@@ -166,8 +119,8 @@ def _ends(constants: NormalizationConstants, bounds: tuple[float, float]) -> tup
     return min(first, second), max(first, second)
 
 
-def _fail_share(own: Sequence[Score], primary: Metric) -> Estimate | None:
-    values = matrix(own, raw(primary))
+def _fail_share(own: MethodScores, primary: Metric) -> Estimate | None:
+    values = own.raw(primary)
     if values is None or primary.fails_beyond is None:
         return None
     return share(np.vectorize(primary.fails, otypes=[bool])(values))
