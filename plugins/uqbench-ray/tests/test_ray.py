@@ -89,9 +89,17 @@ def log(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch, log: Path) -> Iterator[Any]:
+def pace(tmp_path: Path) -> Path:
+    """A file with the seconds that a step takes in the cluster."""
+    path = tmp_path / "pace"
+    path.write_text("0.03")
+    return path
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch, log: Path, pace: Path) -> Iterator[Any]:
     """A head without CPUs, and two nodes of one CPU each."""
-    for name, value in variables(log).items():
+    for name, value in (variables(log) | {"TOY_PACE": str(pace)}).items():
         monkeypatch.setenv(name, value)
     from ray.cluster_utils import Cluster
 
@@ -168,15 +176,17 @@ def test_a_batch_whose_node_is_killed_resumes_on_another_and_so_does_the_driver(
 
 
 def test_a_cluster_does_the_same_as_local_and_ctrl_c_leaves_it_working(
-    cluster: Any, unbroken: dict[str, str], tmp_path: Path
+    cluster: Any, unbroken: dict[str, str], tmp_path: Path, pace: Path
 ) -> None:
     out = tmp_path / "results"
     all_ = (*SLOW, "--seeds", "3", *on(cluster))
+    pace.write_text("1")  # 600 s of steps: they do not end before the driver is interrupted
     driver = start(out, *all_)
     wait_for(lambda: records(out), driver)
     driver.send_signal(signal.SIGINT)
-    driver.communicate(timeout=60)
+    driver.communicate(timeout=WAIT_SECONDS)
     assert driver.returncode == 130
+    pace.write_text("0.03")
     assert "Following" in end(start(out, *all_))
     assert results(out) == unbroken
 

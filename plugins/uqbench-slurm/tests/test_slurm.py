@@ -24,21 +24,28 @@ STEPS = 600  # 54 s: time for a command to start and to be heard, on a busy mach
 WAIT_SECONDS = 400.0
 
 
-def variables(log: Path | None = None) -> dict[str, str]:
+def variables(log: Path | None = None, pace: Path | None = None) -> dict[str, str]:
     found = os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"}
     found["UQBENCH_PLUGINS"] = "toy,builtin,slurm"
+    found |= {} if pace is None else {"TOY_PACE": str(pace)}
     return found | ({} if log is None else {"TOY_STEPS": str(log)})
 
 
 class Command:
     """A command whose words go to files: jobs that outlive it would keep pipes open."""
 
-    def __init__(self, out: Path, *arguments: str, log: Path | None = None) -> None:
+    def __init__(
+        self, out: Path, *arguments: str, log: Path | None = None, pace: Path | None = None
+    ) -> None:
         command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
         self._words = [tempfile.TemporaryFile("w+") for _ in range(2)]  # noqa: SIM115
         stdout, stderr = self._words
         self.process = subprocess.Popen(
-            [*command, *arguments], env=variables(log), text=True, stdout=stdout, stderr=stderr
+            [*command, *arguments],
+            env=variables(log, pace),
+            text=True,
+            stdout=stdout,
+            stderr=stderr,
         )
 
     def end(self, code: int = 0) -> tuple[str, str]:
@@ -113,19 +120,21 @@ def test_a_job_that_meets_its_time_limit_twice_takes_every_step_once(
 def test_jobs_outlive_their_driver_and_are_canceled_by_the_same_command(
     unbroken: dict[str, str], tmp_path: Path
 ) -> None:
-    out, log = tmp_path / "results", tmp_path / "steps"
+    out, log, pace = tmp_path / "results", tmp_path / "steps", tmp_path / "pace"
+    pace.write_text("1")  # 600 s of steps: they do not end before they are canceled
     both = (*SLOW, "--seeds", "2", "--workers", "1", *on(tmp_path))
-    driver = Command(out, *both, "--wait", log=log)
-    wait_for(lambda: log.exists() and len(log.read_text().split()) > 20)
+    driver = Command(out, *both, "--wait", log=log, pace=pace)
+    wait_for(lambda: log.exists() and len(log.read_text().split()) > 4)
     driver.process.send_signal(signal.SIGKILL)
     driver.end(-signal.SIGKILL)
     before = len(log.read_text().split())
-    wait_for(lambda: len(log.read_text().split()) > before + 20)
+    wait_for(lambda: len(log.read_text().split()) > before + 4)
     run(out, *both, "--cancel")
     wait_for(lambda: all(record["checkpoint"] for record in records(out).values()))
     taken = [record["checkpoint"]["step"] for record in records(out).values()]
     assert all(0 < step < STEPS for step in taken)
-    run(out, *both, "--wait")
+    pace.write_text("0")
+    Command(out, *both, "--wait", pace=pace).end()
     for record in records(out).values():
         assert [resumed["step"] for resumed in record["resumed"]] == [taken[0]]
     assert results(out) == unbroken

@@ -39,7 +39,8 @@ class Walker(Agent):
         return action[:, None] if self.config.wrong == "shape" else action
 
     def observe(self, step: Step) -> None:
-        time.sleep(self.config.step_seconds)
+        pace = os.environ.get("TOY_PACE")  # a file, so that a test can change it meanwhile
+        time.sleep(float(Path(pace).read_text()) if pace else self.config.step_seconds)
         if "TOY_STEPS" in os.environ:
             with Path(os.environ["TOY_STEPS"]).open("a") as file:
                 print(step.t, file=file)

@@ -18,6 +18,7 @@ from uqbench.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.runner.batching.batches import BatchGroup
 from uqbench.runner.dispatch.follow import follow, forget
+from uqbench.runner.dispatch.interrupts import heard_while_waiting
 from uqbench.runner.dispatch.orders import (
     PlannedRuns,
     make_order,
@@ -123,15 +124,16 @@ class Driver:
         if self.spec.elsewhere:
             for order, _ in orders:
                 write_order(order, self._root)
-        if orders:
-            executor.submit([order for order, _ in orders])
-        try:
-            yield from follow(executor, [*before, *orders], self._root)
-        finally:
-            if not self.spec.elsewhere:
-                executor.cancel([order.name for order, _ in orders])
-                for order, _ in orders:
-                    forget(self._root, order.name)
+        with heard_while_waiting() as sleep:
+            if orders:
+                executor.submit([order for order, _ in orders])
+            try:
+                yield from follow(executor, [*before, *orders], self._root, sleep)
+            finally:
+                if not self.spec.elsewhere:
+                    executor.cancel([order.name for order, _ in orders])
+                    for order, _ in orders:
+                        forget(self._root, order.name)
 
     def submit(self, plan: Plan, groups: Sequence[BatchGroup], workers: int | None) -> list[Order]:
         """Submit groups and return at once."""

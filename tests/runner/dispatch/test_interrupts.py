@@ -1,0 +1,71 @@
+"""An interrupt is heard, wherever it strikes."""
+
+# ruff: noqa: PT012 (what is raised at the end of a block is raised by its last statement)
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from uqbench.runner.dispatch.interrupts import heard_while_waiting
+
+
+def strike() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_one_during_a_sleep_ends_it():
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), heard_while_waiting() as sleep:
+        threading.Timer(0.2, strike).start()
+        sleep(60.0)
+    assert time.monotonic() - began < 30.0
+
+
+def test_one_where_exceptions_go_nowhere_is_raised_at_the_next_sleep():
+    with pytest.raises(KeyboardInterrupt), heard_while_waiting() as sleep:
+        try:
+            strike()
+            sum(range(1000))
+        except BaseException:  # as a library does in a callback
+            pytest.fail("it was raised where it is lost")
+        sleep(0.0)
+        pytest.fail("it was lost")
+
+
+def test_one_before_the_end_is_raised_there():
+    with pytest.raises(KeyboardInterrupt), heard_while_waiting():
+        strike()
+
+
+def test_a_second_one_is_raised_at_once():
+    reached = False
+    with pytest.raises(KeyboardInterrupt), heard_while_waiting():
+        strike()
+        reached = True
+        strike()
+        sum(range(1000))
+        pytest.fail("it waited")
+    assert reached
+
+
+def test_what_was_there_before_is_there_again():
+    before = signal.getsignal(signal.SIGINT)
+    with heard_while_waiting() as sleep:
+        sleep(0.0)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_another_thread_hears_nothing():
+    found = []
+
+    def work() -> None:
+        with heard_while_waiting() as sleep:
+            found.append(sleep)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [time.sleep]
