@@ -108,3 +108,17 @@ def test_what_failed_or_belongs_to_others_takes_no_more_time(groups):
     assert time_left.left() == 10
     time_left.show(events.Finished(third.of(third.runs[:1]), 1.0, {}))
     assert time_left.left() == 9
+
+
+def test_an_estimate_that_is_used_up_gives_way_to_the_pace_that_is_seen(groups):
+    clock = 0.0
+    (batch,) = groups[0]
+    time_left = TimeLeft(groups[:1], {run: 1.0 for run in batch.runs}, 1, lambda: clock)
+    steps = batch.budget.steps
+    time_left.show(events.Started(batch))
+    for clock, step in ((100.0, 1), (200.0, 2)):
+        time_left.show(events.Progress(batch, step, clock, {}))
+        assert time_left.left() >= 9.9  # of ten seconds: never nothing
+    assert time_left.left() == pytest.approx(100 * (steps - 2))
+    clock = 250.0
+    assert time_left.left() == pytest.approx(100 * (steps - 2) - 50)

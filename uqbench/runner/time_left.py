@@ -44,15 +44,28 @@ class _Course:
     done: float | None = None
 
     def left(self, now: float, factor: float) -> float:
-        """Core seconds left, if its kind takes ``factor`` times its estimate."""
+        """Core seconds left, if its kind takes ``factor`` times its estimate.
+
+        An estimate that was used up before its steps were taken was wrong, and its own pace counts,
+        however short it was observed.
+        """
         if self.done is not None:
             return 0.0
         spent = 0.0 if self.began is None else now - self.began
-        if self.first is None or self.last is None or self.own_share < ENOUGH:
-            return max(self.expected * factor - spent / self.together, 0.0)
+        estimate, used = self.expected * factor, spent / self.together
+        if self.first is None or self.last is None or self.first == self.last:
+            return max(estimate - used, estimate * self.share_left)
+        if self.own_share < ENOUGH and used < estimate:
+            return max(estimate - used, estimate * self.share_left)
         taken, seconds = self.last[0] - self.first[0], self.last[1] - self.first[1]
         since = spent - self.last[1]
         return max((self.steps - self.last[0]) * seconds / taken - since, 0.0) / self.together
+
+    @property
+    def share_left(self) -> float:
+        """Share of its steps that were not taken, from where it resumed."""
+        taken = 0 if self.last is None else self.last[0] - self.start
+        return 1.0 - taken / max(1, self.steps - self.start)
 
     @property
     def own_share(self) -> float:
