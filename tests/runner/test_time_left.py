@@ -113,7 +113,7 @@ def test_what_failed_or_belongs_to_others_takes_no_more_time(groups):
 def test_an_estimate_that_is_used_up_gives_way_to_the_pace_that_is_seen(groups):
     clock = 0.0
     (batch,) = groups[0]
-    time_left = TimeLeft(groups[:1], {run: 1.0 for run in batch.runs}, 1, lambda: clock)
+    time_left = TimeLeft(groups[:1], dict.fromkeys(batch.runs, 1.0), 1, lambda: clock)
     steps = batch.budget.steps
     time_left.show(events.Started(batch))
     for clock, step in ((100.0, 1), (200.0, 2)):

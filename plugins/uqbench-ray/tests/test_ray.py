@@ -148,9 +148,10 @@ def kill_the_node_that_works(cluster: Any, out: Path) -> None:
 
 
 def test_a_batch_whose_node_is_killed_resumes_on_another_and_so_does_the_driver(
-    cluster: Any, unbroken: dict[str, str], tmp_path: Path, log: Path
+    cluster: Any, unbroken: dict[str, str], tmp_path: Path, log: Path, pace: Path
 ) -> None:
     out = tmp_path / "results"
+    pace.write_text("0.3")  # 180 s of steps: they do not end before their node is killed
     one = (*SLOW, "--seeds", "1", "--checkpoint-seconds", "1", *on(cluster))
     driver = start(out, *one, log=log)
     wait_for(lambda: saved(out), driver)
@@ -161,6 +162,7 @@ def test_a_batch_whose_node_is_killed_resumes_on_another_and_so_does_the_driver(
     driver.communicate()
     before = len(steps_of(log))
     wait_for(lambda: len(steps_of(log)) > before + 20)  # without a driver
+    pace.write_text("0.03")
     said = end(start(out, *one, log=log))
     assert "Following 1 job submitted before." in said
     assert "resumed from step" in said
