@@ -70,9 +70,8 @@ def steps_of(log: Path) -> list[int]:
 
 
 def saved(out: Path) -> list[int]:
-    """The step of each checkpoint that there is."""
-    paths = out.glob("toy/*/*/*/*/checkpoint/checkpoint.json")
-    return [json.loads(path.read_text())["step"] for path in paths]
+    """The step of each checkpoint that its record names, from which the run would resume."""
+    return [r["checkpoint"]["step"] for r in records(out).values() if r["checkpoint"]]
 
 
 @pytest.fixture(scope="module")
