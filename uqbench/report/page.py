@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jinja2
+from altair.utils.schemapi import debug_mode
 from markupsafe import Markup
 
 from uqbench.plots.render import dark_style
@@ -45,7 +46,8 @@ def page(
     """
     versions = versions_here(host)
     tables = [BoardTables.read(folder.resolve()) for folder in folders]
-    with Pictures() as pictures:
+    # without Altair's checks of every chart, a second of them: `uqbench plot` makes them
+    with Pictures() as pictures, debug_mode(False):
         begun = [
             board_section(
                 board,
