@@ -63,7 +63,8 @@ def test_it_learns_every_step_is_recorded_and_the_same_seed_gives_the_same_episo
 def test_it_leaves_no_files_behind(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     run(kind, steps=64)
-    assert list(tmp_path.iterdir()) == []
+    own = [path for path in tmp_path.iterdir() if not path.name.startswith("torchinductor_")]
+    assert own == []  # but for the compiler's cache, which every process of a user shares
 
 
 @pytest.mark.filterwarnings("ignore")
