@@ -47,7 +47,7 @@ class Run:
 
     @cached_property
     def place(self) -> str:
-        """:attr:`folder` as text, which a hundred thousand runs make ten times as fast."""
+        """:attr:`folder` as text, without making a path, for a hundred thousand runs."""
         leaf = f"{self.seed}-{self.digest[:8]}"
         return f"{self.suite}/{self.budget}/{self.task}/{self.method}/{leaf}"
 

@@ -31,7 +31,7 @@ def good(board):
 
 @hookimpl
 def linked(board, suite):
-    return [figure("linked", href="url")]
+    return [figure("linked", href="url"), Figure("hollow", "hollow", "no chart", DATA, None)]
 
 
 @hookimpl
@@ -60,7 +60,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
 def test_a_plugin_that_fails_is_named_and_the_others_draw(host, monkeypatch):
     board = BoardTables.read(FOLDER)
     added, problems = catalog.plugin_figures(board, None, host)
-    assert sorted(one.name for one in added) == ["linked", "two-points"]
+    assert sorted(one.name for one in added) == ["hollow", "linked", "two-points"]
     assert sorted(problem.split(": ")[2] for problem in problems) == [
         "no such column", "there is another figure 'intervals'; rename this one"
     ]  # fmt: skip
@@ -72,3 +72,4 @@ def test_a_plugin_that_fails_is_named_and_the_others_draw(host, monkeypatch):
     assert [picture.figure.name for picture in section.figures] == ["two-points"]
     assert section.figures[0].svg.startswith("<svg ")
     assert any("refers to nothing outside of itself" in text for text in section.missing)
+    assert any("hollow: AttributeError" in text for text in section.missing)

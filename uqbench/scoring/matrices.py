@@ -56,7 +56,7 @@ class MethodScores:
             {
                 task: None
                 if column is None or task not in constants
-                else (column - constants[task].zero) / (constants[task].one - constants[task].zero)
+                else constants[task].normalize(column)
                 for task, column in self._of(metric).items()
             }
         )

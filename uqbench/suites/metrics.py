@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from pydantic import model_validator
 
 from uqbench.suites.tables import Fraction, Name, Table, Task
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Numbers = TypeVar("Numbers", float, "NDArray[np.float64]")
 EPISODE_STATISTICS = ("return", "discounted_return", "length", "regret")
 """One number per episode; a metric's risk measure reduces them to one."""
 EVENT_STATISTICS = ("events", "events_per_step", "events_per_episode", "episodes_with")
@@ -124,8 +129,8 @@ class NormalizationConstants(Table):
     one: float
     zero_se: float | None = None
 
-    def normalize(self, raw: float) -> float:
-        """``(raw − zero) / (one − zero)``."""
+    def normalize(self, raw: Numbers) -> Numbers:
+        """``(raw − zero) / (one − zero)``, of a number or of each in an array."""
         return (raw - self.zero) / (self.one - self.zero)
 
 
