@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from uqbench.agent import Uncertainty
-from uqbench.scoring.query_scores import novelty, score_queries
+from uqbench.scoring.query_scores import contraction, novelty, score_queries
 from uqbench.truth import Truth
 
 STATES, ROLLOUTS = 2_000, 8
@@ -138,6 +138,26 @@ def test_novelty_asks_whether_unseen_states_are_more_uncertain():
     assert novelty(seen, seen) == [0.5, 0.5]
     assert novelty(unseen, seen) == [0, 0]
     assert novelty(Uncertainty(), unseen) is None
+
+
+def test_contraction_asks_whether_uncertainty_falls_with_visits():
+    """An independent mean of n + 1 samples in each state, its mirror image, and a constant."""
+    visits = torch.tensor([[0, 5, 2, 90, 17], [3, 0, 1, 8, 8]])
+    known = torch.ones(2, 5, 2, dtype=torch.bool)
+    honest = (1 / (visits + 1.0))[..., None].expand(2, 5, 2)
+    assert contraction(Uncertainty(epistemic_var=honest), known, visits) == pytest.approx([1, 1])
+    wrong = Uncertainty(epistemic_var=1 / honest)
+    assert contraction(wrong, known, visits) == pytest.approx([-1, -1])
+    constant = Uncertainty(epistemic_var=torch.ones(2, 5, 2))
+    assert all(math.isnan(one) for one in contraction(constant, known, visits) or [0.0])
+    assert contraction(Uncertainty(mean=honest), known, visits) is None
+
+
+def test_contraction_looks_at_actions_that_there_are():
+    visits = torch.tensor([[4, 1, 0, 7]])
+    known = torch.tensor([[[1, 0], [1, 1], [0, 1], [0, 0]]]).bool()
+    var = (1 / (visits + 1.0))[..., None].expand(1, 4, 2).masked_fill(~known, 1e9)
+    assert contraction(Uncertainty(epistemic_var=var), known, visits) == pytest.approx([1])
 
 
 # -- single realized returns ----------------------------------------------------------------------

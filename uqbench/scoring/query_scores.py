@@ -92,6 +92,31 @@ def novelty(stated_seen: Uncertainty, stated_unseen: Uncertainty) -> list[float]
     ]
 
 
+def contraction(stated: Uncertainty, known: Tensor, visits: Tensor) -> list[float] | None:
+    """Whether the epistemic standard deviation is smaller where training was more often, ``[L]``.
+
+    Spearman's rank correlation of the two over states, its sign turned: 1 where it falls with every
+    visit, 0 where it knows nothing of them, NaN where either is the same everywhere. A state's is
+    the mean over its actions.
+
+    Args:
+        stated: about M states.
+        known: actions that count, ``[L, M, A]`` bool.
+        visits: to each state, ``[L, M]``.
+
+    Returns:
+        None where no epistemic uncertainty is stated.
+    """
+    std = _epistemic_std(stated)
+    if std is None:
+        return None
+    of_state = std.masked_fill(~known, torch.nan).nanmean(-1)
+    return [
+        -epistemic.rank_correlation(mean[asked], count[asked])
+        for mean, count, asked in zip(of_state, visits, known.any(-1), strict=True)
+    ]
+
+
 def _score(lane: _Lane) -> QueryScores:
     scores: dict[str, float] = {}
     curves: dict[str, Curve] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ from uqbench.runner.train.kept import kept_agent, kept_loop_agent
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
 from uqbench.runner.train.own_states import OwnStates
-from uqbench.runner.train.queries import QueryScorer
+from uqbench.runner.train.queries import QueryScorer, Saved
 from uqbench.runner.train.query_sources import (
     Asked,
     ExactSource,
@@ -38,6 +38,7 @@ from uqbench.runner.train.query_sources import (
 from uqbench.runner.train.realized import RealizedSource
 from uqbench.runner.train.recorder import Recorder
 from uqbench.runner.train.rollouts import Make
+from uqbench.runner.train.visits import Visits
 from uqbench.scoring.uncertainty import score_return_distribution, score_uncertainty
 from uqbench.specs import truth
 from uqbench.suites.configs import task_config
@@ -126,11 +127,9 @@ def train_agent(
             compile_agent(agent)
             if can_be_captured(agent, env, device):
                 capture = cuda_graphs()
-        parts: dict[str, _Stateful] = {"agent": agent, "environment": env, "recorder": recorder}
+        parts: dict[str, Saved] = {"agent": agent, "environment": env, "recorder": recorder}
         if queries is not None:
-            parts["curves"] = queries.curves
-            if queries.own is not None:
-                parts["own states"] = queries.own
+            parts |= queries.parts
         start = None if saved is None else _load(saved(), parts)
         with checkpointer.stop.deferred():
             for position in interact(agent, env, budget.steps, recorder, start, capture):
@@ -210,7 +209,8 @@ def query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer 
     if exact_truth is not None:
         exact = exact_truth(config, discount, [run.environment_seed for run in runs])
         source = ExactSource(exact, len(runs), device)
-        return QueryScorer([source], len(runs), steps)
+        visits = Visits(exact.obs.to(device), len(runs))
+        return QueryScorer([source], len(runs), steps, visits=visits)
 
     def make(seeds: Sequence[int]) -> LaneEnv:
         return make_lanes(batch, host, seeds, device)
@@ -243,13 +243,7 @@ def _realized(batch: Batch, queries: Queries, make: Make, discount: float) -> Re
     return RealizedSource(batch.runs, make, discount, queries.states, queries.tail, longest)
 
 
-class _Stateful(Protocol):
-    def state_dict(self) -> dict[str, Any]: ...
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
-
-
-def _save(position: Position, parts: Mapping[str, _Stateful]) -> dict[str, Any]:
+def _save(position: Position, parts: Mapping[str, Saved]) -> dict[str, Any]:
     state: dict[str, Any] = {"position": position._asdict()}
     for name, part in parts.items():
         try:
@@ -259,7 +253,7 @@ def _save(position: Position, parts: Mapping[str, _Stateful]) -> dict[str, Any]:
     return state
 
 
-def _load(state: Mapping[str, Any], parts: Mapping[str, _Stateful]) -> Position:
+def _load(state: Mapping[str, Any], parts: Mapping[str, Saved]) -> Position:
     for name, part in parts.items():
         try:
             part.load_state_dict(state[name])
