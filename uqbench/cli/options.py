@@ -31,6 +31,34 @@ out_option = click.option(
     help="Folder of the result store.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+budget_option = click.option(
+    "--budget", metavar="NAME", help="The budget; the suite names the default."
+)
+tasks_option = click.option("--tasks", metavar="T,U", help="Only these tasks.")
+seeds_option = click.option(
+    "--seeds", type=click.IntRange(1, MOST_SEEDS), metavar="N", help="Seeds 0 to N-1."
+)
+steps_option = click.option(
+    "--steps", type=click.IntRange(min=1), metavar="N", help="Steps per run, for a trial."
+)
+device_option = click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    show_default=True,
+    help="Where to compute; auto takes a GPU if there is one.",
+)
+workers_option = click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes; one per core by default, one on a GPU.",
+)
+
+
+def suite_option(*, required: bool = True) -> Callable[[F], F]:
+    """``--suite``."""
+    return click.option("--suite", required=required, metavar="NAME", help="The suite.")
 
 
 class Selection(selection.Selection):
@@ -63,15 +91,13 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
     gathered.__doc__ = function.__doc__
     gathered.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
     options = [
-        click.option("--suite", required=suite_required, metavar="NAME", help="The suite."),
-        click.option("--budget", metavar="NAME", help="The budget; the suite names the default."),
+        suite_option(required=suite_required),
+        budget_option,
         click.option(
             "--methods", "--agents", metavar="A,B", help="Only these methods, e.g. dqn,qr-dqn."
         ),
-        click.option("--tasks", metavar="T,U", help="Only these tasks."),
-        click.option(
-            "--seeds", type=click.IntRange(1, MOST_SEEDS), metavar="N", help="Seeds 0 to N-1."
-        ),
+        tasks_option,
+        seeds_option,
         click.option(
             "--seed",
             type=click.IntRange(min=0),
@@ -79,9 +105,7 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
             metavar="S",
             help="Exactly this seed; may be repeated.",
         ),
-        click.option(
-            "--steps", type=click.IntRange(min=1), metavar="N", help="Steps per run, for a trial."
-        ),
+        steps_option,
         click.option(
             "--set",
             "settings",

@@ -12,9 +12,11 @@ import click
 from uqbench.cli.options import (
     MOST_SEEDS,
     Selection,
+    device_option,
     load_host,
     out_option,
     selection_options,
+    workers_option,
 )
 from uqbench.cli.terminal import say, warn
 from uqbench.cli.where import where_options
@@ -34,19 +36,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @selection_options
-@click.option(
-    "--device",
-    type=click.Choice(["auto", "cpu", "cuda"]),
-    default="auto",
-    show_default=True,
-    help="Where to compute; auto takes a GPU if there is one.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Processes; one per core by default, one on a GPU.",
-)
+@device_option
+@workers_option
 @where_options
 @out_option
 @click.option(

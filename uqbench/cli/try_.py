@@ -10,7 +10,19 @@ from typing import Any
 
 import click
 
-from uqbench.cli.options import MOST_SEEDS, Selection, json_option, load_host, names
+from uqbench.cli.options import (
+    Selection,
+    budget_option,
+    device_option,
+    json_option,
+    load_host,
+    names,
+    seeds_option,
+    steps_option,
+    suite_option,
+    tasks_option,
+    workers_option,
+)
 from uqbench.cli.terminal import say, warn
 from uqbench.errors import UqbenchError
 from uqbench.suites.variants import setting
@@ -18,13 +30,11 @@ from uqbench.suites.variants import setting
 
 @click.command()
 @click.argument("what", metavar="FILE[:CLASS]")
-@click.option("--suite", required=True, metavar="NAME", help="The suite.")
-@click.option("--budget", metavar="NAME", help="The budget; the suite names the default.")
-@click.option("--tasks", metavar="T,U", help="Only these tasks.")
-@click.option("--seeds", type=click.IntRange(1, MOST_SEEDS), metavar="N", help="Seeds 0 to N-1.")
-@click.option(
-    "--steps", type=click.IntRange(min=1), metavar="N", help="Steps per run, for a trial."
-)
+@suite_option()
+@budget_option
+@tasks_option
+@seeds_option
+@steps_option
 @click.option(
     "--set",
     "settings",
@@ -38,19 +48,8 @@ from uqbench.suites.variants import setting
     metavar="BOARDS",
     help="Show its row in the leaderboard that is stored below this folder.",
 )
-@click.option(
-    "--device",
-    type=click.Choice(["auto", "cpu", "cuda"]),
-    default="auto",
-    show_default=True,
-    help="Where to compute; auto takes a GPU if there is one.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Processes; one per core by default, one on a GPU.",
-)
+@device_option
+@workers_option
 @json_option
 def command(
     what: str,

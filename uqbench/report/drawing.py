@@ -7,10 +7,10 @@ page waits for whichever of the two takes longer.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from types import TracebackType
 
 from markupsafe import Markup
 
@@ -38,21 +38,24 @@ class Picture:
         return self.drawing.result()
 
 
+@contextmanager
+def drawing_beside() -> Iterator[Pictures]:
+    """Pictures of a thread; the end waits for all of them, an error for the one being drawn."""
+    thread = ThreadPoolExecutor(1)
+    thread.submit(warm_up)
+    try:
+        yield Pictures(thread)
+    except BaseException:
+        thread.shutdown(cancel_futures=True)
+        raise
+    thread.shutdown()
+
+
 class Pictures:
     """Draws one picture after another beside the caller."""
 
-    def __enter__(self) -> Pictures:
-        self._thread = ThreadPoolExecutor(1)
-        self._thread.submit(warm_up)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._thread.shutdown(cancel_futures=error is not None)
+    def __init__(self, thread: ThreadPoolExecutor) -> None:
+        self._thread = thread
 
     def of(self, prefix: str) -> Callable[[Figure], Picture]:
         """How the figures of a board are drawn: with ids that no other board's have."""

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from uqbench.plots.render import dark_style
 from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural
-from uqbench.report.drawing import Pictures
+from uqbench.report.drawing import drawing_beside
 from uqbench.report.first_sets import QUESTIONS
 from uqbench.report.methods import method_sections
 from uqbench.report.runs import run_data
@@ -47,7 +47,7 @@ def page(
     versions = versions_here(host)
     tables = [BoardTables.read(folder.resolve()) for folder in folders]
     # without Altair's checks of every chart, a second of them: `uqbench plot` makes them
-    with Pictures() as pictures, debug_mode(False):
+    with drawing_beside() as pictures, debug_mode(False):
         begun = [
             board_section(
                 board,
