@@ -28,7 +28,7 @@ def test_a_committed_leaderboard_follows_from_its_scores(board, tmp_path, monkey
         main()
     told = capsys.readouterr()
     if "is of an earlier protocol" in told.err:  # kept until it is run again, and marked
-        assert f"({board.parent.name}/{board.name}/README.md) †" in INDEX.read_text()
+        assert f"({board.parent.name}/{board.name}/README.md) ‡" in INDEX.read_text()
         return
     assert ended.value.code == 0, told
     assert "byte for byte" in told.out

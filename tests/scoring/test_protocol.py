@@ -68,4 +68,4 @@ def test_the_index_marks_boards_of_earlier_protocols(suite, manifest, tmp_path: 
         (folder / "manifest.json").write_text(json.dumps(entry))
     index = index_page(tmp_path, {"five-state": suite}, VERSIONS)
     rows = [line for line in index.splitlines() if "](" in line]
-    assert [" † |" in row for row in rows] == [True, False]
+    assert [" ‡ |" in row for row in rows] == [True, False]
