@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Literal, Protocol, cast, overload
+from typing import Any, Literal, cast, overload
 
 import gymnasium
 import numpy as np
@@ -19,6 +19,7 @@ from gymnasium.wrappers import FrameStackObservation
 from torch import Tensor
 
 from uqbench.errors import CannotSaveError, UqbenchError, did_you_mean, see
+from uqbench.state import HasState
 
 
 @dataclass(frozen=True)
@@ -336,11 +337,5 @@ def _undeclared(
     )
 
 
-class _HasState(Protocol):
-    def state_dict(self) -> dict[str, Any]: ...
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
-
-
-def _own(env: gymnasium.Env[Any, Any]) -> _HasState:
-    return cast(_HasState, env)
+def _own(env: gymnasium.Env[Any, Any]) -> HasState:
+    return cast(HasState, env)

@@ -265,6 +265,24 @@ def test_a_checkpoint_from_elsewhere_runs_no_command(
     assert digests(store, batch) == unbroken
 
 
+def test_a_checkpoint_that_lacks_a_part_begins_again_and_says_which(
+    batch, host, unbroken, tmp_path, monkeypatch
+):
+    store = Store(tmp_path / "results")
+    run(batch, store, host, monkeypatch, until=100)
+    [folder] = checkpoints(store)
+    about = read(folder)
+    state = read_state(folder, about, torch.device("cpu"))
+    del state["recorder"]
+    write(folder, about, state)
+    told: list[Any] = []
+    run(batch, store, host, monkeypatch, told=told)
+    [notice] = [event.text for event in told if isinstance(event, Notice)]
+    assert notice == "starting over: it has no recorder: another version wrote it"
+    assert [event.step for event in told if isinstance(event, Started)] == [100, 0]
+    assert digests(store, batch) == unbroken
+
+
 def test_an_environment_that_does_not_replay_begins_again_and_says_why(
     batch, host, tmp_path, monkeypatch
 ):

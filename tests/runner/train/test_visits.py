@@ -43,6 +43,12 @@ def test_states_that_are_not_asked_about_are_left_out():
     assert visits.counts.sum() == 0
 
 
+def test_minus_zero_is_zero():
+    visits = Visits(torch.tensor([[0.0, 1.0], [-0.0, 2.0]]), 2)
+    visits.see(1, ENV, torch.tensor([[-0.0, 1.0], [0.0, 2.0]]))
+    assert visits.counts.tolist() == [[1, 0], [0, 1]]
+
+
 def contraction(folder: Path, seeds: list[int]) -> list[np.ndarray]:
     """The scores of each seed of PSRL, in the order of time."""
     host = Host.load()

@@ -27,7 +27,7 @@ from uqbench.runner.train.kept import kept_agent, kept_loop_agent
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
 from uqbench.runner.train.own_states import OwnStates
-from uqbench.runner.train.queries import QueryScorer, Saved
+from uqbench.runner.train.queries import QueryScorer
 from uqbench.runner.train.query_sources import (
     Asked,
     ExactSource,
@@ -38,9 +38,9 @@ from uqbench.runner.train.query_sources import (
 from uqbench.runner.train.realized import RealizedSource
 from uqbench.runner.train.recorder import Recorder
 from uqbench.runner.train.rollouts import Make
-from uqbench.runner.train.visits import Visits
 from uqbench.scoring.uncertainty import score_return_distribution, score_uncertainty
 from uqbench.specs import truth
+from uqbench.state import HasState
 from uqbench.suites.configs import task_config
 from uqbench.suites.tables import Queries
 
@@ -127,7 +127,7 @@ def train_agent(
             compile_agent(agent)
             if can_be_captured(agent, env, device):
                 capture = cuda_graphs()
-        parts: dict[str, Saved] = {"agent": agent, "environment": env, "recorder": recorder}
+        parts: dict[str, HasState] = {"agent": agent, "environment": env, "recorder": recorder}
         if queries is not None:
             parts |= queries.parts
         start = None if saved is None else _load(saved(), parts)
@@ -208,9 +208,8 @@ def query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer 
     exact_truth, query_states = truth(spec.exact_truth), truth(spec.queries)
     if exact_truth is not None:
         exact = exact_truth(config, discount, [run.environment_seed for run in runs])
-        source = ExactSource(exact, len(runs), device)
-        visits = Visits(exact.obs.to(device), len(runs))
-        return QueryScorer([source], len(runs), steps, visits=visits)
+        known = ExactSource(exact, len(runs), device)
+        return QueryScorer([known], len(runs), steps, {"visits": known.counter})
 
     def make(seeds: Sequence[int]) -> LaneEnv:
         return make_lanes(batch, host, seeds, device)
@@ -224,7 +223,7 @@ def query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer 
     if queries.own is None:
         return QueryScorer([source], len(runs), steps)
     own = OwnStates(rollouts, runs, queries.own, steps)
-    return QueryScorer([source, own], len(runs), steps, own)
+    return QueryScorer([source, own], len(runs), steps, {"own states": own})
 
 
 def _realized(batch: Batch, queries: Queries, make: Make, discount: float) -> RealizedSource:
@@ -243,7 +242,7 @@ def _realized(batch: Batch, queries: Queries, make: Make, discount: float) -> Re
     return RealizedSource(batch.runs, make, discount, queries.states, queries.tail, longest)
 
 
-def _save(position: Position, parts: Mapping[str, Saved]) -> dict[str, Any]:
+def _save(position: Position, parts: Mapping[str, HasState]) -> dict[str, Any]:
     state: dict[str, Any] = {"position": position._asdict()}
     for name, part in parts.items():
         try:
@@ -253,7 +252,10 @@ def _save(position: Position, parts: Mapping[str, Saved]) -> dict[str, Any]:
     return state
 
 
-def _load(state: Mapping[str, Any], parts: Mapping[str, Saved]) -> Position:
+def _load(state: Mapping[str, Any], parts: Mapping[str, HasState]) -> Position:
+    missing = [name for name in parts if name not in state]
+    if missing:
+        raise UnusableError(f"it has no {' and no '.join(missing)}: another version wrote it")
     for name, part in parts.items():
         try:
             part.load_state_dict(state[name])

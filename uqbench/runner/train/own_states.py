@@ -82,6 +82,9 @@ class OwnStates:
     def unseen(self, obs: Tensor) -> None:
         """None: what no trajectory reaches is asked next to the frozen states."""
 
+    def visits(self) -> None:
+        """None: training came to each of them by what they are."""
+
     def state_dict(self) -> dict[str, Any]:
         """What was kept so far."""
         return {"env": self._env.state_dict(), "obs": self._obs.clone()}

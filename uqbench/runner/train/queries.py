@@ -8,30 +8,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from uqbench.environment import LaneEnv
 from uqbench.runner.train.curves import CurveColumns
-from uqbench.runner.train.own_states import OwnStates
 from uqbench.runner.train.query_sources import Asked, QuerySource
-from uqbench.runner.train.visits import Visits
 from uqbench.scoring.query_scores import PREFIX, contraction, novelty, score_queries
+from uqbench.state import HasState
 
 EARLY = (0.25, 0.5)
 """Shares of training after which agents are asked, before its end."""
 
 
-class Saved(Protocol):
-    """What a checkpoint has to keep."""
+class Watcher(HasState, Protocol):
+    """Takes from training what is asked about, or scored with, later."""
 
-    def state_dict(self) -> dict[str, Any]:
-        """What it has so far."""
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore from ``state_dict()``."""
+    def see(self, step: int, env: LaneEnv, obs: Tensor) -> None:
+        """Look at the environment after ``step`` steps, and what its lanes act on next."""
 
 
 class QueryScorer:
@@ -41,8 +37,7 @@ class QueryScorer:
         sources: the states, and the truth.
         lanes: L.
         steps: of a run.
-        own: states of the runs themselves, one of the sources; None where none are kept.
-        visits: counts the states of the only source; None where they cannot be counted.
+        watchers: look at every step of training, by the name under which a checkpoint keeps them.
 
     Attributes:
         points: steps after which agents are asked.
@@ -54,25 +49,22 @@ class QueryScorer:
         sources: Sequence[QuerySource],
         lanes: int,
         steps: int,
-        own: OwnStates | None = None,
-        visits: Visits | None = None,
+        watchers: Mapping[str, Watcher] | None = None,
     ) -> None:
         self._sources = sources
         self.points = frozenset({*(max(1, round(share * steps)) for share in EARLY), steps})
         self.curves = CurveColumns(lanes)
-        self._own, self._visits = own, visits
+        self._watchers = watchers or {}
 
     @property
-    def parts(self) -> dict[str, Saved]:
+    def parts(self) -> dict[str, HasState]:
         """What a checkpoint keeps, by name."""
-        parts = {"curves": self.curves, "own states": self._own, "visits": self._visits}
-        return {name: part for name, part in parts.items() if part is not None}
+        return {"curves": self.curves, **self._watchers}
 
     def see(self, step: int, env: LaneEnv, obs: Tensor) -> None:
-        """Look at training after ``step`` steps: what is kept of it is asked about later."""
-        for watcher in (self._own, self._visits):
-            if watcher is not None:
-                watcher.see(step, env, obs)
+        """Let the watchers look at training after ``step`` steps."""
+        for watcher in self._watchers.values():
+            watcher.see(step, env, obs)
 
     def score(self, agent: Asked, step: int) -> Mapping[str, Tensor]:
         """Scores ``[L]`` by name after ``step`` steps; those that are undefined are NaN.
@@ -104,8 +96,8 @@ class QueryScorer:
         auroc = None if stated_unseen is None else novelty(stated, stated_unseen)
         if auroc is not None:
             scores["novelty_auroc"] = torch.tensor(auroc)
-        if self._visits is not None:
-            falls = contraction(stated, ~truth.q.isnan(), self._visits.counts)
-            if falls is not None:
-                scores["contraction"] = torch.tensor(falls)
+        visits = source.visits()
+        falls = None if visits is None else contraction(stated, ~truth.q.isnan(), visits)
+        if falls is not None:
+            scores["contraction"] = torch.tensor(falls)
         return scores

@@ -17,6 +17,7 @@ from uqbench.identity import Run
 from uqbench.queries import QueryStates, visit
 from uqbench.runner.train.evaluation import Policy
 from uqbench.runner.train.rollouts import Make, rollout_returns
+from uqbench.runner.train.visits import Visits
 from uqbench.seeding import derive_seed
 from uqbench.suites.tables import Queries
 from uqbench.truth import ExactTruth, Truth
@@ -50,9 +51,22 @@ class QuerySource(Protocol):
     def unseen(self, obs: Tensor) -> Tensor | None:
         """Observations that no trajectory reaches, from some that are; None: there are none."""
 
+    def visits(self) -> Tensor | None:
+        """How often training came to each of the M states, ``[L, M]``; None: it was not counted."""
+
 
 class ExactSource:
-    """An environment that knows the truth: all its states, at every time."""
+    """An environment that knows the truth: all its states, at every time.
+
+    Args:
+        exact: the truth.
+        lanes: L.
+        device: where agents are asked.
+
+    Attributes:
+        name: stands before the names of the scores.
+        counter: of the states to which training comes.
+    """
 
     name = ""
 
@@ -61,6 +75,7 @@ class ExactSource:
         self._obs = exact.obs.to(device)
         self._valid = None if exact.valid is None else exact.valid.to(device)
         self._lanes = lanes
+        self.counter = Visits(exact.obs, lanes)
 
     def obs(self, agent: Asked, step: int) -> Tensor:
         """Of every state."""
@@ -79,6 +94,10 @@ class ExactSource:
 
     def unseen(self, obs: Tensor) -> None:
         """None: every state can be reached."""
+
+    def visits(self) -> Tensor:
+        """To every state."""
+        return self.counter.counts
 
 
 @dataclass(frozen=True)
@@ -173,6 +192,9 @@ class RolloutSource:
     def unseen(self, obs: Tensor) -> Tensor | None:
         """As the environment makes them."""
         return None if self._states.unseen is None else self._states.unseen(obs)
+
+    def visits(self) -> None:
+        """None: training hardly ever comes to a frozen state."""
 
     def _asked(self, step: int) -> int:
         return self._count if step == self._steps else self._early

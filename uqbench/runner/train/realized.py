@@ -105,6 +105,9 @@ class RealizedSource:
     def unseen(self, obs: Tensor) -> None:
         """None: the environment names none."""
 
+    def visits(self) -> None:
+        """None: they are of episodes after training."""
+
     def _returns(self, rewards: Tensor, when: Tensor, terminal: Tensor) -> Tensor:
         """Discounted returns ``[lanes, EACH]`` from ``rewards`` ``[T, lanes]``; NaN: not known.
 
