@@ -5,7 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Protocol,
+    get_args,
+    get_origin,
+    get_type_hints,
+    runtime_checkable,
+)
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -22,6 +30,14 @@ Steps = Annotated[int, _Scheduled]
 A budget with ``schedule = 0.05`` multiplies such fields by 0.05 (never below one step), so that a
 method that was tuned for five million steps learns within ten thousand.
 """
+
+
+@runtime_checkable
+class CountsGradientSteps(Protocol):
+    """A config that knows when its method learns; the time that a run takes is estimated by it."""
+
+    def gradient_steps(self, steps: int) -> int:
+        """How many gradient steps a run takes in its first ``steps`` environment steps."""
 
 
 class RiskNames(Protocol):

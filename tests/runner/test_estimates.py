@@ -1,11 +1,12 @@
 """How long a plan is said to take."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.registry.plugins import Host
 from uqbench.runner.batching.speeds import MethodSpeed
@@ -98,7 +99,9 @@ def test_saved_steps_are_not_taken_again(plan):
 
 
 def test_a_measured_speed_comes_before_other_budgets_and_after_the_budgets_own(plan):
-    speed = MethodSpeed(task="long", lanes=2, step_ms=3.0, start_s=10.0, megabytes=1.0)
+    speed = MethodSpeed(
+        task="long", lanes=2, step_ms=3.0, gradient_step_ms=0.0, start_s=10.0, megabytes=1.0
+    )
 
     def with_measured(found):
         store: Any = Stored(found)
@@ -113,7 +116,7 @@ def test_the_total_is_a_sum_over_methods_the_slowest_first(plan):
     host = Host.load()
     both = make_plan(plan.suite, host, "paper", device="cpu", tasks=["long"], seeds=range(4))
     speeds = {
-        name: MethodSpeed(task="long", lanes=1, step_ms=ms, start_s=0.0, megabytes=1.0)
+        name: MethodSpeed("long", 1, step_ms=ms, gradient_step_ms=0.0, start_s=0.0, megabytes=1.0)
         for name, ms in (("slow", 0.5), ("fast", 5.0))
     }
     store: Any = Stored({})
@@ -121,3 +124,22 @@ def test_the_total_is_a_sum_over_methods_the_slowest_first(plan):
     assert list(found.by_method()) == ["fast", "slow"]
     assert found.by_method() == pytest.approx({"fast": 20.0, "slow": 2.0})
     assert found.seconds == pytest.approx(11.0)
+
+
+def test_gradient_steps_that_are_dense_where_speed_was_measured_are_counted(plan):
+    """Of 1,000 steps 44 have an update: 1, 3, 6, …, 990; of those, 31 come after step 100."""
+    config = SentinelConfig(schedule="triangular", updates_per_event=2)
+    cell = replace(plan.cells[0], config=config)
+    plan = replace(plan, cells=(cell,))
+    speed = MethodSpeed("long", 1, step_ms=1.0, gradient_step_ms=50.0, start_s=0.0, megabytes=1.0)
+
+    def seconds(found, speeds):
+        store: Any = Stored(found)
+        return estimate(plan, plan.runs[:1], store, 1, speeds).seconds
+
+    folder = str(plan.runs[0].folder.relative_to("toy"))
+    assert seconds({}, {"fast": speed}) == pytest.approx(1.0 + 44 * 2 * 0.05)
+    assert seconds({folder: saved(100)}, {"fast": speed}) == pytest.approx(0.9 + 31 * 2 * 0.05)
+    of_earlier = {"paper/long/fast/7-a": timed(100.0)}
+    assert seconds(of_earlier, {}) == pytest.approx(10.0)
+    assert seconds(of_earlier | {folder: saved(100)}, {}) == pytest.approx(10.0 * 31 / 44)

@@ -9,9 +9,12 @@ import pytest
 from uqbench.registry.plugins import Host
 from uqbench.runner import events
 from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
+from uqbench.runner.estimates import Estimate
+from uqbench.runner.pace import Pace
 from uqbench.runner.time_left import TimeLeft
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
+from uqbench.updates import triangular_numbers
 
 START = 4.0
 """Seconds of a batch before its first step."""
@@ -42,7 +45,7 @@ def announced(groups, takes, expected, processes=2):
         for (batch,) in groups
         for run in batch.runs
     }
-    time_left = TimeLeft(groups, core_seconds, processes, lambda: clock)
+    time_left = TimeLeft(groups, Estimate(0.0, "", core_seconds), processes, lambda: clock)
     waiting, queue, told = [batch for (batch,) in groups], [], []
     order = iter(range(10**6))
 
@@ -98,7 +101,7 @@ def test_a_method_that_nothing_was_known_of_is_corrected_when_it_is_seen(groups)
 def test_what_failed_or_belongs_to_others_takes_no_more_time(groups):
     (first,), (second,), (third,) = groups[:3]
     core_seconds = {run: 1.0 for (batch,) in groups[:3] for run in batch.runs}
-    time_left = TimeLeft(groups[:3], core_seconds, 1, lambda: 0.0)
+    time_left = TimeLeft(groups[:3], Estimate(0.0, "", core_seconds), 1, lambda: 0.0)
     assert time_left.left() == 30
     time_left.show(events.Failed(first, "broken"))
     assert time_left.left() == 20
@@ -113,7 +116,8 @@ def test_what_failed_or_belongs_to_others_takes_no_more_time(groups):
 def test_an_estimate_that_is_used_up_gives_way_to_the_pace_that_is_seen(groups):
     clock = 0.0
     (batch,) = groups[0]
-    time_left = TimeLeft(groups[:1], dict.fromkeys(batch.runs, 1.0), 1, lambda: clock)
+    expected = Estimate(0.0, "", dict.fromkeys(batch.runs, 1.0))
+    time_left = TimeLeft(groups[:1], expected, 1, lambda: clock)
     steps = batch.budget.steps
     time_left.show(events.Started(batch))
     for clock, step in ((100.0, 1), (200.0, 2)):
@@ -122,3 +126,25 @@ def test_an_estimate_that_is_used_up_gives_way_to_the_pace_that_is_seen(groups):
     assert time_left.left() == pytest.approx(100 * (steps - 2))
     clock = 250.0
     assert time_left.left() == pytest.approx(100 * (steps - 2) - 50)
+
+
+@pytest.mark.parametrize("slowdown", [0.3, 1.0, 4.0])
+def test_steps_with_most_of_the_updates_are_over_soon(groups, slowdown):
+    """As Eriksson et al. 2022 update: half of all updates are done after a quarter of the steps."""
+    clock = 0.0
+    (batch,) = groups[0]
+    steps = batch.budget.steps
+    pace = Pace(1e-5, 0.1, triangular_numbers)
+    truth = Pace(1e-5 * slowdown, 0.1 * slowdown, triangular_numbers)
+    each = pace.seconds(0, steps)
+    runs = batch.runs
+    expected = Estimate(0.0, "", dict.fromkeys(runs, each), dict.fromkeys(runs, pace))
+    time_left = TimeLeft(groups[:1], expected, 1, lambda: clock)
+    time_left.show(events.Started(batch))
+    total = len(runs) * truth.seconds(0, steps)
+    for step in range(1, steps):
+        clock = len(runs) * truth.seconds(0, step)
+        time_left.show(events.Progress(batch, step, clock, {}))
+        if clock > 0.15 * total:
+            assert time_left.left() == pytest.approx(total - clock, rel=0.01, abs=1e-6 * total)
+            assert time_left.left_of(batch) == time_left.left()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from uqbench.amounts import duration
-from uqbench.identity import Run
 from uqbench.runner import events
 from uqbench.runner.batching.batches import Batch, BatchGroup
+from uqbench.runner.estimates import Estimate
 from uqbench.runner.time_left import TimeLeft
 from uqbench.visible import visible
 
@@ -32,10 +32,10 @@ class Terminal:
 
     @contextmanager
     def watch(
-        self, groups: Sequence[BatchGroup], core_seconds: Mapping[Run, float], processes: int
+        self, groups: Sequence[BatchGroup], expected: Estimate, processes: int
     ) -> Iterator[Callable[[events.Event], None]]:
         """Show progress while groups are executed."""
-        with Display(groups, core_seconds, processes) as display:
+        with Display(groups, expected, processes) as display:
             yield display.show
 
 
@@ -48,12 +48,12 @@ class Display:
     def __init__(
         self,
         groups: Sequence[Sequence[Batch]],
-        core_seconds: Mapping[Run, float],
+        expected: Estimate,
         processes: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
-        self._time = TimeLeft(groups, core_seconds, processes, clock)
+        self._time = TimeLeft(groups, expected, processes, clock)
         self._console = Console(stderr=True)
         self._live = self._console.is_terminal
         self._before: dict[str, int] = {}  # steps of earlier processes
@@ -99,7 +99,7 @@ class Display:
             case events.Progress():
                 lanes = len(event.batch.runs)
                 speed = max(1, event.step * lanes - self._before[name]) / event.seconds
-                left = (event.batch.steps - event.step * lanes) / speed
+                left = self._time.left_of(event.batch)
                 texts = (f"{speed:,.0f} steps/s", f"{duration(left)} left")
                 self._bars.update(
                     self._rows[name], completed=event.step, speed=texts[0], eta=texts[1]

@@ -1,9 +1,6 @@
-"""Schedules: values (such as ε, which decays) and updates as functions of the step."""
+"""Values that are functions of the step, such as ε, which decays."""
 
 from __future__ import annotations
-
-from math import isqrt
-from typing import Literal
 
 from torch import Tensor
 
@@ -19,22 +16,3 @@ def linear_schedule(t: Tensor, initial: float, final: float, start: int, steps: 
         steps: length of the decay.
     """
     return initial + ((t - start) / steps).clamp(0, 1) * (final - initial)
-
-
-def update_index(step: int, schedule: Literal["periodic", "triangular"], period: int) -> int | None:
-    """The index of the update due after ``step`` steps, counted from 1; None where none is due.
-
-    Args:
-        step: transitions so far, from 1 on.
-        schedule: ``periodic``: at period, 2 period, …; ``triangular``: at 1, 3, 6, 10, ….
-        period: of the periodic schedule, in steps.
-    """
-    if schedule == "periodic":
-        return None if step % period else step // period
-    index = triangular_numbers(step)
-    return index if index * (index + 1) // 2 == step else None
-
-
-def triangular_numbers(step: int) -> int:
-    """How many of 1, 3, 6, 10, … are at most ``step``, which is 0 or more."""
-    return (isqrt(8 * step + 1) - 1) // 2

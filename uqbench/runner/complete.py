@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
 from uqbench.runner.batching.gpus import share_out, visible
 from uqbench.runner.batching.speeds import Speeds
 from uqbench.runner.dispatch.drive import Driver, runs_in
-from uqbench.runner.estimates import estimate
+from uqbench.runner.estimates import Estimate, estimate
 from uqbench.runner.fresh import code_note
 from uqbench.runner.life_cycle import call_hooks
 from uqbench.runner.loggers import logging
@@ -107,7 +107,7 @@ def _complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
             asked = workers if driver.elsewhere else team
             executed = driver.execute(plan, groups, asked, before)
             everything = [*groups, *(group for _, group in before)]
-            done = _follow(executed, everything, team, expected.core_seconds, execution)
+            done = _follow(executed, everything, team, expected, execution)
             tried |= done - runs_in(before)
             before = []
         left = {run: store.read(run.folder).state for run in plan.runs}
@@ -165,13 +165,13 @@ def _follow(
     executed: Generator[events.Event, None, None],
     groups: Sequence[BatchGroup],
     workers: int,
-    core_seconds: Mapping[Run, float],
+    expected: Estimate,
     execution: Execution,
 ) -> set[Run]:
     """Show what happens; return the runs that were tried, whether they finished or failed."""
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
-    with execution.watcher.watch(groups, core_seconds, workers) as show, closing(executed):
+    with execution.watcher.watch(groups, expected, workers) as show, closing(executed):
         for event in executed:
             show(event)
             complaints |= dict.fromkeys(call_hooks(execution.host, event))

@@ -10,7 +10,7 @@ from uqbench.identity import DeviceKind, Run
 from uqbench.results.store import Store
 from uqbench.runner.batching.autotune import Arrangement, arrange, method_speeds
 from uqbench.runner.batching.speeds import Speeds
-from uqbench.runner.estimates import Estimate, estimate
+from uqbench.runner.estimates import Estimate, estimate, pace_of
 from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan
 
@@ -31,7 +31,12 @@ def measure_methods(
     if not found:
         return
     speeds.add(plan, found)
-    table = ", ".join(f"{cell.method.name} {speed.step_ms:.2g}" for cell, speed in found)
+    steps = plan.budget.steps
+    means = {
+        cell.method.name: pace_of(speed, cell.config).seconds(0, steps) * 1000 / steps
+        for cell, speed in found
+    }
+    table = ", ".join(f"{method} {ms:.2g}" for method, ms in means.items())
     watcher.say(f"Milliseconds a step, measured here: {table}.")
 
 

@@ -3,20 +3,23 @@
 Methods differ in cost by more than tenfold, so a share of steps says little. The time left is a sum
 over batches: a running one continues at its own pace; a waiting one takes its estimate times the
 ratio of actual to estimated time of its method's batches, or, before there is one, of all batches.
+Steps differ, too: they are weighed by the gradient steps that go with them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from uqbench.identity import Run
 from uqbench.runner import events
 from uqbench.runner.batching.batches import Batch
+from uqbench.runner.estimates import Estimate
+from uqbench.runner.pace import Pace
 
 ENOUGH = 0.05
-"""Share of a batch's steps after which its own pace counts."""
+"""Share of a batch's work after which its own pace counts."""
+EVEN = Pace(1.0)
 LITTLE = 0.01
 """Share of all work that is assumed to have gone as estimated before anything is observed."""
 
@@ -27,6 +30,7 @@ class _Course:
 
     Attributes:
         expected: core seconds, from where it resumes.
+        pace: how they are spread over its steps; only ratios count.
         began: by the clock; None while it waits.
         first: steps, and seconds since it began, at its first progress report.
         last: the same at the latest report.
@@ -37,6 +41,7 @@ class _Course:
     expected: float
     method: str
     together: int
+    pace: Pace
     began: float | None = None
     start: int = 0
     first: tuple[int, float] | None = None
@@ -57,22 +62,37 @@ class _Course:
             return max(estimate - used, estimate * self.share_left)
         if self.own_share < ENOUGH and used < estimate:
             return max(estimate - used, estimate * self.share_left)
-        taken, seconds = self.last[0] - self.first[0], self.last[1] - self.first[1]
-        since = spent - self.last[1]
-        return max((self.steps - self.last[0]) * seconds / taken - since, 0.0) / self.together
+        done, seconds = self._work(self.first[0], self.last[0]), self.last[1] - self.first[1]
+        if done == 0:
+            return max(estimate - used, estimate * self.share_left)
+        rest = self._work(self.last[0], self.steps) * seconds / done
+        return max(rest - (spent - self.last[1]), 0.0) / self.together
+
+    def _work(self, first: int, last: int) -> float:
+        """What the steps from ``first`` to ``last`` weigh."""
+        return self.pace.seconds(first, last)
 
     @property
     def share_left(self) -> float:
-        """Share of its steps that were not taken, from where it resumed."""
-        taken = 0 if self.last is None else self.last[0] - self.start
-        return 1.0 - taken / max(1, self.steps - self.start)
+        """Share of its work that is not done, from where it resumed."""
+        whole = self._work(self.start, self.steps)
+        done = 0.0 if self.last is None else self._work(self.start, self.last[0])
+        return 1.0 - done / whole if whole else 0.0
 
     @property
     def own_share(self) -> float:
-        """Share of its steps whose pace was observed."""
+        """Share of its work whose pace was observed."""
         if self.first is None or self.last is None:
             return 0.0
-        return (self.last[0] - self.first[0]) / self.steps
+        return self._work(self.first[0], self.last[0]) / self._work(0, self.steps)
+
+    @property
+    def observed(self) -> tuple[float, float]:
+        """Core seconds that it took so far, as far as it was observed, and those expected."""
+        assert self.first is not None
+        assert self.last is not None
+        share = self._work(self.first[0], self.last[0]) / self._work(self.start, self.steps)
+        return (self.last[1] - self.first[1]) / self.together, self.expected * share
 
 
 class TimeLeft:
@@ -80,7 +100,7 @@ class TimeLeft:
 
     Args:
         groups: what will run; the batches of a group take turns in one process.
-        core_seconds: expected of each run.
+        estimate: of what each run takes.
         processes: number of concurrent processes.
         clock: returns seconds.
     """
@@ -88,13 +108,13 @@ class TimeLeft:
     def __init__(
         self,
         groups: Sequence[Iterable[Batch]],
-        core_seconds: Mapping[Run, float],
+        estimate: Estimate,
         processes: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
         self._processes = max(1, processes)
-        self._core_seconds = core_seconds
+        self._estimate = estimate
         self._courses: dict[str, _Course] = {}
         for group in groups:
             batches = list(group)
@@ -122,6 +142,12 @@ class TimeLeft:
                 for part in event.parts:
                     self._courses[part.name] = self._course(part, 1)
 
+    def left_of(self, batch: Batch) -> float:
+        """Seconds until a batch that runs is done."""
+        factors, course = self._factors(), self._courses[batch.name]
+        factor = factors.get(course.method, factors.get(None, 1.0))
+        return course.left(self._clock(), factor) * course.together
+
     def left(self) -> float:
         """Seconds until all is done."""
         now, factors = self._clock(), self._factors()
@@ -145,9 +171,7 @@ class TimeLeft:
             if course.done:
                 taken, expected = course.done / course.together, course.expected
             elif course.first and course.last and course.own_share >= ENOUGH:
-                steps = course.last[0] - course.first[0]
-                taken = (course.last[1] - course.first[1]) / course.together
-                expected = course.expected * steps / max(1, course.steps - course.start)
+                taken, expected = course.observed
             else:
                 continue
             for key in (None, course.method):
@@ -156,5 +180,6 @@ class TimeLeft:
         return {key: taken / expected for key, (taken, expected) in seen.items() if expected}
 
     def _course(self, batch: Batch, together: int) -> _Course:
-        expected = sum(self._core_seconds.get(run, 0.0) for run in batch.runs)
-        return _Course(batch.budget.steps, expected, batch.cell.method.name, together)
+        expected = sum(self._estimate.core_seconds.get(run, 0.0) for run in batch.runs)
+        pace = self._estimate.paces.get(batch.runs[0], EVEN)
+        return _Course(batch.budget.steps, expected, batch.cell.method.name, together, pace)

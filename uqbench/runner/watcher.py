@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
-from uqbench.identity import Run
 from uqbench.runner.batching.batches import BatchGroup
+from uqbench.runner.estimates import Estimate
 from uqbench.runner.events import Event
 
 
@@ -18,13 +18,13 @@ class Watcher(Protocol):
         """Tell the user."""
 
     def watch(
-        self, groups: Sequence[BatchGroup], core_seconds: Mapping[Run, float], processes: int
+        self, groups: Sequence[BatchGroup], expected: Estimate, processes: int
     ) -> AbstractContextManager[Callable[[Event], None]]:
         """Show the events of some groups, passed one by one to what this context gives.
 
         Args:
             groups: what is executed.
-            core_seconds: expected of each run.
+            expected: what each run takes.
             processes: number of concurrent processes.
         """
 
@@ -36,7 +36,7 @@ class Quiet:
         """Say nothing."""
 
     def watch(
-        self, groups: Sequence[BatchGroup], core_seconds: Mapping[Run, float], processes: int
+        self, groups: Sequence[BatchGroup], expected: Estimate, processes: int
     ) -> AbstractContextManager[Callable[[Event], None]]:
         """Show nothing."""
         return nullcontext(self._ignore)

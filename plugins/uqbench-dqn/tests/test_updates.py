@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 import torch
 from gymnasium import spaces
 from torch import Tensor
@@ -24,10 +27,11 @@ class Counting(DQN):
         return super().learn(index)
 
 
-def trained(**settings: int) -> tuple[Counting, list[bool]]:
+def trained(**settings: Any) -> tuple[Counting, list[bool]]:
     """After 60 steps; and after which steps the target network equaled the online one."""
     info = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
-    config = DQNConfig(hidden=(4,), schedule="triangular", updates_per_event=4, **settings)
+    triangular = {"schedule": "triangular", "updates_per_event": 4}
+    config = DQNConfig(hidden=(4,), **triangular | settings)
     agent = Counting(info, [3, 5], config, torch.device("cpu"))
     agent.drawn = []
     synced = []
@@ -62,3 +66,18 @@ def test_minibatches_are_new_draws_from_all_that_is_stored() -> None:
 def test_nothing_is_learned_before_learning_starts() -> None:
     agent, _ = trained(learning_starts=11)
     assert agent.drawn[0][0] == 15
+
+
+@pytest.mark.parametrize("settings", [
+    {"learning_starts": 1},
+    {"learning_starts": 15},
+    {"learning_starts": 16},
+    {"schedule": "periodic", "learn_period": 1, "learning_starts": 40},
+    {"schedule": "periodic", "learn_period": 4, "learning_starts": 39},
+    {"schedule": "periodic", "learn_period": 4, "learning_starts": 1},
+])  # fmt: skip
+def test_the_config_knows_how_many_gradient_steps_a_run_takes(settings) -> None:
+    agent, _ = trained(**settings)
+    taken = [step for step, _ in agent.drawn]
+    for steps in range(61):
+        assert agent.config.gradient_steps(steps) == sum(step <= steps for step in taken)

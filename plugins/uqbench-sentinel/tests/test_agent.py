@@ -66,6 +66,19 @@ def train(agent: Sentinel, seeds: Sequence[int], steps: int) -> list[Tensor]:
     return actions
 
 
+@pytest.mark.parametrize("schedule", ["periodic", "triangular"])
+def test_the_config_knows_how_many_gradient_steps_a_run_takes(schedule, monkeypatch):
+    agent, taken = make([3], schedule=schedule), [0]
+    learn = agent.learn
+    monkeypatch.setattr(agent, "learn", lambda slots: taken.append(taken.pop() + 1) or learn(slots))
+    counted = []
+    observe = agent.observe
+    monkeypatch.setattr(agent, "observe", lambda step: (observe(step), counted.append(taken[0])))
+    train(agent, [3], 40)
+    assert counted == [agent.config.gradient_steps(steps) for steps in range(1, 41)]
+    assert counted[-1] > 0
+
+
 # --- the paper's numbers -------------------------------------------------------------------------
 
 

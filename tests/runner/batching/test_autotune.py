@@ -2,14 +2,23 @@
 
 from dataclasses import replace
 from pathlib import Path
+from statistics import mean
 
 import pytest
+from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.registry.plugins import Host
 from uqbench.runner.batching import autotune
 from uqbench.runner.batching.autotune import Arrangement, arrange, fastest, method_speeds
 from uqbench.runner.batching.batches import Batch, default_lanes
-from uqbench.runner.batching.throughput import LANES, Speed, measure_methods, measure_speeds
+from uqbench.runner.batching.throughput import (
+    LANES,
+    Speed,
+    measure_methods,
+    measure_speeds,
+    time_per_step,
+)
+from uqbench.runner.pace import Pace
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
@@ -133,3 +142,17 @@ def test_each_method_is_timed_and_one_that_fails_is_left_out(plan):
         assert speed.lanes == 2
         assert speed.step_ms > 0
         assert speed.start_s >= 0
+
+
+def test_gradient_steps_are_told_apart_by_the_steps_that_have_none():
+    """From step 150 on: updates after 153, 171, 190, …."""
+    config = SentinelConfig(schedule="triangular", updates_per_event=3)
+    whole = Pace(0.002, 0.5, config.gradient_steps)
+    took = [whole.seconds(step, step + 1) for step in range(150, 250)]
+    assert sum(seconds > 1 for seconds in took) == 5
+    found = time_per_step(took, 150, config)
+    assert (found.step_s, found.gradient_step_s) == pytest.approx((0.002, 0.5))
+    assert found.seconds(0, 1_000) == pytest.approx(whole.seconds(0, 1_000))
+    assert time_per_step(took, 150, object()) == Pace(mean(took))
+    always = replace(config, schedule="periodic", update_period=1)
+    assert time_per_step([0.5, 0.5], 150, always) == Pace(0.5)

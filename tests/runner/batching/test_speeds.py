@@ -10,7 +10,9 @@ from uqbench.runner.batching.speeds import FILE, MethodSpeed, Speeds
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
-SPEED = MethodSpeed(task="long", lanes=5, step_ms=1.25, start_s=3.0, megabytes=17.0)
+SPEED = MethodSpeed(
+    task="long", lanes=5, step_ms=1.25, gradient_step_ms=0.5, start_s=3.0, megabytes=17.0
+)
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """How fast each method's steps are on this machine: measured once, kept with the results.
 
-``.speeds.json`` is a cache: delete it and it is measured again. The time of a step depends on
-the task, the method's config and how the update is executed, not on the number of steps.
+``.speeds.json`` is a cache: delete it and it is measured again. The time of a step, and that of a
+gradient step, depend on the task, the method's config and how the update is executed, not on the
+number of steps.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ class MethodSpeed:
     Attributes:
         task: that was measured; other tasks of the suite are assumed to be alike.
         lanes: runs of a process.
-        step_ms: milliseconds of one run's step.
+        step_ms: milliseconds of one run's step; without its gradient steps where these could be
+            told apart.
+        gradient_step_ms: of one run's gradient step; 0 where they could not.
         start_s: seconds of a batch before its steps have that speed: loading, compiling.
         megabytes: of a run's networks, replay buffer and all else that its agent keeps.
     """
@@ -38,6 +41,7 @@ class MethodSpeed:
     task: str
     lanes: Annotated[int, Field(ge=1)]
     step_ms: Annotated[Seconds, Field(gt=0)]
+    gradient_step_ms: Seconds
     start_s: Seconds
     megabytes: Seconds
 

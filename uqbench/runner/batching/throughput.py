@@ -7,12 +7,16 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from multiprocessing.connection import Connection, wait
+from statistics import mean
 from typing import TYPE_CHECKING
 
+from uqbench.config import CountsGradientSteps
 from uqbench.runner.batching.speeds import MethodSpeed
 from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 from uqbench.runner.executors.spawn import start
+from uqbench.runner.pace import Pace
 
 if TYPE_CHECKING:  # a spawned process imports this module before it limits its threads
     from multiprocessing.process import BaseProcess
@@ -145,7 +149,8 @@ def _measure_methods(connection: Connection, batches: Sequence[Batch]) -> None:
         speed = MethodSpeed(
             task=batch.cell.task.name,
             lanes=lanes,
-            step_ms=1000 / timed.steps_per_s,
+            step_ms=1000 * timed.step_s / lanes,
+            gradient_step_ms=1000 * timed.gradient_step_s / lanes,
             start_s=timed.start_s,
             megabytes=timed.megabytes / lanes,
         )
@@ -158,11 +163,16 @@ class Timed:
 
     Attributes:
         steps_per_s: of all its lanes, once it is warm.
+        step_s: seconds of a step; without gradient steps where these were told apart.
+        gradient_step_s: seconds of a gradient step; 0 where every step had one, or none, or the
+            config does not count them.
         start_s: seconds before that, minus what the steps themselves take.
         megabytes: of its agent's tensors, the replay buffer as large as it will be.
     """
 
     steps_per_s: float
+    step_s: float
+    gradient_step_s: float
     start_s: float
     megabytes: float
 
@@ -197,16 +207,43 @@ def time_steps(
     steps = batch.budget.steps
     events = host.environments[str(batch.cell.task.environment)].events
     recorder = Recorder(len(batch.runs), steps, events, device)
-    began, first = 0.0, min(WARM_UP, steps // 2)
+    first, at = min(WARM_UP, steps // 2), []
     for position in interact(agent, env, steps, recorder):
-        if position.step == first:
-            began = clock()
-        taken = position.step - first
-        if taken >= min(WHOLE, steps - first) and clock() - began > seconds:
+        if position.step >= first:
+            at.append(clock())
+        if len(at) > min(WHOLE, steps - first) and at[-1] - at[0] > seconds:
             break
-    rate = taken / (clock() - began)
-    start = max(0.0, began - made - first / rate)
-    return Timed(rate * len(batch.runs), start, sum(_storages(agent, {}).values()) / 1e6)
+    took = [after - before for before, after in pairwise(at)]
+    pace = time_per_step(took, first, batch.cell.config)
+    return Timed(
+        steps_per_s=len(batch.runs) * (len(at) - 1) / (at[-1] - at[0]),
+        step_s=pace.step_s,
+        gradient_step_s=pace.gradient_step_s,
+        start_s=max(0.0, at[0] - made - pace.seconds(0, first)),
+        megabytes=sum(_storages(agent, {}).values()) / 1e6,
+    )
+
+
+def time_per_step(took: Sequence[float], first: int, config: object) -> Pace:
+    """What a step and a gradient step take, where some steps have a gradient step and others none.
+
+    Args:
+        took: seconds of every step after the first ``first``.
+        first: steps that were not timed.
+        config: the method's; where it does not count gradient steps, they are part of a step.
+    """
+    learning = [
+        config.gradient_steps(step + 1) - config.gradient_steps(step)
+        if isinstance(config, CountsGradientSteps)
+        else 0
+        for step in range(first, first + len(took))
+    ]
+    others = [seconds for seconds, count in zip(took, learning, strict=True) if not count]
+    if not any(learning) or not others:
+        return Pace(mean(took))
+    step_s = mean(others)
+    spent = sum(took) - step_s * len(took)
+    return Pace.measured(step_s, max(0.0, spent / sum(learning)), config)
 
 
 def _storages(thing: object, found: dict[int, int], seen: set[int] | None = None) -> dict[int, int]:

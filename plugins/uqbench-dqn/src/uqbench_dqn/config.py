@@ -14,6 +14,7 @@ from typing import Literal
 
 from uqbench.config import Steps
 from uqbench.risk_config import MarginalRuleField
+from uqbench.updates import triangular_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +83,19 @@ class DeepQConfig:
             raise ValueError(
                 f"replay_capacity {self.replay_capacity} must hold a batch of {self.batch_size}"
             )
+
+    @property
+    def first_learning_step(self) -> int:
+        """The step before which there is no gradient step: a batch without repeats must fit."""
+        return max(self.learning_starts, self.batch_size if self.schedule == "periodic" else 1)
+
+    def gradient_steps(self, steps: int) -> int:
+        """How many gradient steps a run takes in its first ``steps`` environment steps."""
+        first = self.first_learning_step
+        if self.schedule == "periodic":
+            return max(0, -(-steps // self.learn_period) - -(-first // self.learn_period))
+        events = triangular_numbers(steps) - triangular_numbers(first - 1)
+        return self.updates_per_event * max(0, events)
 
 
 @dataclass(frozen=True, kw_only=True)

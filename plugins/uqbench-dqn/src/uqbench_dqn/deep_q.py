@@ -64,8 +64,7 @@ class DeepQ(Capturable, Agent):
         self.discount = info.discount
         self.n_actions = info.n_actions
         periodic = config.schedule == "periodic"
-        # a batch without repeats must fit
-        self.start = max(config.learning_starts, config.batch_size if periodic else 1)
+        self.start = config.first_learning_step
         self.clock = Clock(device)
         self.exploration = _exploration(config, seeds, info.n_actions, self.start, self.clock)
         self.online = q_network(len(seeds), info, config, outputs) if network is None else network

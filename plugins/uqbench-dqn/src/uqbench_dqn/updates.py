@@ -8,7 +8,7 @@ from torch import Tensor
 
 from uqbench.lanes import Clock, DistinctIntegers, TransitionBuffer, Uniform
 from uqbench.lanes.random import FunctionOfStep
-from uqbench.lanes.schedules import triangular_numbers, update_index
+from uqbench.updates import triangular_numbers, update_index
 from uqbench_dqn.config import DeepQConfig
 
 

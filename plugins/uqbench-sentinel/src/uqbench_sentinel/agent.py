@@ -28,7 +28,7 @@ from uqbench.lanes import (
     sync_target,
     target_copy,
 )
-from uqbench.lanes.schedules import update_index
+from uqbench.updates import update_index
 from uqbench_sentinel import ftrl
 from uqbench_sentinel.bootstrap import Bootstrap
 from uqbench_sentinel.config import SentinelConfig

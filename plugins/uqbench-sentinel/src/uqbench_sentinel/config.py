@@ -9,6 +9,7 @@ from typing import Literal
 from uqbench.config import Steps
 from uqbench.risk import CVaR, compose
 from uqbench.risk_config import CompositeRiskField
+from uqbench.updates import triangular_numbers
 
 CARTPOLE_V_MAX = (1 - 0.99**200) / (1 - 0.99)
 """V_max of the paper's CartPole, (1 − γ²⁰⁰) / (1 − γ): the return of 200 rewards of 1."""
@@ -105,3 +106,9 @@ class SentinelConfig:
         for name in ("epsilon_initial", "epsilon_final"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a probability, got {getattr(self, name)}")
+
+    def gradient_steps(self, steps: int) -> int:
+        """How many gradient steps a run takes in its first ``steps`` environment steps."""
+        triangular = self.schedule == "triangular"
+        events = triangular_numbers(steps) if triangular else steps // self.update_period
+        return self.updates_per_event * events
