@@ -23,7 +23,7 @@ EARLY = (0.25, 0.5)
 """Shares of training after which agents are asked, before its end."""
 
 
-class Watcher(HasState, Protocol):
+class SeesTraining(HasState, Protocol):
     """Takes from training what is asked about, or scored with, later."""
 
     def see(self, step: int, env: LaneEnv, obs: Tensor) -> None:
@@ -37,7 +37,7 @@ class QueryScorer:
         sources: the states, and the truth.
         lanes: L.
         steps: of a run.
-        watchers: look at every step of training, by the name under which a checkpoint keeps them.
+        seeing: look at every step of training, by the name under which a checkpoint keeps them.
 
     Attributes:
         points: steps after which agents are asked.
@@ -49,22 +49,22 @@ class QueryScorer:
         sources: Sequence[QuerySource],
         lanes: int,
         steps: int,
-        watchers: Mapping[str, Watcher] | None = None,
+        seeing: Mapping[str, SeesTraining] | None = None,
     ) -> None:
         self._sources = sources
         self.points = frozenset({*(max(1, round(share * steps)) for share in EARLY), steps})
         self.curves = CurveColumns(lanes)
-        self._watchers = watchers or {}
+        self._seeing = seeing or {}
 
     @property
     def parts(self) -> dict[str, HasState]:
         """What a checkpoint keeps, by name."""
-        return {"curves": self.curves, **self._watchers}
+        return {"curves": self.curves, **self._seeing}
 
     def see(self, step: int, env: LaneEnv, obs: Tensor) -> None:
-        """Let the watchers look at training after ``step`` steps."""
-        for watcher in self._watchers.values():
-            watcher.see(step, env, obs)
+        """Let what sees it look at training after ``step`` steps."""
+        for one in self._seeing.values():
+            one.see(step, env, obs)
 
     def score(self, agent: Asked, step: int) -> Mapping[str, Tensor]:
         """Scores ``[L]`` by name after ``step`` steps; those that are undefined are NaN.
