@@ -148,3 +148,22 @@ def test_steps_with_most_of_the_updates_are_over_soon(groups, slowdown):
         if clock > 0.15 * total:
             assert time_left.left() == pytest.approx(total - clock, rel=0.01, abs=1e-6 * total)
             assert time_left.left_of(batch) == time_left.left()
+
+
+def test_batches_whose_steps_take_turns_share_the_time_that_is_left(groups):
+    clock = 0.0
+    first, second = (batch for group in groups[:2] for batch in group)
+    expected = Estimate(0.0, "", dict.fromkeys([*first.runs, *second.runs], 1.0))
+    time_left = TimeLeft([[first, second]], expected, 1, lambda: clock)
+    alone = TimeLeft([[first], [second]], expected, 1, lambda: clock)
+    assert time_left.left() == alone.left()
+    steps = first.budget.steps
+    for batch in first, second:
+        time_left.show(events.Started(batch))
+    for step in range(1, steps // 2 + 1):
+        for batch in first, second:
+            clock += 0.01
+            time_left.show(events.Progress(batch, step, clock, {}))
+    rest = 0.01 * 2 * (steps - steps // 2)
+    assert time_left.left() == pytest.approx(rest, rel=0.01)
+    assert time_left.left_of(first) == pytest.approx(rest, rel=0.01)  # they end together

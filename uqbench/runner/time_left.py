@@ -62,21 +62,17 @@ class _Course:
             return max(estimate - used, estimate * self.share_left)
         if self.own_share < ENOUGH and used < estimate:
             return max(estimate - used, estimate * self.share_left)
-        done, seconds = self._work(self.first[0], self.last[0]), self.last[1] - self.first[1]
+        done, seconds = self.pace.seconds(self.first[0], self.last[0]), self.last[1] - self.first[1]
         if done == 0:
             return max(estimate - used, estimate * self.share_left)
-        rest = self._work(self.last[0], self.steps) * seconds / done
+        rest = self.pace.seconds(self.last[0], self.steps) * seconds / done
         return max(rest - (spent - self.last[1]), 0.0) / self.together
-
-    def _work(self, first: int, last: int) -> float:
-        """What the steps from ``first`` to ``last`` weigh."""
-        return self.pace.seconds(first, last)
 
     @property
     def share_left(self) -> float:
         """Share of its work that is not done, from where it resumed."""
-        whole = self._work(self.start, self.steps)
-        done = 0.0 if self.last is None else self._work(self.start, self.last[0])
+        whole = self.pace.seconds(self.start, self.steps)
+        done = 0.0 if self.last is None else self.pace.seconds(self.start, self.last[0])
         return 1.0 - done / whole if whole else 0.0
 
     @property
@@ -84,14 +80,15 @@ class _Course:
         """Share of its work whose pace was observed."""
         if self.first is None or self.last is None:
             return 0.0
-        return self._work(self.first[0], self.last[0]) / self._work(0, self.steps)
+        return self.pace.seconds(self.first[0], self.last[0]) / self.pace.seconds(0, self.steps)
 
     @property
     def observed(self) -> tuple[float, float]:
         """Core seconds that it took so far, as far as it was observed, and those expected."""
         assert self.first is not None
         assert self.last is not None
-        share = self._work(self.first[0], self.last[0]) / self._work(self.start, self.steps)
+        seen = self.pace.seconds(self.first[0], self.last[0])
+        share = seen / self.pace.seconds(self.start, self.steps)
         return (self.last[1] - self.first[1]) / self.together, self.expected * share
 
 
