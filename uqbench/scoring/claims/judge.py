@@ -162,8 +162,8 @@ class _Case:
         """What is not there of the runs that the claim needs; empty where nothing is missing."""
         untasked = [task for task in self.tasks if task not in self.run_tasks]
         if untasked or not self.tasks:
-            tasks = _listed(untasked) or f"tasks with {self.metric.name}"
-            return f"the budget {self.plan.budget_name!r} has not the {tasks}"
+            task = _listed(untasked) or f"with {self.metric.name}"
+            return f"the budget {self.plan.budget_name!r} has no task {task}"
         methods = self.kind.named_methods
         unknown = [m for m in methods if not any(self.scores[m, task] for task in self.tasks)]
         reasons = [f"there is no method {_listed(unknown)}"] if unknown else []
