@@ -143,7 +143,15 @@ def test_the_first_set_by_the_boards_score_is_that_of_its_ranks(host):
     risk = first_set(board, "risk", suite)
     assert risk.metric == "value_cvar"
     assert set(risk.methods) < {*board.methods}
-    assert first_set(board, "uncertainty", suite).why == "not measured"
+    assert first_set(board, "uncertainty", suite).metric == "crps_skill"
+
+
+def test_a_question_that_no_column_answers_is_not_measured(host):
+    board = BoardTables.read(BOARDS / "ube-chain" / "paper")
+    suite = read_suites(host, check=()).suites["ube-chain"]
+    assert first_set(board, "return", suite).why == ""
+    for question in ("risk", "uncertainty"):
+        assert first_set(board, question, suite).why == "not measured"
 
 
 def test_a_budget_that_is_too_short_has_no_first_set(host):
