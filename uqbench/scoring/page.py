@@ -23,9 +23,10 @@ from uqbench.suites.suite import Suite
 
 SHOWN_LIBRARIES = ("python", "torch", "numpy", "uqbench")
 INTRODUCTION = """\
-What `tox -e leaderboard-SUITE-BUDGET` wrote; `docs/results.md` explains the files. Suites that need
-data of yours (`ood-mnist`, `ood-imagenet`) have no board here: `uqbench run`, then
-`uqbench leaderboard --to leaderboards`. Anyone can recompute the tables from `scores.csv`:
+What `tox -e leaderboard-SUITE-BUDGET` wrote; `docs/results.md` explains the files. Budgets that
+need data of yours (of `ood-mnist` and `ood-imagenet`) have a board here only where we had the data:
+`uqbench run`, then `uqbench leaderboard --to leaderboards`. Anyone can recompute the tables from
+`scores.csv`:
 
 ```
 uqbench leaderboard --suite minatar --budget quick --to leaderboards --check
