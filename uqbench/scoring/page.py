@@ -160,12 +160,16 @@ def _cost(text: str) -> str:
 
 def _made(board: Board, made: Sequence[MadeWith]) -> str:
     lines = ["## Made with", ""]
-    for one in made:
+    alike: dict[tuple[str, str], list[MadeWith]] = {}
+    for one in made:  # records of other packages look alike here; made_with.json tells them apart
         versions = ", ".join(f"{n} {one.versions[n]}" for n in SHOWN_LIBRARIES if n in one.versions)
         revision = f", revision `{one.revision[:12]}`" if one.revision else ""
+        alike.setdefault((f"{one.device} ({one.platform})", versions + revision), []).append(one)
+    for (device, versions), ones in alike.items():
+        first, last = min(one.first for one in ones), max(one.last for one in ones)
         lines.append(
-            f"- {one.runs} runs on {one.device} ({one.platform}), {versions}{revision}, "
-            f"{one.first[:10]} to {one.last[:10]}"
+            f"- {sum(one.runs for one in ones)} runs on {device}, {versions}, "
+            f"{first[:10]} to {last[:10]}"
         )
     if not made:
         lines.append("- Processor and versions were not kept when this board was made.")
