@@ -4,6 +4,7 @@ Those of a suite's earlier protocol cannot; the index says so.
 """
 
 import sys
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from uqbench.cli import main
 
 LEADERBOARDS = Path(__file__).parents[1] / "leaderboards"
 INDEX = LEADERBOARDS / "README.md"
+SHOWN = LEADERBOARDS / "minatar" / "cpu" / "README.md"
+"""The board that the README's first screen shows."""
 BOARDS = [path.parent for path in sorted(LEADERBOARDS.glob("*/*/scores.csv"))]
 
 
@@ -32,3 +35,18 @@ def test_a_committed_leaderboard_follows_from_its_scores(board, tmp_path, monkey
         return
     assert ended.value.code == 0, told
     assert "byte for byte" in told.out
+
+
+def table(text, *columns):
+    """Cells of these columns of the first table that has them, a tuple a row."""
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+    head = next(k for k, cells in enumerate(lines) if set(columns) <= set(cells))
+    rows = takewhile(lambda cells: len(cells) == len(lines[head]), lines[head + 2 :])
+    return [tuple(row[lines[head].index(column)] for column in columns) for row in rows]
+
+
+def test_the_readme_shows_the_nights_board_as_it_is():
+    columns = ["rank", "method", "IQM", "P(better than dqn)"]
+    shown = table((LEADERBOARDS.parent / "README.md").read_text(), *columns)
+    assert len(shown) > 10
+    assert shown == table(SHOWN.read_text(), *columns)
