@@ -457,6 +457,61 @@ def test_data_that_is_elsewhere_is_no_failure():
     assert "failed" not in found.values()
 
 
+@pytest.mark.parametrize(
+    ("error", "status"), [(ValueError("no samples"), "skipped"), (KeyError("typo"), "failed")]
+)
+def test_a_data_set_refuses_an_estimator_by_a_value_error_and_by_no_other(error, status):
+    class Refuses(Line):
+        def score(self, seeds, predict):
+            raise error
+
+    found = {r.check.id: r.status for r in dataset(Refuses).results()}
+    assert found["dataset-scores"] == status
+
+
+def result_of_optimal_return(kind):
+    results = lanes(kind, optimal_return=lambda: 0.8).results()
+    return next(r for r in results if r.check.id == "environment-optimal-return")
+
+
+def test_an_environment_that_breaks_under_a_constant_action_is_rejected():
+    class Breaks(WalkLanes):
+        def step(self, action):
+            if len(action) > 100 and bool((action == 0).all()):  # alone it may happen to be
+                raise KeyError("nobody goes left all the time")
+            return super().step(action)
+
+    found = result_of_optimal_return(Breaks)
+    assert found.status == "failed"
+    assert "nobody goes left" in str(found)
+
+
+def test_a_constant_action_that_is_masked_is_not_played():
+    class NeverLeft(WalkLanes):
+        def reset(self):
+            obs, _ = super().reset()
+            return obs, torch.tensor([False, True]).expand(len(obs), 2)
+
+        def step(self, action):
+            assert bool((action == 1).all())
+            outcome = super().step(action)
+            return replace(outcome, valid=torch.tensor([False, True]).expand(len(action), 2))
+
+    assert result_of_optimal_return(NeverLeft).status == "passed"
+
+
+def test_an_optimal_return_that_nothing_was_compared_with_is_skipped():
+    class Endless(WalkLanes):
+        def step(self, action):
+            outcome = super().step(action)
+            never = torch.zeros_like(outcome.terminated)
+            return replace(outcome, terminated=never, truncated=never)
+
+    found = result_of_optimal_return(Endless)
+    assert found.status == "skipped"
+    assert "three episodes" in str(found)
+
+
 MUTANTS = {
     "environment-gymnasium": lambda: single(BadSpace),
     "environment-forms": lambda: lanes(Bools),

@@ -206,7 +206,8 @@ def dataset_seeds(subject: DatasetSubject) -> None:
     DatasetSubject,
     "dataset-scores",
     rule="It computes the scores that its DatasetSpec declares, one a lane.",
-    fix="Return exactly the declared names, each [L].",
+    fix="Return exactly the declared names, each [L]; raise ValueError for an estimator that it "
+    "cannot score.",
     after=("dataset-forms",),
 )
 def dataset_scores(subject: DatasetSubject) -> None:
@@ -221,7 +222,7 @@ def dataset_scores(subject: DatasetSubject) -> None:
 
     try:
         scores = subject.dataset.score(SEEDS, predict)
-    except Exception as error:
+    except ValueError as error:  # a data set's way to refuse an estimator that it cannot score
         raise Skipped(f"it scores no such estimator: {error}") from error
     if set(scores) != set(subject.scores):
         raise Failed(f"it computes {sorted(scores)}; declared: {sorted(subject.scores)}")

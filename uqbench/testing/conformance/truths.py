@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.environment import OptimalQ, Outcome
+from uqbench.environment import LaneEnv, OptimalQ, Outcome
+from uqbench.testing.conformance.agent_runs import copy_of
 from uqbench.testing.conformance.check import Failed, Skipped, check
 from uqbench.testing.conformance.environment_runs import EnvironmentSubject, Met, play
 from uqbench.testing.conformance.environments import SOUND
@@ -121,9 +122,10 @@ def optimal_return(subject: EnvironmentSubject) -> None:
         **{f"the constant action {a}": _returns(subject, a) for a in range(n_actions)},
     }
     width = _width([best, *(value for returns in played.values() for value in returns)])
-    for who, returns in played.items():
-        if len(returns) < 3:
-            continue
+    enough = {who: returns for who, returns in played.items() if len(returns) >= 3}
+    if not enough:
+        raise Skipped(f"no policy played three episodes to their end in {STEPS} steps")
+    for who, returns in enough.items():
         values = torch.tensor(returns, dtype=torch.float64)
         chance = _margin(values, width, len(played)) if _is_random(subject) else 0.0
         if float(values.mean()) > best + chance + ROUNDING * max(1.0, abs(best)):
@@ -131,22 +133,31 @@ def optimal_return(subject: EnvironmentSubject) -> None:
 
 
 def _returns(subject: EnvironmentSubject, fixed: int | None) -> list[float]:
-    """Of the episodes that end, with random actions, or with one."""
+    """Of the episodes that end, with random actions, or with one that is never masked."""
     env = subject.make(range(LANES), subject.limit)
+    if fixed is None:
+        outcomes = [outcome for *_, outcome in play(env, list(range(LANES)), STEPS)]
+    else:
+        outcomes = _constant(env, fixed)
     totals, returns = torch.zeros(LANES, dtype=torch.float64), []
-    if fixed is not None:
-        step = env.step
-        env.step = lambda action: step(torch.full_like(action, fixed))  # type: ignore
-    try:
-        played = play(env, list(range(LANES)), STEPS)
-    except Exception:
-        return []  # that action is masked somewhere
-    for _, _, outcome in played:
+    for outcome in outcomes:
         totals += outcome.reward
         for lane in (outcome.terminated | outcome.truncated).nonzero()[:, 0].tolist():
             returns.append(float(totals[lane]))
             totals[lane] = 0.0
     return returns
+
+
+def _constant(env: LaneEnv, action: int) -> list[Outcome]:
+    """What one action leads to in all lanes; nothing where it is masked in a state of any."""
+    _, valid = env.reset()
+    outcomes: list[Outcome] = []
+    for _ in range(STEPS):
+        if valid is not None and not bool(valid[:, action].all()):
+            return []
+        outcomes.append(copy_of(env.step(torch.full((LANES,), action))))
+        valid = outcomes[-1].valid
+    return outcomes
 
 
 def _truth(subject: EnvironmentSubject) -> OptimalQ:
