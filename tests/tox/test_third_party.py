@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("tox", reason="tox is not installed beside the tests")
 
 from uqbench.templates.render import render, write
-from uqbench.testing.tox_environments import asked, boards
+from uqbench.testing.tox_environments import asked, boards, parts
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "write-a-plugin.md"
@@ -43,6 +43,21 @@ def test_leaderboards_are_those_of_its_suites_and_those_that_are_asked_for(tmp_p
         ["run", "-e", "check,leaderboard-five-state-paper"], {"TOXENV": "leaderboard-x-y"}
     )
     assert list(names) == ["leaderboard-x-y", "leaderboard-five-state-paper"]
+
+
+@pytest.mark.parametrize(
+    ("suite", "budget"),
+    [
+        ("mine", "smoke"),
+        ("minatar", "cpu"),
+        ("priormdp-sbc", "paper"),
+        ("cartpole", "paper-1e6"),
+        ("ood-digits", "paper-1000"),
+    ],
+)
+def test_a_name_is_a_suite_and_a_budget_of_which_either_may_have_hyphens(tmp_path, suite, budget):
+    write(tmp_path / "mine", render("mine", ("agent",)))
+    assert parts(tmp_path / "mine", f"leaderboard-{suite}-{budget}") == (suite, budget)
 
 
 def linked(folder: Path, name: str, version: str) -> None:

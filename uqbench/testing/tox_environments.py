@@ -9,6 +9,7 @@ in ``tox.ini`` is left as it is.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -61,7 +62,7 @@ def _environment(root: Path, name: str, more: Sequence[str]) -> MemoryLoader:
             set_env=THREADS,
             commands=[Command(["uqbench", "plugin", "check", project, *more])],
         )
-    suite, budget = _parts(root, name)
+    suite, budget = parts(root, name)
     what = ["--suite", suite, "--budget", budget, "--out", "results"]
     return MemoryLoader(
         description=f"run {suite} under the budget {budget} and write its leaderboard",
@@ -99,12 +100,19 @@ def asked(arguments: Sequence[str], variables: Any) -> Iterator[str]:
                 yield name.strip()
 
 
-def _parts(root: Path, name: str) -> tuple[str, str]:
-    """Suite and budget, which may have hyphens both: the project's own, or at the last hyphen."""
+def parts(root: Path, name: str) -> tuple[str, str]:
+    """Suite and budget, which may have hyphens both.
+
+    The project's own are known. Others' suites are not installed where tox is: what they all have is
+    the budgets ``smoke`` and ``paper``, and what varies these begins alike (``paper-1000``).
+    """
     both = name.removeprefix(PREFIX)
     for suite, budget in boards(root):
         if f"{suite}-{budget}" == both:
             return suite, budget
+    varied = re.fullmatch(r"(.+)-((?:smoke|paper)-.+)", both)
+    if varied:
+        return varied[1], varied[2]
     suite, _, budget = both.rpartition("-")
     return suite, budget
 
