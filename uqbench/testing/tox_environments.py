@@ -103,8 +103,8 @@ def asked(arguments: Sequence[str], variables: Any) -> Iterator[str]:
 def parts(root: Path, name: str) -> tuple[str, str]:
     """Suite and budget, which may have hyphens both.
 
-    The project's own are known. Others' suites are not installed where tox is: what they all have is
-    the budgets ``smoke`` and ``paper``, and what varies these begins alike (``paper-1000``).
+    The project's own are known. Others' suites are not installed where tox is: what they all have
+    is the budgets ``smoke`` and ``paper``, and what varies these begins alike (``paper-1000``).
     """
     both = name.removeprefix(PREFIX)
     for suite, budget in boards(root):
