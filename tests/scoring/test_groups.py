@@ -10,6 +10,7 @@ import pytest
 from uqbench.registry.plugins import Host
 from uqbench.scoring.groups import group_columns, groups_note, pareto_cells
 from uqbench.scoring.leaderboard import Board
+from uqbench.scoring.made_with import MadeWith
 from uqbench.scoring.page import page
 from uqbench.scoring.scores import Score
 from uqbench.suites.metrics import Metric
@@ -150,3 +151,15 @@ def test_coverages_of_other_levels_are_left_to_leaderboard_csv(host):
     assert {"coverage_50_mean", "coverage_90_mean", "coverage_95_mean"} <= set(names)
     shown = [column.header for column in group_columns(board, board.lines)]
     assert [header for header in shown if "coverage" in header] == ["coverage 90"]
+
+
+def test_the_page_lists_machines_that_look_alike_once(cartpole):
+    versions = {"torch": "2", "a": "1"}
+    one = MadeWith("cpu", "Linux", versions, {}, "f" * 40, "2026-01-02", "2026-01-03", 6)
+    other = replace(one, versions={"torch": "2", "b": "1"}, first="2026-01-01", runs=4)
+    slower = replace(one, device="an older one")
+    text = page(cartpole, [one, other, slower], "")
+    section = text[text.index("## Made with") :]
+    listed = [line for line in section.splitlines() if " runs on " in line]
+    assert [line[:20] for line in listed] == ["- 10 runs on cpu (Li", "- 6 runs on an older"]
+    assert listed[0].endswith("2026-01-01 to 2026-01-03")
