@@ -2,11 +2,13 @@
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from uqbench.suites.claims import Claim
 from uqbench.templates.render import KINDS
 
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
@@ -37,3 +39,12 @@ def test_a_tutorial_runs_and_prints_what_it_says(page, capsys, monkeypatch):
     for code, printed in program(page):
         exec(compile(code, str(page), "exec"), vars(module))
         assert capsys.readouterr().out == printed
+
+
+def test_the_claim_of_the_tutorial_is_one_that_a_suite_may_have():
+    page = next(page for page in PAGES if page.stem == "claim-kind").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```toml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    (table,) = tomllib.loads(text)["claims"]
+    claim = Claim.model_validate(table)
+    assert claim.names_place
+    assert set(claim.settings) == {"metric", "method", "least"}
