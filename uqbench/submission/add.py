@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from uqbench.api.selection import Say, Selection
 from uqbench.api.stored import StoredBoard
@@ -19,15 +18,13 @@ from uqbench.scoring.leaderboard import write
 from uqbench.scoring.made_with import made_with_json, of_older_code
 from uqbench.scoring.planned import Planned
 from uqbench.scoring.submitted import NAME, Submitted, read_submitted, submitted_json
-from uqbench.suites.metrics import RECORDS
+from uqbench.submission.curves import CURVE_FILES
+from uqbench.submission.curves import merged as merged_curves
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.submission.judge import Judged
     from uqbench.suites.plan import Plan
-
-CURVES = "curves.parquet"
-_CURVE_COLUMNS = ("task", "method", "seed", "step", "return", "reward_per_step")
 
 
 def add(
@@ -81,10 +78,14 @@ def add(
     }
     merged = StoredBoard(folder, {n: text.encode() for n, text in files.items()}, plan, scores)
     files |= merged.tables(plan, older, Planned.of(plan))
-    curves = _curves(folder, judged, plan)
+    curves = {
+        name: merged_curves(name, data, judged.stored.plan, folder / name, plan)
+        for name, data in judged.bundle.files.items()
+        if name in CURVE_FILES
+    }
     write(files, folder)
-    if curves is not None:
-        write_data(folder / CURVES, curves)
+    for name, data in curves.items():
+        write_data(folder / name, data)
     write_index(boards, host)
     return folder
 
@@ -113,53 +114,3 @@ def _cost(there: StoredBoard | None, fresh: StoredBoard, methods: Sequence[str])
     old = [] if there is None else there.files.get("cost.csv", b"").decode().splitlines()[1:]
     kept = [line for line in old if line.split(",")[1] not in methods]
     return "\n".join([header, *kept, *new]) + "\n"
-
-
-def _curves(folder: Path, judged: Judged, plan: Plan) -> bytes | None:
-    """Both boards' curves; None where the submission has none.
-
-    Raises:
-        UqbenchError: a file is damaged, or of other runs.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    data = judged.bundle.files.get(CURVES)
-    if data is None:
-        return None
-    new = _table(data, f"the submission's {CURVES}", len(judged.stored.plan.runs))
-    runs = {(run.task, run.method, run.seed) for run in judged.stored.plan.runs}
-    columns = [new.column(name).to_pylist() for name in ("task", "method", "seed")]
-    if not set(zip(*columns, strict=True)) <= runs:
-        raise UqbenchError(f"the submission's {CURVES} has curves of other runs.")
-    parts = [new]
-    if (folder / CURVES).exists():
-        old = _table((folder / CURVES).read_bytes(), str(folder / CURVES), len(plan.runs))
-        methods = pa.array(sorted(judged.stored.plan.roles))
-        kept = pa.compute.invert(pa.compute.is_in(old.column("method"), value_set=methods))
-        parts.insert(0, old.filter(kept))
-    table = pa.concat_tables(parts)
-    for name in ("task", "method"):
-        at = table.column_names.index(name)
-        table = table.set_column(at, name, table.column(name).combine_chunks().dictionary_encode())
-    file = io.BytesIO()
-    pq.write_table(table, file, compression="zstd")
-    return file.getvalue()
-
-
-def _table(data: bytes, where: str, runs: int) -> Any:
-    """A table of curves with plain columns of the right types, and no more rows than runs have."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    types = (pa.string(), pa.string(), pa.int32(), pa.int64(), pa.float32(), pa.float32())
-    try:
-        file = pq.ParquetFile(io.BytesIO(data))
-        if file.metadata.num_rows > runs * RECORDS:
-            raise ValueError(f"it has {file.metadata.num_rows:,} rows")
-        table = file.read(use_threads=False)
-        if tuple(table.column_names) != _CURVE_COLUMNS:
-            raise ValueError(f"expected the columns {', '.join(_CURVE_COLUMNS)}")
-        return table.cast(pa.schema(list(zip(_CURVE_COLUMNS, types, strict=True))))
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise UqbenchError(f"{where} is damaged, because {error!s:.300}") from error

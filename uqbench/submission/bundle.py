@@ -33,7 +33,7 @@ TABLES = (
 LOCK = "lock.txt"
 CHECK = "check.json"
 REQUIRED = (*TABLES, "made_with.json", "cost.csv", LOCK, CHECK)
-OPTIONAL = ("curves.parquet",)
+OPTIONAL = ("curves.parquet", "uncertainty.parquet")
 
 MOST_BYTES = 64 << 20
 """Of the archive, and of all that is in it."""
