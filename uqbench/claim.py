@@ -100,6 +100,8 @@ class Observations:
         can_fail: whether single runs of the metric may fail in another way than the rest.
         bounds: the metric's range; None where it is not stated.
         paired: whether methods met the same worlds or data sets of a seed, and these matter.
+        shared: whether the runs of a batch share the metric, as they share its clock: a task is
+            then one observation, however many runs it has.
     """
 
     direction: Literal["max", "min"]
@@ -111,6 +113,7 @@ class Observations:
     can_fail: bool = False
     bounds: Interval | None = None
     paired: bool = False
+    shared: bool = False
 
     def values(self, method: str, tasks: Sequence[str] | None = None) -> NDArray[np.float64]:
         """Raw values, ``[runs, tasks]``."""

@@ -60,7 +60,7 @@ def test_curves_that_are_not_of_the_submissions_runs_are_refused(plans, tmp_path
     with pytest.raises(UqbenchError, match="expected the columns"):
         refuse(file({**good, "more": good["task"]}))
     with pytest.raises(UqbenchError, match="is damaged"):
-        refuse(file(good | {"task": list(range(len(good["task"])))})[:-9])
+        refuse(file(good)[:-9])
     many = CURVE_FILES[name].points + 1
     with pytest.raises(UqbenchError, match="rows"):
         refuse(file({column: values * many for column, values in good.items()}))

@@ -16,6 +16,7 @@ from uqbench.scoring.leaderboard import Board, write
 from uqbench.scoring.made_with import MadeWith, made_with, made_with_json, of_older_code
 from uqbench.scoring.page import index_page, page
 from uqbench.scoring.protocol import versions_here
+from uqbench.scoring.scores import Score
 from uqbench.scoring.uncertainty_curves import uncertainty_parquet
 from uqbench.suites.plan import Plan
 from uqbench.suites.reading import read_suites
@@ -46,11 +47,16 @@ def write_board(
     files = {**result.files(), **measured, "papers.bib": papers(result.plan, host)}
     text = page(result, made, files["cost.csv"], older, files["papers.bib"])
     write({**files, "README.md": text}, folder)
-    for name, make in (("curves", curves_parquet), ("uncertainty", uncertainty_parquet)):
-        data = make(result.plan, result.scores, store)
-        if data is not None:
-            write_data(folder / f"{name}.parquet", data)
+    for name, data in curve_files(result.plan, result.scores, store).items():
+        write_data(folder / name, data)
     write_index(folder.parents[1], host)
+
+
+def curve_files(plan: Plan, scores: Sequence[Score], store: Store) -> dict[str, bytes]:
+    """The curves of a board's runs, by file; without those that no run has."""
+    made = {"curves.parquet": curves_parquet, "uncertainty.parquet": uncertainty_parquet}
+    found = {name: make(plan, scores, store) for name, make in made.items()}
+    return {name: data for name, data in found.items() if data is not None}
 
 
 def papers(plan: Plan, host: Host) -> str:

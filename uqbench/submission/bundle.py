@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 from uqbench.config import explain
 from uqbench.errors import UqbenchError, see
 from uqbench.results.files import read_bytes, write_data
+from uqbench.submission.curves import CURVE_FILES
 
 INDEX = "submission.json"
 TABLES = (
@@ -33,7 +34,7 @@ TABLES = (
 LOCK = "lock.txt"
 CHECK = "check.json"
 REQUIRED = (*TABLES, "made_with.json", "cost.csv", LOCK, CHECK)
-OPTIONAL = ("curves.parquet", "uncertainty.parquet")
+OPTIONAL = tuple(CURVE_FILES)
 
 MOST_BYTES = 64 << 20
 """Of the archive, and of all that is in it."""

@@ -14,11 +14,10 @@ from packaging.utils import canonicalize_name
 from uqbench.amounts import count
 from uqbench.errors import UqbenchError, see
 from uqbench.results.store import RunState, Store
+from uqbench.scoring.board_files import curve_files
 from uqbench.scoring.cost import cost_csv
-from uqbench.scoring.curves import curves_parquet
 from uqbench.scoring.leaderboard import board
 from uqbench.scoring.made_with import made_with, made_with_json, of_older_code
-from uqbench.scoring.uncertainty_curves import uncertainty_parquet
 from uqbench.submission.bundle import CHECK, LOCK, write_bundle
 
 if TYPE_CHECKING:
@@ -67,10 +66,7 @@ def submit(plan: Plan, host: Host, store: Store, path: Path) -> str:
     files["cost.csv"] = cost_csv(plan, result.scores).encode()
     files[LOCK] = lock().encode()
     files[CHECK] = json.dumps(report(host, involved(plan, host)), indent=1).encode()
-    for name, make in (("curves", curves_parquet), ("uncertainty", uncertainty_parquet)):
-        curves = make(plan, result.scores, store)
-        if curves is not None:
-            files[f"{name}.parquet"] = curves
+    files |= curve_files(plan, result.scores, store)
     return write_bundle(path, plan.suite.name, plan.budget_name, sorted(plan.roles), files)
 
 

@@ -4,10 +4,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uqbench.claim import Observations
+from uqbench.claim import CannotCompareError, Observations
+from uqbench.registry.plugins import Host
 from uqbench.scoring.claims.band import Band
+from uqbench.scoring.claims.judge import judge
 from uqbench.scoring.claims.over_tasks import OverTasks
 from uqbench.scoring.claims.verdict import ALPHA, Verdict, combine, find
+from uqbench.scoring.scores import Score
+from uqbench.suites.claims import Claim
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
 
 TASKS = ("a", "b", "c", "d", "e")
 
@@ -20,16 +26,17 @@ def shared(*speeds):
 FAST, SLOW = shared(100, 200, 400, 300, 500), shared(50, 110, 200, 165, 260)
 
 
-def verdict(band):
+def verdict(band, *, shared=True, tasks=TASKS):
     raw = {("fast", t): FAST[:, k] for k, t in enumerate(TASKS)}
     raw |= {("slow", t): SLOW[:, k] for k, t in enumerate(TASKS)}
     observations = Observations(
         direction="max",
-        tasks=TASKS,
+        tasks=tasks,
         raw=raw,
         configs={cell: {} for cell in raw},
         task_configs={t: {} for t in TASKS},
         normalize={},
+        shared=shared,
     )
     evidence = band.compare(observations)
     findings = find(evidence, intervals=True, together=ALPHA)
@@ -55,11 +62,11 @@ def test_more_runs_of_the_same_clocks_tell_no_more():
 
 def test_runs_that_share_a_clock_decide_by_their_tasks_and_not_by_themselves():
     claim = {"metric": "speed", "method": "slow", "ratio_to": ("fast",)}
-    wide = Band(**claim, low=0.4, high=0.65, over="tasks")
+    wide = Band(**claim, low=0.4, high=0.65)
     assert verdict(wide) is Verdict.HOLDS
-    assert verdict(Band(**claim, value=0.9, tolerance=0.05, over="tasks")) is Verdict.DOES_NOT_HOLD
-    assert verdict(Band(**claim, low=0.52, high=0.65, over="tasks")) is Verdict.UNDECIDED
-    assert verdict(Band(**claim, low=0.4, high=0.65)) is Verdict.UNDECIDED
+    assert verdict(Band(**claim, value=0.9, tolerance=0.05)) is Verdict.DOES_NOT_HOLD
+    assert verdict(Band(**claim, low=0.52, high=0.65)) is Verdict.UNDECIDED
+    assert verdict(Band(**claim, low=0.4, high=0.65), shared=False) is Verdict.UNDECIDED
 
 
 def test_intervals_over_five_tasks_cover_what_they_say():
@@ -73,13 +80,28 @@ def test_intervals_over_five_tasks_cover_what_they_say():
     assert hits / 2_000 > 0.95 - 4 * 0.005
 
 
-@pytest.mark.parametrize("key", ["per_task", "exact", "normalized"])
-def test_a_key_that_contradicts_it_is_refused(key):
-    with pytest.raises(ValueError, match="all tasks together"):
-        Band(metric="speed", method="slow", high=1.0, over="tasks", **{key: True})
-
-
 def test_two_tasks_are_too_few():
-    band = Band(metric="speed", method="slow", high=1.0, over="tasks")
-    with pytest.raises(ValueError, match="needs 3 tasks, got 2"):
-        band.check(["a", "b"], ())
+    with pytest.raises(CannotCompareError, match="2 of the 3"):
+        verdict(Band(metric="speed", method="slow", high=1.0), tasks=TASKS[:2])
+
+
+@pytest.mark.parametrize("metric", ["steps_per_s", "online_return"])
+def test_of_a_suites_claims_those_about_costs_count_tasks(metric):
+    host = Host.load()
+    suite = read_suites(host, check=()).suite("minatar")
+    (claim,) = (claim for claim in suite.claims if claim.id == "ube-cost")
+    claim = Claim.model_validate(claim.model_dump() | {"metric": metric})
+    plan = make_plan(
+        suite.model_copy(update={"claims": (claim,)}), host, "cpu", device="cpu",
+        methods=["dqn", "ube-dqn"],
+    )  # fmt: skip
+    values = {(m, t): v for m, row in (("dqn", FAST[0]), ("ube-dqn", SLOW[0]))
+              for t, v in zip((task.name for task in suite.tasks), row, strict=True)}  # fmt: skip
+    scores = [
+        Score(run.task, run.method, run.seed, "finished", "cpu", 0.0,
+              {metric: float(values[run.method, run.task])}, str(run.folder), "0" * 64, "")
+        for run in plan.runs
+    ]  # fmt: skip
+    (judgement,) = judge(plan, scores)
+    decided = judgement.verdict is Verdict.DOES_NOT_HOLD
+    assert decided == (metric == "steps_per_s")

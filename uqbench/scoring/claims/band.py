@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +39,6 @@ class Band(TaskwiseKind):
         normalized: whether it is of scores instead of raw values.
         exact: whether the metric has no randomness, so that all of a method's runs on a task must
             be equal and their value is what it is.
-        over: what one observation is: a run, or a task, where the runs of a batch share the
-            metric, as they share their steps per second. A ratio is then that of each task.
     """
 
     method: str
@@ -53,7 +50,6 @@ class Band(TaskwiseKind):
     by: Statistic = "mean"
     normalized: bool = False
     exact: bool = False
-    over: Literal["runs", "tasks"] = "runs"
 
     def __post_init__(self) -> None:
         if isinstance(self.value, Mapping):
@@ -72,11 +68,6 @@ class Band(TaskwiseKind):
             raise ValueError(f"low = {self.low} must be below high = {self.high}")
         if self.method in self.denominators:
             raise ValueError(f"ratio_to: {self.method!r} is the method itself")
-        if self.over == "tasks" and (self.per_task or self.exact or self.normalized):
-            raise ValueError(
-                'over = "tasks" takes raw values of all tasks together: '
-                "without per_task, exact and normalized"
-            )
 
     @property
     def denominators(self) -> tuple[str, ...]:
@@ -105,8 +96,6 @@ class Band(TaskwiseKind):
         super().check(tasks, normalized)
         if self.normalized:
             check_normalized(normalized, self.metric, tasks, "normalized = true")
-        if self.over == "tasks" and len(tasks) < MINIMUM_TASKS:
-            raise ValueError(f'over = "tasks" needs {MINIMUM_TASKS} tasks, got {len(tasks)}')
 
     def compare(self, observations: Observations) -> Evidence:
         """One comparison a denominator, and a task if so asked."""
@@ -138,7 +127,12 @@ class Band(TaskwiseKind):
         if self.exact:
             of = location(first, self.by)
             return Exact.of(of, None if second is None else location(second, self.by))
-        if self.over == "tasks":
+        if observations.shared:
+            if len(tasks) < MINIMUM_TASKS:
+                raise CannotCompareError(
+                    f"the runs of a batch share {self.metric}, so a task is one observation, and "
+                    f"{len(tasks)} of the {MINIMUM_TASKS} are here that an interval needs"
+                )
             if second is None:
                 return OverTasks.values(first, self.by)
             return OverTasks.ratios(first, second, self.by)

@@ -230,6 +230,7 @@ class _Case:
             can_fail=self.metric.fails_beyond is not None,
             bounds=self.metric.bounds,
             paired=suite.paired,
+            shared=self.metric.kind == "cost",
         )
 
     def _values(self, scores: Sequence[Score]) -> NDArray[np.float64]:
