@@ -32,6 +32,8 @@ START_SECONDS = 60.0
 """For the child itself to start."""
 
 ENDED = "it ended the process that imported it, with"
+EXITED = f"{ENDED} exit code"
+"""Remembered; a signal may have come from elsewhere, such as the kernel's on a full machine."""
 
 EntryPoint = tuple[metadata.Distribution, metadata.EntryPoint]
 
@@ -62,11 +64,11 @@ def failures(entry_points: Sequence[EntryPoint]) -> dict[str, str]:
     if untried:
         found = dict(_tried(untried))
         known |= found
-        lasting = {key: why for key, why in found.items() if not why or why.startswith(ENDED)}
+        lasting = {key: why for key, why in found.items() if not why or why.startswith(EXITED)}
         _write_cache(_read_cache() | lasting)
     again = f"remove {cache_file()} to try it again"
     return {
-        t.name: known[t.key] + (f" ({again})" if known[t.key].startswith(ENDED) else "")
+        t.name: known[t.key] + (f" ({again})" if known[t.key].startswith(EXITED) else "")
         for t in trials
         if known[t.key]
     }
@@ -100,10 +102,11 @@ def _try_in_child(trials: Sequence[_Trial]) -> tuple[int, str]:
     code = (
         f"from uqbench.registry.trials import import_all; import_all({[t.value for t in trials]})"
     )
+    searched = os.pathsep.join(filter(None, sys.path))  # an empty entry is the current folder
     reading, writing = os.pipe()
     child = subprocess.Popen(
-        [sys.executable, "-c", code],
-        env={**os.environ, "UQBENCH_TRIAL": str(writing), "PYTHONPATH": os.pathsep.join(sys.path)},
+        [sys.executable, "-P", "-c", code],  # -P: nor does it come first
+        env={**os.environ, "UQBENCH_TRIAL": str(writing), "PYTHONPATH": searched},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
