@@ -1,6 +1,7 @@
 """Boards of earlier protocols are told from those of the suite as it is."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,33 @@ def test_the_index_marks_boards_of_earlier_protocols(suite, manifest, tmp_path: 
     index = index_page(tmp_path, {"five-state": suite}, VERSIONS)
     rows = [line for line in index.splitlines() if "](" in line]
     assert [" ‡ |" in row for row in rows] == [True, False]
+
+
+DAMAGE = {
+    "cut": b'{"suite": {"na',
+    "empty": b"{}",
+    "a list": b"[]",
+    "not UTF-8": b"\xff\xfe",
+    "deep": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("data", [*DAMAGE.values(), None], ids=[*DAMAGE, "a pipe"])
+@pytest.mark.parametrize("file", ["manifest.json", "claims.csv"])
+def test_a_damaged_board_is_named_in_the_index_and_holds_up_no_other(
+    suite, manifest, file, data, tmp_path: Path
+):
+    for name in ("paper", "smoke"):
+        folder = tmp_path / "five-state" / name
+        folder.mkdir(parents=True)
+        budget = {**suite.budgets[name].model_dump(mode="json"), "name": name}
+        (folder / "manifest.json").write_text(json.dumps(manifest | {"budget": budget}))
+    bad = tmp_path / "five-state" / "paper" / file
+    bad.unlink(missing_ok=True)
+    if data is None:
+        os.mkfifo(bad)
+    else:
+        bad.write_bytes(data if file == "manifest.json" else b"claim\n" + data + b"\n")
+    index = index_page(tmp_path, {"five-state": suite}, VERSIONS)
+    assert "five-state · paper: damaged" in index
+    assert "[five-state · smoke](" in index

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from uqbench.results.files import read_bytes
 from uqbench.scoring.claims.judge import Judgement
 from uqbench.scoring.claims.verdict import Verdict
 from uqbench.scoring.coverage import coverage_note
@@ -21,6 +22,8 @@ from uqbench.scoring.standings import shown_statistics
 from uqbench.scoring.tables import interval, label
 from uqbench.suites.suite import Suite
 
+MOST_BYTES = 64 << 20
+"""Of a file of another board, for its line of the index."""
 SHOWN_LIBRARIES = ("python", "torch", "numpy", "uqbench")
 INTRODUCTION = """\
 What `tox -e leaderboard-SUITE-BUDGET` wrote; `docs/results.md` explains the files. Budgets that
@@ -202,25 +205,23 @@ def index_page(root: Path, suites: Mapping[str, Suite], versions: Mapping[str, s
     boards: list[list[str]] = []
     verdicts: dict[str, dict[str, int]] = {}
     for manifest in sorted(root.glob("*/*/manifest.json")):
-        folder = manifest.parent
-        suite, name = folder.parent.name, folder.name
-        entry = json.loads(manifest.read_text(encoding="utf-8"))
-        claims = folder / "claims.csv"
-        text = claims.read_text(encoding="utf-8") if claims.exists() else ""
-        rows = list(csv.DictReader(io.StringIO(text)))
-        judged = {row["claim"]: row for row in rows}
-        for row in judged.values():
-            paper = row["source"].split(",")[0]
-            counts = verdicts.setdefault(paper, {})
-            counts[row["verdict"]] = counts.get(row["verdict"], 0) + 1
-        counts_here = _counts([row["verdict"] for row in judged.values()])
-        link = f"[{suite} · {name}]({suite}/{name}/README.md)"
-        if not (folder / "README.md").exists():
-            link = f"[{suite} · {name}]({suite}/{name}/leaderboard.csv)"
-        if suite in suites and departures(entry, suites[suite], versions):
-            link += " ‡"
-        methods = len({key.rsplit("/", 1)[1] for key in entry["methods"]})
-        boards.append([link, str(methods), str(entry["runs"]["finished"]), *counts_here])
+        suite, name = manifest.parts[-3:-1]
+        try:
+            row, judged = _listed(manifest, suites.get(suite), versions)
+        except (
+            OSError,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ) as error:
+            # it is another board's, and whoever writes theirs is not to be held up
+            row, judged = [f"{suite} · {name}: damaged ({type(error).__name__})", "", ""], {}
+        for found in judged.values():
+            counts = verdicts.setdefault(found["source"].split(",")[0], {})
+            counts[found["verdict"]] = counts.get(found["verdict"], 0) + 1
+        boards.append([*row, *_counts([found["verdict"] for found in judged.values()])])
     words = [verdict.value for verdict in Verdict]
     matrix = [
         [paper, *(str(counts.get(word, 0)) for word in words)]
@@ -237,6 +238,26 @@ def index_page(root: Path, suites: Mapping[str, Suite], versions: Mapping[str, s
         *([EARLIER] if any("‡" in board[0] for board in boards) else []),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _listed(
+    manifest: Path, suite: Suite | None, versions: Mapping[str, str]
+) -> tuple[list[str], dict[str, dict[str, str]]]:
+    """A board's row of the index, and its claims by name."""
+    folder = manifest.parent
+    name, budget = folder.parent.name, folder.name
+    entry = json.loads(read_bytes(manifest, MOST_BYTES))
+    judged = {}
+    if (folder / "claims.csv").exists():
+        text = read_bytes(folder / "claims.csv", MOST_BYTES).decode("utf-8")
+        for row in csv.DictReader(io.StringIO(text)):
+            judged[row["claim"]] = {field: row[field] for field in ("source", "verdict")}
+    page_name = "README.md" if (folder / "README.md").exists() else "leaderboard.csv"
+    link = f"[{name} · {budget}]({name}/{budget}/{page_name})"
+    if suite is not None and departures(entry, suite, versions):
+        link += " ‡"
+    methods = len({key.rsplit("/", 1)[1] for key in entry["methods"]})
+    return [link, str(methods), str(entry["runs"]["finished"])], judged
 
 
 def _counts(found: Sequence[str]) -> list[str]:
