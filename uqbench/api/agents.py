@@ -26,7 +26,7 @@ from uqbench.results.files import read_bytes
 from uqbench.results.paths import run_folder
 from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
-from uqbench.results.tables import AGENT
+from uqbench.results.tables import AGENT, MOST_BYTES
 from uqbench.runner.batching.batches import Batch
 from uqbench.runner.train.agents import make_agent, make_lanes, make_loop_agent
 from uqbench.runner.train.loop_agent import SinglePolicy
@@ -36,8 +36,6 @@ from uqbench.suites.plan import Cell
 from uqbench.suites.tables import Budget, Method, Task
 
 CPU = torch.device("cpu")
-MOST_BYTES = 4 << 30
-"""Of an agent's state."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from uqbench.api.selection import warn
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.results.files import NOT_A_FILE, read_bytes
 from uqbench.results.paths import run_folder
@@ -83,12 +84,18 @@ class FoundRun:
 
 
 def stored_runs(store: Store, suites: Iterable[str | None] = (None,)) -> list[FoundRun]:
-    """The runs of some suites, of all by default (None), in the order of their folders."""
-    return [
-        FoundRun(folder, found.state, found.reason, found.record)
-        for suite in suites
-        for folder, found in store.records(suite)
-    ]
+    """The runs of some suites, of all by default (None), in the order of their folders.
+
+    A folder whose runs cannot be listed is named in a warning.
+    """
+    runs = []
+    for suite in suites:
+        for folder, found in store.records(suite):
+            if len(folder.parts) < len(CELL):
+                warn(f"{store.root / folder}: {found.reason}")
+            else:
+                runs.append(FoundRun(folder, found.state, found.reason, found.record))
+    return runs
 
 
 def runs_frame(runs: Sequence[FoundRun]) -> pd.DataFrame:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
@@ -92,13 +93,20 @@ def stored_text(data: bytes, path: Path) -> str:
         raise UqbenchError(f"{path} is damaged, because it is not UTF-8: {error}") from error
 
 
-def file_digest(path: Path) -> str:
+def file_digest(path: Path, most: int | None = None) -> str:
     """The sha256 of a file.
+
+    Args:
+        path: the file.
+        most: largest size in bytes; None for no limit.
 
     Raises:
         OSError: see :func:`open_file`.
+        ValueError: it is larger; nothing of it is read.
     """
     with open_file(path) as file:
+        if most is not None and os.fstat(file.fileno()).st_size > most:
+            raise ValueError(f"it has more than {most:,} bytes")
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -121,6 +129,19 @@ def create(folder: Path, name: str) -> tuple[BinaryIO, Path]:
     path = folder / f".{name}.{secrets.token_hex(8)}.tmp"
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     return os.fdopen(os.open(path, flags, 0o666), "w+b"), path
+
+
+def remove_temporaries(folder: Path, names: Iterable[str]) -> None:
+    """Remove what writers that were killed left of files with these names in a folder.
+
+    Nothing else is removed, whatever its name, and no folder. What cannot be removed stays: it is
+    never read, and takes room alone.
+    """
+    left = re.compile(rf"\.(?:{'|'.join(map(re.escape, names))})\.[0-9a-f]{{16}}\.tmp")
+    with suppress(OSError), os.scandir(folder) as found:
+        for entry in list(found):
+            if left.fullmatch(entry.name) and not entry.is_dir(follow_symlinks=False):
+                Path(entry).unlink()
 
 
 def make_folder(folder: Path) -> None:
@@ -177,6 +198,31 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     except BaseException:
         _discard(temporary)
         raise
+
+
+def copy_whole(source: Path, path: Path) -> None:
+    """Copy a file in pieces, so that its size takes no memory.
+
+    Raises:
+        StorageError: it cannot be read, or the copy not be written.
+    """
+
+    def pour(target: BinaryIO) -> None:
+        while piece := read(1 << 20):
+            target.write(piece)
+
+    def read(size: int) -> bytes:
+        try:
+            return file.read(size)
+        except OSError as error:
+            raise StorageError(f"{source} cannot be read: {error.strerror}") from error
+
+    try:
+        file = open_file(source)
+    except OSError as error:
+        raise StorageError(f"{source} cannot be read: {error.strerror}") from error
+    with file:
+        write_whole(path, pour)
 
 
 def write_data(path: Path, data: bytes) -> None:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from uqbench.errors import StorageError, UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.identity import Run
-from uqbench.results.files import read_bytes, write_whole
+from uqbench.results.files import copy_whole
 from uqbench.results.record_files import RECORD
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.states import RunState
 from uqbench.results.store import Store
-from uqbench.results.tables import names
+from uqbench.results.tables import RESULTS, names
 
 
 class Fate(enum.Enum):
     """What becomes of a run of a source.
 
     COPIED: the target lacked it.
-    THERE: the target has the same results.
+    THERE: the target has the same results; the reason names files that it was finished without.
     CONFLICT: the target has other results of the same run; both stay where they are.
     UNFINISHED: not finished in the source: failed, abandoned, or copied while it was running.
     DAMAGED: its files do not match its record, as in a copy made while it was being stored.
@@ -41,7 +41,7 @@ class Merged:
     Attributes:
         source: folder of the store.
         run: folder of the run, below it.
-        reason: in words; empty where it was copied or is there.
+        reason: in words; empty where it was copied, or is there whole.
     """
 
     source: Path
@@ -129,8 +129,9 @@ def _add(
             return Fate.CONFLICT, f"a process is working on it in {into.root}"
         there = found.record if found.state is RunState.FINISHED else None
     if there is not None:
-        if there.digests.get("results") == record.digests.get("results"):
-            return Fate.THERE, ""
+        if there.digests.get(RESULTS) == record.digests.get(RESULTS):
+            only = ", ".join(sorted(record.digests.keys() - there.digests.keys()))
+            return Fate.THERE, only and f"without {only} there, and a finished run is never altered"
         return Fate.CONFLICT, f"other results than in {into.root}: {_difference(record, there)}"
     if not dry_run:
         return _copy(run, record, store, into)
@@ -143,22 +144,12 @@ def _copy(run: Run, record: RunRecord, store: Store, into: Store) -> tuple[Fate,
         return Fate.CONFLICT, f"a process is working on it in {into.root}"
     try:
         for name in (*names(record.digests), RECORD):  # the record last: with it, it is finished
-            try:
-                data = read_bytes(store.folder(run) / name)
-            except OSError as error:
-                raise StorageError(
-                    f"{store.folder(run) / name} cannot be read: {error.strerror}"
-                ) from error
-            write_whole(into.folder(run) / name, _writer(data))
+            copy_whole(store.folder(run) / name, into.folder(run) / name)
         if into.find(run).state is not RunState.FINISHED:
             return Fate.DAMAGED, "it changed while it was copied"
     finally:
         lock.release()
     return Fate.COPIED, ""
-
-
-def _writer(data: bytes) -> Callable[..., object]:
-    return lambda file: file.write(data)
 
 
 def _difference(one: RunRecord, other: RunRecord) -> str:

@@ -28,6 +28,7 @@ from uqbench.results.files import (
     flush_names,
     is_linked,
     make_folder,
+    remove_temporaries,
     write_whole,
 )
 from uqbench.results.index import Index
@@ -44,7 +45,16 @@ from uqbench.results.record_files import (
 )
 from uqbench.results.records import RunRecord, now, this_process
 from uqbench.results.states import TO_DO, RunState, StoredRun
-from uqbench.results.tables import CURVES, EPISODES, METRICS, names, read_tables, write_tables
+from uqbench.results.tables import (
+    CURVES,
+    EPISODES,
+    FILES,
+    METRICS,
+    MOST_BYTES,
+    names,
+    read_tables,
+    write_tables,
+)
 
 __all__ = [
     "CURVES", "EPISODES", "METRICS", "TO_DO", "RunState", "Store", "StoredRun", "now",
@@ -146,17 +156,23 @@ class Store:
         if found.record.identity != run.identity:
             return StoredRun(RunState.DAMAGED, reason=f"{RECORD} has another identity")
         index, before = self._index, {}
-        for name in names(found.record.digests):
+        try:
+            listed = names(found.record.digests)
+        except UqbenchError as error:
+            return StoredRun(RunState.DAMAGED, reason=str(error))
+        for name in listed:
             if index is not None and index.is_verified(key, name):
                 continue
             before[name] = signature(f"{self._base}{key}/{name}")
             try:
-                whole = file_digest(self.folder(run) / name) == found.record.digests.get(name)
+                digest = file_digest(self.folder(run) / name, MOST_BYTES)
             except FileNotFoundError:
                 return StoredRun(RunState.DAMAGED, reason=f"{name} is missing")
             except OSError as error:
                 return _unreadable(name, error)
-            if not whole:
+            except ValueError as error:
+                return StoredRun(RunState.DAMAGED, reason=f"{name}: {error}")
+            if digest != found.record.digests[name]:
                 return StoredRun(RunState.DAMAGED, reason=f"{name} does not match its digest")
         if index is not None and before:
             index.verified(key, before)
@@ -177,10 +193,15 @@ class Store:
     def lock(self, run: Run) -> RunLock | None:
         """Lock a run for this process; None where another process has locked it.
 
+        What a killed holder was writing when it died is removed.
+
         Raises:
             StorageError: the lock cannot be created, as on a full disk.
         """
-        return self._locks.acquire(run.folder)
+        lock, folder = self._locks.acquire(run.folder), self.folder(run)
+        if lock is not None and not self.is_linked(folder):
+            remove_temporaries(folder, (RECORD, *FILES))
+        return lock
 
     def write(self, run: Run, record: RunRecord) -> None:
         """Write a run's record atomically.
@@ -246,12 +267,15 @@ class Store:
     def records(self, suite: str | None = None) -> Iterator[tuple[PurePosixPath, StoredRun]]:
         """Every run's folder, relative to the root, and state, read from ``run.json`` alone.
 
+        A folder above those of runs that cannot be listed, as of somebody else, is damaged: it
+        comes with the reason, and has fewer parts than a run's.
+
         Args:
             suite: only its runs; all where it is None.
         """
-        folders = list(run_folders(self.root, suite))
-        for folder in folders:
-            found = self.read(folder)
+        folders = dict(run_folders(self.root, suite))
+        for folder, error in folders.items():
+            found = self.read(folder) if error is None else _unreadable("the folder", error)
             if found.state is not RunState.MISSING:
                 yield PurePosixPath(folder), found
         if self._index is not None:

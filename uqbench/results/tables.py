@@ -21,10 +21,30 @@ CURVES = "uncertainty.parquet"
 AGENT = "agent.pt"
 """An agent's final state, of runs with ``--keep-agents``."""
 
+FILES = (METRICS, EPISODES, CURVES, AGENT)
+"""All that a run may have beside its record; tables in the order of the digest of their numbers."""
+RESULTS = "results"
+"""Among a record's digests: that of the numbers in its tables."""
+
+MOST_BYTES = 4 << 30
+"""Of one of these files."""
+
 
 def names(digests: Mapping[str, str]) -> list[str]:
-    """The data files of a run whose record holds these digests."""
-    return [METRICS, EPISODES, *([CURVES] if CURVES in digests else [])]
+    """The files that a finished run's record lists by digest: these are verified, and copied.
+
+    Raises:
+        UqbenchError: it lacks one that every run has, or lists one that none has.
+    """
+    listed = [name for name in FILES if name in digests]
+    if lacking := {METRICS, EPISODES} - digests.keys():
+        raise UqbenchError(f"{RECORD} lists no digest of {', '.join(sorted(lacking))}")
+    if strange := digests.keys() - {*listed, RESULTS}:
+        known = ", ".join((*FILES, RESULTS))
+        raise UqbenchError(
+            f"{RECORD} lists digests of {', '.join(map(repr, sorted(strange)))}; expected {known}"
+        )
+    return listed
 
 
 def write_tables(folder: Path, columns: RunColumns) -> dict[str, str]:
@@ -32,6 +52,7 @@ def write_tables(folder: Path, columns: RunColumns) -> dict[str, str]:
 
     Raises:
         StorageError: they cannot be written, or not be read back.
+        UqbenchError: one is larger than is read.
     """
     tables = {METRICS: columns.metrics, EPISODES: columns.episodes}
     if columns.curves is not None:
@@ -42,10 +63,12 @@ def write_tables(folder: Path, columns: RunColumns) -> dict[str, str]:
         write_whole(folder / AGENT, lambda file: file.write(agent))
     try:
         kept = [] if agent is None else [AGENT]
-        digests = {name: file_digest(folder / name) for name in (*tables, *kept)}
+        digests = {name: file_digest(folder / name, MOST_BYTES) for name in (*tables, *kept)}
     except OSError as error:
         raise StorageError(f"{folder} cannot be read back: {error.strerror}") from error
-    digests["results"] = columns_digest(*tables.values())
+    except ValueError as error:
+        raise UqbenchError(f"the files of a run in {folder} cannot be kept: {error}") from error
+    digests[RESULTS] = columns_digest(*tables.values())
     return digests
 
 
@@ -56,9 +79,9 @@ def read_tables(folder: Path, digests: Mapping[str, str]) -> tuple[Columns, Colu
         UqbenchError: they are damaged: not tables, or not those that the digests are of.
         StorageError: they cannot be read, and may be intact.
     """
-    files = names(digests)
+    files = [name for name in names(digests) if name != AGENT]
     tables = [_columns(folder / name) for name in files]
-    if "results" not in digests or digests["results"] != _digest(*tables):
+    if RESULTS not in digests or digests[RESULTS] != _digest(*tables):
         raise UqbenchError(
             f"{folder}: {', '.join(files)} are damaged, because their numbers do not match the "
             f"digest in {RECORD}"

@@ -114,8 +114,10 @@ def _earlier(suite: Suite, store: Store) -> tuple[Slowness, Mapping[PurePosixPat
         record = found.record
         if record is not None and record.checkpoint is not None:
             saved[folder] = saved_step(record, store) or 0
+        if record is None or record.timing is None:
+            continue
         _, budget, task, method, _ = folder.parts
-        if record is not None and record.timing is not None and budget in suite.budgets:
+        if budget in suite.budgets:
             nominal = suite.budgets[budget].step_ms / 1000
             ratio = 1 / (record.timing.steps_per_s * nominal)
             of_cell = slowness.setdefault((task, method, str(record.identity.get("device"))), {})

@@ -58,8 +58,10 @@ def read_curves(root: Path, budget: str) -> dict[str, dict[str, dict[int, float]
     store = Store(root)
     runs: dict[str, dict[str, list[Curve]]] = {}
     for folder, record in store.records("atari"):
+        if record.state is not RunState.FINISHED:
+            continue
         _, of_budget, task, method, _ = folder.parts
-        if of_budget != budget or record.state is not RunState.FINISHED:
+        if of_budget != budget:
             continue
         table = pq.read_table(root / folder / METRICS).to_pydict()
         curve = {

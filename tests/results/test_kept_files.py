@@ -1,0 +1,170 @@
+"""What a finished run lists by digest is verified and merged, its agent too; nothing half stays."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from example_runs import EPISODES, METRICS, finish, make_record, make_run
+
+from uqbench.identity import Run
+from uqbench.results import tables
+from uqbench.results.columns import RunColumns
+from uqbench.results.merge import Fate, merge
+from uqbench.results.store import RunState, Store
+
+NOBODY = 65534
+AGENT = b"state of an agent " * 100_000
+STATUS_AS_ANOTHER_USER = f"""
+import os, sys
+from uqbench.cli.status import command
+import uqbench.amounts, uqbench.results.store, uqbench.runner.dispatch.told
+import uqbench.runner.checkpoints.saved
+if os.getuid() == 0:
+    os.setgid({NOBODY}); os.setuid({NOBODY})
+command(["--out", "results", *sys.argv[1:]])
+"""
+
+
+def named_run(seed: int = 0) -> Run:
+    parts = {part: {"name": part[0]} for part in ("suite", "budget", "task", "method")}
+    parts["budget"]["steps"] = 2
+    return Run("s", "b", "t", "m", seed, parts | {"seed": seed})
+
+
+def keep(store: Store, run: Run, agent: bytes | None = AGENT) -> Path:
+    record = make_record(run, status="finished", step=2)
+    store.finish(run, record, RunColumns(METRICS, EPISODES, agent=agent))
+    return store.folder(run)
+
+
+def alter(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+
+
+def grow(path: Path) -> None:
+    os.truncate(path, tables.MOST_BYTES + 1)  # sparse: takes no room
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (alter, "agent.pt does not match its digest"),
+        (Path.unlink, "agent.pt is missing"),
+        (grow, "agent.pt: it has more than 4,294,967,296 bytes"),
+    ],
+)
+def test_a_run_whose_agent_is_altered_gone_or_too_large_is_damaged(damage, reason, tmp_path):
+    store, run = Store(tmp_path), make_run()
+    path = keep(store, run) / "agent.pt"
+    assert store.find(run).state is RunState.FINISHED
+    damage(path)
+    found = store.find(run)
+    assert found.state is RunState.DAMAGED
+    assert found.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("listed", "reason"),
+    [
+        ({"../../precious": "0" * 64}, "lists digests of '../../precious'; expected metrics"),
+        ({"metrics.parquet": None}, "lists no digest of metrics.parquet"),
+    ],
+)
+def test_a_record_that_lists_other_files_than_runs_have_is_damaged(listed, reason, tmp_path):
+    store, run = Store(tmp_path), make_run()
+    finish(store, run)
+    record = store.find(run).record
+    assert record is not None
+    digests = {name: digest for name, digest in (record.digests | listed).items() if digest}
+    (store.folder(run) / "run.json").unlink()
+    store.write(run, record.model_copy(update={"digests": digests}))
+    found = store.find(run)
+    assert found.state is RunState.DAMAGED
+    assert reason in str(found.reason)
+
+
+def test_merged_runs_have_every_file_that_their_record_lists(tmp_path):
+    source, run = Store(tmp_path / "source"), named_run()
+    folder = keep(source, run)
+    into = tmp_path / "into"
+    assert [one.fate for one in merge([source.root], into)] == [Fate.COPIED]
+    copied = Store(into).folder(run)
+    assert {p.name: p.read_bytes() for p in copied.iterdir()} == {
+        p.name: p.read_bytes() for p in folder.iterdir()
+    }
+    assert (copied / "agent.pt").read_bytes() == AGENT
+
+
+def test_an_agent_that_the_target_was_finished_without_is_named_and_not_added(tmp_path):
+    source, into, run = Store(tmp_path / "source"), Store(tmp_path / "into"), named_run()
+    keep(source, run)
+    folder = keep(into, run, agent=None)
+    [one] = merge([source.root], into.root)
+    assert one.fate is Fate.THERE
+    assert one.reason == "without agent.pt there, and a finished run is never altered"
+    assert not (folder / "agent.pt").exists()
+
+
+def test_half_written_files_of_killed_writers_go_when_the_run_is_locked_and_nothing_else(tmp_path):
+    store, run = Store(tmp_path / "results"), make_run()
+    folder = finish(store, run)
+    left = [f".{name}.0123456789abcdef.tmp" for name in ("run.json", "agent.pt", "metrics.parquet")]
+    stays = [
+        ".run.json.0123456789abcdeg.tmp", ".run.json.0123.tmp", "run.json.0123456789abcdef.tmp",
+        ".notes.0123456789abcdef.tmp", ".runXjson.0123456789abcdef.tmp",
+    ]  # fmt: skip
+    for name in (*left, *stays):
+        (folder / name).write_bytes(b"half")
+    (folder / ".episodes.parquet.0123456789abcdef.tmp").mkdir()
+    before = {path.name for path in folder.iterdir()}
+    lock = store.lock(run)
+    assert lock is not None
+    assert {path.name for path in folder.iterdir()} == before - set(left)
+    lock.release()
+
+
+def test_what_another_process_that_holds_the_lock_is_writing_stays(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    lock = store.lock(run)
+    folder = finish(store, run)
+    temporary = folder / ".run.json.0123456789abcdef.tmp"
+    temporary.write_bytes(b"half")
+    assert store.lock(run) is None
+    assert temporary.exists()
+    assert lock is not None
+    lock.release()
+
+
+def test_nothing_is_removed_behind_a_link(tmp_path):
+    store, run = Store(tmp_path / "results"), make_run()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / ".run.json.0123456789abcdef.tmp").write_bytes(b"precious")
+    store.folder(run).parent.mkdir(parents=True)
+    store.folder(run).symlink_to(elsewhere)
+    lock = store.lock(run)
+    assert lock is not None
+    lock.release()
+    assert len(list(elsewhere.iterdir())) == 1
+
+
+def test_status_names_a_folder_of_runs_that_may_not_be_listed(tmp_path):
+    store = Store(tmp_path / "results")
+    finish(store, make_run())
+    method = store.folder(make_run()).parent
+    other = method.with_name("open")
+    other.mkdir()
+    tmp_path.chmod(0o755)
+    method.chmod(0o700 if os.getuid() == 0 else 0)
+    done = subprocess.run(
+        [sys.executable, "-c", STATUS_AS_ANOTHER_USER],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    method.chmod(0o700)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "damaged: suite/budget/task/method: the folder cannot be read: Permission denied"
+        in done.stdout
+    )
