@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.scoring.aggregate import aggregate
-from uqbench.scoring.estimate import Failures, estimate
+from uqbench.statistics.aggregate import aggregate
+from uqbench.statistics.estimate import Failures, estimate
 
 ROOT = Path(__file__).parents[1]
 SEEDS = (3, 5, 10, 20)
@@ -50,7 +50,7 @@ DISTRIBUTIONS: dict[str, tuple[Draw, float]] = {
 
 def true_iqm(draw: Draw, runs: int, tasks: int) -> float:
     """Mean of the interquartile means of such boards: what an IQM of so few runs estimates."""
-    from uqbench.scoring.statistic import iqm
+    from uqbench.statistics.statistic import iqm
 
     generator = np.random.default_rng(1)
     return float(np.mean([iqm(draw(generator, (5_000, runs, tasks))).mean() for _ in range(20)]))
@@ -141,7 +141,7 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     found = measure(arguments.simulations)
     (ROOT / "docs" / "coverage.md").write_text(page(found, arguments.simulations), encoding="utf-8")
-    with (ROOT / "uqbench" / "scoring" / "coverage.csv").open("w", newline="") as file:
+    with (ROOT / "uqbench" / "boards" / "coverage.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, list(found[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(found)

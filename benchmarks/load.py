@@ -31,7 +31,7 @@ from uqbench.results.columns import columns_digest
 from uqbench.results.index_file import INDEX
 from uqbench.results.records import Provenance, RunRecord, Timing
 from uqbench.results.store import EPISODES, METRICS, now, this_process
-from uqbench.scoring.metrics import record_step
+from uqbench.runner.metric_values import record_step
 from uqbench.suites.metrics import RECORDS
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites

@@ -81,7 +81,7 @@ def harness(options: argparse.Namespace, _turn: int) -> float:
 
     from uqbench.results.store import Store
     from uqbench.runner.events import Event, Failed, Progress
-    from uqbench.runner.turns import execute
+    from uqbench.runner.interleaving import execute
 
     prepare_process()
     host, batch = batch_of(options)

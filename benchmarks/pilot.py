@@ -51,7 +51,7 @@ def measure(options: argparse.Namespace, game: str, method: str, way: str) -> di
     from uqbench.results.store import Store
     from uqbench.runner.batching.batches import Batch
     from uqbench.runner.events import Event, Failed, Finished, Progress
-    from uqbench.runner.turns import execute
+    from uqbench.runner.interleaving import execute
     from uqbench.suites.plan import make_plan
     from uqbench.suites.reading import read_suites
 

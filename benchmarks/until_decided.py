@@ -22,11 +22,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.scoring.claims.concordance import concordance
-from uqbench.scoring.claims.quantiles import t_tail
-from uqbench.scoring.claims.verdict import ALPHA
-from uqbench.scoring.repeated_looks import level, level_of_claim
-from uqbench.scoring.sequential import looks
+from uqbench.claims.sequential import looks
+from uqbench.statistics.concordance import concordance
+from uqbench.statistics.interim_analyses import level, level_of_claim
+from uqbench.statistics.levels import ALPHA
+from uqbench.statistics.quantiles import t_tail
 
 MOST = 40
 PERMUTATIONS = 1_000

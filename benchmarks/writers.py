@@ -25,10 +25,10 @@ from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import Store, now, this_process
 from uqbench.runner import events
 from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
+from uqbench.runner.dispatch.event_log import steps_now
 from uqbench.runner.dispatch.follow import follow
 from uqbench.runner.dispatch.orders import Planner, make_order, read_order, write_order
 from uqbench.runner.dispatch.progress import REMOTE_SECONDS, ProgressWriter
-from uqbench.runner.dispatch.told import steps_now
 from uqbench.runner.executors.limits import Limits
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites

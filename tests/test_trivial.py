@@ -10,14 +10,14 @@ from scipy import stats
 from torch import Tensor
 
 from uqbench.agent import EnvironmentInfo, Step
-from uqbench.errors import UqbenchError
-from uqbench.registry.plugins import Host
-from uqbench.trivial import (
+from uqbench.builtin.trivial import (
     ConstantAction,
     ConstantActionConfig,
     UniformRandom,
     UniformRandomConfig,
 )
+from uqbench.errors import UqbenchError
+from uqbench.registry.plugins import Host
 
 CPU = torch.device("cpu")
 SPEC = EnvironmentInfo(spaces.Box(-1, 1, (2,)), 4, 0.99, total_steps=1000)

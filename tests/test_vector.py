@@ -6,6 +6,7 @@ import pytest
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from uqbench.adapters.vector import LaneVectorEnv, VectorLanes
 from uqbench.environment import GymnasiumLanes, TimeLimit
 from uqbench.errors import UqbenchError
 from uqbench.runner.train.environments import lanes_of
@@ -13,7 +14,6 @@ from uqbench.specs import EnvironmentSpec
 from uqbench.templates.render import KINDS, render
 from uqbench.testing.conformance.check import checks_for
 from uqbench.testing.conformance.environment_runs import EnvironmentSubject
-from uqbench.vector import LaneVectorEnv, VectorLanes
 
 CPU = torch.device("cpu")
 LIMIT = TimeLimit(7, "truncation")

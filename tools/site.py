@@ -12,9 +12,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from uqbench.api.plugins import load_host
 from uqbench.plots import catalog, render
 from uqbench.plots.tables import BoardTables, board_folders
+from uqbench.registry.load_host import load_host
 from uqbench.report.pictures import claims_matrix
 from uqbench.report.verdicts import by_paper, judged_claims
 from uqbench.suites.reading import read_suites

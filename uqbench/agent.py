@@ -78,7 +78,8 @@ class Uncertainty:
 
     Variances are in squared return units. Shapes are ``[L, M, A]`` except for return distributions
     (``[L, M, A, N]``, probabilities summing to one) and posterior samples of Q (``[L, M, A, S]``).
-    Where Q* is known, predictions are scored against it (:mod:`uqbench.scoring.uncertainty`).
+    Where Q* is known, predictions are scored against it
+    (:mod:`uqbench.uncertainty.interval_scores`).
 
     Attributes:
         mean: of Q.

@@ -73,7 +73,7 @@ def resolve(
         where: the place, for error messages, e.g. ``minatar.toml: methods.dqn.config``.
         schedule: factor on the fields that are :data:`Steps`.
         overrides: the user's ``--set`` values, applied unscaled after everything else.
-        risk_names: reads the fields of :mod:`uqbench.risk_config`, if the config has any.
+        risk_names: reads the fields of :mod:`uqbench.risk.config`, if the config has any.
 
     Raises:
         UqbenchError: an unknown key or a value of the wrong type; names the key and what was

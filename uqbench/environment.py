@@ -124,7 +124,7 @@ class LaneEnv(ABC):
 
         The next outcome of a lane is what the other's would be: with ``random_numbers`` for
         certain, without them in distribution, as this lane's own are kept. Uncertainty is scored by
-        rollouts from such copies (:mod:`uqbench.runner.train.rollouts`).
+        rollouts from such copies (:mod:`uqbench.uncertainty.rollouts`).
 
         Raises:
             CannotSaveError: lanes cannot be copied, which is the default.

@@ -2,7 +2,7 @@
 
 A plugin is an installed package with an entry point in the group ``uqbench`` that names a module
 (or any object) with functions marked ``@uqbench.hookimpl``. uqbench's own components register the
-same way (``uqbench/registry/builtin.py``). Within a contract, hooks may gain arguments but never
+same way (``uqbench/builtin/plugin.py``). Within a contract, hooks may gain arguments but never
 lose one.
 """
 

@@ -110,7 +110,7 @@ class EnvironmentSpec(Spec):
     them. With ``lanes=True``, ``factory(config, seeds, time_limit, device)`` returns a
     :class:`uqbench.environment.LaneEnv` that steps all lanes itself. With ``vector=True``,
     ``factory(config, num_envs)`` returns a ``gymnasium.vector.VectorEnv`` whose autoreset mode is
-    ``SAME_STEP`` or ``DISABLED`` (:class:`uqbench.vector.VectorLanes`).
+    ``SAME_STEP`` or ``DISABLED`` (:class:`uqbench.adapters.vector.VectorLanes`).
 
     Attributes:
         events: names of the events the environment counts, e.g. ``("falls",)``.

@@ -13,7 +13,7 @@ import uqbench
 from uqbench.agent import Agent
 from uqbench.api.playing import play
 from uqbench.errors import CannotSaveError, UqbenchError
-from uqbench.runner.train.kept import kept_agent
+from uqbench.runner.train.exported_agents import kept_agent
 
 TOY = Path(__file__).parents[1] / "toy"
 CPU = torch.device("cpu")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from uqbench.api.register import register
-from uqbench.api.selection import Selection
 from uqbench.errors import UqbenchError
 from uqbench.registry import local
 from uqbench.registry.plugins import Host
+from uqbench.suites.selection import Selection
 
 TOY = Path(__file__).parents[1] / "toy"
 SCRIPT = """

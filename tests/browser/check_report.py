@@ -17,8 +17,8 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from uqbench.api.plugins import load_host
 from uqbench.plots.tables import board_folders
+from uqbench.registry.load_host import load_host
 from uqbench.report.page import page
 from uqbench.suites.reading import read_suites
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from uqbench.cli.table import show_board
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.scores import Score
+from uqbench.cli.terminal_table import show_board
 from uqbench.registry.plugins import Host
-from uqbench.scoring.leaderboard import Board
-from uqbench.scoring.scores import Score
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.api.selection import Selection
 from uqbench.cli.try_ import command
 from uqbench.errors import UqbenchError
 from uqbench.registry import local
 from uqbench.registry.plugins import Host
+from uqbench.suites.selection import Selection
 
 TOY = Path(__file__).parents[1] / "toy"
 MINE = """

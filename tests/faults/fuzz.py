@@ -16,6 +16,8 @@ from typing import Any
 import click
 import torch
 
+from uqbench.boards.provenance import read_made_with
+from uqbench.boards.scores import check_scores, from_csv
 from uqbench.claim import ClaimKind
 from uqbench.cli.options import _settings
 from uqbench.cli.status import _entry
@@ -28,13 +30,11 @@ from uqbench.results.store import Store
 from uqbench.runner import events
 from uqbench.runner.batching.batches import make_batch_groups
 from uqbench.runner.checkpoints import files as checkpoints
+from uqbench.runner.dispatch.event_log import steps_now
 from uqbench.runner.dispatch.follow import _Followed
 from uqbench.runner.dispatch.orders import PlannedRuns, make_order, parse_order, write_order
 from uqbench.runner.dispatch.progress import ProgressWriter, parse
-from uqbench.runner.dispatch.told import steps_now
 from uqbench.runner.executors.limits import Limits
-from uqbench.scoring.made_with import read_made_with
-from uqbench.scoring.scores import check_scores, from_csv
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 

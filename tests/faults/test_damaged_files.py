@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
-from uqbench.api.stored import StoredBoard
+from uqbench.boards.board_files import write_board
+from uqbench.boards.leaderboard import board
+from uqbench.boards.stored import StoredBoard
 from uqbench.cli.leaderboard import _check
 from uqbench.cli.options import Selection
 from uqbench.cli.status import _entry
@@ -31,10 +33,8 @@ from uqbench.results.store import TO_DO, RunState, Store
 from uqbench.runner.batching.batches import make_batch_groups
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.events import Started
+from uqbench.runner.interleaving import execute
 from uqbench.runner.stop import Stop
-from uqbench.runner.turns import execute
-from uqbench.scoring.board_files import write_board
-from uqbench.scoring.leaderboard import board
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 

@@ -16,13 +16,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from fuzz import readers, uncaught
 
+from uqbench.boards.leaderboard import board
+from uqbench.boards.provenance import made_with, made_with_json
 from uqbench.results.store import Store
 from uqbench.runner.batching.batches import make_batch_groups
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
+from uqbench.runner.interleaving import execute
 from uqbench.runner.stop import Stop
-from uqbench.runner.turns import execute
-from uqbench.scoring.leaderboard import board
-from uqbench.scoring.made_with import made_with, made_with_json
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 

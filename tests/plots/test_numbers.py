@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from rliable import library, metrics
 
+from uqbench.boards.uncertainty_curves import mean_curves
 from uqbench.plots import claims, curves, efficiency, intervals, pairs, profiles, seeds, uncertainty
 from uqbench.plots.figure import NotDrawableError
 from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural, number
-from uqbench.scoring.uncertainty_curves import mean_curves
 
 BOARD = BoardTables.read(Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper")
 

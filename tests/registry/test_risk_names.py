@@ -24,7 +24,7 @@ from uqbench.risk import (
     additive,
     compose,
 )
-from uqbench.risk_config import (
+from uqbench.risk.config import (
     CompositeRiskField,
     DecisionRuleField,
     MarginalRuleField,

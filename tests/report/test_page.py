@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.api.plugins import load_host
 from uqbench.plots.tables import BoardTables
-from uqbench.report.first_sets import first_set
+from uqbench.registry.load_host import load_host
+from uqbench.report.confidence_sets import first_set
 from uqbench.report.page import page, policy
 from uqbench.report.runs import read_run_data
 from uqbench.report.verdicts import by_paper, judged_claims

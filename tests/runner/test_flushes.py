@@ -11,7 +11,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.runner.batching.batches import Batch
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
-from uqbench.runner.turns import execute
+from uqbench.runner.interleaving import execute
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.api.selection import Selection
 from uqbench.errors import UqbenchError
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.runner.loggers import logging
+from uqbench.suites.selection import Selection
 
 TOY = Path(__file__).parents[1] / "toy"
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uqbench.api.selection import Selection
 from uqbench.cli.options import _settings, names
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
+from uqbench.suites.selection import Selection
 from uqbench.suites.variants import (
     Grid,
     base_name,

@@ -16,7 +16,7 @@ from uqbench.environment import GymnasiumLanes, OptimalQ, TimeLimit
 from uqbench.errors import MissingDataError
 from uqbench.estimator import Data
 from uqbench.lanes import Uniform
-from uqbench.scoring.claims.location import Value, location
+from uqbench.statistics.location import Value, location
 from uqbench.templates.render import KINDS, render
 from uqbench.testing.conformance.check import Subject, checks_for
 from uqbench.testing.conformance.claims import ClaimSubject

@@ -1,7 +1,8 @@
 """What Python and the command line both call: select, plan, run, load, look.
 
 The command line parses options and prints; a notebook passes arguments and gets objects. What is
-between them and the runner is here: which runs are meant (:mod:`~uqbench.api.selection`), progress
-(:mod:`~uqbench.api.display`), stored boards (:mod:`~uqbench.api.stored`), and results as pandas
-frames (:mod:`~uqbench.api.results`). ``import uqbench`` imports none of it until it is used.
+between them and the runner is here: which runs are meant (:mod:`~uqbench.suites.selection`),
+progress (:mod:`~uqbench.runner.display`), stored boards (:mod:`~uqbench.boards.stored`), and
+results as pandas frames (:mod:`~uqbench.api.results`). ``import uqbench`` imports none of it until
+it is used.
 """

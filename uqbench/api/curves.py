@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from uqbench.api.boards import StoredTables, Tables
+from uqbench.boards.run_boards import StoredTables, Tables
 from uqbench.errors import UqbenchError
 from uqbench.results.files import read_bytes
 from uqbench.results.records import MOST_BYTES

@@ -6,9 +6,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uqbench.api.boards import MANIFEST, StoredTables
 from uqbench.api.results import Results
 from uqbench.api.run_tables import stored_runs
+from uqbench.boards.run_boards import MANIFEST, StoredTables
 from uqbench.errors import UqbenchError
 from uqbench.results.files import is_linked
 from uqbench.results.record_files import RECORD
@@ -17,7 +17,7 @@ from uqbench.results.store import Store
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from uqbench.api.boards import Tables
+    from uqbench.boards.run_boards import Tables
 
 
 def load(results: str | PathLike[str] = "results") -> Results:
@@ -54,7 +54,7 @@ def of_store(store: Store) -> Results:
     found = stored_runs(store)
 
     def boards() -> Sequence[Tables]:
-        from uqbench.api.found_boards import found_boards
+        from uqbench.boards.found_boards import found_boards
 
         return found_boards(store, found)
 

@@ -13,8 +13,8 @@ import pandas as pd
 from uqbench.amounts import count
 
 if TYPE_CHECKING:
-    from uqbench.api.boards import Tables
     from uqbench.api.results import Results
+    from uqbench.boards.run_boards import Tables
 
 MOST_BOARDS = 5
 """Shown in full; of others only the names."""

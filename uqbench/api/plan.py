@@ -11,14 +11,14 @@ from typing import Any
 import pandas as pd
 
 from uqbench.amounts import count, duration
-from uqbench.api.device import find_device
-from uqbench.api.plugins import load_host
-from uqbench.api.selection import Selection
 from uqbench.errors import UqbenchError
+from uqbench.registry.load_host import load_host
 from uqbench.results.store import Store
-from uqbench.runner.outlook import Outlook, outlook
+from uqbench.runner.cost_forecast import Outlook, outlook
+from uqbench.runner.device import find_device
 from uqbench.runner.watcher import Quiet
 from uqbench.suites.plan import Plan
+from uqbench.suites.selection import Selection
 
 
 class Planned:

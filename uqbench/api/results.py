@@ -11,15 +11,15 @@ import pandas as pd
 
 from uqbench.amounts import count
 from uqbench.api import page
-from uqbench.api.boards import ComputedTables, Tables
 from uqbench.api.frames import frame
 from uqbench.api.run_tables import CELL, FoundRun, data_frame, runs_frame
+from uqbench.boards.run_boards import ComputedTables, Tables
 from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.results.store import CURVES, EPISODES, METRICS, Store
 
 if TYPE_CHECKING:
     from uqbench.api.agents import KeptAgent
-    from uqbench.scoring.leaderboard import Board
+    from uqbench.boards.leaderboard import Board
 
 NOT_FROM_BOARDS = (
     "{what} are in the runs' own files, which a stored board has not: load the results folder "
@@ -184,7 +184,7 @@ class Results:
             UqbenchError: the run kept none, its file is damaged, or it is of another version.
         """
         from uqbench.api.agents import restore
-        from uqbench.api.plugins import load_host
+        from uqbench.registry.load_host import load_host
 
         return restore(self._store("Agents"), run, load_host())
 

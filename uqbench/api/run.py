@@ -10,25 +10,25 @@ from pathlib import Path
 from typing import Any
 
 from uqbench.amounts import count
-from uqbench.api.boards import ComputedTables
-from uqbench.api.device import find_device, stated_device
-from uqbench.api.display import Terminal
 from uqbench.api.plan import selection
-from uqbench.api.plugins import load_host
 from uqbench.api.results import Results
 from uqbench.api.run_tables import FoundRun
+from uqbench.boards.board_files import board_folder, write_board
+from uqbench.boards.leaderboard import Board, board
+from uqbench.boards.run_boards import ComputedTables
 from uqbench.errors import UqbenchError, UqbenchWarning
 from uqbench.executor import Resources
+from uqbench.registry.load_host import load_host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
 from uqbench.runner.complete import Execution, complete
+from uqbench.runner.device import find_device, stated_device
 from uqbench.runner.dispatch.drive import Driver, Where
+from uqbench.runner.display import Terminal
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import NO_LIMITS
-from uqbench.runner.fresh import make_room
+from uqbench.runner.rerun import make_room
 from uqbench.runner.watcher import Quiet, Watcher
-from uqbench.scoring.board_files import board_folder, write_board
-from uqbench.scoring.leaderboard import Board, board
 from uqbench.suites.plan import Plan
 
 

@@ -15,8 +15,8 @@ from uqbench.cli.options import Selection, json_option, load_host, out_option, s
 from uqbench.cli.terminal import say, warn
 
 if TYPE_CHECKING:
+    from uqbench.claims.judge import Judgement
     from uqbench.registry.plugins import Host
-    from uqbench.scoring.claims.judge import Judgement
     from uqbench.suites.suite import Suite
 
 COLORS = {
@@ -50,8 +50,8 @@ def command(selection: Selection, out: Path, boards: Path | None, as_json: bool)
       uqbench claims --suite minatar --budget cpu
       uqbench claims --from leaderboards
     """
-    from uqbench.scoring.claims.table import as_json as judgement_as_json
-    from uqbench.scoring.claims.table import as_text
+    from uqbench.claims.table import as_json as judgement_as_json
+    from uqbench.claims.table import as_text
 
     host = load_host()
     if not selection.suite:
@@ -74,11 +74,11 @@ def command(selection: Selection, out: Path, boards: Path | None, as_json: bool)
 def _judged(
     selection: Selection, host: Host, out: Path, boards: Path | None
 ) -> tuple[Judgement, ...]:
-    from uqbench.api.stored import StoredBoard
+    from uqbench.boards.board_files import board_folder
+    from uqbench.boards.scores import gather
+    from uqbench.boards.stored import StoredBoard
+    from uqbench.claims.judge import judge
     from uqbench.results.store import Store
-    from uqbench.scoring.board_files import board_folder
-    from uqbench.scoring.claims.judge import judge
-    from uqbench.scoring.scores import gather
     from uqbench.suites.reading import read_suites
 
     suite = read_suites(host, check=()).suite(selection.suite)

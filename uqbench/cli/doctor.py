@@ -65,8 +65,8 @@ def command(out: Path, gpu: bool) -> int:
         else "no C++ compiler: budgets with numerics = 'compiled' need one; install g++",
     )
     try:
-        import_module("uqbench.scoring.aggregate")
-        from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
+        import_module("uqbench.statistics.aggregate")
+        from uqbench.statistics.levels import MINIMUM_SEEDS
     except Exception as error:  # any import failure below rliable is what is asked for here
         say(
             False,

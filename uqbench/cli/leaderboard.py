@@ -13,10 +13,10 @@ from uqbench.cli.options import Selection, json_option, load_host, out_option, s
 from uqbench.cli.terminal import say, warn
 
 if TYPE_CHECKING:
-    from uqbench.api.stored import StoredBoard
+    from uqbench.boards.leaderboard import Board
+    from uqbench.boards.stored import StoredBoard
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
-    from uqbench.scoring.leaderboard import Board
     from uqbench.suites.plan import Plan
 
 
@@ -64,13 +64,13 @@ def command(
       uqbench leaderboard --suite minatar --budget quick --to leaderboards --check
       uqbench leaderboard --suite minatar --budget quick --risk "cvar(0.1)"
     """
-    from uqbench.api.stored import StoredBoard
-    from uqbench.cli.table import print_board
+    from uqbench.boards.board_files import board_folder, write_board
+    from uqbench.boards.leaderboard import board
+    from uqbench.boards.rescored import slug
+    from uqbench.boards.stored import StoredBoard
+    from uqbench.cli.terminal_table import print_board
     from uqbench.errors import UqbenchError
     from uqbench.results.store import Store
-    from uqbench.scoring.board_files import board_folder, write_board
-    from uqbench.scoring.leaderboard import board
-    from uqbench.scoring.rescored import slug
 
     host = load_host()
     plan = selection.plan(host, "cpu")
@@ -100,10 +100,10 @@ def command(
 
 def _with_risk(plan: Plan, risk: str, host: Host, store: Store) -> Board:
     """The board by another risk measure, from the stored episodes."""
+    from uqbench.boards.leaderboard import Board
+    from uqbench.boards.rescored import rescored, with_risk
+    from uqbench.boards.scores import gather
     from uqbench.runner.final_metrics import truth_of
-    from uqbench.scoring.leaderboard import Board
-    from uqbench.scoring.rescored import rescored, with_risk
-    from uqbench.scoring.scores import gather
 
     measure = host.risk_names.measure(risk)
     changed = with_risk(plan, risk)
@@ -116,9 +116,9 @@ def _check(stored: StoredBoard, store: Store) -> int:
 
     The stored board's own methods and claims are what is checked: others may be installed here.
     """
-    from uqbench.scoring.made_with import of_older_code
-    from uqbench.scoring.planned import Planned, missing_note
-    from uqbench.scoring.scores import gather
+    from uqbench.boards.planned import Planned, missing_note
+    from uqbench.boards.provenance import of_older_code
+    from uqbench.boards.scores import gather
 
     folder, scores = stored.folder, stored.scores
     plan = replace(stored.plan, claims=stored.own_claims)
@@ -157,10 +157,10 @@ def _check(stored: StoredBoard, store: Store) -> int:
 
 def _rewrite(stored: StoredBoard, host: Host) -> int:
     """Write the tables anew from the stored scores; return the exit code."""
-    from uqbench.scoring.board_files import papers, write_index
-    from uqbench.scoring.leaderboard import write
-    from uqbench.scoring.made_with import made_with_json, of_older_code
-    from uqbench.scoring.planned import Planned
+    from uqbench.boards.board_files import papers, write_index
+    from uqbench.boards.leaderboard import write
+    from uqbench.boards.planned import Planned
+    from uqbench.boards.provenance import made_with_json, of_older_code
 
     stored.check_as_run()
     older = of_older_code(stored.scores)

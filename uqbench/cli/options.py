@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from uqbench.api import plugins, selection
-from uqbench.api.selection import Say
 from uqbench.cli.terminal import warn
 from uqbench.errors import UqbenchError
+from uqbench.registry import load_host as plugins
+from uqbench.suites import selection
+from uqbench.suites.selection import Say
 from uqbench.suites.variants import setting, split_outside
 
 if TYPE_CHECKING:

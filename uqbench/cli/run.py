@@ -25,7 +25,7 @@ from uqbench.errors import UqbenchError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from uqbench.api.stored import StoredBoard
+    from uqbench.boards.stored import StoredBoard
     from uqbench.identity import Run
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store, StoredRun
@@ -108,13 +108,13 @@ def command(
       uqbench run --suite minatar --budget paper --device cuda --executor slurm --slurm time=240
     """
     from uqbench.amounts import count
-    from uqbench.api.beside import read_beside
-    from uqbench.api.device import find_device, stated_device
-    from uqbench.api.display import Terminal
+    from uqbench.boards.stored_rows import read_beside
     from uqbench.results.store import RunState, Store
     from uqbench.runner.complete import Execution, complete
+    from uqbench.runner.device import find_device, stated_device
     from uqbench.runner.dispatch.drive import Driver
-    from uqbench.runner.fresh import code_note, make_room
+    from uqbench.runner.display import Terminal
+    from uqbench.runner.rerun import code_note, make_room
 
     host = load_host()
     store = Store(out)
@@ -164,7 +164,7 @@ def _until_decided(
     selection: Selection, plan: Plan, max_seeds: int | None, execution: Execution
 ) -> int:
     """Run looks until everything is decided; return the exit code."""
-    from uqbench.api.until_decided import DEFAULT_SEEDS, run_until_decided
+    from uqbench.boards.until_decided import DEFAULT_SEEDS, run_until_decided
     from uqbench.cli.until_decided import show_decided
     from uqbench.runner.complete import complete
 
@@ -188,7 +188,7 @@ def _show_outlook(plan: Plan, execution: Execution) -> Mapping[Run, StoredRun]:
     """Print what would run, and how long each method would take; return what is stored."""
     from uqbench.amounts import duration
     from uqbench.runner.complete import preview
-    from uqbench.runner.outlook import outlook
+    from uqbench.runner.cost_forecast import outlook
 
     found = outlook(plan, execution.store, execution.watcher)
     script = preview(plan, execution)
@@ -209,10 +209,10 @@ def _show_outlook(plan: Plan, execution: Execution) -> Mapping[Run, StoredRun]:
 
 def _show(plan: Plan, store: Store, stored: StoredBoard | None, host: Host) -> None:
     """Write and print the leaderboard, a stored one with the plan's runs in it if there is one."""
-    from uqbench.api.beside import beside
-    from uqbench.cli.table import print_board
-    from uqbench.scoring.board_files import board_folder, write_board
-    from uqbench.scoring.leaderboard import board
+    from uqbench.boards.board_files import board_folder, write_board
+    from uqbench.boards.leaderboard import board
+    from uqbench.boards.stored_rows import beside
+    from uqbench.cli.terminal_table import print_board
 
     result = board(plan, store) if stored is None else beside(plan, stored, store)
     folder = board_folder(result.plan, store.root / "leaderboards")

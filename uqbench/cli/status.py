@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from uqbench.results.store import Store, StoredRun
-    from uqbench.runner.dispatch.told import Now
+    from uqbench.runner.dispatch.event_log import Now
 
 
 @click.command()
@@ -33,7 +33,7 @@ def command(out: Path, as_json: bool) -> None:
     """
     from uqbench.amounts import duration
     from uqbench.results.store import Store
-    from uqbench.runner.dispatch.told import steps_now
+    from uqbench.runner.dispatch.event_log import steps_now
 
     store, now = Store(out), steps_now(out)
     entries = [_entry(folder, found, store, now) for folder, found in store.records()]

@@ -30,9 +30,9 @@ def command(suite: str, budget: str | None, methods: str, out: Path, to: Path | 
     Example:
       uqbench submit --suite minatar --budget paper --methods mine
     """
+    from uqbench.boards.submission.make import involved, submit
     from uqbench.errors import UqbenchError
     from uqbench.results.store import Store
-    from uqbench.submission.make import involved, submit
 
     host = load_host()
     chosen = names(methods) or ()

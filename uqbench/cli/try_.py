@@ -75,16 +75,16 @@ def command(
       uqbench try mine.py --suite windy-cliff --budget smoke
       uqbench try mine.py:Mine --suite minatar --budget quick --beside leaderboards
     """
-    from uqbench.api import beside as stored_boards
-    from uqbench.api.device import find_device
-    from uqbench.api.display import Terminal
-    from uqbench.cli.table import print_board
+    from uqbench.boards import stored_rows as stored_boards
+    from uqbench.boards.leaderboard import board
+    from uqbench.cli.terminal_table import print_board
     from uqbench.config import resolve
     from uqbench.registry import local
     from uqbench.results.store import RunState, Store
     from uqbench.runner.complete import Execution, complete
+    from uqbench.runner.device import find_device
     from uqbench.runner.dispatch.drive import Driver, Where
-    from uqbench.scoring.leaderboard import board
+    from uqbench.runner.display import Terminal
 
     path, _, attribute = what.partition(":")
     values = _settings(settings)

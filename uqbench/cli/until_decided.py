@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from uqbench.cli.terminal import say
 
 if TYPE_CHECKING:
-    from uqbench.api.until_decided import Decided
+    from uqbench.boards.until_decided import Decided
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
 
 
 def show_decided(decided: Decided, store: Store, host: Host) -> None:
     """Write and print the board, and what was decided at which look."""
-    from uqbench.cli.table import print_board
-    from uqbench.scoring.board_files import board_folder, write_board
+    from uqbench.boards.board_files import board_folder, write_board
+    from uqbench.cli.terminal_table import print_board
 
     plan, found = decided.plan, decided.found
     folder = board_folder(plan, store.root / "leaderboards")

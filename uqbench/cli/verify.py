@@ -19,11 +19,11 @@ from uqbench.cli.terminal import say, warn
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
-    from uqbench.api.stored import StoredBoard
+    from uqbench.boards.agreement import Agreement
+    from uqbench.boards.scores import Score
+    from uqbench.boards.stored import StoredBoard
+    from uqbench.boards.submission.judge import Judged
     from uqbench.registry.plugins import Host
-    from uqbench.scoring.agreement import Agreement
-    from uqbench.scoring.scores import Score
-    from uqbench.submission.judge import Judged
 
 
 @click.command()
@@ -93,10 +93,10 @@ def command(
         )
     if add is not None or sample == 0:
         raise UqbenchError("--add and --sample 0 are for a file of uqbench submit.")
-    from uqbench.api.again import sample as sampled
-    from uqbench.api.stored import StoredBoard
-    from uqbench.scoring.board_files import board_folder
-    from uqbench.scoring.made_with import of_older_code
+    from uqbench.boards.board_files import board_folder
+    from uqbench.boards.provenance import of_older_code
+    from uqbench.boards.reproduce import sample as sampled
+    from uqbench.boards.stored import StoredBoard
 
     host = load_host()
     plan = selection.plan(host, "cpu")
@@ -116,9 +116,9 @@ def command(
 
 def _bundle(path: Path, sample: int, out: Path | None, add: Path | None, as_json: bool) -> int:
     """Judge a submission, run a sample of it again, and add its rows; return the exit code."""
-    from uqbench.api.again import sample as sampled
-    from uqbench.submission.bundle import read_bundle
-    from uqbench.submission.judge import judge
+    from uqbench.boards.reproduce import sample as sampled
+    from uqbench.boards.submission.bundle import read_bundle
+    from uqbench.boards.submission.judge import judge
 
     bundle = read_bundle(path)
     host = load_host()
@@ -140,7 +140,7 @@ def _bundle(path: Path, sample: int, out: Path | None, add: Path | None, as_json
             if code:
                 say(f"{path}: not added.", err=True)
             else:
-                from uqbench.submission.add import add as added
+                from uqbench.boards.submission.add import add as added
 
                 folder = added(judged, found, host, add, warn)
                 word = "verified" if found else "self-reported"
@@ -152,11 +152,11 @@ def _repeated(
     stored: StoredBoard, chosen: Sequence[Score], host: Host, out: Path | None
 ) -> dict[str, Agreement]:
     """Make runs again, in a folder of their own unless they are to be kept."""
-    from uqbench.api.again import repeat
-    from uqbench.api.display import Terminal
+    from uqbench.boards.reproduce import repeat
     from uqbench.results.store import Store
     from uqbench.runner.complete import Execution
     from uqbench.runner.dispatch.drive import Driver, Where
+    from uqbench.runner.display import Terminal
 
     with tempfile.TemporaryDirectory() as temporary:
         store = Store(out or Path(temporary))
@@ -210,6 +210,6 @@ def _show(found: Mapping[str, Agreement]) -> None:
 
 
 def _code(found: Mapping[str, Agreement]) -> int:
-    from uqbench.scoring.agreement import Agreement
+    from uqbench.boards.agreement import Agreement
 
     return 1 if Agreement.INCONSISTENT in found.values() else 0

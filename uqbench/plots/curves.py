@@ -15,9 +15,9 @@ from uqbench.plots import theme
 from uqbench.plots.figure import Figure, NotDrawableError
 from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural
-from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
-from uqbench.scoring.statistic import batched
 from uqbench.seeding import derive_seed
+from uqbench.statistics.levels import MINIMUM_SEEDS
+from uqbench.statistics.statistic import batched
 
 Statistic = Literal["mean", "iqm"]
 Across = Literal["step", "hours"]

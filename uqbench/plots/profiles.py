@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from uqbench.plots import theme
 from uqbench.plots.figure import Figure, NotDrawableError
 from uqbench.plots.tables import BoardTables
-from uqbench.scoring.claims.verdict import MINIMUM_SEEDS
 from uqbench.seeding import derive_seed
+from uqbench.statistics.levels import MINIMUM_SEEDS
 
 POINTS = 61
 REPETITIONS = 2_000

@@ -14,9 +14,9 @@ from typing import Any
 
 import pandas as pd
 
-from uqbench.api.boards import MANIFEST, StoredTables
 from uqbench.api.curves import stored_curves, stored_uncertainty
 from uqbench.api.frames import frame
+from uqbench.boards.run_boards import MANIFEST, StoredTables
 from uqbench.errors import UqbenchError
 from uqbench.plots.figure import NotDrawableError
 from uqbench.results.files import is_linked, stored_bytes

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from uqbench.boards.uncertainty_curves import mean_curves
 from uqbench.plots import theme
 from uqbench.plots.figure import Figure, NotDrawableError
 from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural
-from uqbench.scoring.uncertainty_curves import mean_curves
 
 KINDS = {
     "reliability": ("stated level", "share covered", "Reliability", "diagonal"),
@@ -32,7 +32,7 @@ def frame(curves: pd.DataFrame, kind: str) -> pd.DataFrame:
     ``best`` is what their own errors allow.
 
     Args:
-        curves: of :func:`~uqbench.scoring.uncertainty_curves.mean_curves`.
+        curves: of :func:`~uqbench.boards.uncertainty_curves.mean_curves`.
         kind: of :data:`KINDS`.
     """
     found = curves[curves["curve"] == kind].drop(columns="curve").reset_index(drop=True)

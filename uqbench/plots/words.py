@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable
 
-from uqbench.scoring.tables import label
+from uqbench.boards.tables import label
 
 MOST_SPELLED = 12
 """Rows that a text alternative spells out."""

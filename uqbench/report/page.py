@@ -14,16 +14,16 @@ import jinja2
 from altair.utils.schemapi import debug_mode
 from markupsafe import Markup
 
+from uqbench.boards.protocol import versions_here
 from uqbench.plots.render import dark_style
 from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural
+from uqbench.report.confidence_sets import QUESTIONS
 from uqbench.report.drawing import drawing_beside
-from uqbench.report.first_sets import QUESTIONS
 from uqbench.report.methods import method_sections
 from uqbench.report.runs import run_data
 from uqbench.report.sections import board_section, settled
 from uqbench.report.verdicts import SIGNS, WORDS, Counted, by_paper
-from uqbench.scoring.protocol import versions_here
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host

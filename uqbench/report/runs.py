@@ -16,8 +16,8 @@ from typing import Any
 import pandas as pd
 
 from uqbench.api.frames import TEXT
+from uqbench.boards.provenance import read_made_with
 from uqbench.plots.tables import BoardTables
-from uqbench.scoring.made_with import read_made_with
 
 
 def run_data(boards: Sequence[BoardTables], earlier: Sequence[str]) -> str:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from uqbench.boards.protocol import departures
 from uqbench.plots import catalog, claims
 from uqbench.plots.figure import Figure, NotDrawableError
 from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import statistic_label
+from uqbench.report.confidence_sets import QUESTIONS, FirstSet, first_set
 from uqbench.report.drawing import Picture
-from uqbench.report.first_sets import QUESTIONS, FirstSet, first_set
 from uqbench.report.verdicts import JudgedClaim, judged_claims
-from uqbench.scoring.protocol import departures
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host

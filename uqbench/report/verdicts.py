@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from uqbench.claims.verdict import Verdict
 from uqbench.plots.tables import BoardTables
-from uqbench.scoring.claims.verdict import ALPHA, Verdict
+from uqbench.statistics.levels import ALPHA
 
 WORDS = tuple(verdict.value for verdict in Verdict)
 TESTED = (Verdict.HOLDS.value, Verdict.DOES_NOT_HOLD.value, Verdict.UNDECIDED.value)

@@ -18,10 +18,10 @@ from uqbench.runner.batching.gpus import share_out, visible
 from uqbench.runner.batching.speeds import Speeds
 from uqbench.runner.dispatch.drive import Driver, runs_in
 from uqbench.runner.estimates import Estimate, estimate
-from uqbench.runner.fresh import code_note
+from uqbench.runner.lane_tuning import cores, measure_methods, spread
 from uqbench.runner.life_cycle import call_hooks
 from uqbench.runner.loggers import logging
-from uqbench.runner.spread import cores, measure_methods, spread
+from uqbench.runner.rerun import code_note
 from uqbench.runner.states import announce, stored_states, to_do
 from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan

@@ -9,7 +9,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns
 from uqbench.results.records import Timing
 from uqbench.runner.batching.batches import Batch
-from uqbench.scoring.metrics import Truth, scalar
+from uqbench.runner.metric_values import Truth, scalar
 from uqbench.specs import truth
 from uqbench.suites.configs import task_config
 from uqbench.suites.tables import Task

@@ -30,7 +30,7 @@ from uqbench.runner.events import (
     Started,
 )
 from uqbench.runner.final_metrics import final_metrics
-from uqbench.runner.patience import Patience
+from uqbench.runner.full_disk import Patience
 from uqbench.runner.run_records import blank_record, device_name, write_record
 from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch

@@ -12,8 +12,8 @@ from uqbench_tabular.environments.ground_truth import drawn_optimal_truth
 from uqbench_tabular.environments.prior_mdp import drawn, make_drawn_lanes
 
 from uqbench.agent import EnvironmentInfo, Step, Uncertainty
-from uqbench.runner.train.visits import Visits
-from uqbench.scoring.query_scores import contraction
+from uqbench.uncertainty.query_scores import contraction
+from uqbench.uncertainty.visits import Visits
 
 CPU = torch.device("cpu")
 WORLDS = range(400)

@@ -17,8 +17,8 @@ from uqbench.runner.batching.batches import Batch, make_batch_groups
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import read, read_state, write
 from uqbench.runner.events import Notice, SetAside, Started
+from uqbench.runner.interleaving import execute
 from uqbench.runner.stop import Stop
-from uqbench.runner.turns import execute
 from uqbench.suites.plan import Cell, make_plan
 from uqbench.suites.reading import read_suites
 

@@ -11,12 +11,12 @@ from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner import events
 from uqbench.runner.batching.batches import Batch, BatchGroup, make_batch_groups
+from uqbench.runner.dispatch.event_log import steps_now
 from uqbench.runner.dispatch.follow import follow, forget
 from uqbench.runner.dispatch.orders import make_order, write_order
 from uqbench.runner.dispatch.progress import ProgressWriter, read_progress
-from uqbench.runner.dispatch.told import steps_now
 from uqbench.runner.executors.limits import Limits
-from uqbench.runner.turns import execute
+from uqbench.runner.interleaving import execute
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 

@@ -10,7 +10,7 @@ from gymnasium import Env, spaces
 from uqbench.agent import LoopAgent, Uncertainty
 from uqbench.environment import GymnasiumLanes, TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
-from uqbench.runner.train.kept import kept_loop_agent
+from uqbench.runner.train.exported_agents import kept_loop_agent
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
 

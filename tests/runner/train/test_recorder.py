@@ -15,9 +15,9 @@ from uqbench.environment import Outcome
 from uqbench.errors import UqbenchError
 from uqbench.results.columns import columns_digest
 from uqbench.risk import CVaR, Expectation, RiskMeasure
+from uqbench.runner.metric_values import Truth, record_step, scalar
 from uqbench.runner.train.evaluation import Evaluated
 from uqbench.runner.train.recorder import Recorder
-from uqbench.scoring.metrics import Truth, record_step, scalar
 from uqbench.suites.metrics import Metric
 
 CPU = torch.device("cpu")

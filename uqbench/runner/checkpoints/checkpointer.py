@@ -12,7 +12,7 @@ from typing import Any
 
 from uqbench.errors import CannotSaveError, StorageError, UqbenchError
 from uqbench.runner.checkpoints.files import Checkpoint, write
-from uqbench.runner.patience import Patience
+from uqbench.runner.full_disk import Patience
 from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
 

@@ -12,13 +12,13 @@ from uqbench.executor import Executor, Order, order_path
 from uqbench.identity import Run
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import Batch, BatchGroup
+from uqbench.runner.dispatch.event_log import event_of
 from uqbench.runner.dispatch.progress import (
     Entry,
     Progress,
     parse,
     read_progress,
 )
-from uqbench.runner.dispatch.told import event_of
 from uqbench.runner.events import Event, Failed, Finished
 from uqbench.runner.failures import fail
 

@@ -301,8 +301,8 @@ def _work(connection: Connection, out: str, checkpoint_seconds: float, gpu: str)
 
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
+    from uqbench.runner.interleaving import execute
     from uqbench.runner.stop import Stop
-    from uqbench.runner.turns import execute
 
     stop = Stop()
     signal.signal(signal.SIGTERM, stop.ask)

@@ -22,27 +22,27 @@ from uqbench.runner.checkpoints.files import UnusableError
 from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
 from uqbench.runner.train.environments import lanes_of
 from uqbench.runner.train.evaluation import evaluate
+from uqbench.runner.train.exported_agents import kept_agent, kept_loop_agent
 from uqbench.runner.train.guards import check_metrics, check_uncertainty
-from uqbench.runner.train.kept import kept_agent, kept_loop_agent
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
-from uqbench.runner.train.own_states import OwnStates
-from uqbench.runner.train.queries import QueryScorer
-from uqbench.runner.train.query_sources import (
+from uqbench.runner.train.recorder import Recorder
+from uqbench.specs import truth
+from uqbench.state import HasState
+from uqbench.suites.configs import task_config
+from uqbench.suites.tables import Queries
+from uqbench.uncertainty.interval_scores import score_return_distribution, score_uncertainty
+from uqbench.uncertainty.monte_carlo_returns import RealizedSource
+from uqbench.uncertainty.on_policy_states import OwnStates
+from uqbench.uncertainty.queries import QueryScorer
+from uqbench.uncertainty.query_sources import (
     Asked,
     ExactSource,
     QuerySource,
     Rollouts,
     RolloutSource,
 )
-from uqbench.runner.train.realized import RealizedSource
-from uqbench.runner.train.recorder import Recorder
-from uqbench.runner.train.rollouts import Make
-from uqbench.scoring.uncertainty import score_return_distribution, score_uncertainty
-from uqbench.specs import truth
-from uqbench.state import HasState
-from uqbench.suites.configs import task_config
-from uqbench.suites.tables import Queries
+from uqbench.uncertainty.rollouts import Make
 
 OnStep = Callable[[int, Mapping[str, NDArray[np.float64]]], None]
 """Called after every step with the steps taken and the latest recorded metrics ``[L]`` by name."""

@@ -28,7 +28,7 @@ def lanes_of(
     if spec.vector:
         from gymnasium.vector import VectorEnv
 
-        from uqbench.vector import VectorLanes
+        from uqbench.adapters.vector import VectorLanes
 
         env = make(config, len(seeds))
         if not isinstance(env, VectorEnv):

@@ -17,7 +17,7 @@ from uqbench.environment import Outcome
 from uqbench.errors import UqbenchError, see
 
 if TYPE_CHECKING:
-    from uqbench.runner.train.query_sources import Asked
+    from uqbench.uncertainty.query_sources import Asked
 
 VARIANCES = ("epistemic_var", "quantile_epistemic_var", "aleatoric_var", "oracle_var")
 VALUES = ("mean", *VARIANCES)

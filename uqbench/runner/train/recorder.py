@@ -13,8 +13,8 @@ from torch import Tensor
 from uqbench.environment import Outcome
 from uqbench.errors import UqbenchError, see
 from uqbench.results.columns import Columns
+from uqbench.runner.metric_values import record_step
 from uqbench.runner.train.evaluation import Evaluated
-from uqbench.scoring.metrics import record_step
 from uqbench.suites.metrics import RECORDS
 
 _BLOCK = 256

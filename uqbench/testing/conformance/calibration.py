@@ -9,10 +9,10 @@ from torch import Tensor
 
 from uqbench.agent import Step, Uncertainty
 from uqbench.lanes import Normal, Uniform
-from uqbench.scoring.uncertainty import central_interval
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.agents import FIRST
 from uqbench.testing.conformance.check import Failed, Skipped, check
+from uqbench.uncertainty.interval_scores import central_interval
 
 LANES = 64
 STEPS = 240

@@ -47,7 +47,7 @@ def compares(subject: ClaimSubject) -> None:
     ClaimSubject,
     "claim-intervals",
     rule="95 % intervals miss in at most 5 % of experiments: false claims rarely hold.",
-    fix="Take intervals from uqbench.scoring.claims.location, or widen your own.",
+    fix="Take intervals from uqbench.statistics.location, or widen your own.",
     after=("claim-compares",),
 )
 def intervals(subject: ClaimSubject) -> None:

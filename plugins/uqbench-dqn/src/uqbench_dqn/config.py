@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from uqbench.config import Steps
-from uqbench.risk_config import MarginalRuleField
+from uqbench.risk.config import MarginalRuleField
 from uqbench.updates import triangular_numbers
 
 

@@ -15,10 +15,10 @@ from uqbench_highway.simulation import cars
 from uqbench_highway.simulation.control import LANE_RIGHT, SLOWER
 
 from uqbench.agent import Agent, EnvironmentInfo
+from uqbench.builtin.trivial import ConstantAction, ConstantActionConfig
 from uqbench.environment import TimeLimit
 from uqbench.errors import UqbenchError
 from uqbench.runner.train.evaluation import Evaluated, evaluate
-from uqbench.trivial import ConstantAction, ConstantActionConfig
 
 CPU = torch.device("cpu")
 SPEC = EnvironmentInfo(spaces.Box(-np.inf, np.inf, (25,)), 5, 0.99, total_steps=1000)

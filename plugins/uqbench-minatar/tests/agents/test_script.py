@@ -11,10 +11,10 @@ from uqbench_minatar.games.board import DOWN, FIRE, LEFT, RIGHT, UP
 from uqbench_minatar.lanes import MinAtarLanes
 
 from uqbench.agent import Agent, EnvironmentInfo
+from uqbench.builtin.trivial import UniformRandom, UniformRandomConfig
 from uqbench.environment import TimeLimit
 from uqbench.errors import UqbenchError
 from uqbench.runner.train.evaluation import evaluate
-from uqbench.trivial import UniformRandom, UniformRandomConfig
 
 CPU = torch.device("cpu")
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.agent import EnvironmentInfo, observation_shape
+from uqbench.builtin.trivial import FixedPolicy
 from uqbench.errors import UqbenchError
-from uqbench.trivial import FixedPolicy
 from uqbench_sentinel.cartpole import FORCE, N_ACTIONS, dynamics
 
 STATES = 4

@@ -8,7 +8,7 @@ from typing import Literal
 
 from uqbench.config import Steps
 from uqbench.risk import CVaR, compose
-from uqbench.risk_config import CompositeRiskField
+from uqbench.risk.config import CompositeRiskField
 from uqbench.updates import triangular_numbers
 
 CARTPOLE_V_MAX = (1 - 0.99**200) / (1 - 0.99)

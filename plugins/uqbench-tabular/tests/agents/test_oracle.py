@@ -10,7 +10,7 @@ from uqbench_tabular.environments.config import DeepSeaConfig
 from uqbench_tabular.environments.deep_sea import RIGHT, make_lanes
 
 from uqbench.agent import EnvironmentInfo
-from uqbench.scoring.uncertainty import score_uncertainty
+from uqbench.uncertainty.interval_scores import score_uncertainty
 
 CPU = torch.device("cpu")
 CONFIG = DeepSeaConfig(states=4)

@@ -52,8 +52,8 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         AgentSpec(
             name="decision-oracle",
             version="1",
-            factory="uqbench.trivial:ConstantAction",
-            config="uqbench.trivial:ConstantActionConfig",
+            factory="uqbench.builtin.trivial:ConstantAction",
+            config="uqbench.builtin.trivial:ConstantActionConfig",
             summary="always the action that it is told, which is the better one",
             role="oracle",
         ),

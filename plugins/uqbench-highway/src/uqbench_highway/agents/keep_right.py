@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from uqbench.agent import EnvironmentInfo
-from uqbench.trivial import FixedPolicy
+from uqbench.builtin.trivial import FixedPolicy
 from uqbench_highway.agents.config import KeepRightConfig
 from uqbench_highway.agents.road import ROAD, expect_kinematics
 from uqbench_highway.config import FEATURES

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from uqbench.estimator import Data, Dataset, Estimator
-from uqbench.risk_config import CompositeRiskField
+from uqbench.risk.config import CompositeRiskField
 from uqbench_sentinel.config import CVAR_OF_CVAR
 from uqbench_sentinel.estimation.beliefs import BeliefRisk, divergences
 

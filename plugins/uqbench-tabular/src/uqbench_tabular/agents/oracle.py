@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from uqbench.agent import EnvironmentInfo, Uncertainty
+from uqbench.builtin.trivial import FixedPolicy
 from uqbench.lanes import greedy
-from uqbench.trivial import FixedPolicy
 from uqbench_tabular.environments.ground_truth import Config, model
 from uqbench_tabular.planning import policy_iteration
 

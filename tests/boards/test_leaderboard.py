@@ -1,0 +1,322 @@
+import csv
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rliable import metrics as rliable_metrics
+
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.scores import Score, from_csv, to_csv
+from uqbench.registry.plugins import Host
+from uqbench.statistics.location import Value, location
+from uqbench.statistics.ranks import compare, places
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    host = Host.load()
+    suite = read_suites(host).suite("minatar")
+    return make_plan(suite, host, "cpu", device="cpu", methods=["dqn", "qr-dqn"])
+
+
+@pytest.fixture
+def scores(plan: Plan) -> list[Score]:
+    """Simulated scores: qr-dqn better than dqn by 0.3, spread 0.1."""
+    generator = np.random.default_rng(0)
+    constants = plan.suite.normalization_constants(plan.suite.metric("online_return"))
+    found = []
+    for run in sorted(plan.runs, key=lambda run: (run.task, run.method, run.seed)):
+        reference = constants[run.task]
+        normal = 0.5 + 0.3 * (run.method == "qr-dqn") + 0.1 * generator.standard_normal()
+        raw = reference.zero + normal * (reference.one - reference.zero)
+        values = {m.name: raw for m in plan.suite.metrics}
+        content = "uqbench:aaaa uqbench_dqn:bbbb"
+        found.append(
+            Score(
+                run.task, run.method, run.seed, "finished", "cpu", reference.normalize(raw),
+                values, str(run.folder), run.digest, content,
+            )
+        )  # fmt: skip
+    return found
+
+
+def rows(board: Board, name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(board.files()[name])))
+
+
+def failed(score: Score) -> Score:
+    return replace(score, status="failed", score=None, values={}, digest="", content="")
+
+
+def test_point_estimates_are_rliables(plan, scores):
+    board = Board.of(plan, scores)
+    for row in rows(board, "leaderboard.csv"):
+        own = [score for score in scores if score.method == row["method"]]
+        tasks = sorted({score.task for score in own})
+        matrix = np.array([[s.score for s in own if s.task == task] for task in tasks]).T
+        assert matrix.shape == (5, 5)
+        for name in ("iqm", "median", "mean", "optimality_gap"):
+            expected = getattr(rliable_metrics, f"aggregate_{name}")(matrix)
+            assert float(row[name]) == pytest.approx(expected, rel=1e-5)
+            low, high = float(row[f"{name}_low"]), float(row[f"{name}_high"])
+            assert low < float(row[name]) < high
+            expected = Value(location(matrix, name)).interval(0.05)
+            assert (low, high) == pytest.approx(expected, rel=1e-4)
+    assert [row["rank"] for row in rows(board, "leaderboard.csv")] == ["2", "1"]
+    assert float(rows(board, "leaderboard.csv")[1]["improvement_over_dqn"]) > 0.9
+
+
+def test_the_same_scores_give_the_same_bytes_in_any_order(plan, scores):
+    files = Board.of(plan, scores).files()
+    assert Board.of(plan, scores).files() == files
+    again = from_csv(to_csv(scores, plan.suite.metrics), "scores.csv")
+    assert Board.of(plan, again).files() == files
+    np.random.default_rng(1).shuffle(scores)
+    shuffled = Board.of(plan, sorted(scores, key=lambda s: (s.task, s.method, s.seed)))
+    assert shuffled.files() == files
+
+
+def test_a_failed_run_is_shown_and_never_averaged_away(plan, scores):
+    hurt = [failed(s) if (s.task, s.method, s.seed) == ("freeway", "qr-dqn", 2) else s
+            for s in scores]  # fmt: skip
+    board = Board.of(plan, hurt)
+    dqn, qr = rows(board, "leaderboard.csv")
+    assert (qr["runs_planned"], qr["runs_scored"], qr["runs_failed"]) == ("25", "24", "1")
+    assert qr["iqm"] == qr["iqm_low"] == qr["improvement_over_dqn"] == qr["rank"] == ""
+    assert dqn["iqm"] != ""
+    assert {method: str(place) for method, place in board.places.items()} == {"dqn": "1"}
+    assert board.pairs == ()
+    tasks = {(row["task"], row["method"]): row for row in rows(board, "tasks.csv")}
+    assert tasks["freeway", "qr-dqn"]["online_return"] == ""
+    assert tasks["breakout", "qr-dqn"]["online_return"] != ""
+    assert json.loads(board.files()["manifest.json"])["runs"]["failed"] == 1
+
+
+@pytest.mark.parametrize(("seeds", "interval"), [(2, False), (3, True)])
+def test_with_fewer_than_three_seeds_there_is_no_interval(plan, scores, seeds, interval):
+    few = [score for score in scores if score.seed < seeds]
+    for row in rows(Board.of(plan, few), "leaderboard.csv"):
+        assert row["iqm"] != ""
+        assert (row["iqm_low"] != "") == (row["iqm_high"] != "") == interval
+
+
+def test_a_budget_that_cannot_rank_shows_no_order(plan, scores):
+    unranked = replace(plan, budget=plan.budget.model_copy(update={"ranks": False}))
+    assert {row["rank"] for row in rows(Board.of(unranked, scores), "leaderboard.csv")} == {""}
+
+
+def test_a_board_that_mixes_contents_says_so(plan, scores):
+    manifest = json.loads(Board.of(plan, scores).files()["manifest.json"])
+    assert manifest["mixes_content"] is False
+    scores[3] = replace(scores[3], content="uqbench:cccc uqbench_dqn:bbbb")
+    manifest = json.loads(Board.of(plan, scores).files()["manifest.json"])
+    assert manifest["mixes_content"] is True
+    assert manifest["content"] == {"uqbench": ["aaaa", "cccc"], "uqbench_dqn": ["bbbb"]}
+
+
+def test_scores_are_read_back_exactly(plan, scores):
+    scores[0] = failed(scores[0])
+    text = to_csv(scores, plan.suite.metrics)
+    read = from_csv(text, "scores.csv")
+    assert [s.score for s in read] == [s.score for s in scores]
+    assert to_csv(read, plan.suite.metrics) == text
+
+
+# -- what is ranked by, and how surely ------------------------------------------------------------
+
+
+def on_one_task(plan, scores):
+    cells = tuple(cell for cell in plan.cells if cell.task.name == "freeway")
+    budget = plan.budget.model_copy(update={"tasks": ("freeway",)})
+    one = replace(plan, cells=cells, budget=budget)
+    return one, [score for score in scores if score.task == "freeway"]
+
+
+def test_one_task_is_ranked_by_the_mean_and_shows_no_median(plan, scores):
+    board = Board.of(*on_one_task(plan, scores))
+    assert board.ranking == "mean"
+    row = rows(board, "leaderboard.csv")[0]
+    assert "median" not in row
+    assert {"mean", "iqm", "worst_quarter", "optimality_gap"} <= row.keys()
+    assert Board.of(plan, scores).ranking == "iqm"
+
+
+def test_a_suite_says_by_what_it_ranks(plan, scores):
+    """A method whose worst run never recovers is first by IQM, and second by the mean."""
+    spoilt = [
+        replace(s, score={0: -3.0}.get(s.seed, 0.9))
+        if s.method == "dqn" and s.task == "freeway"
+        else replace(s, score=0.8 + 0.01 * s.seed)
+        for s in scores
+        if s.task == "freeway"
+    ]
+    one, spoilt = on_one_task(plan, spoilt)
+    for statistic, first in (("iqm", "dqn"), ("mean", "qr-dqn"), ("quantile(0.1)", "qr-dqn")):
+        suite = one.suite.model_copy(update={"ranks_by": statistic})
+        board = Board.of(replace(one, suite=suite), spoilt)
+        assert [m for m, place in board.places.items() if place.rank == 1] == [first]
+        assert {"1", "2"} == {row["rank"] for row in rows(board, "leaderboard.csv")}
+        assert all(row[statistic] for row in rows(board, "leaderboard.csv"))
+
+
+def test_the_worst_quarter_is_the_mean_of_the_worst_quarter_of_the_runs(plan, scores):
+    row = rows(Board.of(plan, scores), "leaderboard.csv")[0]
+    by_task = {}
+    for score in scores:
+        if score.method == row["method"]:
+            by_task.setdefault(score.task, []).append(score.score)
+    # five runs: the worst, and a quarter of the second
+    worst = [(v[0] + 0.25 * v[1]) / 1.25 for v in map(sorted, by_task.values())]
+    assert float(row["worst_quarter"]) == pytest.approx(np.mean(worst), rel=1e-5)
+
+
+def failing(plan, **range_):
+    """The plan with a failure threshold of its primary metric."""
+    metric = plan.suite.primary_metric(plan.budget)
+    changed = metric.model_copy(update={"fails_beyond": 0.0, **range_})
+    metrics = tuple(changed if m == metric else m for m in plan.suite.metrics)
+    return replace(plan, suite=plan.suite.model_copy(update={"metrics": metrics}))
+
+
+def test_runs_beyond_the_failure_threshold_are_counted(plan, scores):
+    assert "fail_share" not in rows(Board.of(plan, scores), "leaderboard.csv")[0]
+    hurt = [
+        replace(s, values=s.values | {"online_return": -1.0}) if s.seed == 0 else s for s in scores
+    ]
+    board = Board.of(failing(plan), hurt)
+    for row in rows(board, "leaderboard.csv"):
+        assert row["fail_share"] == "0.2"
+        assert 0 < float(row["fail_share_low"]) < 0.2 < float(row["fail_share_high"])
+
+
+def test_where_runs_may_fail_the_mean_has_a_bounded_interval_or_none(plan, scores):
+    one, scores = on_one_task(plan, scores)
+    student = rows(Board.of(one, scores), "leaderboard.csv")[0]
+    unknown = rows(Board.of(failing(one), scores), "leaderboard.csv")[0]
+    assert (unknown["mean"], unknown["mean_low"]) == (student["mean"], "")
+    bounded = rows(Board.of(failing(one, lowest=-10.0, highest=90.0), scores), "leaderboard.csv")[0]
+    assert float(bounded["mean_low"]) < float(student["mean_low"])
+    assert float(bounded["mean_high"]) > float(student["mean_high"])
+
+
+def test_the_probability_of_improvement_is_never_certain(plan, scores):
+    sure = [replace(s, score=s.score + 100 * (s.method == "qr-dqn")) for s in scores]
+    row = rows(Board.of(plan, sure), "leaderboard.csv")[1]
+    assert row["improvement_over_dqn"] == "1"
+    assert float(row["improvement_over_dqn_low"]) < 1
+    (pair,) = rows(Board.of(plan, sure), "pairs.csv")
+    assert (pair["first"], pair["second"], pair["improvement"]) == ("dqn", "qr-dqn", "0")
+    assert float(pair["improvement_high"]) > 0
+
+
+def test_rliables_own_intervals_are_kept_beside(plan, scores):
+    board = Board.of(plan, scores)
+    for row in rows(board, "rliable.csv"):
+        shown = next(x for x in rows(board, "leaderboard.csv") if x["method"] == row["method"])
+        assert row["iqm"] == shown["iqm"]
+        width = float(row["mean_high"]) - float(row["mean_low"])
+        assert 0 < width < float(shown["mean_high"]) - float(shown["mean_low"])
+
+
+def test_one_value_that_is_no_number_costs_its_own_cell_alone(plan, scores):
+    clean = Board.of(plan, scores)
+    scores[0] = replace(scores[0], values=scores[0].values | {"online_cvar25": float("nan")})
+    board = Board.of(plan, scores)
+    before, after = (rows(b, "leaderboard.csv") for b in (clean, board))
+    assert after[0]["online_cvar25_iqm"] == "" != before[0]["online_cvar25_iqm"]
+    assert after[0]["iqm_low"] == before[0]["iqm_low"]
+    assert after[1] == before[1]
+    json.loads(board.files()["manifest.json"], parse_constant=pytest.fail)
+
+
+def simulated(generator, means, runs=8):
+    return {f"m{i}": mean + generator.normal(size=(runs, 2)) for i, mean in enumerate(means)}
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_rank_sets_hold_all_true_places_in_95_of_100_boards(paired):
+    """Four methods, two of them equal; 300 simulated boards, standard error 1.3 points."""
+    generator = np.random.default_rng(3)
+    wrong = 0
+    for _ in range(300):
+        scores = simulated(generator, (0.0, 1.0, 1.0, 3.0))
+        found = places(scores, compare(scores, "mean", paired=paired), "mean")
+        sets = [range(found[f"m{i}"].low, found[f"m{i}"].high + 1) for i in range(4)]
+        # either of the equal two may be second
+        wrong += not (4 in sets[0] and 1 in sets[3] and {2, 3} & {*sets[1]} and {2, 3} & {*sets[2]})
+        wrong += 1 not in sets[3]
+    assert wrong / 300 <= 0.05
+
+
+def test_rank_sets_are_as_wide_as_the_runs_leave_them():
+    generator = np.random.default_rng(4)
+    scores = simulated(generator, (0.0, 0.0, 9.0), runs=10)
+    found = places(scores, compare(scores, "iqm", paired=False), "iqm")
+    assert [str(found[f"m{i}"]) for i in range(3)] == ["2–3", "2–3", "1"]
+    few = {name: values[:2] for name, values in scores.items()}
+    found = places(few, compare(few, "iqm", paired=False), "iqm")
+    assert {str(place) for place in found.values()} == {"1–3"}
+
+
+def test_pairs_are_adjusted_for_their_number_as_holm_says():
+    generator = np.random.default_rng(5)
+    pairs = compare(simulated(generator, (0.0, 0.5, 1.0, 1.2)), "mean", paired=False)
+    assert len(pairs) == 6
+    ordered = sorted(pairs, key=lambda pair: pair.p)
+    expected, least = [], 0.0
+    for place, pair in enumerate(ordered):
+        least = max(least, min(1.0, (6 - place) * pair.p))
+        expected.append(least)
+    assert [pair.adjusted for pair in ordered] == pytest.approx(expected)
+
+
+def test_shared_worlds_are_taken_out_of_paired_differences():
+    generator = np.random.default_rng(6)
+    world = 10 * generator.normal(size=(10, 1))
+    scores = {name: world + shift + 0.1 * generator.normal(size=(10, 1))
+              for name, shift in (("a", 1.0), ("b", 0.0))}  # fmt: skip
+    (pair,) = compare(scores, "mean", paired=False)
+    assert pair.p > 0.5
+    assert pair.difference.low < 0 < pair.paired.low
+    (pair,) = compare(scores, "mean", paired=True)
+    assert pair.p == pytest.approx(2 / 2**10)
+
+
+# -- two forms of scores.csv ----------------------------------------------------------------------
+
+
+def test_a_missing_value_is_not_an_empty_one(plan, scores):
+    without = {n: v for n, v in scores[0].values.items() if n != "evaluation_return"}
+    scores[0] = replace(scores[0], values=without)
+    scores[1] = replace(scores[1], values=scores[1].values | {"evaluation_return": None})
+    text = to_csv(scores, plan.suite.metrics)
+    cells = [row["evaluation_return"] for row in csv.DictReader(io.StringIO(text))]
+    assert cells[:2] == ["", "none"]
+    assert from_csv(text, "scores.csv") == scores
+
+
+def test_a_board_of_the_older_form_keeps_its_form(plan, scores):
+    old = [replace(s, digest_of="record") for s in scores]
+    old[0] = replace(old[0], values=old[0].values | {"evaluation_return": None})
+    text = to_csv(old, plan.suite.metrics)
+    assert "digest" in text.splitlines()[0].split(",")
+    assert "none" not in text
+    read = from_csv(text, "scores.csv")
+    assert {s.digest_of for s in read} == {"record"}
+    assert to_csv(read, plan.suite.metrics) == text
+    assert json.loads(Board.of(plan, read).files()["manifest.json"])["digests_of"] == "record"
+
+
+def test_the_same_result_is_the_same_whatever_it_cost(plan, scores):
+    one = scores[0]
+    assert one.same_result(replace(one, content="uqbench:dddd"))
+    slower = replace(one, values=one.values | {"steps_per_s": 1.0})
+    assert not one.same_result(slower)
+    assert one.same_result(slower, measured=["steps_per_s"])
+    assert not one.same_result(replace(one, digest="0"))
+    assert one.same_result(replace(one, digest="0", digest_of="record"))
+    assert not one.same_result(replace(one, values=one.values | {"online_return": 0.25}))

@@ -1,0 +1,102 @@
+"""Boards of earlier protocols are told from those of the suite as it is."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from uqbench.boards.leaderboard import board
+from uqbench.boards.page import index_page
+from uqbench.boards.protocol import departures
+from uqbench.registry.plugins import Host
+from uqbench.results.store import Store
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+
+VERSIONS = {"psrl": "2"}
+
+
+@pytest.fixture(scope="module")
+def suite():
+    return read_suites(Host.load(), check=()).suite("five-state")
+
+
+@pytest.fixture(scope="module")
+def manifest(suite, tmp_path_factory):
+    plan = make_plan(suite, Host.load(), "smoke", device="cpu", seeds=range(1))
+    return json.loads(board(plan, Store(tmp_path_factory.mktemp("none"))).files()["manifest.json"])
+
+
+def test_a_board_of_the_suite_as_it_is_departs_in_nothing(suite, manifest):
+    assert departures(manifest, suite, VERSIONS) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "field", "value", "said"),
+    [
+        ("suite", "version", "0", "suite version 0, now"),
+        ("budget", "seeds", 77, "seeds 77, now"),
+        ("budget", "schedule", 0.5, "schedule 0.5, now 1.0"),
+        ("budget", "name", "weekly", "there is no budget 'weekly' any more"),
+        ("primary_metric", "name", "length", "score length, now reward_per_step"),
+    ],
+)
+def test_what_departs_is_named(suite, manifest, table, field, value, said):
+    earlier = {**manifest, table: {**manifest[table], field: value}}
+    (found,) = departures(earlier, suite, VERSIONS)
+    assert said in found
+
+
+def test_another_version_of_an_agent_is_named(suite, manifest):
+    assert departures(manifest, suite, {"psrl": "0"}) == ["psrl version 2, now 0"]
+
+
+@pytest.mark.parametrize("field", ["summary", "step_ms", "lanes"])
+def test_what_changes_no_number_is_no_departure(suite, manifest, field):
+    assert (
+        departures({**manifest, "budget": {**manifest["budget"], field: "7"}}, suite, VERSIONS)
+        == []
+    )
+
+
+def test_the_index_marks_boards_of_earlier_protocols(suite, manifest, tmp_path: Path):
+    for name, version in (("paper", "0"), ("smoke", suite.version)):
+        folder = tmp_path / "five-state" / name
+        folder.mkdir(parents=True)
+        budget = {**suite.budgets[name].model_dump(mode="json"), "name": name}
+        entry = manifest | {"suite": {"name": "five-state", "version": version}, "budget": budget}
+        (folder / "manifest.json").write_text(json.dumps(entry))
+    index = index_page(tmp_path, {"five-state": suite}, VERSIONS)
+    rows = [line for line in index.splitlines() if "](" in line]
+    assert [" ‡ |" in row for row in rows] == [True, False]
+
+
+DAMAGE = {
+    "cut": b'{"suite": {"na',
+    "empty": b"{}",
+    "a list": b"[]",
+    "not UTF-8": b"\xff\xfe",
+    "deep": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("data", [*DAMAGE.values(), None], ids=[*DAMAGE, "a pipe"])
+@pytest.mark.parametrize("file", ["manifest.json", "claims.csv"])
+def test_a_damaged_board_is_named_in_the_index_and_holds_up_no_other(
+    suite, manifest, file, data, tmp_path: Path
+):
+    for name in ("paper", "smoke"):
+        folder = tmp_path / "five-state" / name
+        folder.mkdir(parents=True)
+        budget = {**suite.budgets[name].model_dump(mode="json"), "name": name}
+        (folder / "manifest.json").write_text(json.dumps(manifest | {"budget": budget}))
+    bad = tmp_path / "five-state" / "paper" / file
+    bad.unlink(missing_ok=True)
+    if data is None:
+        os.mkfifo(bad)
+    else:
+        bad.write_bytes(data if file == "manifest.json" else b"claim\n" + data + b"\n")
+    index = index_page(tmp_path, {"five-state": suite}, VERSIONS)
+    assert "five-state · paper: damaged" in index
+    assert "[five-state · smoke](" in index

@@ -1,0 +1,92 @@
+"""A stored board has rows of all that its manifest lists."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from uqbench.boards.leaderboard import Board, write
+from uqbench.boards.page import page
+from uqbench.boards.scores import gather
+from uqbench.boards.stored import StoredBoard
+from uqbench.cli.leaderboard import _check, _rewrite
+from uqbench.cli.options import Selection
+from uqbench.cli.terminal import warn
+from uqbench.errors import UqbenchError
+from uqbench.results.store import Store
+
+SELECTION = Selection("toy", "paper", None, None, None, None)
+
+
+def keep(path: Path, methods: set[str]) -> None:
+    rows = csv.DictReader(io.StringIO(path.read_text()))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, rows.fieldnames or (), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row for row in rows if row["method"] in methods)
+    path.write_text(text.getvalue())
+
+
+def test_rows_of_a_seed_that_were_removed_are_missed(host, tmp_path):
+    plan = SELECTION.plan(host, "cpu")
+    write(Board.of(plan, gather(plan, Store(tmp_path / "none"))).files(), tmp_path)
+    lines = (tmp_path / "scores.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "scores.csv").write_text("".join(lines[:-1]))
+    with pytest.raises(UqbenchError, match=r"no rows of short/slow \(seeds 0-2\), which manifest"):
+        StoredBoard.read(plan, SELECTION, host, tmp_path)
+
+
+def test_a_page_says_which_planned_runs_and_methods_of_the_suite_are_missing(host, tmp_path):
+    plan = replace(SELECTION, methods=("slow",)).plan(host, "cpu")
+    board = Board.of(replace(plan, standard=True), gather(plan, Store(tmp_path / "none")))
+    assert json.loads(board.files()["manifest.json"])["standard"] is False
+    text = page(board, [], "")
+    assert "6 of 6 planned runs have no score: `long/slow` (3 missing), `short/slow`" in text
+    assert "methods of the suite without runs here: `fast`." in text
+
+
+def test_a_board_that_was_written_from_fewer_rows_is_not_standard_and_a_check_says_so(
+    host, tmp_path, capsys
+):
+    plan = SELECTION.plan(host, "cpu")
+    scores = gather(plan, Store(tmp_path / "none"))
+    whole = Board.of(plan, scores)
+    assert json.loads(whole.files()["manifest.json"])["standard"] is True
+    folder = tmp_path / "toy" / "paper"
+    write({**whole.files(), "README.md": page(whole, [], "")}, folder)
+    keep(folder / "scores.csv", {"slow"})
+    (folder / "manifest.json").unlink()
+    assert _rewrite(StoredBoard.read(plan, SELECTION, host, folder, warn), host) == 0
+    assert json.loads((folder / "manifest.json").read_text())["standard"] is False
+    capsys.readouterr()
+    stored = StoredBoard.read(plan, SELECTION, host, folder, warn)
+    assert _check(stored, Store(tmp_path / "none")) == 0
+    assert "methods of the suite without runs here: fast" in capsys.readouterr().out
+
+
+def test_a_board_from_before_the_plan_was_kept_is_checked_as_it_was_written(host, tmp_path):
+    plan = SELECTION.plan(host, "cpu")
+    board = replace(Board.of(plan, gather(plan, Store(tmp_path / "none"))), planned=None)
+    folder = tmp_path / "toy" / "paper"
+    write({**board.files(), "README.md": page(board, [], "")}, folder)
+    stored = StoredBoard.read(plan, SELECTION, host, folder, warn)
+    assert stored.planned is None
+    assert _check(stored, Store(tmp_path / "none")) == 0
+
+
+def test_rows_of_a_method_that_were_removed_are_missed(host, tmp_path, capsys):
+    plan = SELECTION.plan(host, "cpu")
+    write(Board.of(plan, gather(plan, Store(tmp_path / "none"))).files(), tmp_path)
+    assert StoredBoard.read(plan, SELECTION, host, tmp_path).plan.runs == plan.runs
+    keep(tmp_path / "scores.csv", {"slow"})
+    with pytest.raises(UqbenchError, match=r"no rows of long/fast, short/fast, which manifest"):
+        StoredBoard.read(plan, SELECTION, host, tmp_path)
+    (tmp_path / "manifest.json").unlink()
+    StoredBoard.read(plan, SELECTION, host, tmp_path, warn)
+    assert "has no runs of fast, which the suite has here" in capsys.readouterr().err
+    (tmp_path / "manifest.json").write_text('{"methods": 3}')
+    with pytest.raises(UqbenchError, match=r"manifest\.json is damaged"):
+        StoredBoard.read(plan, SELECTION, host, tmp_path)

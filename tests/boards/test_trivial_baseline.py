@@ -1,0 +1,120 @@
+"""Trivial and oracle rows are shown beside the methods and never ranked; methods must beat them."""
+
+import csv
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from uqbench import AgentSpec
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.page import page
+from uqbench.boards.scores import Score
+from uqbench.cli.terminal_table import notes
+from uqbench.registry.plugins import Host
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
+
+MEANS = {
+    "uniform-random": 0.0,
+    "constant-action": 0.3,
+    "dqn": 0.31,
+    "qr-dqn": 0.8,
+    "planner": 1.2,
+}
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    """Two trivial rows, two methods, and a fifth row that counts as an oracle."""
+    host = Host.load()
+    suite = read_suites(host, check=()).suite("minatar")
+    names = ["uniform-random", "constant-action", "dqn", "qr-dqn", "ua-dqn"]
+    made = make_plan(suite, host, "cpu", device="cpu", methods=names, tasks=["breakout", "freeway"])
+    cells = tuple(
+        replace(cell, method=cell.method.model_copy(update={"name": "planner"}), role="oracle",
+                runs=tuple(replace(run, method="planner") for run in cell.runs))
+        if cell.method.name == "ua-dqn" else cell
+        for cell in made.cells
+    )  # fmt: skip
+    return replace(made, cells=cells, claims=())
+
+
+def simulated(plan: Plan, means=MEANS) -> list[Score]:
+    generator = np.random.default_rng(0)
+    return [
+        Score(run.task, run.method, run.seed, "finished", "cpu",
+              means[run.method] + 0.05 * generator.standard_normal(),
+              {}, str(run.folder), run.digest, "uqbench:aaaa")
+        for run in sorted(plan.runs, key=lambda run: (run.task, run.method, run.seed))
+    ]  # fmt: skip
+
+
+def rows(board: Board, name: str = "leaderboard.csv") -> dict[str, dict[str, str]]:
+    return {row["method"]: row for row in csv.DictReader(io.StringIO(board.files()[name]))}
+
+
+def test_the_agent_says_what_learns_nothing(plan):
+    assert plan.roles == {
+        "uniform-random": "trivial", "constant-action": "trivial", "dqn": "method",
+        "qr-dqn": "method", "planner": "oracle",
+    }  # fmt: skip
+    with pytest.raises(ValueError, match=r"no role 'trivail'\. Did you mean 'trivial'"):
+        AgentSpec(name="mine", version="1", factory="a:B", role="trivail")
+
+
+def test_only_methods_have_ranks_and_other_rows_do_not_change_them(plan):
+    board = Board.of(plan, simulated(plan))
+    found = rows(board)
+    assert {name: row["rank"] for name, row in found.items()} == {
+        "uniform-random": "", "constant-action": "", "dqn": "2", "qr-dqn": "1", "planner": "",
+    }  # fmt: skip
+    assert {row["role"] for row in found.values()} == {"trivial", "method", "oracle"}
+    cells = tuple(cell for cell in plan.cells if cell.role == "method")
+    alone = Board.of(
+        replace(plan, cells=cells), [s for s in board.scores if s.method in ("dqn", "qr-dqn")]
+    )
+    assert alone.places == board.places
+    (pair,) = alone.pairs
+    assert pair in board.pairs
+    assert [p for p in board.pairs if p.adjusted is not None] == [pair]
+
+
+def test_what_does_not_beat_the_best_trivial_row_is_marked(plan):
+    board = Board.of(plan, simulated(plan))
+    assert board.floor.best == "constant-action"
+    assert {name: row["beats_trivial"] for name, row in rows(board).items()} == {
+        "uniform-random": "", "constant-action": "", "dqn": "no", "qr-dqn": "yes", "planner": "",
+    }  # fmt: skip
+    shown = page(board, [], "")
+    order = ["`planner` (oracle)", "`qr-dqn` |", "`dqn` † |", "`constant-action` (trivial)",
+             "`uniform-random` (trivial)"]  # fmt: skip
+    places = [shown.index(name) for name in order]
+    assert places == sorted(places)
+    (note,) = [note for note in notes(board) if "trivial" in note]
+    assert note in shown
+    assert "† does not beat constant-action" in note
+    assert "Knowing more than an agent (oracle): planner 1." in note
+
+
+def test_worse_than_the_floor_is_no_beating_of_it(plan):
+    """Whichever name comes first in the pair: dqn after constant-action, and before uniform."""
+    for means, best in ((MEANS | {"dqn": -1.0}, "constant-action"),
+                        (MEANS | {"uniform-random": 0.5}, "uniform-random")):  # fmt: skip
+        board = Board.of(plan, simulated(plan, means))
+        assert board.floor.best == best
+        assert board.floor.beaten == {"dqn": False, "qr-dqn": True}
+
+
+def test_without_intervals_or_trivial_runs_nothing_is_marked(plan):
+    scores = simulated(plan)
+    two = Board.of(plan, [s for s in scores if s.seed < 2])
+    assert two.floor.beaten == {"dqn": None, "qr-dqn": None}
+    lacking = [
+        replace(s, status="failed", score=None) if s.method == "uniform-random" else s
+        for s in scores
+    ]
+    board = Board.of(plan, lacking)
+    assert board.floor is None
+    assert {row["beats_trivial"] for row in rows(board).values()} == {""}

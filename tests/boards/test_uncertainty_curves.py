@@ -1,0 +1,73 @@
+"""A board keeps the mean of its runs' curves of uncertainty."""
+
+import io
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from example_runs import EPISODES, METRICS, make_record, make_run
+
+from uqbench.boards.uncertainty_curves import uncertainty_parquet
+from uqbench.errors import UqbenchError
+from uqbench.results.columns import RunColumns
+from uqbench.results.store import Store
+from uqbench.results.tables import CURVES
+
+
+def curves(shift: float) -> dict[str, Any]:
+    return {
+        "step": np.array([1, 2, 2, 2]),
+        "curve": np.array(["reliability", "reliability", "reliability", "error_against_std"]),
+        "x": np.array([0.5, 0.5, 0.9, 3.0]),
+        "y": np.array([0.0, 0.4 + shift, 0.8 + shift, 7.0]),
+    }
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> tuple[Any, list[Any], Store]:
+    """A plan of four finished runs, of which the last was not asked, and a planned one."""
+    store, scores = Store(tmp_path), []
+    runs = [make_run(seed).on_device("cpu") for seed in range(5)]
+    for run in runs:
+        score = SimpleNamespace(
+            task=run.task, method=run.method, seed=run.seed, record=None, device=""
+        )
+        if run.seed < 4:
+            asked = curves(0.1 * run.seed) if run.seed < 3 else None
+            record = make_record(run, status="finished", step=2)
+            store.finish(run, record, RunColumns(METRICS, EPISODES, asked))
+            score.record, score.device = store.read(run.folder).record, "cpu"
+        scores.append(score)
+    plan = SimpleNamespace(runs=runs, cells=[SimpleNamespace(runs=runs)])
+    return plan, scores, store
+
+
+def test_they_are_those_of_the_last_occasion_of_the_runs_that_were_asked(board):
+    data = uncertainty_parquet(*board)
+    assert data is not None
+    found = pd.read_parquet(io.BytesIO(data))
+    assert found["curve"].tolist() == ["reliability"] * 2  # every single pair is not kept
+    assert found["x"].tolist() == [0.5, 0.9]
+    assert found["y"].tolist() == pytest.approx([0.5, 0.9])
+    reach = 4.302653 * 0.1 / math.sqrt(3)  # Student's, of two degrees of freedom
+    assert found["low"].tolist() == pytest.approx([0.5 - reach, 0.9 - reach])
+    assert found["high"].tolist() == pytest.approx([0.5 + reach, 0.9 + reach])
+    assert found["runs"].tolist() == [3, 3]
+    assert uncertainty_parquet(*board) == data
+
+
+def test_without_any_there_is_no_file(board):
+    plan, scores, store = board
+    assert uncertainty_parquet(plan, scores[3:], store) is None
+
+
+def test_a_run_whose_file_was_altered_is_named(board):
+    plan, scores, store = board
+    path = store.folder(plan.runs[1]) / CURVES
+    pd.read_parquet(path).assign(y=0.0).to_parquet(path)
+    with pytest.raises(UqbenchError, match="does not match its digest"):
+        uncertainty_parquet(plan, scores, store)

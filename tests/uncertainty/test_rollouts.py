@@ -1,0 +1,142 @@
+"""Returns by rollouts in copies of states, in an environment whose values are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+from gymnasium import spaces
+from torch import Tensor
+
+from uqbench.environment import LaneEnv, Outcome
+from uqbench.lanes import Uniform
+from uqbench.uncertainty import rollouts
+from uqbench.uncertainty.rollouts import rollout_returns
+
+GAMMA = 0.9
+STARTS = (1, 3, 9)
+
+
+class Countdown(LaneEnv):
+    """``k`` steps to go; a step pays its action plus a uniform number. Action 2 ends it at once."""
+
+    n_actions = 3
+    observation_space = spaces.Box(0, 99, (1,))
+
+    def __init__(self, seeds: Sequence[int]) -> None:
+        self.left = torch.full((len(seeds),), 20)
+        self.key = torch.tensor(list(seeds))  # random numbers of this lane, and how many it drew
+        self.drawn = torch.zeros(len(seeds), dtype=torch.int64)
+        self.numbers = {seed: Uniform([seed], "countdown", ()) for seed in seeds}
+
+    def reset(self) -> tuple[Tensor, None]:
+        return self._seen(), None
+
+    def step(self, action: Tensor) -> Outcome:
+        pairs = zip(self.key.tolist(), self.drawn.tolist(), strict=True)
+        noise = torch.tensor([
+            self.numbers.setdefault(key, Uniform([key], "countdown", ())).at(t).item()
+            for key, t in pairs
+        ])  # fmt: skip
+        self.drawn += 1
+        self.left = self.left - 1
+        ended = (self.left == 0) | (action == 2)
+        self.left = self.left.masked_fill(ended, 20)
+        never = torch.zeros_like(ended)
+        return Outcome(action + noise, ended, never, self._seen(), self._seen())
+
+    def copy_lanes(
+        self, into: Tensor, other: LaneEnv, lanes: Tensor, *, random_numbers: bool
+    ) -> None:
+        assert isinstance(other, Countdown)
+        self.left[into] = other.left[lanes]
+        if random_numbers:
+            self.key[into], self.drawn[into] = other.key[lanes], other.drawn[lanes]
+
+    def _seen(self) -> Tensor:
+        return self.left[:, None].float()
+
+
+class Constant:
+    """Lane ``i`` always takes action ``actions[i]``."""
+
+    def __init__(self, actions: Sequence[int]) -> None:
+        self.actions = torch.tensor(list(actions))
+
+    def policy(self, obs: Tensor, valid: Any = None) -> Tensor:
+        return self.actions[:, None].expand(obs.shape[:2])
+
+
+def standing() -> Countdown:
+    env = Countdown([0] * len(STARTS))
+    env.left = torch.tensor(STARTS)
+    return env
+
+
+def returns(actions: Sequence[int], each: int, seeds=None, tail: float = 1e-9) -> Tensor:
+    count = len(STARTS) * 3 * each
+    seeds = seeds or range(len(actions))
+    numbers = [[1_000 * seed + n for n in range(count)] for seed in seeds]
+    place = torch.arange(len(STARTS)).expand(len(actions), -1)
+    return rollout_returns(Constant(actions), standing(), place, Countdown, numbers, GAMMA, tail)
+
+
+def test_the_means_are_the_policys_values():
+    """``a + ½ + (p + ½) Σ_{0<t<k} γ^t``, unless a = 2 ends it; 18 means within 4.5 errors."""
+    found = returns([0, 1], each=150)
+    assert found.shape == (2, 3, 3, 150)
+    for lane in range(2):
+        for m, k in enumerate(STARTS):
+            for a in range(3):
+                later = 0 if a == 2 else sum(GAMMA**t for t in range(1, k))
+                samples = found[lane, m, a]
+                expected = a + 0.5 + (lane + 0.5) * later
+                assert abs(samples.mean() - expected) < 4.5 * samples.std() / 150**0.5
+
+
+def test_a_lanes_returns_are_the_same_alone_and_among_others_bit_for_bit(monkeypatch):
+    """Rollouts of other lanes end at other times, and dead ones are dropped at others."""
+    monkeypatch.setattr(rollouts, "SLAB", 4)
+    together = returns([0, 2, 1], each=4, seeds=(5, 6, 7))
+    for lane, (action, seed) in enumerate(((0, 5), (2, 6), (1, 7))):
+        assert torch.equal(returns([action], each=4, seeds=(seed,))[0], together[lane])
+
+
+def test_dropping_rollouts_that_are_over_changes_no_return(monkeypatch):
+    kept = returns([0, 1], each=4)
+    monkeypatch.setattr(rollouts, "SLAB", 2)
+    assert torch.equal(returns([0, 1], each=4), kept)
+
+
+@pytest.mark.parametrize(("tail", "counted"), [(0.85, 2), (0.5, 7), (1e-6, 9)])
+def test_a_rollout_ends_when_rewards_count_less_than_the_tail(tail, counted):
+    """The longest has nine steps; with γ = 0.9, 0.9² < 0.85 and 0.9⁷ < 0.5."""
+    noiseless = returns([1], each=2, tail=tail)[0, 2, 1]
+    least = sum(GAMMA**t for t in range(counted))
+    assert (noiseless > least).all()
+    assert (noiseless < 2 * least).all()
+
+
+def test_the_states_themselves_stay_where_they_are():
+    env = standing()
+    agent = Constant([1])
+    seeds = [list(range(len(STARTS) * 3 * 2))]
+    rollout_returns(agent, env, torch.arange(len(STARTS))[None], Countdown, seeds, GAMMA, 1e-9)
+    assert env.left.tolist() == list(STARTS)
+    assert env.drawn.tolist() == [0, 0, 0]
+
+
+def test_every_lane_has_states_of_its_own_where_it_is_told_so():
+    """Two lanes in the same states in another order: the same returns in another order."""
+    seeds = [list(range(3 * 2))] * 2
+    place = torch.tensor([[0], [2]])
+    agent = Constant([1, 1])
+    found = rollout_returns(agent, standing(), place, Countdown, seeds, GAMMA, 1e-9)
+    for lane, state in enumerate((0, 2)):
+        alone = rollout_returns(
+            Constant([1]), standing(), torch.tensor([[state]]), Countdown, seeds[:1], GAMMA, 1e-9
+        )
+        assert torch.equal(found[lane], alone[0])
+    assert found[0, 0, 0].max() < found[1, 0, 0].min()  # one step to go, or nine

@@ -1,0 +1,1 @@
+"""Leaderboards: made of runs, stored, checked, submitted, verified."""

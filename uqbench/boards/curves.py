@@ -1,0 +1,86 @@
+"""``curves.parquet``: a hundred points a run, to draw a board's curves without its runs."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from uqbench.boards.scores import Score
+from uqbench.identity import Run
+from uqbench.results.columns import Columns
+from uqbench.results.store import Store
+from uqbench.runner.metric_values import record_step
+from uqbench.suites.metrics import RECORDS
+from uqbench.suites.plan import Plan
+
+MOST_RUNS = 7_000
+FEWER_RUNS = 2_000
+"""Of more than the most, about so many runs' curves are kept, and files read for them."""
+
+
+def curves_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> bytes | None:
+    """The curves of the finished runs of environments; None where there are none in the store.
+
+    A row is a hundredth of a run: ``task``, ``method``, ``seed``, the ``step`` at its end,
+    ``return``, the mean return of the training episodes that ended in it (NaN where none did), and
+    ``reward_per_step``.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    runs = {(run.task, run.method, run.seed): run for run in drawn(plan)}
+    parts: dict[str, list[object]] = {name: [] for name in ("task", "method", "seed")}
+    points = []
+    for score in scores:
+        planned = runs.get((score.task, score.method, score.seed))
+        task = plan.suite.task(score.task)
+        if planned is None or score.record is None or task.environment is None:
+            continue  # not finished, or stored in another board
+        run = planned.on_device("cuda" if score.device == "cuda" else "cpu")
+        points.append(_points(*store.columns(run), plan.budget.on(task).steps))
+        for name, value in (("task", run.task), ("method", run.method), ("seed", run.seed)):
+            parts[name].extend([value] * RECORDS)
+    if not points:
+        return None
+    step, returns, reward = np.concatenate(points, axis=1)
+    table = pa.table(
+        {
+            "task": pa.array(parts["task"]).dictionary_encode(),
+            "method": pa.array(parts["method"]).dictionary_encode(),
+            "seed": pa.array(parts["seed"], pa.int32()),
+            "step": pa.array(step.astype(np.int64)),
+            "return": pa.array(returns.astype(np.float32)),
+            "reward_per_step": pa.array(reward.astype(np.float32)),
+        }
+    )
+    file = io.BytesIO()
+    pq.write_table(table, file, compression="zstd")
+    return file.getvalue()
+
+
+def drawn(plan: Plan) -> Iterator[Run]:
+    """The runs whose curves are kept: of very many the first seeds of each method and task."""
+    many = len(plan.runs) > MOST_RUNS
+    seeds = max(10, FEWER_RUNS // len(plan.cells)) if many else None
+    for cell in plan.cells:
+        yield from cell.runs[:seeds]
+
+
+def _points(records: Columns, episodes: Columns, steps: int) -> np.ndarray:
+    """Step, mean return and reward per step of each hundredth: ``[3, RECORDS]``."""
+    ends = np.array([record_step(k, steps) for k in range(RECORDS + 1)])
+    ended = (episodes["phase"] == "training") & (episodes["end"] != "unfinished")
+    # the hundredth in which an episode ends: ends[k] < step <= ends[k + 1]
+    place = np.searchsorted(ends, episodes["step"][ended], side="left") - 1
+    count = np.bincount(place, minlength=RECORDS)
+    total = np.bincount(place, weights=episodes["return"][ended], minlength=RECORDS)
+    returns = np.full(RECORDS, np.nan)
+    np.divide(total, count, out=returns, where=count > 0)
+    rewards = records["metric"] == "reward"
+    at = dict(zip(records["step"][rewards], records["value"][rewards], strict=True))
+    at.setdefault(0, 0.0)  # in runs of less than a hundred steps the first hundredths are empty
+    collected = np.diff([0.0, *(float(at[end]) for end in ends[1:])])
+    length = np.maximum(np.diff(ends), 1)
+    return np.stack([ends[1:].astype(np.float64), returns, collected / length])

@@ -1,0 +1,105 @@
+"""What a board was planned to hold, as its manifest lists it, and what of it is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from uqbench.boards.scores import Score
+from uqbench.suites.plan import Plan
+
+SHOWN = 12
+"""Cells that a page names; of the others it gives the number."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Methods and runs.
+
+    Attributes:
+        methods: all that the suite had under the budget, on the board or not.
+        runs: seeds such as ``0-4,7`` of each ``task/method`` of the board.
+    """
+
+    methods: tuple[str, ...]
+    runs: Mapping[str, str]
+
+    @classmethod
+    def of(cls, plan: Plan) -> Planned:
+        """Of a plan, and the plugins that are installed."""
+        return cls(
+            tuple(sorted(method.name for method in plan.suite.methods_of(plan.budget_name))),
+            {
+                f"{cell.task.name}/{cell.method.name}": _spans(run.seed for run in cell.runs)
+                for cell in plan.cells
+            },
+        )
+
+    @classmethod
+    def read(cls, table: Any) -> Planned | None:
+        """As a manifest has it; boards from before it was kept have none.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        if table is None:
+            return None
+        methods, runs = table["methods"], table["runs"]
+        texts = [*methods, *runs, *runs.values()]
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("planned: expected names, and seeds by task/method")
+        return cls(tuple(methods), dict(runs))
+
+    def as_table(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {"methods": list(self.methods), "runs": dict(self.runs)}
+
+    def absent(self, scores: Sequence[Score]) -> list[str]:
+        """Methods of the suite that have no row."""
+        shown = {score.method for score in scores}
+        return [name for name in self.methods if name not in shown]
+
+    def without_rows(self, scores: Sequence[Score]) -> list[str]:
+        """The planned cells whose rows are not those of the scores, as ``task/method``."""
+        seeds: dict[str, list[int]] = {}
+        for score in scores:
+            seeds.setdefault(f"{score.task}/{score.method}", []).append(score.seed)
+        return sorted(n for n, planned in self.runs.items() if _spans(seeds.get(n, [])) != planned)
+
+
+def missing_note(scores: Sequence[Score], planned: Planned | None) -> str:
+    """What a board lacks: planned runs without a score, methods without runs; empty if nothing."""
+    states: dict[str, Counter[str]] = {}
+    for score in scores:
+        if score.score is None:
+            word = "without a value" if score.status == "finished" else score.status
+            states.setdefault(f"{score.task}/{score.method}", Counter())[word] += 1
+    parts = []
+    if states:
+        named = [
+            f"`{name}` ({', '.join(f'{n} {word}' for word, n in sorted(counts.items()))})"
+            for name, counts in sorted(states.items())
+        ]
+        more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
+        total = sum(counts.total() for counts in states.values())
+        parts.append(
+            f"{total:,} of {len(scores):,} planned runs have no score: "
+            f"{', '.join(named[:SHOWN])}{more}"
+        )
+    absent = [] if planned is None else [f"`{name}`" for name in planned.absent(scores)]
+    if absent:
+        parts.append(f"methods of the suite without runs here: {', '.join(absent)}")
+    return f"**Missing:** {'; '.join(parts)}." if parts else ""
+
+
+def _spans(seeds: Iterable[int]) -> str:
+    """``0-4,7`` for 0, 1, 2, 3, 4 and 7."""
+    spans: list[list[int]] = []
+    for seed in sorted(seeds):
+        if spans and seed == spans[-1][1] + 1:
+            spans[-1][1] = seed
+        else:
+            spans.append([seed, seed])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)

@@ -1,0 +1,81 @@
+"""A board by another risk measure than its suite's, from the stored episodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from uqbench.boards.scores import Score, is_finite
+from uqbench.errors import UqbenchError
+from uqbench.results.store import Store
+from uqbench.risk import RiskMeasure
+from uqbench.runner.metric_values import Truth, scalar
+from uqbench.suites.metrics import EPISODE_STATISTICS, Metric
+from uqbench.suites.plan import Plan
+
+
+def with_risk(plan: Plan, risk: str) -> Plan:
+    """The plan, scored by its primary metric under another risk measure, such as ``cvar(0.1)``.
+
+    Normalization stays that of the primary metric. Claims are left out: they name their metrics.
+
+    Raises:
+        UqbenchError: the primary metric is not of episodes.
+    """
+    primary = plan.suite.primary_metric(plan.budget)
+    if primary.statistic not in EPISODE_STATISTICS or primary.kind not in ("online", "evaluation"):
+        raise UqbenchError(
+            f"--risk: {primary.name!r}, which scores the budget {plan.budget_name!r}, is no number "
+            f"of episodes ({', '.join(EPISODE_STATISTICS)}); a risk measure needs some."
+        )
+    metric = primary.model_copy(
+        update={
+            "name": f"{primary.name}_{slug(risk)}",
+            "summary": f"{risk} instead of {primary.risk}: {primary.summary}",
+            "risk": risk,
+            "normalized_as": primary.normalized_as or primary.name,
+        }
+    )
+    suite = plan.suite.model_copy(update={"metrics": (*plan.suite.metrics, metric)})
+    budget = plan.budget.model_copy(update={"primary": metric.name})
+    return replace(plan, suite=suite, budget=budget, claims=())
+
+
+def slug(risk: str) -> str:
+    """A measure's name as part of the names of metrics and folders: ``cvar-0-1``."""
+    return re.sub(r"[^a-z0-9]+", "-", risk.lower()).strip("-")
+
+
+def rescored(
+    plan: Plan,
+    scores: Sequence[Score],
+    measure: RiskMeasure,
+    store: Store,
+    truths: Mapping[str, Truth],
+) -> list[Score]:
+    """The scores of a plan :func:`with_risk`, from the episodes of the finished runs.
+
+    Args:
+        plan: whose primary metric the runs were not scored by.
+        scores: of its runs, with the metrics that they were scored by.
+        measure: the primary metric's risk measure.
+        store: of the runs.
+        truths: what is known of the best policy, by task.
+    """
+    metric: Metric = plan.suite.primary_metric(plan.budget)
+    constants = plan.suite.normalization_constants(metric)
+    runs = {(run.task, run.method, run.seed): run for run in plan.runs}
+    found = []
+    for score in scores:
+        if not score.digest:
+            found.append(score)
+            continue
+        run = runs[score.task, score.method, score.seed]
+        run = run.on_device("cuda" if score.device == "cuda" else "cpu")
+        records, episodes = store.columns(run)
+        steps = plan.budget.on(plan.suite.task(score.task)).steps
+        value = scalar(metric, measure, episodes, records, steps, truths[score.task])
+        normal = constants[score.task].normalize(value) if is_finite(value) else None
+        found.append(replace(score, score=normal, values=score.values | {metric.name: value}))
+    return found

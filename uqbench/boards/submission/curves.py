@@ -1,0 +1,115 @@
+"""A submission's curves, read as hostile data, beside those of a stored board."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uqbench.boards.uncertainty_curves import KEPT
+from uqbench.errors import UqbenchError
+from uqbench.suites.metrics import RECORDS
+
+if TYPE_CHECKING:
+    from uqbench.suites.plan import Plan
+
+_POINTS = 1_000
+"""The most of one method's uncertainty on one task; a board has some hundred and sixty."""
+
+
+@dataclass(frozen=True)
+class CurveFile:
+    """A table of curves, its owner first.
+
+    Attributes:
+        columns: names, with the names of their Arrow types.
+        owner: the columns that say whose curve a row is of.
+        points: the most rows of one owner.
+    """
+
+    columns: Mapping[str, str]
+    owner: tuple[str, ...]
+    points: int
+
+
+CURVE_FILES = {
+    "curves.parquet": CurveFile(
+        {
+            "task": "string", "method": "string", "seed": "int32", "step": "int64",
+            "return": "float32", "reward_per_step": "float32",
+        },
+        ("task", "method", "seed"),
+        RECORDS,
+    ),
+    "uncertainty.parquet": CurveFile(
+        {
+            "task": "string", "method": "string", "curve": "string", "x": "float64",
+            "y": "float64", "low": "float64", "high": "float64", "runs": "int64",
+        },
+        ("task", "method"),
+        _POINTS,
+    ),
+}  # fmt: skip
+
+
+def merged(name: str, submitted: bytes, judged: Plan, stored: Path, whole: Plan) -> bytes:
+    """A stored board's curves with those of a submission.
+
+    Args:
+        name: of the file, one of :data:`CURVE_FILES`.
+        submitted: the submission's.
+        judged: the plan of the submission's runs.
+        stored: the board's file, which may not exist.
+        whole: the plan of the board's runs.
+
+    Raises:
+        UqbenchError: a file is damaged, or of other runs.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    of = CURVE_FILES[name]
+    new = _table(of, submitted, f"the submission's {name}", judged)
+    owners = _owners(of, judged)
+    if not set(zip(*(new.column(c).to_pylist() for c in of.owner), strict=True)) <= owners:
+        raise UqbenchError(f"the submission's {name} has curves of other runs.")
+    if "curve" in of.columns and not set(new.column("curve").to_pylist()) <= set(KEPT):
+        raise UqbenchError(f"the submission's {name} has curves other than {', '.join(KEPT)}.")
+    parts = [new]
+    if stored.exists():
+        old = _table(of, stored.read_bytes(), str(stored), whole)
+        methods = pa.array(sorted(judged.roles))
+        kept = pa.compute.invert(pa.compute.is_in(old.column("method"), value_set=methods))
+        parts.insert(0, old.filter(kept))
+    table = pa.concat_tables(parts)
+    for column in (c for c, type_ in of.columns.items() if type_ == "string"):
+        at = table.column_names.index(column)
+        values = table.column(column).combine_chunks().dictionary_encode()
+        table = table.set_column(at, column, values)
+    file = io.BytesIO()
+    pq.write_table(table, file, compression="zstd")
+    return file.getvalue()
+
+
+def _owners(of: CurveFile, plan: Plan) -> set[tuple[Any, ...]]:
+    return {tuple(getattr(run, column) for column in of.owner) for run in plan.runs}
+
+
+def _table(of: CurveFile, data: bytes, where: str, plan: Plan) -> Any:
+    """Its plain columns of the right types, and no more rows than the plan's runs have."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([(name, pa.type_for_alias(type_)) for name, type_ in of.columns.items()])
+    try:
+        file = pq.ParquetFile(io.BytesIO(data))
+        if file.metadata.num_rows > len(_owners(of, plan)) * of.points:
+            raise ValueError(f"it has {file.metadata.num_rows:,} rows")
+        table = file.read(use_threads=False)
+        if table.column_names != schema.names:
+            raise ValueError(f"expected the columns {', '.join(schema.names)}")
+        return table.cast(schema)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise UqbenchError(f"{where} is damaged, because {error!s:.300}") from error

@@ -1,0 +1,129 @@
+"""From the finished runs of a results folder to a submission."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from packaging.utils import canonicalize_name
+
+from uqbench.amounts import count
+from uqbench.boards.board_files import curve_files
+from uqbench.boards.cost import cost_csv
+from uqbench.boards.leaderboard import board
+from uqbench.boards.provenance import made_with, made_with_json, of_older_code
+from uqbench.boards.submission.bundle import CHECK, LOCK, write_bundle
+from uqbench.errors import UqbenchError, see
+from uqbench.results.store import RunState, Store
+
+if TYPE_CHECKING:
+    from uqbench.registry.plugins import Host
+    from uqbench.registry.registry import Plugin
+    from uqbench.suites.plan import Plan
+
+DONE = (RunState.FINISHED.value, RunState.FAILED.value)
+
+
+def submit(plan: Plan, host: Host, store: Store, path: Path) -> str:
+    """Write a submission of a plan's runs; return its sha256.
+
+    Args:
+        plan: of the methods that are submitted, as their suite and budget say.
+        host: the plugins.
+        store: of the runs.
+        path: of the file.
+
+    Raises:
+        UqbenchError: runs are missing, a method is in no package, or a plugin breaks a required
+            rule of conformance.
+    """
+    result = board(plan, store)
+    if result.local:
+        raise UqbenchError(
+            f"{', '.join(sorted(result.local))}: code of a file cannot be run again by others; "
+            f"uqbench plugin new makes a package."
+        )
+    open_runs = [score.run for score in result.scores if score.status not in DONE]
+    if open_runs:
+        raise UqbenchError(
+            f"{count(len(open_runs), 'run')} of {len(result.scores)} are not done, such as "
+            f"{open_runs[0]}: uqbench run --suite {plan.suite.name} --budget {plan.budget_name} "
+            f"--methods {','.join(plan.roles)} does them."
+        )
+    older = of_older_code(result.scores)
+    if older:
+        raise UqbenchError(
+            f"runs were made with other code than is installed ({older}), so that its check and "
+            f"versions are not theirs: uqbench run --fresh makes them again."
+            f"{see('other-code')}"
+        )
+    files = {name: text.encode() for name, text in result.files().items()}
+    files["made_with.json"] = made_with_json(made_with(result.scores), older).encode()
+    files["cost.csv"] = cost_csv(plan, result.scores).encode()
+    files[LOCK] = lock().encode()
+    files[CHECK] = json.dumps(report(host, involved(plan, host)), indent=1).encode()
+    files |= curve_files(plan, result.scores, store)
+    return write_bundle(path, plan.suite.name, plan.budget_name, sorted(plan.roles), files)
+
+
+def involved(plan: Plan, host: Host) -> list[Plugin]:
+    """The plugins of a plan's methods, and those of its tasks that uqbench does not ship."""
+    methods, tasks = set(), set()
+    for cell in plan.cells:
+        if cell.method.agent is not None:
+            methods.add(host.agents.origin(cell.method.agent))
+        if cell.method.estimator is not None:
+            methods.add(host.estimators.origin(cell.method.estimator))
+        if cell.task.environment is not None:
+            tasks.add(host.environments.origin(cell.task.environment))
+        if cell.task.dataset is not None:
+            tasks.add(host.datasets.origin(cell.task.dataset))
+    found = methods | {plugin for plugin in tasks if not plugin.shipped}
+    return sorted(found, key=lambda plugin: (plugin.distribution, plugin.name))
+
+
+def report(host: Host, plugins: Iterable[Plugin]) -> dict[str, list[dict[str, object]]]:
+    """The conformance report of plugins, by distribution.
+
+    Raises:
+        UqbenchError: a required rule is broken, or nothing was checked.
+    """
+    from uqbench.testing.conformance import report as conformance
+    from uqbench.testing.conformance.whole_plugins import check_plugin
+
+    found: dict[str, list[dict[str, object]]] = {}
+    for plugin in plugins:
+        results = [one for _, made in check_plugin(host, plugin.name) for one in made]
+        broken = conformance.failures(results)
+        if broken or not results:
+            what = ", ".join(f"{r.subject.name}: {r.check.id}" for r in broken[:5])
+            raise UqbenchError(
+                f"{plugin.distribution} does not keep {count(len(broken), 'required rule')} "
+                f"({what or 'nothing was checked'}): uqbench plugin check {plugin.name} says more."
+            )
+        found.setdefault(plugin.distribution, []).extend(conformance.as_json(results))
+    return found
+
+
+def lock() -> str:
+    """``lock.txt``: the exact version of every distribution that is installed, for pip."""
+    versions = {}
+    for distribution in metadata.distributions():
+        name = distribution.name
+        source = distribution.read_text("direct_url.json")
+        note = "" if source is None else f"  # {_source(source)}"
+        versions[canonicalize_name(name)] = f"{name}=={distribution.version}{note}"
+    lines = [f"# Python {platform.python_version()}, {platform.system()} {platform.machine()}"]
+    return "\n".join([*lines, *(versions[name] for name in sorted(versions))]) + "\n"
+
+
+def _source(direct_url: str) -> str:
+    """Where a distribution is from that no index has; a folder's name is nobody's business."""
+    found = json.loads(direct_url)
+    if "vcs_info" in found:
+        return f"{found['url']} at {found['vcs_info']['commit_id']}"
+    return "from a folder" if "dir_info" in found else "from a file"

@@ -1,0 +1,75 @@
+"""``uncertainty.parquet`` of a board: how good its methods' uncertainty is, as curves.
+
+A run keeps such curves of its own (``docs/uncertainty.md``); a board keeps each method's mean over
+its runs, so that reliability, sparsification and PIT can be drawn without the runs.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uqbench.boards.curves import drawn
+from uqbench.boards.scores import Score
+from uqbench.results.store import Store
+from uqbench.results.tables import read_curves
+from uqbench.statistics.levels import MINIMUM_SEEDS
+from uqbench.suites.plan import Plan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEPT = ("reliability", "sparsification", "sparsification_best", "pit")
+"""The curves whose points are at the same places in all runs."""
+
+
+def mean_curves(curves: pd.DataFrame) -> pd.DataFrame:
+    """``task``, ``method``, ``curve``, ``x``, ``y``, ``low``, ``high``, ``runs``.
+
+    Means over a method's runs at the last occasion on which it was asked, with Student's pointwise
+    95 % intervals; none of fewer than three runs.
+
+    Args:
+        curves: of runs: ``task``, ``method``, ``seed``, ``step``, ``curve``, ``x``, ``y``.
+    """
+    from scipy.special import stdtrit
+
+    last = curves["step"] == curves.groupby(["task", "method"])["step"].transform("max")
+    own = curves[last & curves["curve"].isin(KEPT)]
+    own = own.assign(x=own["x"].astype(float).round(9))
+    points = own.groupby(["task", "method", "curve", "x"])["y"]
+    found = points.agg(y="mean", spread="std", runs="count").reset_index()
+    reach = stdtrit(found["runs"] - 1, 0.975) * found["spread"] / np.sqrt(found["runs"])
+    reach = reach.where(found["runs"] >= MINIMUM_SEEDS)
+    found = found.assign(low=found["y"] - reach, high=found["y"] + reach)
+    return found[["task", "method", "curve", "x", "y", "low", "high", "runs"]]
+
+
+def uncertainty_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> bytes | None:
+    """The mean curves of a board's runs; None where no run in the store has any."""
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    runs = {(run.task, run.method, run.seed): run for run in drawn(plan)}
+    parts = []
+    for score in scores:
+        planned = runs.get((score.task, score.method, score.seed))
+        if planned is None or score.record is None:
+            continue  # not finished, or stored in another board
+        run = planned.on_device("cuda" if score.device == "cuda" else "cpu")
+        columns = read_curves(store.folder(run), score.record.digests)
+        if columns is not None:
+            parts.append(
+                pd.DataFrame(dict(columns)).assign(task=run.task, method=run.method, seed=run.seed)
+            )
+    if not parts:
+        return None
+    found = mean_curves(pd.concat(parts, ignore_index=True))
+    names = found.astype(dict.fromkeys(("task", "method", "curve"), "category"))
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_pandas(names, preserve_index=False), file, compression="zstd")
+    return file.getvalue()

@@ -1,0 +1,94 @@
+"""More seeds for what is open, at a fixed number of looks: ``--until-decided``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from uqbench.amounts import count
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.matrices import by_method
+from uqbench.boards.scores import gather
+from uqbench.claims.sequential import Sequential, looks
+from uqbench.errors import UqbenchError
+from uqbench.identity import Run
+from uqbench.results.store import RunState, Store
+from uqbench.suites.plan import Cell, Plan
+from uqbench.suites.selection import Say, Selection
+
+DEFAULT_SEEDS = 40
+"""Of a method, unless the user says otherwise."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What the looks decided.
+
+    Attributes:
+        plan: all runs that were made.
+        found: what each look decided.
+        board: of these runs, with the verdicts and pairs of the looks.
+    """
+
+    plan: Plan
+    found: Sequential
+    board: Board
+
+
+def run_until_decided(
+    selection: Selection,
+    planned: Plan,
+    most: int,
+    plan: Callable[[Selection], Plan],
+    store: Store,
+    execute: Callable[[Plan], Mapping[Run, RunState]],
+    say: Say,
+) -> Decided | None:
+    """Run looks of growing numbers of seeds; None where a run failed.
+
+    Args:
+        selection: without seeds.
+        planned: its plan, with the budget's own seeds.
+        most: seeds of the last look.
+        plan: plans a selection.
+        store: of the runs.
+        execute: does what is missing of a plan and returns the states of its runs.
+        say: is told of each look.
+
+    Raises:
+        UqbenchError: the budget cannot rank methods.
+    """
+    if not planned.budget.ranks:
+        raise UqbenchError(
+            f"--until-decided: the budget {planned.budget_name!r} cannot rank methods, so that "
+            f"no number of seeds decides anything; choose a budget that can."
+        )
+    found = Sequential(looks(most))
+    roles = planned.roles
+    names = list(roles)
+    cells: dict[tuple[str, str], Cell] = {}
+    for number, seeds in enumerate(found.schedule, start=1):
+        look = plan(replace(selection, methods=tuple(names), seeds=tuple(range(seeds))))
+        say(
+            f"Look {number} of {len(found.schedule)}: {count(seeds, 'seed')} of {', '.join(names)}."
+        )
+        if set(execute(look).values()) != {RunState.FINISHED}:
+            return None
+        cells |= {(cell.task.name, cell.method.name): cell for cell in look.cells}
+        scores = gather(look, store)
+        found.look(look, scores)
+        ranked = {
+            name: values
+            for name, own in by_method(look.suite, scores).items()
+            if roles[name] == "method" and (values := own.normalized_primary) is not None
+        }
+        ranking = look.suite.ranking_statistic(look.budget)
+        found.compare(ranked, ranking, paired=look.suite.paired)
+        names = found.open_methods(planned)
+        if not names:
+            break
+    whole = replace(planned, cells=tuple(cells.values()), standard=False)
+    plain = Board.of(replace(whole, claims=()), gather(whole, store))
+    claims = tuple(found.judgements.values())
+    board = replace(plain, claims=claims, compared=found.merged(plain.pairs))
+    return Decided(whole, found, board)

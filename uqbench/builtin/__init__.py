@@ -1,0 +1,1 @@
+"""What uqbench registers itself: trivial agents, claim kinds, executors, risk measures."""

@@ -1,0 +1,1 @@
+"""Claims: the built-in kinds, and the verdicts that follow from their intervals."""

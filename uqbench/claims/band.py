@@ -1,0 +1,164 @@
+"""``band``: a number, or a ratio of two, within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uqbench.claim import (
+    CannotCompareError,
+    Comparison,
+    Evidence,
+    Measurement,
+    Observations,
+    Region,
+)
+from uqbench.claims.per_task import TaskwiseKind, check_normalized
+from uqbench.statistics.bounded import BoundedMean, BoundedRatio
+from uqbench.statistics.exact import Exact
+from uqbench.statistics.levels import MINIMUM_SEEDS
+from uqbench.statistics.location import Ratio, Statistic, Value, location
+from uqbench.statistics.over_tasks import MINIMUM_TASKS, OverTasks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band(TaskwiseKind):
+    """A statistic of a method's runs, or its ratio to another's, lies within bounds.
+
+    Attributes:
+        method: whose runs.
+        ratio_to: the method, or methods, whose statistic is divided by, one after the other.
+        value: the published number, or one for each task, which are then looked at one by one.
+        tolerance: how far from ``value`` it may lie.
+        low: instead of ``value`` and ``tolerance``: the lower bound; None for none.
+        high: the upper bound; None for none.
+        by: the statistic, over runs and tasks.
+        normalized: whether it is of scores instead of raw values.
+        exact: whether the metric has no randomness, so that all of a method's runs on a task must
+            be equal and their value is what it is.
+    """
+
+    method: str
+    ratio_to: str | tuple[str, ...] = ()
+    value: float | Mapping[str, float] | None = None
+    tolerance: float | None = None
+    low: float | None = None
+    high: float | None = None
+    by: Statistic = "mean"
+    normalized: bool = False
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, Mapping):
+            if self.tasks not in (None, tuple(self.value)):
+                raise ValueError("tasks: those of the table 'value' are taken; leave them out")
+            object.__setattr__(self, "tasks", tuple(self.value))
+            object.__setattr__(self, "per_task", True)
+        super().__post_init__()
+        if (self.value is None) != (self.tolerance is None):
+            raise ValueError("expected both value and tolerance, or low and high")
+        if (self.value is None) == (self.low is None and self.high is None):
+            raise ValueError("expected either value and tolerance, or low, high or both")
+        if self.tolerance is not None and not self.tolerance > 0:
+            raise ValueError(f"tolerance: expected a number above 0, got {self.tolerance}")
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise ValueError(f"low = {self.low} must be below high = {self.high}")
+        if self.method in self.denominators:
+            raise ValueError(f"ratio_to: {self.method!r} is the method itself")
+
+    @property
+    def denominators(self) -> tuple[str, ...]:
+        """The methods that are divided by."""
+        return (self.ratio_to,) if isinstance(self.ratio_to, str) else self.ratio_to
+
+    @property
+    def named_methods(self) -> tuple[str, ...]:
+        """The method, and those that are divided by."""
+        return (self.method, *self.denominators)
+
+    @property
+    def published(self) -> bool:
+        """Whether a published number is compared with, not only bounds."""
+        return self.value is not None
+
+    def region(self, task: str) -> Region:
+        """The bounds, on a task where they differ."""
+        value = self.value[task] if isinstance(self.value, Mapping) else self.value
+        if value is None or self.tolerance is None:
+            return Region.between(self.low, self.high)
+        return Region(value - self.tolerance, value + self.tolerance)
+
+    def check(self, tasks: Sequence[str], normalized: Container[str]) -> None:
+        """Raise where scores are asked for that are not normalized."""
+        super().check(tasks, normalized)
+        if self.normalized:
+            check_normalized(normalized, self.metric, tasks, "normalized = true")
+
+    def compare(self, observations: Observations) -> Evidence:
+        """One comparison a denominator, and a task if so asked."""
+        comparisons = []
+        for group, tasks in self.groups(observations.tasks):
+            for other in self.denominators or (None,):
+                comparisons.append(
+                    Comparison(
+                        about=self.method if other is None else f"{self.method} / {other}",
+                        statistic=self.by if other is None else f"ratio of {self.by}",
+                        measured=self._measure(observations, other, tasks),
+                        region=self.region(group),
+                        group=group,
+                    )
+                )
+        return Evidence(tuple(comparisons), self.at_least)
+
+    def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: bool) -> None:
+        """Raise with fewer seeds than any interval needs; an exact number needs none of it."""
+        if seeds < MINIMUM_SEEDS:
+            raise ValueError(f"{seeds} seeds can never decide it: {MINIMUM_SEEDS} are the least")
+
+    def _measure(
+        self, observations: Observations, other: str | None, tasks: Sequence[str]
+    ) -> Measurement:
+        values = observations.scores if self.normalized else observations.values
+        first = values(self.method, tasks)
+        second = None if other is None else values(other, tasks)
+        if self.exact:
+            of = location(first, self.by)
+            return Exact.of(of, None if second is None else location(second, self.by))
+        if observations.shared:
+            if len(tasks) < MINIMUM_TASKS:
+                raise CannotCompareError(
+                    f"the runs of a batch share {self.metric}, so a task is one observation, and "
+                    f"{len(tasks)} of the {MINIMUM_TASKS} are here that an interval needs"
+                )
+            if second is None:
+                return OverTasks.values(first, self.by)
+            return OverTasks.ratios(first, second, self.by)
+        if observations.can_fail and self.by == "mean":
+            return self._bounded(observations, first, second, tasks)
+        own = location(first, self.by, clustered=observations.paired)
+        if second is None:
+            return Value(own)
+        return Ratio(own, location(second, self.by, clustered=observations.paired))
+
+    def _bounded(
+        self,
+        observations: Observations,
+        first: NDArray[np.float64],
+        second: NDArray[np.float64] | None,
+        tasks: Sequence[str],
+    ) -> Measurement:
+        """Means of runs that may fail: as far as the metric's range tells."""
+        if observations.bounds is None:
+            raise CannotCompareError(
+                f"single runs of {self.metric} may fail, and the suite sets no range of it "
+                f"(lowest, highest) that would bound its mean"
+            )
+        ends = list(observations.bounds)
+        if self.normalized:
+            ends = [observations.normalize[task](end) for task in tasks for end in ends]
+        bounds = (min(ends), max(ends))
+        mean = BoundedMean.of(first, bounds)
+        return mean if second is None else BoundedRatio(mean, BoundedMean.of(second, bounds))

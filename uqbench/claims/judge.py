@@ -1,0 +1,279 @@
+"""The claims of a suite, judged by the scores of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uqbench.boards.scores import Score, is_finite
+from uqbench.claim import CannotCompareError, ClaimKind, Evidence, Observations
+from uqbench.claims.verdict import Finding, Needed, Verdict, combine, find, seeds_needed
+from uqbench.results.store import RunState
+from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS, MOST_SEEDS
+from uqbench.suites.claims import Claim, Reading
+from uqbench.suites.plan import Plan
+
+MOST_NAMED = 5
+"""Runs that a reason names one by one."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs that a claim needs: how many are planned, finished and failed."""
+
+    planned: int
+    finished: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A claim, what the runs say about it, and why.
+
+    Attributes:
+        budget: that the runs are of.
+        seeds: planned runs of each task and method.
+        reason: one sentence where the claim is not decided; empty where it is.
+        more_seeds: seeds in addition that would decide with 80 % probability, at the present
+            estimates and spread; None where that is not what is missing, or where none would.
+        more_seeds_low, more_seeds_high: a range of it; None for none.
+        findings: the comparisons; none where runs are missing.
+        readings: of the paper, by name, that the verdict rests on.
+    """
+
+    claim: Claim
+    budget: str
+    runs: Runs
+    seeds: int
+    verdict: Verdict
+    reason: str = ""
+    more_seeds: int | None = None
+    more_seeds_low: int | None = None
+    more_seeds_high: int | None = None
+    findings: tuple[Finding, ...] = ()
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+
+
+def judge(
+    plan: Plan, scores: Sequence[Score], level: Callable[[int], float] | None = None
+) -> tuple[Judgement, ...]:
+    """Judge all claims of a plan, in their order in the suite.
+
+    Args:
+        plan: with the claims.
+        scores: of its runs.
+        level: the error that a claim of so many comparisons may make; 5 % where it is None.
+    """
+    by_cell: dict[tuple[str, str], list[Score]] = {}
+    for score in sorted(scores, key=lambda score: score.seed):
+        by_cell.setdefault((score.method, score.task), []).append(score)
+    return tuple(
+        _Case(plan, claim, kind, by_cell, level).judgement() for claim, kind in plan.claims
+    )
+
+
+class _Case:
+    """One claim before the runs."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        claim: Claim,
+        kind: ClaimKind,
+        scores: Mapping[tuple[str, str], Sequence[Score]],
+        level: Callable[[int], float] | None,
+    ) -> None:
+        suite = plan.suite
+        self.plan, self.claim, self.kind, self.level = plan, claim, kind, level
+        self.metric = suite.metric(kind.metric)
+        self.run_tasks = [t.name for t in suite.tasks_of(suite.budget(plan.budget_name))]
+        named = kind.tasks or [
+            name for name in self.run_tasks if self.metric.suits(suite.task(name))
+        ]
+        self.tasks = tuple(task.name for task in suite.tasks if task.name in named)
+        self.scores = {
+            (method, task): scores.get((method, task), ())
+            for method in kind.named_methods
+            for task in self.tasks
+        }
+        self.seeds = max(map(len, self.scores.values()), default=0)
+
+    def judgement(self) -> Judgement:
+        """The verdict, with its evidence or what is missing."""
+        if self.claim.calibrated_on is not None:
+            reason = f"not judged, since a setting was calibrated on {self.claim.calibrated_on}"
+            return self._say(Verdict.CALIBRATED, reason)
+        missing = self._missing()
+        if missing:
+            return self._say(Verdict.NOT_RUN, missing)
+        unusable = self._unusable()
+        if unusable:
+            return self._say(Verdict.UNDECIDED, unusable)
+        try:
+            evidence = self.kind.compare(self._observations())
+        except CannotCompareError as error:
+            return self._say(Verdict.UNDECIDED, str(error))
+        enough = self.seeds >= MINIMUM_SEEDS
+        together = ALPHA if self.level is None else self.level(len(evidence.comparisons))
+        findings = find(evidence, intervals=enough, together=together)
+        verdict = combine(evidence, [finding.true for finding in findings])
+        forbidden = self._forbidden()
+        if forbidden:
+            return self._say(Verdict.UNDECIDED, forbidden, findings=findings)
+        if not enough:
+            few = f"{self.seeds} of the {MINIMUM_SEEDS} seeds that a verdict needs at least"
+            return self._say(
+                Verdict.UNDECIDED, few, findings=findings, more_seeds=MINIMUM_SEEDS - self.seeds
+            )
+        if verdict is not Verdict.UNDECIDED:
+            return self._say(verdict, findings=findings)
+        return self._undecided(evidence, findings)
+
+    def _undecided(self, evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
+        flat = [f.comparison.about for f in findings if f.interval is None]
+        why = f"all runs are equal for {_listed(flat)}; " if flat else ""
+        needed = seeds_needed(evidence, findings, self.seeds)
+        if needed.seeds is None:
+            reason = f"{why}at the present estimates {MOST_SEEDS:,} seeds would not decide"
+            return self._say(Verdict.UNDECIDED, reason, findings=findings)
+        return self._say(
+            Verdict.UNDECIDED,
+            f"{why}{_more(needed, self.seeds)}",
+            findings=findings,
+            more_seeds=needed.seeds - self.seeds,
+            more_seeds_low=None if needed.low is None else needed.low - self.seeds,
+            more_seeds_high=None if needed.high is None else needed.high - self.seeds,
+        )
+
+    def _missing(self) -> str:
+        """What is not there of the runs that the claim needs; empty where nothing is missing."""
+        untasked = [task for task in self.tasks if task not in self.run_tasks]
+        if untasked or not self.tasks:
+            task = _listed(untasked) or f"with {self.metric.name}"
+            return f"the budget {self.plan.budget_name!r} has no task {task}"
+        methods = self.kind.named_methods
+        unknown = [m for m in methods if not any(self.scores[m, task] for task in self.tasks)]
+        reasons = [f"there is no method {_listed(unknown)}"] if unknown else []
+        reasons += [self._incomplete(method) for method in methods if method not in unknown]
+        return "; ".join(filter(None, reasons))
+
+    def _incomplete(self, method: str) -> str:
+        """Which of a method's runs are missing; empty where none is."""
+        absent = [task for task in self.tasks if not self.scores[method, task]]
+        if absent:
+            return f"{method} is not for {_listed(absent)}"
+        own = [score for task in self.tasks for score in self.scores[method, task]]
+        unfinished = [score for score in own if score.status != RunState.FINISHED.value]
+        if not unfinished:
+            return ""
+        failed = [_name(s) for s in unfinished if s.status == RunState.FAILED.value]
+        others = [_name(s) for s in unfinished if s.status != RunState.FAILED.value]
+        text = f"{method} {len(own) - len(unfinished)} of {len(own)} runs"
+        if failed:
+            text += f", failed {_listed(failed)}"
+        if others and len(unfinished) < len(own):
+            text += f", missing {_listed(others)}"
+        return text
+
+    def _unusable(self) -> str:
+        """Which runs have no value that can be compared."""
+        without = [
+            _name(score, method)
+            for (method, _), own in self.scores.items()
+            for score in own
+            if not is_finite(score.values.get(self.metric.name))
+        ]
+        if not without:
+            return ""
+        return f"{len(without)} finished without a finite {self.metric.name}: {_listed(without)}"
+
+    def _forbidden(self) -> str:
+        """Why such runs cannot decide the claim, whatever they say."""
+        name = self.plan.budget_name
+        if not self.plan.suite.budget(name).ranks:
+            return f"the budget {name!r} cannot rank methods"
+        if name not in self.claim.budgets:
+            return f"the claim needs the budget {' or '.join(self.claim.budgets)}"
+        if not self.plan.as_written:
+            return "steps or settings were set by hand"
+        return ""
+
+    def _observations(self) -> Observations:
+        suite = self.plan.suite
+        configs: dict[tuple[str, str], Mapping[str, Any]] = {
+            (cell.method.name, cell.task.name): cell.runs[0].identity["method"]["config"]
+            for cell in self.plan.cells
+        }
+        return Observations(
+            direction=self.metric.direction,
+            tasks=self.tasks,
+            raw={cell: self._values(own) for cell, own in self.scores.items()},
+            configs={cell: configs[cell] for cell in self.scores},
+            task_configs={task: suite.task(task).config for task in self.tasks},
+            normalize={
+                task: constants.normalize
+                for task, constants in suite.normalization_constants(self.metric).items()
+            },
+            can_fail=self.metric.fails_beyond is not None,
+            bounds=self.metric.bounds,
+            paired=suite.paired,
+            shared=self.metric.kind == "cost",
+        )
+
+    def _values(self, scores: Sequence[Score]) -> NDArray[np.float64]:
+        return np.array([score.values[self.metric.name] for score in scores], dtype=np.float64)
+
+    def _say(
+        self,
+        verdict: Verdict,
+        reason: str = "",
+        *,
+        findings: tuple[Finding, ...] = (),
+        more_seeds: int | None = None,
+        more_seeds_low: int | None = None,
+        more_seeds_high: int | None = None,
+    ) -> Judgement:
+        states = [score.status for own in self.scores.values() for score in own]
+        runs = Runs(
+            planned=len(states),
+            finished=states.count(RunState.FINISHED.value),
+            failed=states.count(RunState.FAILED.value),
+        )
+        return Judgement(
+            self.claim,
+            self.plan.budget_name,
+            runs,
+            self.seeds,
+            verdict,
+            reason,
+            more_seeds,
+            more_seeds_low,
+            more_seeds_high,
+            findings,
+            {name: self.plan.suite.readings[name] for name in self.claim.readings},
+        )
+
+
+def _more(needed: Needed, seeds: int) -> str:
+    """How many more seeds, in words."""
+    assert needed.seeds is not None
+    more = needed.seeds - seeds
+    least = more if needed.low is None else needed.low - seeds
+    most = f"more than {MOST_SEEDS:,}" if needed.high is None else f"{needed.high - seeds:,}"
+    return (
+        f"about {more:,} more seed{'s'[: more > 1]} would decide with 80 % probability "
+        f"({least:,} to {most})"
+    )
+
+
+def _name(score: Score, method: str | None = None) -> str:
+    return "/".join([score.task, *([method] if method else []), str(score.seed)])
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

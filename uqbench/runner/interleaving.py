@@ -1,0 +1,145 @@
+"""Executing a group of batches, whose steps take turns, in the calling process."""
+
+from __future__ import annotations
+
+import gc
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
+from typing import Any
+
+import torch
+
+from uqbench.errors import StorageError, UqbenchError
+from uqbench.registry.plugins import Host
+from uqbench.results.locks import RunLock
+from uqbench.results.store import RunState, Store
+from uqbench.runner.batching.batches import Batch, BatchGroup
+from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
+from uqbench.runner.events import (
+    Event,
+    Failed,
+    Notice,
+    SetAside,
+    Split,
+    Taken,
+)
+from uqbench.runner.failures import fail
+from uqbench.runner.full_disk import Patience
+from uqbench.runner.stop import Stop
+from uqbench.runner.stopwatch import Stopwatch
+from uqbench.runner.worker import BatchWork
+
+
+def execute(
+    group: BatchGroup,
+    store: Store,
+    host: Host,
+    report: Callable[[Event], None],
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    stop: Stop | None = None,
+) -> None:
+    """Train, evaluate and store the runs of some batches, whose steps take turns.
+
+    A batch that raises ends with ``Split``, or with ``Failed`` if it has one run or the disk
+    failed; the others continue. Runs that another process has locked are left to it. On a full
+    disk it waits.
+
+    Args:
+        group: what to run.
+        store: where the runs are kept.
+        host: the plugins.
+        report: called with each event.
+        checkpoint_seconds: between two checkpoints; 0 for none.
+        stop: by which the process is asked to stop.
+
+    Raises:
+        SystemExit: the process was asked to stop.
+    """
+    if any(batch.budget.numerics == "compiled" for batch in group):
+        torch.compiler.reset()  # code compiled for earlier agents keeps them alive
+        gc.collect()
+    stop = stop or Stop()
+    stopped = False
+    turns = []
+    for batch in group:
+        watch = Stopwatch()
+        steps = _steps(batch, store, host, report, checkpoint_seconds, stop, watch)
+        turns.append((batch, _stream(batch), watch, steps))
+    while turns:
+        going = []
+        for turn in turns:
+            batch, stream, watch, steps = turn
+            try:
+                with stream, watch:
+                    next(steps)
+                going.append(turn)
+            except StopIteration:
+                pass
+            except (SystemExit, Exception) as error:  # a plugin may raise anything
+                if isinstance(error, SystemExit) and stop.asked:
+                    stopped = True  # the others still write their checkpoints
+                    continue
+                reason = f"{type(error).__name__}: {error}"
+                if len(batch.runs) > 1 and not isinstance(error, StorageError):
+                    report(Split(batch, reason, _part(batch, error)))
+                else:
+                    with suppress(UqbenchError):  # on a full disk it stays abandoned
+                        fail(batch, store, reason, traceback.format_exc())
+                    full = isinstance(error, StorageError) and error.full
+                    report(Failed(batch, reason, full))
+        turns = going
+    if stopped:
+        raise SystemExit(1)
+
+
+def _part(batch: Batch, error: BaseException) -> int:
+    """Runs of a part, where a batch of several failed: half, if they were too many for a GPU."""
+    too_many = isinstance(error, torch.OutOfMemoryError)
+    return (len(batch.runs) + 1) // 2 if too_many else 1
+
+
+def _stream(batch: Batch) -> AbstractContextManager[Any]:
+    """A stream of its own on a GPU, so that batches overlap and their steps can be captured."""
+    if batch.device == "cuda":
+        return torch.cuda.stream(torch.cuda.Stream())
+    return nullcontext()
+
+
+def _steps(
+    batch: Batch,
+    store: Store,
+    host: Host,
+    report: Callable[[Event], None],
+    checkpoint_seconds: float,
+    stop: Stop,
+    watch: Stopwatch,
+) -> Iterator[None]:
+    """Work on a batch, yielding after every step."""
+    locks: list[RunLock] = []
+    runs = []
+    patience = Patience(watch, stop, lambda text: report(Notice(batch, text)))
+    try:
+        for run in batch.runs:
+            lock = patience.when_there_is_room(partial(store.lock, run))
+            if lock is None:
+                continue
+            locks.append(lock)
+            found = store.find(run)
+            if found.unreadable:
+                raise StorageError(f"{store.folder(run)}: {found.reason}")
+            state = found.state
+            if state is RunState.DAMAGED:
+                report(SetAside(batch.of([run]), str(store.set_aside(run))))
+            if state is not RunState.FINISHED:
+                runs.append(run)
+        others = [run for run in batch.runs if run not in runs]
+        if others:
+            report(Taken(batch.of(others)))
+        if runs:
+            work = BatchWork(batch.of(runs), store, host, report, watch, patience)
+            yield from work.steps(checkpoint_seconds, stop)
+    finally:
+        for lock in locks:
+            lock.release()

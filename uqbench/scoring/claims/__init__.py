@@ -1,1 +1,0 @@
-"""Claims: the built-in kinds, their intervals, and the verdicts that follow from them."""

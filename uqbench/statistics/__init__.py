@@ -1,0 +1,1 @@
+"""Intervals, tests and ranks of runs; knows no claim and no board."""

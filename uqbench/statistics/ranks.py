@@ -1,0 +1,164 @@
+"""Ranks as sets: what the differences of all pairs of methods say, together at 95 %.
+
+A method's place lies between one plus the number of methods that are better than it and the number
+of those that it is not better than. Each difference is tested, the p-values are adjusted for the
+number of pairs (Holm 1979), and those below 5 % count: with probability 95 % all methods' true
+places lie in their sets at once (Mogstad, Romano, Shaikh & Wilhelm 2024, Inference for ranks,
+with Holm's procedure in place of the bootstrap).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uqbench.statistics.estimate import Estimate, improvement
+from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
+from uqbench.statistics.location import Difference, Location, location
+from uqbench.statistics.paired import PairedDifference, swap_test
+from uqbench.statistics.statistic import point
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two methods of a board, compared.
+
+    Attributes:
+        improvement: probability that a run of the first beats one of the second.
+        difference: of the ranking statistic of the scores, of independent runs (Welch).
+        paired: mean difference of the scores, seed by seed.
+        p: of the difference, two-sided; None with fewer than three seeds.
+        adjusted: by Holm's procedure over all pairs of ranked methods of the board.
+    """
+
+    first: str
+    second: str
+    improvement: Estimate
+    difference: Estimate
+    paired: Estimate
+    p: float | None
+    adjusted: float | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A method's place by the point estimates, and the places that the runs leave it."""
+
+    rank: int
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        return str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
+
+
+def compare(
+    scores: Mapping[str, Matrix],
+    statistic: str,
+    *,
+    paired: bool,
+    unranked: Container[str] = (),
+) -> tuple[Pair, ...]:
+    """All pairs of methods, by their ``[runs, tasks]`` scores.
+
+    Args:
+        scores: by method, with the same tasks, and the same seeds in the same order.
+        statistic: that ranks.
+        paired: whether seeds with all their tasks are the unit: p-values are those of the swap
+            test, which compares seed by seed, instead of Welch's.
+        unranked: rows that take no part in the ranking: pairs with one of them have no adjusted
+            p-value, and do not raise those of the others.
+    """
+    if not scores:
+        return ()
+    few = min(map(len, scores.values())) < MINIMUM_SEEDS
+    locations = (
+        {}
+        if few
+        else {name: location(m, statistic, clustered=paired) for name, m in scores.items()}
+    )
+    pairs = []
+    for first, second in combinations(sorted(scores), 2):
+        a, b = scores[first], scores[second]
+        same = len(a) == len(b)
+        difference = point(statistic, a) - point(statistic, b)
+        interval = p = None
+        by_seed = Estimate(float(a.mean() - b.mean()), None, None)
+        if not few:
+            measured = Difference(locations[first], locations[second])
+            interval = measured.interval(ALPHA)
+            if same:
+                of = PairedDifference.of(a, b)
+                by_seed = Estimate.around(of.estimate, of.interval(ALPHA))
+            p = swap_test(a, b, statistic) if paired and same else _welch(measured)
+        pairs.append(
+            Pair(
+                first, second, improvement(a, b), Estimate.around(difference, interval), by_seed, p
+            )
+        )
+    ranked = [pair.first not in unranked and pair.second not in unranked for pair in pairs]
+    return tuple(_adjusted(pairs, ranked))
+
+
+def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) -> dict[str, Place]:
+    """Each method's place by the ranking statistic (more is better) and its rank set.
+
+    Args:
+        scores: of the methods that are ranked.
+        pairs: those with another method do not count.
+        statistic: that ranks.
+    """
+    values = {name: point(statistic, matrix) for name, matrix in scores.items()}
+    ordered = sorted(values, key=lambda name: (-values[name], name))
+    better = dict.fromkeys(values, 0)  # methods that are surely better than it
+    worse = dict.fromkeys(values, 0)
+    for pair in pairs:
+        if (
+            {pair.first, pair.second} <= values.keys()
+            and pair.adjusted is not None
+            and pair.adjusted <= ALPHA
+        ):
+            winner, loser = pair.first, pair.second
+            if values[winner] < values[loser]:
+                winner, loser = loser, winner
+            better[loser] += 1
+            worse[winner] += 1
+    return {
+        name: Place(rank, 1 + better[name], len(ordered) - worse[name])
+        for rank, name in enumerate(ordered, start=1)
+    }
+
+
+def _welch(measured: Difference) -> float:
+    """Two-sided p-value; of runs that are all equal, that of the swap of all medians."""
+    if measured.first.variance + measured.second.variance == 0:
+        return _without_spread(measured.first, measured.second)
+    return measured.p_value()
+
+
+def _without_spread(first: Location, second: Location) -> float:
+    if first.value == second.value:
+        return 1.0
+    return min(1.0, sum(x.runs / x.seeds * 2.0 ** (1 - x.seeds) for x in (first, second)))
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's step-down: p-values that may be held against 5 % each, in their order."""
+    adjusted = [0.0] * len(p)
+    least = 0.0
+    for place, i in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        least = max(least, min(1.0, (len(p) - place) * p[i]))
+        adjusted[i] = least
+    return adjusted
+
+
+def _adjusted(pairs: Sequence[Pair], ranked: Sequence[bool]) -> list[Pair]:
+    known = {i: pair.p for i, pair in enumerate(pairs) if ranked[i] and pair.p is not None}
+    adjusted = dict(zip(known, holm(list(known.values())), strict=True))
+    return [replace(pair, adjusted=adjusted.get(i)) for i, pair in enumerate(pairs)]

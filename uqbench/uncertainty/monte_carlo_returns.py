@@ -1,0 +1,134 @@
+"""What was realized: the returns of a policy's own episodes, where lanes cannot be copied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from uqbench.identity import Run
+from uqbench.lanes.random import generators
+from uqbench.seeding import derive_seed
+from uqbench.truth import Truth
+from uqbench.uncertainty.query_sources import Asked
+from uqbench.uncertainty.rollouts import Make
+
+EACH = 8
+"""States of an episode, drawn from all that it visits."""
+
+
+class RealizedSource:
+    """Visited states, and what became of them: one return of the action that was taken in each.
+
+    Every state of an episode is as likely as any other to be among those that are asked about
+    (reservoir sampling, Vitter 1985, algorithm R). Where neither the end of the episode nor
+    ``γ^t < tail`` was seen, the return is not known.
+
+    Args:
+        runs: of the batch, one a lane.
+        make: makes the task's environment, one lane a seed.
+        discount: γ.
+        states: M, states of a lane, rounded up to a multiple of eight.
+        tail: what a reward counts that is not waited for.
+        max_steps: of an episode.
+
+    Attributes:
+        name: stands before the names of the scores.
+    """
+
+    name = "realized/"
+
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        make: Make,
+        discount: float,
+        states: int,
+        tail: float,
+        max_steps: int,
+    ) -> None:
+        self._runs, self._make, self._discount = runs, make, discount
+        self._episodes = -(-states // EACH)
+        self._tail, self._max_steps = tail, max_steps
+        self._truth: Truth | None = None
+
+    def obs(self, agent: Asked, step: int) -> Tensor | None:
+        """Of states that the agent's policy visits now; None for an agent that states nothing."""
+        shape = (len(self._runs), self._episodes)
+        numbers = range(self._episodes)
+        env = self._make([
+            derive_seed("realized", run.suite, run.task, run.seed, step, n)
+            for run in self._runs
+            for n in numbers
+        ])  # fmt: skip
+        obs, valid = env.reset()
+        if agent.uncertainty(obs.unflatten(0, shape)[:, :1]) is None:
+            return None
+        lanes = len(obs)
+        draws = generators([run.environment_seed for run in self._runs], "realized", step)
+        kept = torch.zeros(lanes, EACH, *obs.shape[1:], dtype=obs.dtype, device=obs.device)
+        when = torch.full((lanes, EACH), -1)
+        taken = torch.zeros(lanes, EACH, dtype=torch.int64)
+        rewards: list[Tensor] = []
+        running = torch.ones(lanes, dtype=torch.bool)
+        terminal = torch.zeros(lanes, dtype=torch.bool)
+        everyone = torch.arange(lanes)
+        for t in range(self._max_steps):
+            masks = None if valid is None else valid.unflatten(0, shape)
+            action = agent.policy(obs.unflatten(0, shape), masks).flatten()
+            slot = torch.cat([_slots(one, t, self._episodes) for one in draws])
+            chosen = everyone[running & (slot < EACH)]
+            kept[chosen, slot[chosen]] = obs[chosen]
+            when[chosen, slot[chosen]] = t
+            taken[chosen, slot[chosen]] = action.cpu()[chosen]
+            outcome = env.step(action)
+            rewards.append(outcome.reward.cpu().double() * running)
+            ended = (outcome.terminated | outcome.truncated).cpu()
+            terminal |= running & outcome.terminated.cpu()
+            running &= ~ended
+            if not running.any():
+                break
+            obs, valid = outcome.obs, outcome.valid
+        returns = self._returns(torch.stack(rewards), when, terminal)
+        q = torch.full((lanes, EACH, env.n_actions), torch.nan, dtype=torch.float64)
+        q.scatter_(2, taken[..., None], returns[..., None])
+        self._truth = Truth.realized(q.view(*shape[:1], -1, env.n_actions).to(obs.device))
+        return kept.view(len(self._runs), self._episodes * EACH, *kept.shape[2:])
+
+    def truth(self, agent: Asked, step: int) -> Truth:
+        """Of the states that were visited last."""
+        assert self._truth is not None
+        return self._truth
+
+    def unseen(self, obs: Tensor) -> None:
+        """None: the environment names none."""
+
+    def visits(self) -> None:
+        """None: they are of episodes after training."""
+
+    def _returns(self, rewards: Tensor, when: Tensor, terminal: Tensor) -> Tensor:
+        """Discounted returns ``[lanes, EACH]`` from ``rewards`` ``[T, lanes]``; NaN: not known.
+
+        Args:
+            rewards: zero after an episode's end.
+            when: steps of the kept states; −1 where there is none.
+            terminal: whether the lane's episode reached a terminal state.
+        """
+        total = torch.zeros(rewards.shape[1], dtype=torch.float64)
+        after = torch.zeros_like(rewards)
+        for t in range(len(rewards) - 1, -1, -1):
+            total = rewards[t] + self._discount * total
+            after[t] = total
+        returns = after.T.gather(1, when.clamp(min=0))
+        short = self._discount ** (len(rewards) - when).double() < self._tail
+        known = (when >= 0) & (terminal[:, None] | short)
+        return returns.masked_fill(~known, torch.nan)
+
+
+def _slots(generator: np.random.Generator, t: int, episodes: int) -> Tensor:
+    """Where the state of step ``t`` goes in each episode's reservoir; from ``EACH`` on: nowhere."""
+    if t < EACH:
+        return torch.full((episodes,), t)
+    return torch.from_numpy(generator.integers(t + 1, size=episodes))
