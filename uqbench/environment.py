@@ -289,7 +289,8 @@ class GymnasiumLanes(LaneEnv):
             raise UqbenchError(
                 f"{name} does not replay: with the same seeds and actions its observations, "
                 f"rewards or episode ends differ. Let it draw from self.np_random alone, "
-                f"or give it state_dict() and load_state_dict(state) and say has_state_dict=True{see('not-replayable')}"
+                f"or give it state_dict() and load_state_dict(state), with has_state_dict=True"
+                f"{see('not-replayable')}"
             )
 
     def _keep(self, *seen: np.ndarray[Any, Any] | None) -> None:

@@ -290,7 +290,8 @@ def test_what_says_that_it_can_be_saved_takes_no_step_again_to_resume(subject, s
     resumed = results["environment-resumption"]
     assert resumed.status == status, str(resumed)
     if status == "failed":
-        assert "after 10 steps" in str(resumed) and "after 40" in str(resumed)
+        assert "after 10 steps" in str(resumed)
+        assert "after 40" in str(resumed)
 
 
 class Negates(Bayes):
