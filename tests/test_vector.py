@@ -108,8 +108,9 @@ def test_a_factory_that_makes_something_else_is_named():
     spec = EnvironmentSpec(name="odd", version="1", factory=lambda c, n: Masked(), vector=True)
     with pytest.raises(UqbenchError, match="'odd' says vector=True and made a Masked"):
         lanes_of(spec, None, [1], None, CPU)
-    with pytest.raises(ValueError, match="one of lanes and vector"):
-        EnvironmentSpec(name="odd", version="1", factory=Masked, vector=True, lanes=True)
+    for two in (["vector", "lanes"], ["vector", "has_state_dict"], ["lanes", "has_state_dict"]):
+        with pytest.raises(ValueError, match="one of lanes, vector and has_state_dict"):
+            EnvironmentSpec(name="odd", version="1", factory=Masked, **dict.fromkeys(two, True))
 
 
 def test_lanes_as_a_vector_environment_do_as_gymnasiums_own():
