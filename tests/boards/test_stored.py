@@ -8,17 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.boards.leaderboard import Board, write
-from uqbench.boards.page import page
+from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard
 from uqbench.cli.leaderboard import _check, _rewrite
 from uqbench.cli.options import Selection
 from uqbench.cli.terminal import warn
 from uqbench.errors import UqbenchError
+from uqbench.results.files import write_data
 from uqbench.results.store import Store
+from uqbench.views.markdown import page
 
 SELECTION = Selection("toy", "paper", None, None, None, None)
+
+
+def write(files: dict[str, str], folder: Path) -> None:
+    for name, text in files.items():
+        write_data(folder / name, text.encode())
 
 
 def keep(path: Path, methods: set[str]) -> None:

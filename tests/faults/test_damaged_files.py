@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from uqbench.boards.board_files import write_board
 from uqbench.boards.leaderboard import board
 from uqbench.boards.stored import StoredBoard
 from uqbench.cli.leaderboard import _check
@@ -37,6 +36,7 @@ from uqbench.runner.interleaving import execute
 from uqbench.runner.stop import Stop
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
+from uqbench.views.board_folders import write_board
 
 LONG = "UQBENCH_FAULTS" in os.environ
 SHORT_FORM = 5

@@ -14,6 +14,7 @@ from uqbench.errors import UqbenchError, see
 from uqbench.suites.selection import Say, Selection, warn
 
 if TYPE_CHECKING:
+    from uqbench.boards.leaderboard import Board
     from uqbench.boards.planned import Planned
     from uqbench.boards.provenance import MadeWith
     from uqbench.boards.scores import Score
@@ -122,25 +123,16 @@ class StoredBoard:
         stored = {row.get("claim") for row in csv.DictReader(io.StringIO(text))}
         return tuple(pair for pair in self.plan.claims if pair[0].id in stored)
 
-    def tables(self, plan: Plan, older: str, planned: Planned | None) -> dict[str, str]:
-        """What follows from the scores, and from what was written down when they were made.
+    def board(self, plan: Plan, planned: Planned | None) -> Board:
+        """What follows from the scores.
 
         Args:
             plan: of the scores, with the claims that are judged.
-            older: the packages that were older than what was installed when the page is written.
             planned: what the manifest lists.
         """
         from uqbench.boards.leaderboard import Board
-        from uqbench.boards.page import page
-        from uqbench.results.files import stored_text
 
-        board = replace(Board.of(plan, self.scores), planned=planned, submitted=self.submitted)
-        cost, bibtex = (
-            stored_text(self.files.get(name, b""), self.folder / name)
-            for name in ("cost.csv", "papers.bib")
-        )
-        text = page(board, self.made[0], cost, older, bibtex)
-        return {**board.files(), "README.md": text}
+        return replace(Board.of(plan, self.scores), planned=planned, submitted=self.submitted)
 
     def check_as_run(self) -> None:
         """See that the scored runs are those that the plan would run today.

@@ -64,13 +64,14 @@ def command(
       uqbench leaderboard --suite minatar --budget quick --to leaderboards --check
       uqbench leaderboard --suite minatar --budget quick --risk "cvar(0.1)"
     """
-    from uqbench.boards.board_files import board_folder, write_board
+    from uqbench.boards.board_files import board_folder
     from uqbench.boards.leaderboard import board
     from uqbench.boards.rescored import slug
     from uqbench.boards.stored import StoredBoard
-    from uqbench.cli.terminal_table import print_board
     from uqbench.errors import UqbenchError
     from uqbench.results.store import Store
+    from uqbench.views.board_folders import write_board
+    from uqbench.views.terminal import print_board
 
     host = load_host()
     plan = selection.plan(host, "cpu")
@@ -119,11 +120,12 @@ def _check(stored: StoredBoard, store: Store) -> int:
     from uqbench.boards.planned import Planned, missing_note
     from uqbench.boards.provenance import of_older_code
     from uqbench.boards.scores import gather
+    from uqbench.views.board_folders import stored_files
 
     folder, scores = stored.folder, stored.scores
     plan = replace(stored.plan, claims=stored.own_claims)
-    expected = stored.tables(plan, stored.made[1], stored.planned)
-    differing = [name for name, text in expected.items() if stored.files.get(name) != text.encode()]
+    expected = stored_files(stored, plan, stored.made[1], stored.planned)
+    differing = [name for name, data in expected.items() if stored.files.get(name) != data]
     for name in differing:
         say(f"{folder / name}: differs from what follows from scores.csv")
     rerun = {(s.task, s.method, s.seed): s for s in gather(plan, store) if s.digest}
@@ -157,20 +159,16 @@ def _check(stored: StoredBoard, store: Store) -> int:
 
 def _rewrite(stored: StoredBoard, host: Host) -> int:
     """Write the tables anew from the stored scores; return the exit code."""
-    from uqbench.boards.board_files import papers, write_index
-    from uqbench.boards.leaderboard import write
-    from uqbench.boards.planned import Planned
+    from uqbench.boards.board_files import papers
     from uqbench.boards.provenance import made_with_json, of_older_code
+    from uqbench.views.board_folders import write_stored
 
     stored.check_as_run()
     older = of_older_code(stored.scores)
-    bibtex = papers(stored.plan, host)
-    cited = replace(stored, files={**stored.files, "papers.bib": bibtex.encode()})
-    files = cited.tables(stored.plan, older, Planned.of(stored.plan)) | {"papers.bib": bibtex}
+    files = {**stored.files, "papers.bib": papers(stored.plan, host).encode()}
     if "made_with.json" in stored.files or older:
-        files["made_with.json"] = made_with_json(stored.made[0], older)
-    changed = [name for name, text in files.items() if stored.files.get(name) != text.encode()]
-    write(files, stored.folder)
-    write_index(stored.folder.parents[1], host)
+        files["made_with.json"] = made_with_json(stored.made[0], older).encode()
+    written = write_stored(replace(stored, files=files), host)
+    changed = [name for name, data in written.items() if stored.files.get(name) != data]
     say(f"{stored.folder}: {', '.join(changed) or 'nothing'} changed")
     return 0

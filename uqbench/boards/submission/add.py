@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uqbench.boards.agreement import Agreement
-from uqbench.boards.board_files import board_folder, papers, write_index
-from uqbench.boards.leaderboard import write
-from uqbench.boards.planned import Planned
+from uqbench.boards.board_files import board_folder, papers
 from uqbench.boards.provenance import made_with_json, of_older_code
 from uqbench.boards.stored import StoredBoard
 from uqbench.boards.submission.curves import CURVE_FILES
 from uqbench.boards.submission.curves import merged as merged_curves
 from uqbench.boards.submitted import NAME, Submitted, read_submitted, submitted_json
 from uqbench.errors import UqbenchError
-from uqbench.results.files import write_data
 from uqbench.suites.selection import Say, Selection
 
 if TYPE_CHECKING:
@@ -29,8 +26,8 @@ if TYPE_CHECKING:
 
 def add(
     judged: Judged, agreement: Mapping[str, Agreement], host: Host, boards: Path, say: Say
-) -> Path:
-    """Write a stored board with the rows of a submission; return its folder.
+) -> StoredBoard:
+    """A stored board with the rows of a submission, its tables and page still to be written.
 
     Args:
         judged: the submission, whose tables follow.
@@ -76,18 +73,13 @@ def add(
         "papers.bib": papers(plan, host),
         NAME: submitted_json(rows),
     }
-    merged = StoredBoard(folder, {n: text.encode() for n, text in files.items()}, plan, scores)
-    files |= merged.tables(plan, older, Planned.of(plan))
     curves = {
         name: merged_curves(name, data, judged.stored.plan, folder / name, plan)
         for name, data in judged.bundle.files.items()
         if name in CURVE_FILES
     }
-    write(files, folder)
-    for name, data in curves.items():
-        write_data(folder / name, data)
-    write_index(boards, host)
-    return folder
+    encoded = {name: text.encode() for name, text in files.items()}
+    return StoredBoard(folder, encoded | curves, plan, scores)
 
 
 def _there(

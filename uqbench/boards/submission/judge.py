@@ -85,7 +85,7 @@ def judge(bundle: Bundle, host: Host, folder: Path, say: Say) -> Judged:
     cost = checked_cost(stored)
     stored = replace(stored, files={**stored.files, "cost.csv": cost.encode()})
     own = replace(stored.plan, claims=stored.own_claims)
-    expected = stored.tables(own, stored.made[1], stored.planned)
+    expected = stored.board(own, stored.planned).files()
     differing = [name for name in TABLES if bundle.files[name] != expected[name].encode()]
     wanted = {plugin.distribution for plugin in involved(plan, host)}
     checks, broken = _checks(read_json(bundle.files[CHECK], CHECK), wanted)
