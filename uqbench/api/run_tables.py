@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from uqbench.api.selection import warn
+from uqbench.suites.selection import warn
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.results.files import NOT_A_FILE, read_bytes
 from uqbench.results.paths import run_folder
