@@ -14,7 +14,7 @@ import click.testing
 import numpy as np
 import pytest
 
-from uqbench.boards.leaderboard import Board, write
+from uqbench.boards.leaderboard import Board
 from uqbench.boards.page import page
 from uqbench.boards.scores import Score
 from uqbench.claim import ClaimKind, Comparison, Evidence, Region
@@ -545,9 +545,13 @@ def stored(host, tmp_path, monkeypatch):
         for s in scores_of(plan, value)
     ]
     folder = tmp_path / "toy" / "paper"
-    write(Board.of(plan, scores).files(), folder)
+    folder.mkdir(parents=True)
+    for name, text in Board.of(plan, scores).files().items():
+        (folder / name).write_text(text)
     monkeypatch.setattr(Host, "load", classmethod(lambda cls: host))
-    assert "README.md, papers.bib, made_with.json changed" in check(folder, 0, rewrite=True)
+    assert "papers.bib, made_with.json, README.md, manifest.json changed" in check(
+        folder, 0, rewrite=True
+    )
     return folder
 
 

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from rliable import library, metrics
 
+from uqbench.boards.stored import StoredBoard
 from uqbench.boards.uncertainty_curves import mean_curves
+from uqbench.figure import NotDrawableError
 from uqbench.plots import claims, curves, efficiency, intervals, pairs, profiles, seeds, uncertainty
-from uqbench.plots.figure import NotDrawableError
-from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural, number
 
-BOARD = BoardTables.read(Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper")
+BOARD = StoredBoard.read(Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper")
 
 
 def scores(**methods: np.ndarray) -> pd.DataFrame:

@@ -14,7 +14,8 @@ from uqbench.amounts import count
 
 if TYPE_CHECKING:
     from uqbench.api.results import Results
-    from uqbench.boards.run_boards import Tables
+    from uqbench.boards.leaderboard import Board
+    from uqbench.boards.stored import StoredBoard
 
 MOST_BOARDS = 5
 """Shown in full; of others only the names."""
@@ -26,15 +27,15 @@ def html(results: Results) -> str:
     states = ", ".join(f"{number} {state}" for state, number in runs.items())
     parts = [f"<p><b>uqbench.Results</b> of {escape(str(results.origin))}: {escape(states)}</p>"]
     parts += [_board(results, tables) for tables in results.boards[:MOST_BOARDS]]
-    others = [f"{tables.suite}/{tables.board}" for tables in results.boards[MOST_BOARDS:]]
+    others = [f"{tables.suite}/{tables.name}" for tables in results.boards[MOST_BOARDS:]]
     if others:
         parts.append(f"<p>{count(len(others), 'more board')}: {escape(', '.join(others))}</p>")
     return "\n".join(parts)
 
 
-def _board(results: Results, tables: Tables) -> str:
-    board = results.board(tables.suite, tables.board)
-    statistic = str(tables.manifest["ranks_by"])
+def _board(results: Results, tables: Board | StoredBoard) -> str:
+    board = results.board(tables.suite, tables.name)
+    statistic = tables.ranking
     ranked = "rank" in board and board["rank"].notna().any()
     if statistic in board:
         board = board.sort_values(statistic, ascending=False, na_position="last", kind="stable")
@@ -49,7 +50,7 @@ def _board(results: Results, tables: Tables) -> str:
         cells.append(f"{row['runs_scored']:.0f}/{row['runs_planned']:.0f}")
         rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    caption = f"{escape(tables.suite)} · {escape(tables.board)}"
+    caption = f"{escape(tables.suite)} · {escape(tables.name)}"
     return (
         f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>"

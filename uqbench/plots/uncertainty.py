@@ -12,9 +12,8 @@ import altair as alt
 import pandas as pd
 
 from uqbench.boards.uncertainty_curves import mean_curves
+from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural
 
 KINDS = {

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from uqbench.boards.protocol import departures
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import catalog, claims
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import statistic_label
 from uqbench.report.confidence_sets import QUESTIONS, FirstSet, first_set
 from uqbench.report.drawing import Picture
@@ -62,7 +62,7 @@ class BoardSection:
         missing: why others are not.
     """
 
-    board: BoardTables
+    board: StoredBoard
     id: str
     summary: str
     budget: str
@@ -110,7 +110,7 @@ class BoardSection:
 
 
 def board_section(
-    board: BoardTables,
+    board: StoredBoard,
     suite: Suite | None,
     versions: Mapping[str, str],
     host: Host,
@@ -135,7 +135,7 @@ def board_section(
         board=board,
         id=f"board-{board.suite}-{board.name}",
         summary="" if suite is None else suite.summary,
-        budget=str(board.manifest["budget"].get("summary", "")),
+        budget=str({**board.manifest.budget}.get("summary", "")),
         earlier="; ".join(earlier),
         rows=[_row(dict(row), hours) for _, row in board.leaderboard.iterrows()],
         first={question: first_set(board, question, suite) for question in QUESTIONS},
@@ -169,7 +169,7 @@ def settled(section: BoardSection) -> BoardSection:
 
 
 def _own_figures(
-    board: BoardTables, suite: Suite | None, host: Host
+    board: StoredBoard, suite: Suite | None, host: Host
 ) -> tuple[list[Figure], list[str]]:
     figures: list[Figure] = []
     missing: list[str] = []
@@ -195,7 +195,7 @@ def _row(cells: dict[str, Any], hours: Mapping[str, float]) -> Row:
     )
 
 
-def _hours(board: BoardTables) -> dict[str, float]:
+def _hours(board: StoredBoard) -> dict[str, float]:
     """Hours of one core or device a run, by method."""
     if not board.has("cost.csv"):
         return {}
