@@ -64,9 +64,7 @@ def altered(folder, **fields):
 
 def test_a_manifest_of_a_newer_schema_is_refused_and_says_so(folder, host):
     altered(folder, schema_version=99)
-    with pytest.raises(
-        UqbenchError, match=rf"schema 99, this uqbench reads up to {SCHEMA_VERSION}"
-    ):
+    with pytest.raises(UqbenchError, match=f"schema 99, .* reads up to {SCHEMA_VERSION}"):
         read(folder, host)
     with pytest.raises(UqbenchError, match="schema 99"):
         StoredBoard.read(folder)
@@ -79,9 +77,8 @@ def test_a_manifest_of_a_newer_schema_is_refused_and_says_so(folder, host):
 )
 def test_a_damaged_manifest_is_named_with_what_is_wrong(folder, host, fields):
     altered(folder, **fields)
-    with pytest.raises(
-        UqbenchError, match=rf"manifest\.json is damaged, because {next(iter(fields))}"
-    ):
+    (name,) = fields
+    with pytest.raises(UqbenchError, match=rf"manifest\.json is damaged, because {name}"):
         read(folder, host)
 
 
@@ -117,7 +114,7 @@ def test_a_bad_line_of_cost_is_one_sentence(folder, host, tmp_path, capsys):
 def test_a_board_of_schema_3_is_checked_without_these_digests_and_a_rewrite_adds_them(
     folder, host, tmp_path, capsys
 ):
-    stored, board = read(folder, host)
+    _, board = read(folder, host)
     files = all_files(board, RECORDED, version=3)
     write_files(files, folder, host)
     assert StoredBoard(folder).manifest.sha256.keys() == board.tables.keys()
