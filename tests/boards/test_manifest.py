@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.boards.board_files import all_files, write_files
-from uqbench.boards.check import check, rewrite
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import SCHEMA_VERSION, Manifest, read_manifest
 from uqbench.boards.scores import gather
@@ -15,6 +13,8 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError
 from uqbench.results.store import Store
 from uqbench.suites.selection import Selection
+from uqbench.views.board_folders import all_files, write_files
+from uqbench.views.check import check, rewrite
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = sorted((ROOT / "leaderboards").glob("*/*/manifest.json"))

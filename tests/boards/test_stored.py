@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.boards.board_files import all_files
-from uqbench.boards.check import check, rewrite
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.page import page
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard
 from uqbench.cli.options import Selection
 from uqbench.errors import UqbenchError
 from uqbench.results.store import Store
+from uqbench.views.board_folders import all_files
+from uqbench.views.check import check, rewrite
+from uqbench.views.markdown import page
 
 SELECTION = Selection("toy", "paper", None, None, None, None)
 

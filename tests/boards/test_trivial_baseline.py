@@ -9,12 +9,13 @@ import pytest
 
 from uqbench import AgentSpec
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.page import page
 from uqbench.boards.scores import Score
-from uqbench.cli.terminal_table import notes
 from uqbench.registry.plugins import Host
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
+from uqbench.views.board_view import BoardView
+from uqbench.views.markdown import page
+from uqbench.views.terminal import notes
 
 MEANS = {
     "uniform-random": 0.0,
@@ -92,7 +93,7 @@ def test_what_does_not_beat_the_best_trivial_row_is_marked(plan):
              "`uniform-random` (trivial)"]  # fmt: skip
     places = [shown.index(name) for name in order]
     assert places == sorted(places)
-    (note,) = [note for note in notes(board) if "trivial" in note]
+    (note,) = [note for note in notes(board, BoardView.of(board)) if "trivial" in note]
     assert note in shown
     assert "† does not beat constant-action" in note
     assert "Knowing more than an agent (oracle): planner 1." in note

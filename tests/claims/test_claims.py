@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.page import page
 from uqbench.boards.scores import Score
 from uqbench.claim import ClaimKind, Comparison, Evidence, Region
 from uqbench.claims.judge import judge
@@ -23,10 +22,12 @@ from uqbench.claims.table import as_json, as_text
 from uqbench.claims.verdict import Verdict
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
+from uqbench.results.files import write_data
 from uqbench.specs import Spec
 from uqbench.statistics.location import Value, location
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import join, parse_suite, read_suites
+from uqbench.views.markdown import page
 
 TOY = Path(__file__).parents[2] / "toy"
 
@@ -545,9 +546,8 @@ def stored(host, tmp_path, monkeypatch):
         for s in scores_of(plan, value)
     ]
     folder = tmp_path / "toy" / "paper"
-    folder.mkdir(parents=True)
     for name, text in Board.of(plan, scores).files().items():
-        (folder / name).write_text(text)
+        write_data(folder / name, text.encode())
     monkeypatch.setattr(Host, "load", classmethod(lambda cls: host))
     assert "papers.bib, made_with.json, README.md, manifest.json changed" in check(
         folder, 0, rewrite=True

@@ -17,8 +17,6 @@ from typing import Any
 
 import pytest
 
-from uqbench.boards.board_files import write_board
-from uqbench.boards.check import check
 from uqbench.boards.leaderboard import board
 from uqbench.boards.stored import StoredBoard
 from uqbench.cli.options import Selection
@@ -38,6 +36,8 @@ from uqbench.runner.interleaving import execute
 from uqbench.runner.stop import Stop
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
+from uqbench.views.board_folders import write_board
+from uqbench.views.check import check
 
 LONG = "UQBENCH_FAULTS" in os.environ
 SHORT_FORM = 5

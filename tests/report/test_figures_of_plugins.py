@@ -12,7 +12,7 @@ from uqbench.figure import Figure
 from uqbench.plots import catalog
 from uqbench.registry.plugins import Host
 from uqbench.report import sections
-from uqbench.report.drawing import drawing_beside
+from uqbench.report.drawing import drawing
 
 FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
 DATA = pd.DataFrame({"x": [1.0, 2.0], "url": ["http://x.test"] * 2})
@@ -66,9 +66,9 @@ def test_a_plugin_that_fails_is_named_and_the_others_draw(host, monkeypatch):
     ]  # fmt: skip
     assert catalog.draw(board, "two-points", None, host).data is DATA
     monkeypatch.setattr(sections, "SHOWN", ())
-    with drawing_beside() as pictures:
+    with drawing() as pictures:
         begun = sections.board_section(board, None, {}, host, pictures.of("here-"))
-        section = sections.settled(begun)
+        section = sections.drawn_section(begun)
     assert [picture.figure.name for picture in section.figures] == ["two-points"]
     assert section.figures[0].svg.startswith("<svg ")
     assert any("refers to nothing outside of itself" in text for text in section.missing)

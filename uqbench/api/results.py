@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from uqbench.amounts import count
-from uqbench.api import page
 from uqbench.api.run_tables import CELL, FoundRun, data_frame, runs_frame
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.results.store import CURVES, EPISODES, METRICS, Store
+from uqbench.views.board_view import BoardView
+from uqbench.views.notebook import html
 
 if TYPE_CHECKING:
     from uqbench.api.agents import KeptAgent
@@ -194,7 +195,16 @@ class Results:
         return f"<uqbench.Results of {self.origin}: {count(len(self), 'run')}>"
 
     def _repr_html_(self) -> str:
-        return page.html(self)
+        states = {str(name): n for name, n in self.runs["state"].value_counts().items()}
+        return html(str(self.origin), states, list(map(self._view, self.boards)))
+
+    def _view(self, board: Board | StoredBoard) -> BoardView:
+        return BoardView.stored(
+            board.title,
+            board.ranking,
+            board.ranks,
+            self.board(board.suite, board.name).to_dict("records"),
+        )
 
     def _chosen(self, suite: str | None, board: str | None) -> list[Board | StoredBoard]:
         for given, known, what in (

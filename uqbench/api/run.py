@@ -13,7 +13,7 @@ from uqbench.amounts import count
 from uqbench.api.plan import selection
 from uqbench.api.results import Results
 from uqbench.api.run_tables import FoundRun
-from uqbench.boards.board_files import board_folder, write_board
+from uqbench.boards.board_files import board_folder
 from uqbench.boards.leaderboard import Board, board
 from uqbench.errors import UqbenchError, UqbenchWarning
 from uqbench.executor import Resources
@@ -28,6 +28,7 @@ from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import NO_LIMITS
 from uqbench.runner.rerun import make_room
 from uqbench.runner.watcher import Quiet, Watcher
+from uqbench.views.board_folders import write_board
 
 
 def run(

@@ -1,34 +1,19 @@
-"""The files of a leaderboard, written from its runs."""
+"""The files of a leaderboard's folder that are made of its runs and plugins."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from hashlib import sha256
+from collections.abc import Sequence
 from pathlib import Path
 
-from uqbench.boards.cost import cost_csv
 from uqbench.boards.curves import curves_parquet
-from uqbench.boards.leaderboard import Board
-from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION
-from uqbench.boards.page import index_page, page
-from uqbench.boards.protocol import versions_here
-from uqbench.boards.provenance import (
-    MadeWith,
-    of_older_code,
-    provenance,
-    provenance_json,
-    read_provenance,
-)
 from uqbench.boards.scores import Score
-from uqbench.boards.stored import CURVES, PROVENANCE, RECORDED, UNCERTAINTY
+from uqbench.boards.stored import CURVES, UNCERTAINTY
 from uqbench.boards.uncertainty_curves import uncertainty_parquet
 from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
 from uqbench.results import paths
-from uqbench.results.files import stored_text, write_data
 from uqbench.results.store import Store
 from uqbench.suites.plan import Plan
-from uqbench.suites.reading import read_suites
 from uqbench.suites.sources import sources_of
 
 STATISTICS = "Agarwal et al. 2021"
@@ -38,66 +23,6 @@ STATISTICS = "Agarwal et al. 2021"
 def board_folder(plan: Plan, root: Path) -> Path:
     """Where a plan's leaderboard is kept."""
     return paths.board_folder(root, plan.suite.name, plan.name)
-
-
-def write_board(
-    board: Board, store: Store, folder: Path, host: Host, stored: Sequence[MadeWith] = ()
-) -> None:
-    """Write a board of runs: what follows from its scores, and what was recorded of its runs.
-
-    ``stored`` is what those of its runs were made with that are not in the store.
-    """
-    made = [*provenance(board.scores), *stored]
-    recorded = {
-        "cost.csv": cost_csv(board.plan, board.scores).encode(),
-        PROVENANCE: provenance_json(made, of_older_code(board.scores)).encode(),
-        "papers.bib": papers(board.plan, host).encode(),
-        **curve_files(board.plan, board.scores, store),
-    }
-    write_files(all_files(board, recorded), folder, host)
-
-
-def all_files(
-    board: Board,
-    recorded: Mapping[str, bytes],
-    digests: Mapping[str, str] | None = None,
-    version: int = SCHEMA_VERSION,
-) -> dict[str, bytes]:
-    """All files of a board.
-
-    Args:
-        board: of the scores.
-        recorded: the files that do not follow from them.
-        digests: of these, as the manifest is to list them; None for their own.
-        version: of the manifest's schema.
-
-    Raises:
-        UqbenchError: a recorded file is damaged.
-    """
-    made, older = read_provenance(recorded.get(PROVENANCE))
-    cost, bibtex = (stored_text(recorded.get(n, b""), Path(n)) for n in ("cost.csv", "papers.bib"))
-    text = page(board, made, cost, older, bibtex).encode()
-    if digests is None:
-        digests = {name: sha256(data).hexdigest() for name, data in recorded.items()}
-    others = {"README.md": sha256(text).hexdigest(), **digests}
-    return {
-        **{name: table.encode() for name, table in board.tables.items()},
-        **recorded,
-        "README.md": text,
-        MANIFEST: board.manifest(others, version).text.encode(),
-    }
-
-
-def write_files(files: Mapping[str, bytes], folder: Path, host: Host) -> None:
-    """Write a board's files, each whole or not at all, its manifest last, and the index above it.
-
-    Recorded files of earlier scores are removed: they are not of these.
-    """
-    for name, data in files.items():
-        write_data(folder / name, data)
-    for name in set(RECORDED) - files.keys():
-        (folder / name).unlink(missing_ok=True)
-    write_index(folder.parents[1], host)
 
 
 def curve_files(plan: Plan, scores: Sequence[Score], store: Store) -> dict[str, bytes]:
@@ -111,9 +36,3 @@ def papers(plan: Plan, host: Host) -> str:
     """``papers.bib``: of a board's suite and methods, and of its statistics."""
     listed, _ = cited(host, [*sources_of(plan.suite, host, plan.roles), STATISTICS])
     return "\n".join(paper.bibtex for paper in listed)
-
-
-def write_index(root: Path, host: Host) -> None:
-    """Write the page that lists all leaderboards below a folder."""
-    suites = read_suites(host, check=()).suites
-    write_data(root / "README.md", index_page(root, suites, versions_here(host)).encode())

@@ -76,6 +76,16 @@ class Board:
         """Name of the board: the budget, or a selection of its runs."""
         return self.plan.name
 
+    @property
+    def title(self) -> str:
+        """Suite and name."""
+        return f"{self.suite} · {self.name}"
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the budget can rank methods."""
+        return self.plan.budget.ranks
+
     @cached_property
     def scores(self) -> tuple[Score, ...]:
         """A row a planned run."""

@@ -62,15 +62,16 @@ def command(
       uqbench leaderboard --suite minatar --budget quick --to leaderboards --check
       uqbench leaderboard --suite minatar --budget quick --risk "cvar(0.1)"
     """
-    from uqbench.boards.board_files import board_folder, write_board
-    from uqbench.boards.check import check as check_board
-    from uqbench.boards.check import rewrite as rewrite_board
+    from uqbench.boards.board_files import board_folder
     from uqbench.boards.leaderboard import board
     from uqbench.boards.rescored import slug
     from uqbench.boards.stored import StoredBoard
-    from uqbench.cli.terminal_table import print_board
     from uqbench.errors import UqbenchError
     from uqbench.results.store import Store
+    from uqbench.views.board_folders import write_board
+    from uqbench.views.check import check as check_board
+    from uqbench.views.check import rewrite as rewrite_board
+    from uqbench.views.terminal import print_board
 
     host = load_host()
     plan = selection.plan(host, "cpu")

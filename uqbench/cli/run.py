@@ -209,9 +209,10 @@ def _show_outlook(plan: Plan, execution: Execution) -> Mapping[Run, StoredRun]:
 
 def _show(plan: Plan, store: Store, stored: Reference | None, host: Host) -> None:
     """Write and print the leaderboard, a stored one with the plan's runs in it if there is one."""
-    from uqbench.boards.board_files import board_folder, write_board
+    from uqbench.boards.board_files import board_folder
     from uqbench.boards.leaderboard import board
-    from uqbench.cli.terminal_table import print_board
+    from uqbench.views.board_folders import write_board
+    from uqbench.views.terminal import print_board
 
     result = board(plan, store) if stored is None else stored.with_runs(plan, store)
     folder = board_folder(result.plan, store.root / "leaderboards")

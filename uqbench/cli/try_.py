@@ -77,7 +77,6 @@ def command(
     """
     from uqbench.boards.leaderboard import board
     from uqbench.boards.with_stored import read_reference
-    from uqbench.cli.terminal_table import print_board
     from uqbench.config import resolve
     from uqbench.registry import local
     from uqbench.results.store import RunState, Store
@@ -85,6 +84,7 @@ def command(
     from uqbench.runner.device import find_device
     from uqbench.runner.dispatch.drive import Driver, Where
     from uqbench.runner.display import Terminal
+    from uqbench.views.terminal import print_board
 
     path, _, attribute = what.partition(":")
     values = _settings(settings)

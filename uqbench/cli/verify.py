@@ -143,10 +143,14 @@ def _bundle(path: Path, sample: int, out: Path | None, add: Path | None, as_json
                 say(f"{path}: not added.", err=True)
             else:
                 from uqbench.boards.submission.add import add as added
+                from uqbench.views.board_folders import write_joined
 
-                folder = added(judged, found, host, add, warn)
+                joined = added(judged, found, host, add, warn)
+                write_joined(joined, host)
                 word = "verified" if found else "self-reported"
-                say(f"{folder}: {', '.join(bundle.index.methods)} added, {word}", err=as_json)
+                say(
+                    f"{joined.folder}: {', '.join(bundle.index.methods)} added, {word}", err=as_json
+                )
     return code
 
 

@@ -26,7 +26,7 @@ class Picture:
     """A figure that is being drawn."""
 
     figure: Figure
-    drawing: Future[Markup]
+    svg_of: Future[Markup]
 
     @property
     def svg(self) -> Markup:
@@ -35,11 +35,11 @@ class Picture:
         Raises:
             Exception: whatever is wrong with the chart.
         """
-        return self.drawing.result()
+        return self.svg_of.result()
 
 
 @contextmanager
-def drawing_beside() -> Iterator[Pictures]:
+def drawing() -> Iterator[Pictures]:
     """Pictures of a thread; the end waits for all of them, an error for the one being drawn."""
     thread = ThreadPoolExecutor(1)
     thread.submit(warm_up)
@@ -52,7 +52,7 @@ def drawing_beside() -> Iterator[Pictures]:
 
 
 class Pictures:
-    """Draws one picture after another beside the caller."""
+    """Draws one picture after another while the caller goes on."""
 
     def __init__(self, thread: ThreadPoolExecutor) -> None:
         self._thread = thread

@@ -7,16 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from uqbench.boards.protocol import departures
 from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import catalog, claims
-from uqbench.plots.words import statistic_label
-from uqbench.report.confidence_sets import QUESTIONS, FirstSet, first_set
+from uqbench.report.confidence_sets import QUESTIONS, BestSet, best_set
 from uqbench.report.drawing import Picture
 from uqbench.report.verdicts import JudgedClaim, judged_claims
+from uqbench.views.board_view import IMPROVEMENT, BoardView, Column, stored_estimate
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
@@ -28,25 +26,7 @@ SHOWN = (
     "intervals", "pairs", "risk", "curves", "efficiency", "reliability", "sparsification", "pit",
     "profiles", "seeds",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Row:
-    """A method's line of a board.
-
-    Attributes:
-        place: its ranks, ``"1–3"``; empty where it has none.
-        first: whether it may be first.
-        cells: the row of ``leaderboard.csv``.
-        hours: of one core or device, a run; NaN where that was not kept.
-    """
-
-    method: str
-    role: str
-    place: str
-    first: bool
-    cells: Mapping[str, Any]
-    hours: float
+ENDS = {"low": "estimate_low", "high": "estimate_high"}
 
 
 @dataclass(frozen=True)
@@ -54,8 +34,11 @@ class BoardSection:
     """A board on the page.
 
     Attributes:
+        view: its rows and columns.
         earlier: what its suite does otherwise by now; empty for a board of today's protocol.
-        first: the first sets, by question.
+        best: the confidence sets of the best, by question.
+        comparisons: rows of the claims' comparisons, ``estimate`` being one with its interval.
+        run_hours: of one core or device a run, by method; none where they were not measured.
         added: plugins' figures, which may turn out not to be drawable.
         figures: the others.
         panels: the picture of each claim that was compared, by the claim's name.
@@ -63,37 +46,35 @@ class BoardSection:
     """
 
     board: StoredBoard
+    view: BoardView
     id: str
     summary: str
     budget: str
     earlier: str
-    rows: list[Row]
-    first: dict[str, FirstSet]
+    best: dict[str, BestSet]
     claims: list[JudgedClaim]
-    comparisons: pd.DataFrame
+    comparisons: list[dict[str, Any]]
     added: list[Picture]
     figures: list[Picture]
     panels: dict[str, Picture]
     missing: list[str]
     hours: float
+    run_hours: Mapping[str, float]
 
     @property
-    def statistics(self) -> list[tuple[str, str]]:
-        """The columns of its table with their headings."""
-        board = self.board.leaderboard.columns
-        names = [self.board.ranking, "worst_quarter"]
-        names += [name for name in board if str(name).startswith("improvement_over_")
-                  and not str(name).endswith(("_low", "_high"))]  # fmt: skip
-        if "fail_share" in board:
-            names.append("fail_share")
-        return [(name, _heading(name)) for name in names if name in board]
+    def columns(self) -> list[Column]:
+        """The columns of its table that have estimates."""
+        known = self.board.leaderboard.columns
+        over = [n for n in known if n.startswith(IMPROVEMENT) and f"{n}_low" in known]
+        names = dict.fromkeys([self.board.ranking, "worst_quarter", *over, "fail_share"])
+        return [self.view.column(name) for name in names if name in known]
 
     @property
-    def first_hours(self) -> tuple[float, float] | None:
+    def best_hours(self) -> tuple[float, float] | None:
         """The least and the most hours of a run of the methods that may be first."""
         for question in QUESTIONS:
-            methods = self.first[question].methods
-            hours = [row.hours for row in self.rows if row.method in methods and row.hours > 0]
+            methods = self.best[question].methods
+            hours = [own for name, own in self.run_hours.items() if name in methods and own > 0]
             if hours:
                 return min(hours), max(hours)
         return None
@@ -116,7 +97,9 @@ def board_section(
     host: Host,
     draw: Callable[[Figure], Picture],
 ) -> BoardSection:
-    """Everything that the page shows of a board, its pictures begun: see :func:`settled`.
+    """Everything that the page shows of a board, its pictures begun.
+
+    See :func:`drawn_section` for their end.
 
     Args:
         board: stored.
@@ -128,28 +111,30 @@ def board_section(
     earlier = [] if suite is None else departures(board.manifest, suite, versions)
     added, problems = catalog.plugin_figures(board, suite, host)
     own, missing = _own_figures(board, suite, host)
-    hours = _hours(board)
     judged = judged_claims(board)
     panels = claims.panels(board, claims.published_numbers(suite)) if judged else {}
     return BoardSection(
         board=board,
+        view=BoardView.stored(
+            board.title, board.ranking, board.ranks, board.leaderboard.to_dict("records")
+        ),
         id=f"board-{board.suite}-{board.name}",
         summary="" if suite is None else suite.summary,
         budget=str({**board.manifest.budget}.get("summary", "")),
         earlier="; ".join(earlier),
-        rows=[_row(dict(row), hours) for _, row in board.leaderboard.iterrows()],
-        first={question: first_set(board, question, suite) for question in QUESTIONS},
+        best={question: best_set(board, question, suite) for question in QUESTIONS},
         claims=judged,
-        comparisons=claims.frame(board.claims) if judged else pd.DataFrame(),
+        comparisons=_comparisons(board) if judged else [],
         added=list(map(draw, added)),
         figures=list(map(draw, own)),
         panels={claim: draw(figure) for claim, figure in panels.items()},
         missing=[*missing, *problems],
         hours=float(board.cost["device_hours"].sum()) if board.has("cost.csv") else math.nan,
+        run_hours=_run_hours(board),
     )
 
 
-def settled(section: BoardSection) -> BoardSection:
+def drawn_section(section: BoardSection) -> BoardSection:
     """The section with those of the plugins' pictures that could be drawn, first.
 
     The others are named among what is missing.
@@ -184,26 +169,14 @@ def _own_figures(
     return figures, missing
 
 
-def _row(cells: dict[str, Any], hours: Mapping[str, float]) -> Row:
-    low, high = cells.get("rank_low", math.nan), cells.get("rank_high", math.nan)
-    place = ""
-    if math.isfinite(low) and math.isfinite(high):
-        place = f"{low:.0f}" if low == high else f"{low:.0f}–{high:.0f}"
-    method = str(cells["method"])
-    return Row(
-        method, str(cells["role"]), place, low == 1, cells, float(hours.get(method, math.nan))
-    )
+def _comparisons(board: StoredBoard) -> list[dict[str, Any]]:
+    named = claims.frame(board.claims).rename(columns=lambda name: ENDS.get(name, name))
+    rows = named.to_dict("records")
+    return [{**row, "estimate": stored_estimate(row, "estimate")} for row in rows]
 
 
-def _hours(board: StoredBoard) -> dict[str, float]:
-    """Hours of one core or device a run, by method."""
+def _run_hours(board: StoredBoard) -> dict[str, float]:
     if not board.has("cost.csv"):
         return {}
     sums = board.cost.groupby("method")[["device_hours", "runs"]].sum()
     return {str(name): float(row["device_hours"] / row["runs"]) for name, row in sums.iterrows()}
-
-
-def _heading(name: str) -> str:
-    if name.startswith("improvement_over_"):
-        return f"P(better than {name.removeprefix('improvement_over_')})"
-    return statistic_label(name)

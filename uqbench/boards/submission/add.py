@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uqbench.boards.agreement import Agreement
-from uqbench.boards.board_files import all_files, board_folder, papers, write_files
+from uqbench.boards.board_files import board_folder, papers
 from uqbench.boards.cost import read_cost, to_csv
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.protocol import check_as_run
@@ -26,10 +26,25 @@ if TYPE_CHECKING:
     from uqbench.suites.plan import Plan
 
 
+@dataclass(frozen=True)
+class Joined:
+    """A board with a submission's rows, still to be written.
+
+    Attributes:
+        folder: where it belongs.
+        board: of all its rows.
+        recorded: its files that do not follow from these.
+    """
+
+    folder: Path
+    board: Board
+    recorded: dict[str, bytes]
+
+
 def add(
     judged: Judged, agreement: Mapping[str, Agreement], host: Host, boards: Path, say: Say
-) -> Path:
-    """Write a stored board with the rows of a submission; return its folder.
+) -> Joined:
+    """A stored board with the rows of a submission.
 
     Args:
         judged: the submission, whose tables follow.
@@ -90,8 +105,7 @@ def add(
                 name, judged.bundle.files[name], judged.board.plan, recorded.get(name), plan
             )
     board = replace(Board.of(plan, scores), submitted=states(rows))
-    write_files(all_files(board, recorded), folder, host)
-    return folder
+    return Joined(folder, board, recorded)
 
 
 def _there(stored: StoredBoard, whole: Plan, host: Host, submitted: Board, say: Say) -> Board:

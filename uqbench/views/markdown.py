@@ -5,23 +5,22 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from uqbench.boards.cost import read_cost
-from uqbench.boards.coverage import coverage_note
-from uqbench.boards.groups import group_columns, groups_note, pareto_cells
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.planned import missing_note
 from uqbench.boards.protocol import departures
 from uqbench.boards.provenance import MadeWith
-from uqbench.boards.row_notes import remark, remarks_note
-from uqbench.boards.standings import shown_statistics
 from uqbench.boards.stored import StoredBoard
-from uqbench.boards.tables import interval, label
+from uqbench.boards.tables import label
 from uqbench.claims.judge import Judgement
 from uqbench.claims.verdict import Verdict
 from uqbench.errors import UqbenchError
 from uqbench.suites.suite import Suite
+from uqbench.views.board_view import IMPROVEMENT, BoardView, board_notes
+from uqbench.views.groups import group_columns, groups_note
 
 SHOWN_LIBRARIES = ("python", "torch", "numpy", "uqbench")
 INTRODUCTION = """\
@@ -51,14 +50,14 @@ def page(
         older: the packages whose contents differed from the installed ones when it was written.
         bibtex: its ``papers.bib``; empty where there is none.
     """
-    plan, suite = board.plan, board.plan.suite
+    plan, suite, view = board.plan, board.plan.suite, BoardView.of(board)
     normalization = suite.normalization[board.primary.normalized_as or board.primary.name]
     parts = [
         GENERATED,
         f"# {suite.name} · {plan.name}",
         suite.summary,
         f"Budget `{plan.budget_name}`: {plan.budget.summary}",
-        _ranking(board),
+        _ranking(board, view),
         missing_note(board.scores, board.planned),
         f"Score: `{board.primary.name}`, {board.primary.summary}; 0 = {normalization.zero}, "
         f"1 = {normalization.one}. Ranked by {label(board.ranking)}. In brackets: 95 % intervals "
@@ -69,9 +68,8 @@ def page(
             if board.places
             else " The budget is too short to rank methods."
         ),
-        remarks_note(board),
-        coverage_note(board),
-        _groups(board),
+        *board_notes(board, view),
+        _groups(board, view),
         older and f"**Of older code** than was installed when this page was written: {older}.",
         _claims(board),
         _readings(board),
@@ -83,46 +81,28 @@ def page(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _ranking(board: Board) -> str:
-    names = (*shown_statistics(board.plan)[:1], "worst_quarter")
-    baseline = board.plan.suite.baseline
-    header = ["rank", "method", *map(label, dict.fromkeys(names)), f"P(better than {baseline})"]
-    if board.primary.fails_beyond is not None:
-        header.append("fail share")
-    header.append("runs")
-    rows = []
-    for line in board.best_first:
-        row = [
-            str(board.places.get(line.method, "")),
-            f"`{line.method}`{remark(board, line.method)}",
-        ]
-        row += [interval(line.primary.get(name)) for name in dict.fromkeys(names)]
-        row.append("" if line.method == baseline else interval(line.improvement))
-        if board.primary.fails_beyond is not None:
-            row.append(interval(line.fail_share))
-        rows.append([*row, f"{line.scored}/{line.planned}"])
-    return _table(header, rows)
+def _ranking(board: Board, view: BoardView) -> str:
+    names = ["rank", "method", view.ranking, "worst_quarter"]
+    names += [f"{IMPROVEMENT}{board.plan.suite.baseline}"]
+    names += ["fail_share"] * (board.primary.fails_beyond is not None) + ["runs"]
+    columns = [view.column(name) for name in dict.fromkeys(names)]
+    texts = {column.name: column.texts for column in columns}
+    texts["method"] = tuple(f"`{line.method}`{line.remark}" for line in view.lines)
+    return _table([column.header for column in columns], _rows(list(texts.values())))
 
 
-def _groups(board: Board) -> str:
+def _groups(board: Board, view: BoardView) -> str:
     """Return, risk and uncertainty of every method; empty where the suite has no such groups."""
-    lines = board.best_first
-    found = group_columns(board, lines)
-    if not found:
+    columns = group_columns(board, view)
+    if not columns:
         return ""
-    front = pareto_cells(board, lines)
-    first = [at == 0 or found[at - 1].group != column.group for at, column in enumerate(found)]
-    header = ["", *(c.group if new else "" for c, new in zip(found, first, strict=True))]
-    names = ["method", *(column.header for column in found)]
-    cells = [[f"`{line.method}`" for line in lines], *(column.cells for column in found)]
-    if front is not None:
-        header.append("")
-        names.append("pareto")
-        cells.append(front)
-    bold = [f"**{name}**" for name in names]
-    rows = [bold, *(list(row) for row in zip(*cells, strict=True))]
+    groups = ["", *(column.group for column in columns)]
+    header = [new if new != old else "" for old, new in pairwise(["", *groups])]
+    names = [f"**{name}**" for name in ("method", *(column.header for column in columns))]
+    methods = [f"`{line.method}`" for line in view.lines]
+    rows = [names, *_rows([methods, *(column.texts for column in columns)])]
     title = "## Return, risk and uncertainty"
-    return "\n\n".join([title, _table(header, rows), groups_note(board, found)])
+    return "\n\n".join([title, _table(header, rows), groups_note(board, columns)])
 
 
 def _readings(board: Board) -> str:
@@ -252,6 +232,10 @@ def _listed(
 
 def _counts(found: Sequence[str]) -> list[str]:
     return [str(list(found).count(verdict.value) or "") for verdict in Verdict]
+
+
+def _rows(columns: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    return list(zip(*columns, strict=True))
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
