@@ -549,7 +549,9 @@ def stored(host, tmp_path, monkeypatch):
     for name, text in Board.of(plan, scores).files().items():
         write_data(folder / name, text.encode())
     monkeypatch.setattr(Host, "load", classmethod(lambda cls: host))
-    assert "README.md, papers.bib, made_with.json changed" in check(folder, 0, rewrite=True)
+    assert "papers.bib, made_with.json, README.md, manifest.json changed" in check(
+        folder, 0, rewrite=True
+    )
     return folder
 
 

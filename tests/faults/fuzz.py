@@ -16,7 +16,7 @@ from typing import Any
 import click
 import torch
 
-from uqbench.boards.provenance import read_made_with
+from uqbench.boards.provenance import read_provenance
 from uqbench.boards.scores import check_scores, from_csv
 from uqbench.claim import ClaimKind
 from uqbench.cli.options import _settings
@@ -231,7 +231,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
         Reader("checkpoint.json", read_about, (about.read_bytes(),), 0.05),
         Reader("step.pt", read_state, (state.read_bytes(),), 0.03),
         Reader("scores.csv", read_scores, (board["scores.csv"],), 0.05),
-        Reader("made_with.json", read_made_with, (board["made_with.json"],), 0.02),
+        Reader("made_with.json", read_provenance, (board["made_with.json"],), 0.02),
         Reader("parquet", read_table, (tables[0],), 0.05),
         Reader("order", read_order, (order.model_dump_json().encode(),), 0.02),
         Reader("progress", read_progress, (progress.read_bytes(),), 0.02),

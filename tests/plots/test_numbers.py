@@ -9,13 +9,13 @@ import pytest
 from rliable import library, metrics
 from scipy.stats import binomtest
 
+from uqbench.boards.stored import StoredBoard
 from uqbench.boards.uncertainty_curves import mean_curves
+from uqbench.figure import NotDrawableError
 from uqbench.plots import claims, curves, efficiency, intervals, pairs, profiles, seeds, uncertainty
-from uqbench.plots.figure import NotDrawableError
-from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural, number
 
-BOARD = BoardTables.read(Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper")
+BOARD = StoredBoard.read(Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper")
 
 
 def scores(**methods: np.ndarray) -> pd.DataFrame:
@@ -184,7 +184,7 @@ def test_the_band_of_a_share_of_hits_is_wilsons(hits):
 
 @pytest.mark.parametrize("kind", ["reliability", "pit"])
 def test_bands_of_shares_stay_between_0_and_1(kind):
-    board = BoardTables.read(BOARD.folder.parents[1] / "minatar" / "cpu")
+    board = StoredBoard.read(BOARD.folder.parents[1] / "minatar" / "cpu")
     found = uncertainty.figure(board, kind).data.dropna()
     assert len(found) > 100
     assert (found["low"] >= 0).all()

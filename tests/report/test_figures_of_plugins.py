@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from uqbench import hookimpl
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure
 from uqbench.plots import catalog
-from uqbench.plots.figure import Figure
-from uqbench.plots.tables import BoardTables
 from uqbench.registry.plugins import Host
 from uqbench.report import sections
 from uqbench.report.drawing import drawing
@@ -58,7 +58,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
 
 
 def test_a_plugin_that_fails_is_named_and_the_others_draw(host, monkeypatch):
-    board = BoardTables.read(FOLDER)
+    board = StoredBoard.read(FOLDER)
     added, problems = catalog.plugin_figures(board, None, host)
     assert sorted(one.name for one in added) == ["hollow", "linked", "two-points"]
     assert sorted(problem.split(": ")[2] for problem in problems) == [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.plots.tables import BoardTables
+from uqbench.boards.stored import StoredBoard
 from uqbench.registry.load_host import load_host
 from uqbench.report.confidence_sets import best_set
 from uqbench.report.page import page, policy
@@ -134,7 +134,7 @@ def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, hos
 
 
 def test_the_confidence_set_of_the_best_by_the_boards_score_is_that_of_its_ranks(host):
-    board = BoardTables.read(BOARDS / "highway" / "paper")
+    board = StoredBoard.read(BOARDS / "highway" / "paper")
     suite = read_suites(host, check=()).suites["highway"]
     found = best_set(board, "return", suite)
     with (board.folder / "leaderboard.csv").open() as file:
@@ -147,7 +147,7 @@ def test_the_confidence_set_of_the_best_by_the_boards_score_is_that_of_its_ranks
 
 
 def test_a_question_that_no_column_answers_is_not_measured(host):
-    board = BoardTables.read(BOARDS / "ube-chain" / "paper")
+    board = StoredBoard.read(BOARDS / "ube-chain" / "paper")
     suite = read_suites(host, check=()).suites["ube-chain"]
     assert best_set(board, "return", suite).why == ""
     for question in ("risk", "uncertainty"):
@@ -155,13 +155,13 @@ def test_a_question_that_no_column_answers_is_not_measured(host):
 
 
 def test_a_budget_that_is_too_short_has_no_best_set(host):
-    board = BoardTables.read(BOARDS / "minatar" / "quick")
+    board = StoredBoard.read(BOARDS / "minatar" / "quick")
     suite = read_suites(host, check=()).suites["minatar"]
     assert best_set(board, "return", suite).why == "too short to rank"
 
 
 def test_the_matrix_counts_each_claim_once_and_only_tested_ones_can_be_wrong():
-    board = BoardTables.read(FOLDER)
+    board = StoredBoard.read(FOLDER)
     judged = judged_claims(board)
     with (FOLDER / "claims.csv").open() as file:
         assert len(judged) == len({row["claim"] for row in csv.DictReader(file)})

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from uqbench.boards.curves import curves_parquet
 from uqbench.boards.scores import Score
+from uqbench.boards.stored import CURVES, UNCERTAINTY
 from uqbench.boards.uncertainty_curves import uncertainty_parquet
 from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
@@ -26,12 +27,12 @@ def board_folder(plan: Plan, root: Path) -> Path:
 
 def curve_files(plan: Plan, scores: Sequence[Score], store: Store) -> dict[str, bytes]:
     """The curves of a board's runs, by file; without those that no run has."""
-    made = {"curves.parquet": curves_parquet, "uncertainty.parquet": uncertainty_parquet}
-    found = {name: make(plan, scores, store) for name, make in made.items()}
-    return {name: data for name, data in found.items() if data is not None}
+    made = {CURVES: curves_parquet, UNCERTAINTY: uncertainty_parquet}
+    files = {name: make(plan, scores, store) for name, make in made.items()}
+    return {name: data for name, data in files.items() if data is not None}
 
 
 def papers(plan: Plan, host: Host) -> str:
     """``papers.bib``: of a board's suite and methods, and of its statistics."""
-    found, _ = cited(host, [*sources_of(plan.suite, host, plan.roles), STATISTICS])
-    return "\n".join(paper.bibtex for paper in found)
+    listed, _ = cited(host, [*sources_of(plan.suite, host, plan.roles), STATISTICS])
+    return "\n".join(paper.bibtex for paper in listed)

@@ -14,9 +14,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
 
 SMOOTHED = 5
 """Hundredths of training whose mean return must reach the score: a lucky episode does not."""

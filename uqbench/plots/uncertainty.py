@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 
 from uqbench.boards.uncertainty_curves import mean_curves
+from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
 
 KINDS = {
     "reliability": ("stated level", "share covered", "Reliability", "diagonal"),

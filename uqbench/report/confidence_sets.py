@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from uqbench.boards.columns import GROUPS
-from uqbench.plots.tables import BoardTables
+from uqbench.boards.stored import StoredBoard
 from uqbench.statistics.levels import MINIMUM_SEEDS
 from uqbench.statistics.ranks import Matrix, compare, places
 from uqbench.suites.metrics import Group, Metric
@@ -48,7 +48,7 @@ class BestSet:
     why: str = ""
 
 
-def best_set(board: BoardTables, question: Group, suite: Suite | None) -> BestSet:
+def best_set(board: StoredBoard, question: Group, suite: Suite | None) -> BestSet:
     """Who may be first on a board, by its suite as it is installed."""
     metric = _metric(board, question, suite)
     if metric is None:
@@ -64,14 +64,14 @@ def best_set(board: BoardTables, question: Group, suite: Suite | None) -> BestSe
         return BestSet(metric.name, why="fewer than two methods state it")
     if min(map(len, values.values())) < MINIMUM_SEEDS:
         return BestSet(metric.name, why="too few seeds")
-    pairs = compare(values, "mean", paired=bool(board.manifest.get("paired", False)))
+    pairs = compare(values, "mean", paired=board.manifest.paired)
     found = places(values, pairs, "mean")
     order = sorted(found, key=lambda name: found[name].rank)
     first = tuple(name for name in order if found[name].low == 1)
     return BestSet(metric.name, first, len(values))
 
 
-def _metric(board: BoardTables, question: Group, suite: Suite | None) -> Metric | None:
+def _metric(board: StoredBoard, question: Group, suite: Suite | None) -> Metric | None:
     """The board's score where it answers the question, else the suite's own choice, else any.
 
     Metrics are grouped as the suite does it today; boards keep older definitions.
@@ -100,7 +100,7 @@ def _proper(metric: Metric) -> int:
 
 
 def _values(
-    board: BoardTables, metric: Metric, suite: Suite | None
+    board: StoredBoard, metric: Metric, suite: Suite | None
 ) -> Iterator[tuple[str, Matrix]]:
     """Values ``[runs, tasks]`` of the ranked methods whose runs all have one; more is better."""
     constants = {} if suite is None else suite.normalization_constants(metric)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from uqbench.plots.figure import Figure
+from uqbench.figure import Figure
 from uqbench.plots.render import drawn, specification, warm_up
 
 WIDE = 430

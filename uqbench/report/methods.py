@@ -47,7 +47,7 @@ def _agents(
     """What its boards say that it is, with what the installed plugin says of that."""
     found = {}
     for section, _ in lines:
-        for cell, of in section.board.manifest["methods"].items():
+        for cell, of in section.board.configs.items():
             if str(cell).rsplit("/", 1)[-1] != name:
                 continue
             for kind, registry in (("agent", host.agents), ("estimator", host.estimators)):

@@ -15,8 +15,8 @@ from altair.utils.schemapi import debug_mode
 from markupsafe import Markup
 
 from uqbench.boards.protocol import versions_here
+from uqbench.boards.stored import StoredBoard
 from uqbench.plots.render import dark_style
-from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural
 from uqbench.report.confidence_sets import QUESTIONS
 from uqbench.report.drawing import drawing
@@ -47,7 +47,7 @@ def page(
         UqbenchError: a board is damaged.
     """
     versions = versions_here(host)
-    tables = [BoardTables.read(folder.resolve()) for folder in folders]
+    tables = [StoredBoard.read(folder.resolve()) for folder in folders]
     # without Altair's checks of every chart, a second of them: `uqbench plot` makes them
     with drawing() as pictures, debug_mode(False):
         begun = [

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from uqbench.figure import Figure
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure
 from uqbench.report.verdicts import WORDS, Counted
 
 SQUARE = 17

@@ -15,12 +15,11 @@ from typing import Any
 
 import pandas as pd
 
-from uqbench.api.frames import TEXT
-from uqbench.boards.provenance import read_made_with
-from uqbench.plots.tables import BoardTables
+from uqbench.boards.frames import TEXT
+from uqbench.boards.stored import StoredBoard
 
 
-def run_data(boards: Sequence[BoardTables], earlier: Sequence[str]) -> str:
+def run_data(boards: Sequence[StoredBoard], earlier: Sequence[str]) -> str:
     """All runs of some boards as base64 of gzip of JSON; the same boards, the same text.
 
     Args:
@@ -38,7 +37,7 @@ def read_run_data(text: str) -> list[dict[str, Any]]:
     return found
 
 
-def _board(board: BoardTables, earlier: str) -> dict[str, Any]:
+def _board(board: StoredBoard, earlier: str) -> dict[str, Any]:
     scores = board.scores
     digest = "results_digest" if "results_digest" in scores else "digest"
     metrics = [
@@ -61,25 +60,23 @@ def _board(board: BoardTables, earlier: str) -> dict[str, Any]:
     return {
         "suite": board.suite,
         "name": board.name,
-        "budget": str(board.manifest["budget"]["name"]),
-        "standard": bool(board.manifest.get("standard", True)),
+        "budget": board.manifest.budget["name"],
+        "standard": board.manifest.standard,
         "earlier": earlier,
         "digest_of": "results" if digest == "results_digest" else "run.json",
         "tasks": tasks,
         "methods": methods,
         "metrics": metrics,
-        "configs": {str(cell): of for cell, of in board.manifest["methods"].items()},
+        "configs": board.configs,
         "contents": contents,
         "made": _made(board),
         "rows": [list(row) for row in zip(*columns, strict=True)],
     }
 
 
-def _made(board: BoardTables) -> list[dict[str, Any]]:
+def _made(board: StoredBoard) -> list[dict[str, Any]]:
     """What the runs of each content were made with."""
-    if not board.has("made_with.json"):
-        return []
-    made, _ = read_made_with(board.bytes("made_with.json"))
+    made, _ = board.provenance
     return [
         {
             "content": " ".join(f"{name}:{value}" for name, value in sorted(one.content.items())),

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.protocol import departures
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import catalog, claims
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
 from uqbench.report.confidence_sets import QUESTIONS, BestSet, best_set
 from uqbench.report.drawing import Picture
 from uqbench.report.verdicts import JudgedClaim, judged_claims
@@ -45,7 +45,7 @@ class BoardSection:
         missing: why others are not.
     """
 
-    board: BoardTables
+    board: StoredBoard
     view: BoardView
     id: str
     summary: str
@@ -91,7 +91,7 @@ class BoardSection:
 
 
 def board_section(
-    board: BoardTables,
+    board: StoredBoard,
     suite: Suite | None,
     versions: Mapping[str, str],
     host: Host,
@@ -120,7 +120,7 @@ def board_section(
         ),
         id=f"board-{board.suite}-{board.name}",
         summary="" if suite is None else suite.summary,
-        budget=str(board.manifest["budget"].get("summary", "")),
+        budget=str({**board.manifest.budget}.get("summary", "")),
         earlier="; ".join(earlier),
         best={question: best_set(board, question, suite) for question in QUESTIONS},
         claims=judged,
@@ -154,7 +154,7 @@ def drawn_section(section: BoardSection) -> BoardSection:
 
 
 def _own_figures(
-    board: BoardTables, suite: Suite | None, host: Host
+    board: StoredBoard, suite: Suite | None, host: Host
 ) -> tuple[list[Figure], list[str]]:
     figures: list[Figure] = []
     missing: list[str] = []
@@ -169,13 +169,13 @@ def _own_figures(
     return figures, missing
 
 
-def _comparisons(board: BoardTables) -> list[dict[str, Any]]:
+def _comparisons(board: StoredBoard) -> list[dict[str, Any]]:
     named = claims.frame(board.claims).rename(columns=lambda name: ENDS.get(name, name))
     rows = named.to_dict("records")
     return [{**row, "estimate": stored_estimate(row, "estimate")} for row in rows]
 
 
-def _run_hours(board: BoardTables) -> dict[str, float]:
+def _run_hours(board: StoredBoard) -> dict[str, float]:
     if not board.has("cost.csv"):
         return {}
     sums = board.cost.groupby("method")[["device_hours", "runs"]].sum()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from uqbench.boards.stored import StoredBoard
 from uqbench.claims.verdict import Verdict
-from uqbench.plots.tables import BoardTables
 from uqbench.statistics.levels import ALPHA
 
 WORDS = tuple(verdict.value for verdict in Verdict)
@@ -29,7 +29,7 @@ class JudgedClaim:
         tested: whether its runs were compared: only then can the verdict be a wrong one.
     """
 
-    board: BoardTables
+    board: StoredBoard
     id: str
     verdict: str
     sentence: str
@@ -76,7 +76,7 @@ class Counted:
         return ALPHA * self.tested
 
 
-def judged_claims(board: BoardTables) -> list[JudgedClaim]:
+def judged_claims(board: StoredBoard) -> list[JudgedClaim]:
     """The claims of a board, in its order."""
     if not board.has("claims.csv"):
         return []

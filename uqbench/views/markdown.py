@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from uqbench.boards.cost import read_cost
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.planned import missing_note
 from uqbench.boards.protocol import departures
 from uqbench.boards.provenance import MadeWith
+from uqbench.boards.stored import StoredBoard
 from uqbench.boards.tables import label
 from uqbench.claims.judge import Judgement
 from uqbench.claims.verdict import Verdict
-from uqbench.results.files import read_bytes
+from uqbench.errors import UqbenchError
 from uqbench.suites.suite import Suite
 from uqbench.views.board_view import IMPROVEMENT, BoardView, board_notes
 from uqbench.views.groups import group_columns, groups_note
 
-MOST_BYTES = 64 << 20
-"""Of a file of another board, for its line of the index."""
 SHOWN_LIBRARIES = ("python", "torch", "numpy", "uqbench")
 INTRODUCTION = """\
 What `tox -e leaderboard-SUITE-BUDGET` wrote; `docs/results.md` explains the files. Budgets that
@@ -135,7 +134,7 @@ def _verdict(judged: Judgement) -> str:
 
 
 def _cost(text: str) -> str:
-    hours = [float(row["device_hours"]) for row in csv.DictReader(io.StringIO(text))]
+    hours = [row.device_hours for row in read_cost(text)]
     if not hours:
         return ""
     return f"## Cost\n\n{sum(hours):.2f} hours of one core or device (`cost.csv`)."
@@ -188,16 +187,9 @@ def index_page(root: Path, suites: Mapping[str, Suite], versions: Mapping[str, s
         suite, name = manifest.parts[-3:-1]
         try:
             row, judged = _listed(manifest, suites.get(suite), versions)
-        except (
-            OSError,
-            ValueError,
-            LookupError,
-            TypeError,
-            AttributeError,
-            RecursionError,
-        ) as error:
+        except (UqbenchError, csv.Error, KeyError):
             # it is another board's, and whoever writes theirs is not to be held up
-            row, judged = [f"{suite} · {name}: damaged ({type(error).__name__})", "", ""], {}
+            row, judged = [f"{suite} · {name}: damaged", "", ""], {}
         for found in judged.values():
             counts = verdicts.setdefault(found["source"].split(",")[0], {})
             counts[found["verdict"]] = counts.get(found["verdict"], 0) + 1
@@ -226,18 +218,16 @@ def _listed(
     """A board's row of the index, and its claims by name."""
     folder = manifest.parent
     name, budget = folder.parent.name, folder.name
-    entry = json.loads(read_bytes(manifest, MOST_BYTES))
+    stored = StoredBoard(folder)
     judged = {}
-    if (folder / "claims.csv").exists():
-        text = read_bytes(folder / "claims.csv", MOST_BYTES).decode("utf-8")
-        for row in csv.DictReader(io.StringIO(text)):
-            judged[row["claim"]] = {field: row[field] for field in ("source", "verdict")}
+    for row in csv.DictReader(io.StringIO(stored.text("claims.csv") or "")):
+        judged[row["claim"]] = {field: row[field] or "" for field in ("source", "verdict")}
     page_name = "README.md" if (folder / "README.md").exists() else "leaderboard.csv"
     link = f"[{name} · {budget}]({name}/{budget}/{page_name})"
-    if suite is not None and departures(entry, suite, versions):
+    if suite is not None and departures(stored.manifest, suite, versions):
         link += " ‡"
-    methods = len({key.rsplit("/", 1)[1] for key in entry["methods"]})
-    return [link, str(methods), str(entry["runs"]["finished"])], judged
+    methods = len({key.rsplit("/", 1)[1] for key in stored.manifest.methods})
+    return [link, str(methods), str(stored.manifest.runs["finished"])], judged
 
 
 def _counts(found: Sequence[str]) -> list[str]:
