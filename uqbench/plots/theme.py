@@ -35,14 +35,14 @@ DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2))
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 """Of the same widths on every machine: the first ships with the renderer."""
 
-VERDICTS: Mapping[str, tuple[str, str]] = {
-    "holds": (GREEN, "●"),
-    "does not hold": (VERMILION, "✕"),
-    "undecided": (ORANGE, "◐"),
-    "not run": (FAINT, "○"),
-    "calibrated": (SKY, "◇"),
+VERDICTS: Mapping[str, tuple[str, str, str]] = {
+    "holds": (GREEN, "circle", "●"),
+    "does not hold": (VERMILION, "cross", "✕"),
+    "undecided": (ORANGE, "diamond", "◐"),
+    "not run": (FAINT, "square", "○"),
+    "calibrated": (SKY, "triangle-up", "◇"),
 }
-"""Color and sign of each verdict."""
+"""Color, shape and sign of each verdict."""
 
 CONFIG: dict[str, Any] = {
     "background": WHITE,

@@ -11,14 +11,6 @@ from uqbench.statistics.levels import ALPHA
 
 WORDS = tuple(verdict.value for verdict in Verdict)
 TESTED = (Verdict.HOLDS.value, Verdict.DOES_NOT_HOLD.value, Verdict.UNDECIDED.value)
-SIGNS = {
-    "holds": "●",
-    "does not hold": "✕",
-    "undecided": "◐",
-    "not run": "○",
-    "calibrated": "◇",
-}
-"""A verdict's sign, which says it without color."""
 
 
 @dataclass(frozen=True)
@@ -101,17 +93,7 @@ def judged_claims(board: StoredBoard) -> list[JudgedClaim]:
 
 def by_paper(claims: Sequence[JudgedClaim]) -> list[Counted]:
     """The claims of each paper, by its name; in a paper by verdict."""
-    papers = sorted({claim.paper for claim in claims})
-    order = {word: place for place, word in enumerate(WORDS)}
-    return [
-        Counted(
-            paper,
-            tuple(
-                sorted(
-                    (claim for claim in claims if claim.paper == paper),
-                    key=lambda claim: order.get(claim.verdict, len(order)),
-                )
-            ),
-        )
-        for paper in papers
-    ]
+    papers: dict[str, list[JudgedClaim]] = {}
+    for claim in sorted(claims, key=lambda claim: (*WORDS, claim.verdict).index(claim.verdict)):
+        papers.setdefault(claim.paper, []).append(claim)
+    return [Counted(paper, tuple(own)) for paper, own in sorted(papers.items())]
