@@ -84,7 +84,7 @@ def test_only_methods_have_ranks_and_other_rows_do_not_change_them(plan):
 
 def test_what_does_not_beat_the_best_trivial_row_is_marked(plan):
     board = Board.of(plan, simulated(plan))
-    assert board.floor.best == "constant-action"
+    assert board.trivial.best == "constant-action"
     assert {name: row["beats_trivial"] for name, row in rows(board).items()} == {
         "uniform-random": "", "constant-action": "", "dqn": "no", "qr-dqn": "yes", "planner": "",
     }  # fmt: skip
@@ -99,23 +99,23 @@ def test_what_does_not_beat_the_best_trivial_row_is_marked(plan):
     assert "Knowing more than an agent (oracle): planner 1." in note
 
 
-def test_worse_than_the_floor_is_no_beating_of_it(plan):
+def test_worse_than_the_trivial_baseline_is_no_beating_of_it(plan):
     """Whichever name comes first in the pair: dqn after constant-action, and before uniform."""
     for means, best in ((MEANS | {"dqn": -1.0}, "constant-action"),
                         (MEANS | {"uniform-random": 0.5}, "uniform-random")):  # fmt: skip
         board = Board.of(plan, simulated(plan, means))
-        assert board.floor.best == best
-        assert board.floor.beaten == {"dqn": False, "qr-dqn": True}
+        assert board.trivial.best == best
+        assert board.trivial.beaten == {"dqn": False, "qr-dqn": True}
 
 
 def test_without_intervals_or_trivial_runs_nothing_is_marked(plan):
     scores = simulated(plan)
     two = Board.of(plan, [s for s in scores if s.seed < 2])
-    assert two.floor.beaten == {"dqn": None, "qr-dqn": None}
+    assert two.trivial.beaten == {"dqn": None, "qr-dqn": None}
     lacking = [
         replace(s, status="failed", score=None) if s.method == "uniform-random" else s
         for s in scores
     ]
     board = Board.of(plan, lacking)
-    assert board.floor is None
+    assert board.trivial is None
     assert {row["beats_trivial"] for row in rows(board).values()} == {""}

@@ -23,7 +23,7 @@ from uqbench.boards.rliable import CONFIDENCE, REPETITIONS, rliable_columns, rli
 from uqbench.boards.scores import Score, gather, to_csv
 from uqbench.boards.standings import BoardRow, raw_failures, shown_statistics, standings
 from uqbench.boards.tables import PAIR_COLUMNS, Row, cells, csv_text, pair_row
-from uqbench.boards.trivial_baseline import Floor, floor
+from uqbench.boards.trivial_baseline import TrivialBaseline, trivial_baseline
 from uqbench.claims import table
 from uqbench.claims.judge import Judgement, judge
 from uqbench.registry.local import is_local
@@ -148,10 +148,10 @@ class Board:
         return places(ranked, self.pairs, self.ranking)
 
     @cached_property
-    def floor(self) -> Floor | None:
+    def trivial(self) -> TrivialBaseline | None:
         """The best trivial row, and which methods beat it."""
         values = {line.method: line.primary[self.ranking].value for line in self._scored}
-        return floor(values, self.plan.roles, self.pairs, paired=self.plan.suite.paired)
+        return trivial_baseline(values, self.plan.roles, self.pairs, paired=self.plan.suite.paired)
 
     @property
     def best_first(self) -> list[BoardRow]:
@@ -181,8 +181,8 @@ class Board:
 
     @cached_property
     def _matrices(self) -> dict[str, Matrix]:
-        found = {name: own.normalized_primary for name, own in self.methods.items()}
-        return {name: values for name, values in found.items() if values is not None}
+        matrices = {name: own.normalized_primary for name, own in self.methods.items()}
+        return {name: values for name, values in matrices.items() if values is not None}
 
     @cached_property
     def tables(self) -> dict[str, str]:
@@ -213,7 +213,7 @@ class Board:
         rows = []
         for line in self.lines:
             place = self.places.get(line.method)
-            beaten = None if self.floor is None else self.floor.beaten.get(line.method)
+            beaten = None if self.trivial is None else self.trivial.beaten.get(line.method)
             row = {
                 "method": line.method,
                 "role": self.plan.roles[line.method],

@@ -199,10 +199,10 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
         ]
         if values:
             sentences.append(f"{what} ({role}): {', '.join(values)}; no rank.")
-    if board.floor is not None and any(line.beaten for line in view.lines):
+    if board.trivial is not None and any(line.beaten for line in view.lines):
         sentences.append(
-            f"{MARK} does not beat {board.floor.best}, the best of these: the 95 % interval of the "
-            f"difference does not lie above zero."
+            f"{MARK} does not beat {board.trivial.best}, the best of these: the 95 % interval of "
+            f"the difference does not lie above zero."
         )
     if board.local:
         sentences.append(
