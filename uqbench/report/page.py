@@ -24,8 +24,8 @@ from uqbench.report.drawing import drawing
 from uqbench.report.methods import method_sections
 from uqbench.report.runs import run_data
 from uqbench.report.sections import BoardSection
-from uqbench.report.verdicts import WORDS, Counted, by_paper
 from uqbench.views.board_view import parts
+from uqbench.views.verdicts import WORDS, Counted, by_paper
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host

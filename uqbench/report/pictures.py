@@ -9,7 +9,7 @@ import pandas as pd
 
 from uqbench.figure import Figure
 from uqbench.plots import theme
-from uqbench.report.verdicts import WORDS, Counted
+from uqbench.views.verdicts import WORDS, Counted
 
 SQUARE = 17
 

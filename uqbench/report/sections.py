@@ -12,8 +12,8 @@ from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import catalog, claims
 from uqbench.report.confidence_sets import QUESTIONS, best_set
 from uqbench.report.drawing import Picture
-from uqbench.report.verdicts import judged_claims
 from uqbench.views.board_view import IMPROVEMENT, BoardView, Column, stored_estimate
+from uqbench.views.verdicts import judged_claims
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
