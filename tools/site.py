@@ -16,8 +16,8 @@ from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.plots import catalog, render
 from uqbench.registry.load_host import load_host
 from uqbench.report.pictures import claims_matrix
-from uqbench.report.verdicts import by_paper, judged_claims
 from uqbench.suites.reading import read_suites
+from uqbench.views.verdicts import by_paper, judged_claims
 
 ROOT = Path(__file__).resolve().parents[1]
 BOARDS = ROOT / "leaderboards"

@@ -29,7 +29,7 @@ from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import join, parse_suite, read_suites
 from uqbench.views.markdown import page
 
-TOY = Path(__file__).parents[2] / "toy"
+TOY = Path(__file__).parents[1] / "toy"
 
 SUITE = """
 name = "claims"

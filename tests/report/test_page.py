@@ -14,8 +14,8 @@ from uqbench.registry.load_host import load_host
 from uqbench.report.confidence_sets import best_set
 from uqbench.report.page import page, policy
 from uqbench.report.runs import read_run_data
-from uqbench.report.verdicts import by_paper, judged_claims
 from uqbench.suites.reading import read_suites
+from uqbench.views.verdicts import by_paper, judged_claims
 
 BOARDS = Path(__file__).parents[2] / "leaderboards"
 FOLDER = BOARDS / "uncertainty-toy" / "paper"

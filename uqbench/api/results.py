@@ -196,15 +196,7 @@ class Results:
 
     def _repr_html_(self) -> str:
         states = {str(name): n for name, n in self.runs["state"].value_counts().items()}
-        return html(str(self.origin), states, list(map(self._view, self.boards)))
-
-    def _view(self, board: Board | StoredBoard) -> BoardView:
-        return BoardView.stored(
-            board.title,
-            board.ranking,
-            board.ranks,
-            self.board(board.suite, board.name).to_dict("records"),
-        )
+        return html(str(self.origin), states, list(map(BoardView.of, self.boards)))
 
     def _chosen(self, suite: str | None, board: str | None) -> list[Board | StoredBoard]:
         for given, known, what in (

@@ -83,7 +83,7 @@ def _metric(board: StoredBoard, question: Group, suite: Suite | None) -> Metric 
     candidates = [m for m in (own, *named, *known.values()) if m.name in board.scores.columns]
     answers = [m for m in candidates if _answers(m, question)]
     if question == "uncertainty" and answers and answers[0] not in (own, *named):
-        answers = sorted(answers, key=_proper)
+        answers.sort(key=lambda m: (*PROPER, m.statistic).index(m.statistic))
     return answers[0] if answers else None
 
 
@@ -93,10 +93,6 @@ def _answers(metric: Metric, question: Group) -> bool:
     if metric.about == "uncertainty":
         return question == "uncertainty" and metric.statistic in PROPER
     return metric.about == question
-
-
-def _proper(metric: Metric) -> int:
-    return PROPER.index(metric.statistic) if metric.statistic in PROPER else len(PROPER)
 
 
 def _values(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure
 from uqbench.plots.render import drawn, specification, warm_up
 
@@ -37,6 +38,12 @@ class Picture:
         """
         return self.svg_of.result()
 
+    @property
+    def failure(self) -> str:
+        """What is wrong with the chart, which may be anything in a plugin's; empty if nothing."""
+        error = self.svg_of.exception()
+        return "" if error is None else f"{type(error).__name__}: {error!s:.300}"
+
 
 @contextmanager
 def drawing() -> Iterator[Pictures]:
@@ -57,8 +64,9 @@ class Pictures:
     def __init__(self, thread: ThreadPoolExecutor) -> None:
         self._thread = thread
 
-    def of(self, prefix: str) -> Callable[[Figure], Picture]:
+    def of(self, board: StoredBoard) -> Callable[[Figure], Picture]:
         """How the figures of a board are drawn: with ids that no other board's have."""
+        prefix = f"{board.suite}-{board.name}-"
 
         def draw(figure: Figure) -> Picture:
             try:

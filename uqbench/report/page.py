@@ -17,14 +17,15 @@ from markupsafe import Markup
 from uqbench.boards.protocol import versions_here
 from uqbench.boards.stored import StoredBoard
 from uqbench.plots.render import dark_style
+from uqbench.plots.theme import VERDICTS
 from uqbench.plots.words import natural
 from uqbench.report.confidence_sets import QUESTIONS
 from uqbench.report.drawing import drawing
 from uqbench.report.methods import method_sections
 from uqbench.report.runs import run_data
-from uqbench.report.sections import board_section, drawn_section
-from uqbench.report.verdicts import SIGNS, WORDS, Counted, by_paper
+from uqbench.report.sections import BoardSection
 from uqbench.views.board_view import parts
+from uqbench.views.verdicts import WORDS, Counted, by_paper
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
@@ -50,17 +51,10 @@ def page(
     tables = [StoredBoard.read(folder.resolve()) for folder in folders]
     # without Altair's checks of every chart, a second of them: `uqbench plot` makes them
     with drawing() as pictures, debug_mode(False):
-        begun = [
-            board_section(
-                board,
-                suites.get(board.suite),
-                versions,
-                host,
-                pictures.of(f"{board.suite}-{board.name}-"),
-            )
+        boards = [
+            BoardSection(board, suites.get(board.suite), versions, host, pictures.of(board))
             for board in tables
         ]
-        boards = [drawn_section(section) for section in begun]
     claims = [claim for section in boards for claim in section.claims]
     papers = by_paper(claims)
     script, style = _part("report.js"), _part("report.css") + dark_style(".figure svg ")
@@ -75,7 +69,7 @@ def page(
             every=Counted("all papers", tuple(claims)),
             questions=QUESTIONS,
             verdicts=WORDS,
-            signs=SIGNS,
+            signs={word: sign for word, (_, _, sign) in VERDICTS.items()},
             runs=sum(section.runs for section in boards),
             earlier=[section for section in boards if section.earlier],
             run_data=Markup(run_data(tables, [section.earlier for section in boards])),
@@ -104,10 +98,12 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["num"] = _number
-    environment.filters["estimate"] = _estimate
-    environment.filters["duration"] = _duration
-    environment.filters["slug"] = lambda sign: sign.replace(" ", "-")
+    environment.filters |= {
+        "num": _number,
+        "estimate": _estimate,
+        "duration": _duration,
+        "slug": lambda sign: sign.replace(" ", "-"),
+    }
     return environment
 
 

@@ -43,19 +43,16 @@ def _board(board: StoredBoard, earlier: str) -> dict[str, Any]:
     metrics = [
         name for name in scores.columns if name not in TEXT and name not in ("seed", "score")
     ]
-    tasks, methods = sorted(set(scores["task"])), sorted(set(scores["method"]))
-    contents = sorted(set(scores["content"]))
+    named = {name: pd.factorize(scores[name], sort=True) for name in ("task", "method", "content")}
+    tasks, methods, contents = ([str(name) for name in names] for _, names in named.values())
     columns: list[list[Any]] = [
-        [tasks.index(name) for name in scores["task"]],
-        [methods.index(name) for name in scores["method"]],
-        [int(seed) for seed in scores["seed"]],
-        [str(status) for status in scores["status"]],
-        [str(device) for device in scores["device"]],
+        named["task"][0].tolist(),
+        named["method"][0].tolist(),
+        *(scores[name].tolist() for name in ("seed", "status", "device")),
         [str(run).rsplit("-", 1)[-1] for run in scores["run"]],
-        [str(digest) for digest in scores[digest]],
-        [contents.index(content) for content in scores["content"]],
-        _numbers(scores["score"]),
-        *(_numbers(scores[name]) for name in metrics),
+        scores[digest].tolist(),
+        named["content"][0].tolist(),
+        *(_numbers(scores[name]) for name in ("score", *metrics)),
     ]
     return {
         "suite": board.suite,

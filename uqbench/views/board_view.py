@@ -7,12 +7,13 @@ notebook and the report only lay it out. Rows are those of ``leaderboard.csv``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from uqbench.boards.coverage import coverage_note
 from uqbench.boards.leaderboard import Board
+from uqbench.boards.stored import StoredBoard
 from uqbench.boards.tables import label
 from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.ranks import Place
@@ -86,7 +87,7 @@ class Line:
     estimates: Mapping[str, Estimate]
 
     @classmethod
-    def of(cls, row: Mapping[str, Any], estimates: Mapping[str, Estimate]) -> Line:
+    def of(cls, row: Mapping[str, Any], estimates: Mapping[str, Estimate | None]) -> Line:
         """A row of ``leaderboard.csv``, of text or of numbers."""
         ranks = [row.get(name) for name in ("rank", "rank_low", "rank_high")]
         submitted = row.get("submitted")
@@ -104,8 +105,12 @@ class Line:
             scored=int(row["runs_scored"]),
             planned=int(row["runs_planned"]),
             pareto=row.get("pareto") == "yes",
-            estimates=estimates,
+            estimates={name: one for name, one in estimates.items() if one is not None},
         )
+
+    def value(self, name: str) -> float:
+        """The point estimate in a column; minus infinity without any."""
+        return self.estimates[name].value if name in self.estimates else -math.inf
 
     @property
     def remark(self) -> str:
@@ -120,47 +125,19 @@ class BoardView:
     Attributes:
         title: suite and name.
         ranking: the statistic that it is ranked by.
-        ranks: whether its budget can rank.
     """
 
     title: str
     ranking: str
-    ranks: bool
     lines: tuple[Line, ...]
 
     @classmethod
-    def of(cls, board: Board) -> BoardView:
-        """The view of a computed board."""
-        improvement = f"{IMPROVEMENT}{board.plan.suite.baseline}"
-        lines = []
-        for row, of in zip(board.rows(), board.lines, strict=True):
-            metrics = {column.name: of.others.get(column.metric.name) for column in board.columns}
-            known = {**of.primary, improvement: of.improvement, "fail_share": of.fail_share}
-            known = {name: one for name, one in (known | metrics).items() if one is not None}
-            lines.append(Line.of(row, known))
-        title = f"{board.plan.suite.name} · {board.plan.name}"
-        return cls._ordered(title, board.ranking, board.plan.budget.ranks, lines)
-
-    @classmethod
-    def stored(
-        cls, title: str, ranking: str, ranks: bool, rows: Iterable[Mapping[str, Any]]
-    ) -> BoardView:
-        """The view of a stored board, from the rows of its ``leaderboard.csv``."""
-        lines = [Line.of(row, _estimates(row)) for row in rows]
-        return cls._ordered(title, ranking, ranks, lines)
-
-    @classmethod
-    def _ordered(cls, title: str, ranking: str, ranks: bool, lines: Sequence[Line]) -> BoardView:
-        def place(line: Line) -> float:
-            one = line.estimates.get(ranking)
-            return math.inf if one is None else -one.value
-
-        return cls(title, ranking, ranks, tuple(sorted(lines, key=place) if ranks else lines))
-
-    @property
-    def methods(self) -> Column:
-        """The methods' names alone."""
-        return Column("method", "method", tuple(Cell(line.method) for line in self.lines))
+    def of(cls, board: Board | StoredBoard) -> BoardView:
+        """The view of a board, computed or stored."""
+        lines = _stored(board) if isinstance(board, StoredBoard) else _computed(board)
+        if board.ranks:
+            lines.sort(key=lambda line: -line.value(board.ranking))
+        return cls(board.title, board.ranking, tuple(lines))
 
     def column(self, name: str) -> Column:
         """A column by its name in ``leaderboard.csv``.
@@ -216,7 +193,7 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
     sentences = []
     for role, what in (("trivial", "Without learning"), ("oracle", "Knowing more than an agent")):
         values = [
-            f"{line.method} {number(line.estimates[view.ranking].value)}"
+            f"{line.method} {number(line.value(view.ranking))}"
             for line in view.lines
             if board.plan.roles[line.method] == role and view.ranking in line.estimates
         ]
@@ -242,11 +219,23 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
     return list(filter(None, [" ".join(sentences), coverage_note(board)]))
 
 
-def _estimates(row: Mapping[str, Any]) -> dict[str, Estimate]:
-    """The estimates of a stored row, by column."""
-    names = [str(name).removesuffix("_low") for name in row if str(name).endswith("_low")]
-    found = {name: stored_estimate(row, name) for name in names}
-    return {name: one for name, one in found.items() if one is not None}
+def _computed(board: Board) -> list[Line]:
+    improvement = f"{IMPROVEMENT}{board.plan.suite.baseline}"
+    lines = []
+    for row, of in zip(board.rows(), board.lines, strict=True):
+        metrics = {column.name: of.others.get(column.metric.name) for column in board.columns}
+        over = {improvement: of.improvement, "fail_share": of.fail_share}
+        lines.append(Line.of(row, {**of.primary, **over, **metrics}))
+    return lines
+
+
+def _stored(board: StoredBoard) -> list[Line]:
+    table = board.leaderboard
+    names = [name.removesuffix("_low") for name in map(str, table) if name.endswith("_low")]
+    return [
+        Line.of(row, {name: stored_estimate(row, name) for name in names})
+        for row in table.to_dict("records")
+    ]
 
 
 def _given(cell: Any) -> bool:

@@ -36,15 +36,9 @@ def group_columns(board: Board, view: BoardView) -> list[Column]:
         if column.metric.statistic.endswith(CEILING)
     }
     statistics = {column.metric.statistic for column in known}
-    known = [
-        column
-        for column in known
-        if column is primary
-        or (
-            column not in ceilings.values()
-            and _says_alike(column.metric.statistic) not in statistics
-        )
-    ]
+    hidden = [c for c in known if _says_alike(c.metric.statistic) in statistics]
+    hidden += ceilings.values()
+    known = [column for column in known if column is primary or column not in hidden]
     found = []
     for group in GROUPS:
         own = sorted((c for c in known if c.metric.about == group), key=lambda c: _order(board, c))

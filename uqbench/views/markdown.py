@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -16,11 +14,11 @@ from uqbench.boards.provenance import MadeWith
 from uqbench.boards.stored import StoredBoard
 from uqbench.boards.tables import label
 from uqbench.claims.judge import Judgement
-from uqbench.claims.verdict import Verdict
 from uqbench.errors import UqbenchError
 from uqbench.suites.suite import Suite
 from uqbench.views.board_view import IMPROVEMENT, BoardView, board_notes
 from uqbench.views.groups import group_columns, groups_note
+from uqbench.views.verdicts import WORDS, Counted, JudgedClaim, by_paper, judged_claims
 
 SHOWN_LIBRARIES = ("python", "torch", "numpy", "uqbench")
 INTRODUCTION = """\
@@ -110,21 +108,15 @@ def _readings(board: Board) -> str:
         [f"`{name}`", *map(_cell, (reading.chosen, reading.alternative, reading.moved))]
         for name, reading in board.plan.suite.readings.items()
     ]
-    if not rows:
-        return ""
-    header = ["reading", "chosen", "alternative", "what moved"]
-    return "## Readings of the paper\n\n" + _table(header, rows)
+    return _titled("Readings of the paper", "reading,chosen,alternative,what moved", rows)
 
 
 def _claims(board: Board) -> str:
-    if not board.claims:
-        return ""
     rows = [
-        [_verdict(judged), _cell(judged.claim.sentence), _cell(judged.claim.source),
-         _cell(judged.reason)]
-        for judged in board.claims
-    ]  # fmt: skip
-    return "## Claims\n\n" + _table(["verdict", "claim", "source", "why not decided"], rows)
+        [_verdict(of), *map(_cell, (of.claim.sentence, of.claim.source, of.reason))]
+        for of in board.claims
+    ]
+    return _titled("Claims", "verdict,claim,source,why not decided", rows)
 
 
 def _verdict(judged: Judgement) -> str:
@@ -135,9 +127,8 @@ def _verdict(judged: Judgement) -> str:
 
 def _cost(text: str) -> str:
     hours = [row.device_hours for row in read_cost(text)]
-    if not hours:
-        return ""
-    return f"## Cost\n\n{sum(hours):.2f} hours of one core or device (`cost.csv`)."
+    told = f"## Cost\n\n{sum(hours):.2f} hours of one core or device (`cost.csv`)."
+    return told if hours else ""
 
 
 def _made(board: Board, made: Sequence[MadeWith]) -> str:
@@ -158,18 +149,13 @@ def _made(board: Board, made: Sequence[MadeWith]) -> str:
     for package, hashes in board.content.items():
         mixed = " (mixed)" if len(hashes) > 1 else ""
         lines.append(f"- contents of `{package}`: {', '.join(f'`{h}`' for h in hashes)}{mixed}")
-    lines += [
-        "",
-        "`uqbench leaderboard … --check` says whether that is the code that is installed.",
-    ]
-    return "\n".join(lines)
+    end = "`uqbench leaderboard … --check` says whether that is the code that is installed."
+    return "\n".join([*lines, "", end])
 
 
 def _sources(board: Board) -> str:
-    sources = dict.fromkeys(
-        [board.plan.suite.source, *(judged.claim.source for judged in board.claims)]
-    )
-    listed = [f"- {source}" for source in sources if source]
+    sources = [board.plan.suite.source, *(judged.claim.source for judged in board.claims)]
+    listed = [f"- {source}" for source in dict.fromkeys(sources) if source]
     return "\n".join(["## Sources", "", *listed]) if listed else ""
 
 
@@ -182,56 +168,42 @@ def index_page(root: Path, suites: Mapping[str, Suite], versions: Mapping[str, s
         versions: of the installed agents and estimators, by name.
     """
     boards: list[list[str]] = []
-    verdicts: dict[str, dict[str, int]] = {}
+    claims: list[JudgedClaim] = []
     for manifest in sorted(root.glob("*/*/manifest.json")):
         suite, name = manifest.parts[-3:-1]
         try:
-            row, judged = _listed(manifest, suites.get(suite), versions)
-        except (UqbenchError, csv.Error, KeyError):
+            row, judged = _listed(StoredBoard(manifest.parent), suites.get(suite), versions)
+        except (UqbenchError, LookupError):
             # it is another board's, and whoever writes theirs is not to be held up
-            row, judged = [f"{suite} · {name}: damaged", "", ""], {}
-        for found in judged.values():
-            counts = verdicts.setdefault(found["source"].split(",")[0], {})
-            counts[found["verdict"]] = counts.get(found["verdict"], 0) + 1
-        boards.append([*row, *_counts([found["verdict"] for found in judged.values()])])
-    words = [verdict.value for verdict in Verdict]
-    matrix = [
-        [paper, *(str(counts.get(word, 0)) for word in words)]
-        for paper, counts in sorted(verdicts.items())
-    ]
+            row, judged = [f"{suite} · {name}: damaged", "", ""], []
+        own = Counted(name, tuple(judged))
+        boards.append([*row, *(str(own.count(word) or "") for word in WORDS)])
+        claims += judged
+    matrix = [[of.paper, *(str(of.count(word)) for word in WORDS)] for of in by_paper(claims)]
     parts = [
         GENERATED,
         "# Leaderboards",
         INTRODUCTION,
         "## Claims of the papers",
-        _table(["paper", *words], matrix),
+        _table(["paper", *WORDS], matrix),
         "## Boards",
-        _table(["board", "methods", "runs", *words], boards),
+        _table(["board", "methods", "runs", *WORDS], boards),
         *([EARLIER] if any("‡" in board[0] for board in boards) else []),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def _listed(
-    manifest: Path, suite: Suite | None, versions: Mapping[str, str]
-) -> tuple[list[str], dict[str, dict[str, str]]]:
-    """A board's row of the index, and its claims by name."""
-    folder = manifest.parent
-    name, budget = folder.parent.name, folder.name
-    stored = StoredBoard(folder)
-    judged = {}
-    for row in csv.DictReader(io.StringIO(stored.text("claims.csv") or "")):
-        judged[row["claim"]] = {field: row[field] or "" for field in ("source", "verdict")}
-    page_name = "README.md" if (folder / "README.md").exists() else "leaderboard.csv"
-    link = f"[{name} · {budget}]({name}/{budget}/{page_name})"
-    if suite is not None and departures(stored.manifest, suite, versions):
+    board: StoredBoard, suite: Suite | None, versions: Mapping[str, str]
+) -> tuple[list[str], list[JudgedClaim]]:
+    """A board's row of the index, and its claims."""
+    place = "/".join(board.folder.parts[-2:])
+    page_name = "README.md" if board.has("README.md") else "leaderboard.csv"
+    link = f"[{place.replace('/', ' · ')}]({place}/{page_name})"
+    if suite is not None and departures(board.manifest, suite, versions):
         link += " ‡"
-    methods = len({key.rsplit("/", 1)[1] for key in stored.manifest.methods})
-    return [link, str(methods), str(stored.manifest.runs["finished"])], judged
-
-
-def _counts(found: Sequence[str]) -> list[str]:
-    return [str(list(found).count(verdict.value) or "") for verdict in Verdict]
+    methods = len({key.rsplit("/", 1)[1] for key in board.configs})
+    return [link, str(methods), str(board.manifest.runs["finished"])], judged_claims(board)
 
 
 def _rows(columns: Sequence[Sequence[str]]) -> list[Sequence[str]]:
@@ -241,6 +213,11 @@ def _rows(columns: Sequence[Sequence[str]]) -> list[Sequence[str]]:
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _titled(title: str, header: str, rows: Sequence[Sequence[str]]) -> str:
+    """A table under its title; empty without rows."""
+    return f"## {title}\n\n{_table(header.split(','), rows)}" if rows else ""
 
 
 def _cell(text: str) -> str:

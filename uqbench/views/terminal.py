@@ -138,7 +138,7 @@ def _show_groups(board: Board, view: BoardView, console: Console) -> None:
     if not columns:
         return
     grouped = [column for column in columns if column.group]
-    place = {id(c): [d for d in grouped if d.group == c.group].index(c) for c in grouped}
+    place = {id(c): [d.group for d in grouped[:at]].count(c.group) for at, c in enumerate(grouped)}
     first = Shown("method", [line.method for line in view.lines], left=True)
     last = [Shown(c.header, c.texts, left=True) for c in columns if not c.group]
     room = console.width + PADDING - first.width - sum(column.width for column in last)
