@@ -25,7 +25,7 @@ from uqbench.errors import UqbenchError
 from uqbench.executor import Resources
 from uqbench.identity import digest_of
 from uqbench.registry.plugins import Host
-from uqbench.results.files import stored_bytes, stored_text
+from uqbench.results.files import read_bytes, stored_text
 from uqbench.results.store import Store
 from uqbench.runner import events
 from uqbench.runner.batching.batches import make_batch_groups
@@ -183,7 +183,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
 
     def read_scores(data: bytes) -> object:
         path.write_bytes(data)
-        scores = from_csv(stored_text(stored_bytes(path), path), "scores.csv")
+        scores = from_csv(stored_text(read_bytes(path), path), "scores.csv")
         check_scores(scores, plan, "scores.csv")
         return None
 

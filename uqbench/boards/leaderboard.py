@@ -154,14 +154,6 @@ class Board:
         return trivial_baseline(values, self.plan.roles, self.pairs, paired=self.plan.suite.paired)
 
     @property
-    def best_first(self) -> list[BoardRow]:
-        """The lines, by the ranking statistic where the budget can rank; incomplete ones last."""
-        if not self.plan.budget.ranks:
-            return list(self.lines)
-        scored = sorted(self._scored, key=lambda line: -line.primary[self.ranking].value)
-        return scored + [line for line in self.lines if line not in scored]
-
-    @property
     def _scored(self) -> list[BoardRow]:
         return [line for line in self.lines if self.ranking in line.primary]
 

@@ -43,7 +43,8 @@ def departures(manifest: Manifest, suite: Suite, versions: Mapping[str, str]) ->
         then = earlier.get(field, type(budget).model_fields[field].default)
         if field not in NOT_PROTOCOL and then != value:
             changed.append(f"{field} {then}, now {value}")
-    run = {(m["agent"] or m["estimator"], m["version"]) for m in manifest.methods.values()}
+    methods = manifest.methods.values()
+    run = {(m["agent"] or m["estimator"] or m["name"], m["version"]) for m in methods}
     for method, version in sorted(run):
         if versions.get(method, version) != version:
             changed.append(f"{method} version {version}, now {versions[method]}")

@@ -125,7 +125,7 @@ class StoredBoard:
             why = error.strerror if isinstance(error, OSError) else error
             raise UqbenchError(f"{path} is damaged, because it cannot be read: {why}") from error
 
-    def bytes(self, name: str) -> bytes:
+    def checked(self, name: str) -> bytes:
         """The contents of a file.
 
         Raises:
@@ -140,10 +140,10 @@ class StoredBoard:
         return data
 
     def text(self, name: str) -> str | None:
-        """A text, read like :meth:`bytes`; None where the board has none of that name."""
+        """A text, read like :meth:`checked`; None where the board has none of that name."""
         if not (self.folder / name).exists():
             return None
-        return stored_text(self.bytes(name), self.folder / name)
+        return stored_text(self.checked(name), self.folder / name)
 
     def table(self, name: str) -> pd.DataFrame | None:
         """A CSV file as a frame; None where the board has none of that name."""
@@ -366,7 +366,7 @@ class StoredBoard:
     def _parquet(self, name: str, kinds: Mapping[str, type]) -> pd.DataFrame:
         """A file of curves, with these types of columns."""
         where = str(self.folder / name)
-        table = parse_table(self.bytes(name), where).to_pandas()
+        table = parse_table(self.checked(name), where).to_pandas()
         try:
             return table.astype(kinds)
         except (KeyError, ValueError, TypeError) as error:

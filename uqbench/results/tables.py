@@ -163,6 +163,13 @@ def parse_table(
         raise UqbenchError(f"{where} is damaged, because it is not a table: {error}") from error
 
 
+def table_bytes(table: pa.Table) -> bytes:
+    """The file of a table, compressed; the same table, the same bytes."""
+    file = io.BytesIO()
+    pq.write_table(table, file, compression="zstd")
+    return file.getvalue()
+
+
 def _columns(path: Path, digest: str | None = None) -> Columns:
     table = read_table(path, digest)
     try:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.uncertainty_curves import KEPT
 from uqbench.errors import UqbenchError
-from uqbench.results.tables import parse_table
+from uqbench.results.tables import parse_table, table_bytes
 from uqbench.suites.metrics import RECORDS
 
 if TYPE_CHECKING:
@@ -68,7 +67,6 @@ def merged(name: str, submitted: bytes, judged: Plan, stored: bytes | None, whol
         UqbenchError: a file is damaged, or of other runs.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     of = CURVE_FILES[name]
     new = _table(of, submitted, f"the submission's {name}", judged)
@@ -88,9 +86,7 @@ def merged(name: str, submitted: bytes, judged: Plan, stored: bytes | None, whol
         at = table.column_names.index(column)
         values = table.column(column).combine_chunks().dictionary_encode()
         table = table.set_column(at, column, values)
-    file = io.BytesIO()
-    pq.write_table(table, file, compression="zstd")
-    return file.getvalue()
+    return table_bytes(table)
 
 
 def _owners(of: CurveFile, plan: Plan) -> set[tuple[Any, ...]]:
