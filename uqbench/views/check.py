@@ -65,7 +65,7 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
     lacking = missing_note(scores, Planned.of(board.plan))
     if lacking:
         say(f"{folder}: {lacking.replace('*', '').replace('`', '')}")
-    if not differing:
+    if not (altered or differing):
         say(
             f"{folder}: {', '.join(follow)} follow from scores.csv, byte for byte; "
             f"{len(rerun)} of its {len(scores)} rows compared with runs in {store.root}"
