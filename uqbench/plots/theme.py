@@ -135,7 +135,8 @@ def by_task(chart: Any, tasks: Iterable[str], own: Iterable[str] = ()) -> alt.Fa
     order = sorted(set(tasks), key=natural)
     facet = alt.Facet("task:N", title=None, sort=order)
     found: alt.FacetChart = chart.facet(facet=facet, columns=min(len(order), 2))
-    return found.resolve_scale(**dict.fromkeys(own, "independent")) if own else found
+    scales: Any = dict.fromkeys(own, "independent")
+    return found.resolve_scale(**scales) if scales else found
 
 
 def colors(names: Sequence[str], board: Sequence[str] = ()) -> alt.Scale:

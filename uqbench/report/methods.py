@@ -46,12 +46,11 @@ def _agents(
 ) -> list[tuple[str, str, str]]:
     """What its boards say that it is, with what the installed plugin says of that."""
     found = {}
-    registries = {"agent": host.agents, "estimator": host.estimators}
     configs = (config for section, _ in lines for config in section.board.configs.items())
     for cell, of in configs:
-        for kind in registries.keys() & of.keys():
-            if cell.rsplit("/", 1)[-1] == name and of[kind]:
-                spec = registries[kind].get(str(of[kind]))
+        for kind, registry in (("agent", host.agents), ("estimator", host.estimators)):
+            if cell.rsplit("/", 1)[-1] == name and of.get(kind):
+                spec = registry.get(str(of[kind]))
                 about = ("", "") if spec is None else (summary(spec), source(spec))
                 found[f"{kind} {of[kind]}"] = (f"{kind} {of[kind]}", *about)
     return list(found.values())

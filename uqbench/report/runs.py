@@ -80,10 +80,7 @@ def _made(board: StoredBoard) -> list[dict[str, Any]]:
         {
             "content": " ".join(f"{name}:{value}" for name, value in sorted(one.content.items())),
             "revision": one.revision or "",
-            **{
-                key: getattr(one, key)
-                for key in ("device", "platform", "first", "last", "versions")
-            },
+            **{key: getattr(one, key) for key in MADE_WITH},
         }
         for one in made
     ]
