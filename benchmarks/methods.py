@@ -21,10 +21,10 @@ from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 def measure(options: argparse.Namespace, _turn: int, *, method: str, lanes: int) -> float:
     """Steps per second of all lanes of a method on the task."""
     import torch
+    from uqbench.runner.batching.throughput import time_steps
 
     from uqbench.registry.plugins import Host
     from uqbench.runner.batching.batches import Batch
-    from uqbench.runner.batching.throughput import time_steps
     from uqbench.suites.plan import make_plan
     from uqbench.suites.reading import read_suites
 

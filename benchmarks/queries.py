@@ -76,8 +76,8 @@ def batches(options: argparse.Namespace) -> tuple[Host, list[Batch]]:
 def measure(host: Host, batch: Batch, step_seconds: float) -> dict[str, Any]:
     """Seconds of one run, of one core, in training and in answering."""
     import torch
-
     from uqbench.runner.batching.throughput import time_steps
+
     from uqbench.runner.train.agents import make_agent, make_lanes, query_scorer
 
     device, lanes = torch.device("cpu"), len(batch.runs)

@@ -19,7 +19,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from uqbench.executor import Life, Order, Resources
+from uqbench.runner.dispatch.progress import REMOTE_SECONDS, ProgressWriter
+
+from uqbench.executor import JobStatus, Order, Resources
 from uqbench.registry.plugins import Host
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import Store, now, this_process
@@ -28,7 +30,6 @@ from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
 from uqbench.runner.dispatch.event_log import steps_now
 from uqbench.runner.dispatch.follow import follow
 from uqbench.runner.dispatch.orders import Planner, make_order, read_order, write_order
-from uqbench.runner.dispatch.progress import REMOTE_SECONDS, ProgressWriter
 from uqbench.runner.executors.limits import Limits
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
@@ -103,8 +104,10 @@ class _Alive:
     def __init__(self, until: float) -> None:
         self._until = until
 
-    def alive(self, names: Any) -> dict[str, Life]:
-        return dict.fromkeys(names, Life(time.monotonic() < self._until, "the benchmark is over"))
+    def alive(self, names: Any) -> dict[str, JobStatus]:
+        return dict.fromkeys(
+            names, JobStatus(time.monotonic() < self._until, "the benchmark is over")
+        )
 
 
 def _follow(orders: list[tuple[Order, BatchGroup]], store: Store, seconds: float) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 import torch
+from uqbench.runner.dispatch.progress import ProgressWriter, parse
 
 from uqbench.boards.provenance import read_made_with
 from uqbench.boards.scores import check_scores, from_csv
@@ -33,7 +34,6 @@ from uqbench.runner.checkpoints import files as checkpoints
 from uqbench.runner.dispatch.event_log import steps_now
 from uqbench.runner.dispatch.follow import _Followed
 from uqbench.runner.dispatch.orders import PlannedRuns, make_order, parse_order, write_order
-from uqbench.runner.dispatch.progress import ProgressWriter, parse
 from uqbench.runner.executors.limits import Limits
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites

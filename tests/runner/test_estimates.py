@@ -6,11 +6,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from uqbench.runner.batching.speeds import MethodSpeed
+from uqbench.runner.estimates import estimate
 from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.registry.plugins import Host
-from uqbench.runner.batching.speeds import MethodSpeed
-from uqbench.runner.estimates import estimate
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 

@@ -5,13 +5,13 @@ import random
 from pathlib import Path
 
 import pytest
+from uqbench.runner.estimates import Estimate
+from uqbench.runner.pace import Pace
+from uqbench.runner.time_left import TimeLeft
 
 from uqbench.registry.plugins import Host
 from uqbench.runner import events
 from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
-from uqbench.runner.estimates import Estimate
-from uqbench.runner.pace import Pace
-from uqbench.runner.time_left import TimeLeft
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 from uqbench.updates import triangular_numbers

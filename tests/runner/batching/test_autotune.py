@@ -5,12 +5,7 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
-from uqbench_sentinel.config import SentinelConfig
-
-from uqbench.registry.plugins import Host
-from uqbench.runner.batching import autotune
 from uqbench.runner.batching.autotune import Arrangement, arrange, fastest, method_speeds
-from uqbench.runner.batching.batches import Batch, default_lanes
 from uqbench.runner.batching.throughput import (
     LANES,
     Speed,
@@ -19,6 +14,11 @@ from uqbench.runner.batching.throughput import (
     time_per_step,
 )
 from uqbench.runner.pace import Pace
+from uqbench_sentinel.config import SentinelConfig
+
+from uqbench.registry.plugins import Host
+from uqbench.runner.batching import autotune
+from uqbench.runner.batching.batches import Batch, default_lanes
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 

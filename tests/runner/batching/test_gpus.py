@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
+from uqbench.runner.batching.node_kind import field
 
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.runner.batching.batches import make_batch_groups
 from uqbench.runner.batching.gpus import share_out, visible
-from uqbench.runner.batching.node_kind import field
 from uqbench.runner.executors.local import run_locally
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from uqbench.runner.batching.speeds import FILE, MethodSpeed, Speeds
 
 from uqbench.registry.plugins import Host
-from uqbench.runner.batching.speeds import FILE, MethodSpeed, Speeds
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from uqbench.runner.dispatch.progress import ProgressWriter, read_progress
 
 from uqbench.executor import ORDERS, Life, Order, Resources
 from uqbench.registry.plugins import Host
@@ -14,7 +15,6 @@ from uqbench.runner.batching.batches import Batch, BatchGroup, make_batch_groups
 from uqbench.runner.dispatch.event_log import steps_now
 from uqbench.runner.dispatch.follow import follow, forget
 from uqbench.runner.dispatch.orders import make_order, write_order
-from uqbench.runner.dispatch.progress import ProgressWriter, read_progress
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.interleaving import execute
 from uqbench.suites.plan import make_plan
