@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from uqbench.runner.batching.node_kind import field
 
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
@@ -42,11 +41,6 @@ def test_a_batch_takes_one_gpu_at_most():
 def test_the_gpus_that_the_user_allows_are_those_that_are_used(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4, 6")
     assert visible() == ["4", "6"]
-
-
-def test_a_field_of_a_file_of_facts():
-    assert field("vendor: x\nmodel name\t: Zen 4\nmodel name: other\n", "model name") == "Zen 4"
-    assert field("model name", "model name") == ""
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from uqbench.suites.plan import Cell, Plan
 from uqbench.suites.tables import Budget
 
 CPU_LANES = 5
-"""Most lanes of a batch on a CPU core where the budget says nothing: more are not faster per lane."""
+"""Most lanes of a batch on a CPU core by default: more are not faster per lane."""
 GPU_LANES = 64
 """Most lanes of a group on a GPU: its memory holds five games with ten seeds each."""
 BATCHES_PER_WORKER = 4

@@ -155,30 +155,29 @@ class EventLogWriter:
         """
         steps, progress = dict(self._log.steps), dict(self._log.progress)
         runs = folders(event.batch)
+        for run in runs:
+            steps.pop(run, None)
         update: dict[str, Any] = {"steps": steps, "progress": progress}
+        table = {} if self._order is None else EVENT.dump_python(event, mode="json")
         if isinstance(event, Progress):
-            steps |= dict.fromkeys(runs, Latest(step=event.step, seconds_left=seconds_left(event)))
+            latest = Latest(step=event.step, seconds_left=seconds_left(event))
+            steps |= dict.fromkeys(runs, latest)
+            progress |= {runs[0]: table} if table else {}
+            due = self._clock() >= self._due
         else:
-            for run in runs:
-                steps.pop(run, None)
-        if self._order is not None:
             progress.pop(runs[0], None)
-            table = EVENT.dump_python(event, mode="json")
-            if isinstance(event, Progress):
-                progress[runs[0]] = table
-            else:
-                update["events"] = (*self._log.events, table)
-            if isinstance(event, END):
-                self.open -= {run.digest for run in event.batch.runs}
-                update["ended"] = not self.open
+            update["events"] = (*self._log.events, table) if table else ()
+            due = bool(table)
+        if isinstance(event, END):
+            self.open -= {run.digest for run in event.batch.runs}
+            update["ended"] = not self.open
         self._log = self._log.model_copy(update=update)
-        steps_only = self._order is None or isinstance(event, Progress)
-        if not steps_only or self._clock() >= self._due:
-            try:
+        try:
+            if due:
                 self.write()
-            except StorageError as error:
-                if not error.full:
-                    raise
+        except StorageError as error:
+            if not error.full:
+                raise
 
     def refuse(self, reason: str) -> None:
         """Note that the node does not begin."""

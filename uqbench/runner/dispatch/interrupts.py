@@ -38,7 +38,7 @@ class Interrupts:
 
 @contextmanager
 def deferred_interrupts() -> Iterator[Interrupts]:
-    """Inside, an interrupt waits for the next sleep, or for the end; a second one is raised at once.
+    """Inside, an interrupt waits for the next sleep, or for the end; a second is raised at once.
 
     Outside of the main thread, which alone receives signals, there are none.
     """
