@@ -31,8 +31,6 @@ from uqbench.results.files import (
     remove_temporaries,
     write_whole,
 )
-from uqbench.results.index import Index
-from uqbench.results.index_file import signature
 from uqbench.results.listing import run_folders
 from uqbench.results.locks import RunLock, RunLocks
 from uqbench.results.paths import run_folder
@@ -44,6 +42,7 @@ from uqbench.results.record_files import (
     read_record,
 )
 from uqbench.results.records import RunRecord, now, this_process
+from uqbench.results.run_cache import RunCache, signature
 from uqbench.results.states import TO_DO, RunState, StoredRun
 from uqbench.results.tables import (
     CURVES,
@@ -63,7 +62,7 @@ __all__ = [
 
 CHECKPOINT = "checkpoint"
 MANY = 100
-"""Runs that a command reads before it consults the index: few are read as fast without."""
+"""Runs that a command reads before it consults the cache: few are read as fast without."""
 
 
 class Store:
@@ -73,7 +72,7 @@ class Store:
         self.root = root
         self._locks = RunLocks(root)
         self._base = f"{root}{os.sep}"
-        self._index: Index | None = None
+        self._cache: RunCache | None = None
         self._asked = 0
 
     def folder(self, run: Run) -> Path:
@@ -118,16 +117,16 @@ class Store:
     def read(self, folder: str | PurePosixPath) -> StoredRun:
         """The state of a run by its folder below the root, from its record alone."""
         key = str(folder)
-        index = self._consulted()
-        if index is None:
+        cache = self._consulted()
+        if cache is None:
             return self._read(key)
-        record = index.record(key)
+        record = cache.read(key)
         if record is not None:
             return StoredRun(RunState.FINISHED, record)
         before = signature(f"{self._base}{key}/{RECORD}")
         found = self._read(key)
         if found.state is RunState.FINISHED and found.record is not None:
-            return replace(found, record=index.remember(key, found.record, before))
+            return replace(found, record=cache.add(key, found.record, before))
         return found
 
     def _read(self, key: str) -> StoredRun:
@@ -155,13 +154,13 @@ class Store:
             return found
         if found.record.identity != run.identity:
             return StoredRun(RunState.DAMAGED, reason=f"{RECORD} has another identity")
-        index, before = self._index, {}
+        cache, before = self._cache, {}
         try:
             listed = names(found.record.digests)
         except UqbenchError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error))
         for name in listed:
-            if index is not None and index.is_verified(key, name):
+            if cache is not None and cache.is_verified(key, name):
                 continue
             before[name] = signature(f"{self._base}{key}/{name}")
             try:
@@ -174,21 +173,21 @@ class Store:
                 return StoredRun(RunState.DAMAGED, reason=f"{name}: {error}")
             if digest != found.record.digests[name]:
                 return StoredRun(RunState.DAMAGED, reason=f"{name} does not match its digest")
-        if index is not None and before:
-            index.verified(key, before)
+        if cache is not None and before:
+            cache.verify(key, before)
         return found
 
-    def save_index(self) -> None:
+    def save_cache(self) -> None:
         """Keep what was read of many finished runs, for the next command."""
-        if self._index is not None:
-            self._index.save()
+        if self._cache is not None:
+            self._cache.save()
 
-    def _consulted(self) -> Index | None:
-        """The index, once many runs were asked for."""
+    def _consulted(self) -> RunCache | None:
+        """The cache, once many runs were asked for."""
         self._asked += 1
-        if self._index is None and self._asked > MANY:
-            self._index = Index(self.root)
-        return self._index
+        if self._cache is None and self._asked > MANY:
+            self._cache = RunCache(self.root)
+        return self._cache
 
     def lock(self, run: Run) -> RunLock | None:
         """Lock a run for this process; None where another process has locked it.
@@ -278,10 +277,10 @@ class Store:
             found = self.read(folder) if error is None else _unreadable("the folder", error)
             if found.state is not RunState.MISSING:
                 yield PurePosixPath(folder), found
-        if self._index is not None:
+        if self._cache is not None:
             if suite is None:
-                self._index.keep(folders)
-            self._index.save()
+                self._cache.keep(folders)
+            self._cache.save()
 
 
 def _read(folder: Path) -> StoredRun:

@@ -20,7 +20,7 @@ def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
         UqbenchError: a run was stored by a newer uqbench.
     """
     states = {run: store.find(run) for run in plan.runs}
-    store.save_index()
+    store.save_cache()
     newer = [run for run, found in states.items() if found.state is RunState.NEWER]
     if newer:
         raise UqbenchError(
