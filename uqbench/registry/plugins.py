@@ -24,12 +24,12 @@ from packaging.utils import canonicalize_name
 
 from uqbench import hookspecs
 from uqbench.errors import see, unknown
-from uqbench.registry import local, trials
+from uqbench.registry import imports, local
 from uqbench.registry.contents import package_of
+from uqbench.registry.imports import EntryPoint
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.registry.risk_names import MeasuresByName
 from uqbench.registry.side_effects import watched
-from uqbench.registry.trials import EntryPoint
 from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
 
 SELECTION = "UQBENCH_PLUGINS"
@@ -70,15 +70,12 @@ class Host:
             UqbenchError: ``UQBENCH_PLUGINS`` names one that is not installed.
         """
         host = cls()
-        chosen = _chosen(list(_entry_points()))
-        impossible = trials.failures([(d, e) for d, e in chosen if _is_for_this_contract(d)])
-        for distribution, entry_point in chosen:
-            reason = impossible.get(f"{distribution.name}:{entry_point.name}")
+        for distribution, entry_point in _chosen(list(_entry_points())):
             host.register(
                 name=entry_point.name,
                 distribution=distribution.name,
                 version=distribution.version,
-                load=entry_point.load if reason is None else partial(_refuse, reason),
+                load=partial(imports.load, distribution, entry_point),
                 package=package_of(entry_point.module),
                 module=entry_point.module,
                 requires=distribution.requires or (),
@@ -267,18 +264,6 @@ def _check_contract(requirements: Iterable[Requirement]) -> None:
                 f"{hookspecs.CONTRACT}; update the plugin, or install a uqbench that it supports"
                 f"{see('other-contract')}"
             )
-
-
-def _is_for_this_contract(distribution: metadata.Distribution) -> bool:
-    try:
-        _check_contract(Requirement(text) for text in distribution.requires or ())
-    except ValueError:
-        return False
-    return True
-
-
-def _refuse(reason: str) -> object:
-    raise ImportError(reason)
 
 
 def _chosen(found: list[EntryPoint]) -> list[EntryPoint]:
