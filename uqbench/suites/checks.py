@@ -24,17 +24,13 @@ from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Budget, Method, Task
 
 
-def check_suite(suite: Suite, host: Host, where: str) -> None:
-    """Check every name and config value of a suite against what the plugins define.
+def check_head(suite: Suite, where: str) -> None:
+    """Check the names that a suite gives outside of its rows.
 
     Raises:
-        UqbenchError: names the file, the key, what was expected and the nearest known name.
+        UqbenchError: names the key, what was expected and the nearest known name.
     """
     metrics = [metric.name for metric in suite.metrics]
-    check_unique([task.name for task in suite.tasks], f"{where}: tasks")
-    check_unique([method.name for method in suite.methods], f"{where}: methods")
-    check_unique(metrics, f"{where}: metrics")
-    check_unique([claim.id for claim in suite.claims], f"{where}: claims")
     _known(suite.primary, metrics, f"{where}: primary", "metric")
     for name in suite.pareto:
         _known(name, metrics, f"{where}: pareto", "metric")
@@ -42,20 +38,40 @@ def check_suite(suite: Suite, host: Host, where: str) -> None:
     for required in ("smoke", "paper"):
         key = f"{where}: budgets: every suite needs smoke and paper"
         _known(required, suite.budgets, key, "budget")
-    for task in suite.tasks:
-        check_task(task, host, f"{where}: tasks.{task.name}")
+
+
+def check_row(kind: str, name: str, suite: Suite, host: Host, where: str) -> None:
+    """Check one row of a suite against those before it and what the plugins define.
+
+    Raises:
+        UqbenchError: names the key, what was expected and the nearest known name.
+    """
+    metrics: Collection[Metric] = ()
+    methods: Collection[Method] = ()
+    if kind == "tasks":
+        _check_task(suite.task(name), host, f"{where}: tasks.{name}")
+        metrics, methods = suite.metrics, suite.methods  # such as of events that it does not count
+    elif kind == "metrics":
+        metrics = [suite.metric(name)]
+    elif kind == "budgets":
+        _check_budget(suite, suite.budget(name), f"{where}: budgets.{name}")
+        check_budget_configs(suite, host, where)
+        methods = suite.methods
+    elif kind == "methods":
+        methods = [suite.method(name)]
+    elif kind == "claims":
+        _check_claim(next(c for c in suite.claims if c.id == name), suite, host, where)
+    for metric in metrics:
+        _check_metric(metric, suite, host, f"{where}: metrics.{metric.name}")
     for metric in suite.metrics:
-        check_metric(metric, suite, host, f"{where}: metrics.{metric.name}")
-        check_normalization(metric, suite, where)
-    for name, budget in suite.budgets.items():
-        check_budget(suite, budget, f"{where}: budgets.{name}")
-    for method in suite.methods:
-        check_method(method, suite, host, where)
-    for claim in suite.claims:
-        check_claim(claim, suite, host, where)
+        normalized = metric.normalized_as or metric.name
+        if (kind, name) in (("metrics", metric.name), ("normalization", normalized)):
+            _check_normalization(metric, suite, where)
+    for method in methods:
+        _check_method(method, suite, host, where)
 
 
-def check_task(task: Task, host: Host, key: str) -> None:
+def _check_task(task: Task, host: Host, key: str) -> None:
     """Check a task's environment or dataset, and its config."""
     if task.environment is not None:
         _known(task.environment, host.environments, f"{key}.environment", "environment")
@@ -64,7 +80,7 @@ def check_task(task: Task, host: Host, key: str) -> None:
     task_config(task, host, where=key)
 
 
-def check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
+def _check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
     """Check a metric's window, risk measure, and statistic on every task it applies to."""
     try:
         host.risk_names.measure(metric.risk)
@@ -117,7 +133,7 @@ def _check_statistic(metric: Metric, task: Task, spec: EnvironmentSpec, key: str
         )
 
 
-def check_normalization(metric: Metric, suite: Suite, where: str) -> None:
+def _check_normalization(metric: Metric, suite: Suite, where: str) -> None:
     """Check the tasks of a metric's normalization constants, and their direction."""
     tasks = [task.name for task in suite.tasks]
     if metric.normalized_as is not None:
@@ -133,7 +149,7 @@ def check_normalization(metric: Metric, suite: Suite, where: str) -> None:
             )
 
 
-def check_budget(suite: Suite, budget: Budget, key: str) -> None:
+def _check_budget(suite: Suite, budget: Budget, key: str) -> None:
     """Check the names in a budget, and that its scores can be normalized."""
     if budget.primary is not None:
         metrics = [metric.name for metric in suite.metrics]
@@ -161,7 +177,7 @@ def check_budget(suite: Suite, budget: Budget, key: str) -> None:
             )
 
 
-def check_method(method: Method, suite: Suite, host: Host, where: str) -> None:
+def _check_method(method: Method, suite: Suite, host: Host, where: str) -> None:
     """Check a method's names, and its config on every task it applies to."""
     key = f"{where}: methods.{method.name}"
     if method.agent is not None:
@@ -199,7 +215,7 @@ def check_budget_configs(suite: Suite, host: Host, where: str) -> None:
             _known(key, fields, f"{where}: budgets.{name}.config", "method with a field")
 
 
-def check_claim(claim: Claim, suite: Suite, host: Host, where: str) -> None:
+def _check_claim(claim: Claim, suite: Suite, host: Host, where: str) -> None:
     """Check a claim, except for its methods: their plugins need not be installed."""
     key = f"{where}: claims.{claim.id}"
     for name in claim.budgets:
@@ -229,13 +245,6 @@ def check_claim(claim: Claim, suite: Suite, host: Host, where: str) -> None:
             kind.check_seeds(suite.budget(budget).seeds, kind.tasks or suited, paired=suite.paired)
         except ValueError as error:
             raise UqbenchError(f"{key}: {error}") from None
-
-
-def check_unique(names: list[str], where: str) -> None:
-    """Reject duplicate names."""
-    for name in names:
-        if names.count(name) > 1:
-            raise UqbenchError(f"{where}: the name {name!r} is taken; choose another.")
 
 
 def _known(name: str, names: Collection[str], where: str, kind: str) -> None:
