@@ -29,7 +29,7 @@ from uqbench.results.files import (
     is_linked,
     make_folder,
     remove_temporaries,
-    write_whole,
+    write_data,
 )
 from uqbench.results.listing import run_folders
 from uqbench.results.locks import RunLock, RunLocks
@@ -228,7 +228,7 @@ class Store:
             RunRecord.model_validate_json(text)
         except ValidationError as error:
             raise UqbenchError(f"{run.folder} cannot be stored: {explain(error)}") from error
-        write_whole(folder / RECORD, lambda file: file.write(text.encode()))
+        write_data(folder / RECORD, text.encode())
 
     def finish(self, run: Run, record: RunRecord, columns: RunColumns) -> None:
         """Write a run's data, then its record with their digests.

@@ -16,7 +16,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from uqbench.identity import digest_of
-from uqbench.results.files import read_bytes, write_whole
+from uqbench.results.files import read_bytes, write_data
 from uqbench.results.records import MOST_BYTES, Seconds
 from uqbench.runner.batching.node_kind import node_kind
 from uqbench.suites.plan import Cell, Plan
@@ -82,7 +82,7 @@ class Speeds:
             for name, speeds in self._all.items()
         }
         text = json.dumps(table, indent=2, sort_keys=True) + "\n"
-        write_whole(self._path, lambda file: file.write(text.encode()))
+        write_data(self._path, text.encode())
 
 
 def key_of(plan: Plan, cell: Cell) -> str:

@@ -17,7 +17,7 @@ from uqbench.executor import ORDERS, Order, Resources
 from uqbench.identity import Run, digest_of
 from uqbench.registry.contents import content_hash
 from uqbench.registry.plugins import Host
-from uqbench.results.files import read_bytes, write_whole
+from uqbench.results.files import read_bytes, write_data
 from uqbench.results.records import MOST_BYTES
 from uqbench.runner.batching.batches import Batch, BatchGroup
 from uqbench.runner.batching.origins import plugins_of
@@ -78,7 +78,7 @@ def write_order(order: Order, root: Path) -> None:
         StorageError: it cannot be written.
     """
     text = order.model_dump_json(indent=1) + "\n"
-    write_whole(order.path(root), lambda file: file.write(text.encode()))
+    write_data(order.path(root), text.encode())
 
 
 def read_order(path: Path) -> Order:
