@@ -156,10 +156,10 @@ class Host:
             for hook, registry in self._registries.items()
         ]
         files = [path for part in hooks("uqbench_suites", others)() for path in part]
-        for registry, found in specs:
-            registry.check(found, plugin)
-        for registry, found in specs:
-            registry.add(found, plugin)
+        for registry, added in specs:
+            registry.check(added, plugin)
+        for registry, added in specs:
+            registry.add(added, plugin)
         self.suite_files += [(path, plugin) for path in files]
 
     @property
@@ -211,16 +211,16 @@ class Host:
 
     def with_requirements(self, plugins: Iterable[Plugin]) -> list[Plugin]:
         """These plugins, uqbench's own, and all plugins they depend on."""
-        found: dict[str, Plugin] = {}
+        needed: dict[str, Plugin] = {}
         waiting = [p for p in self.plugins if p.distribution == "uqbench"] + list(plugins)
         while waiting:
             plugin = waiting.pop()
-            if plugin.distribution not in found:
-                found[plugin.distribution] = plugin
+            if plugin.distribution not in needed:
+                needed[plugin.distribution] = plugin
                 waiting += [
                     p for p in self.plugins if canonicalize_name(p.distribution) in plugin.requires
                 ]
-        return [found[name] for name in sorted(found)]
+        return [needed[name] for name in sorted(needed)]
 
     def call_hook(self, hook: str, **arguments: Any) -> list[str]:
         """Call a life-cycle hook of every plugin; return a message for each that raises."""
@@ -266,27 +266,29 @@ def _check_contract(requirements: Iterable[Requirement]) -> None:
             )
 
 
-def _chosen(found: list[EntryPoint]) -> list[EntryPoint]:
+def _chosen(installed: list[EntryPoint]) -> list[EntryPoint]:
     selection = os.environ.get(SELECTION)
     if selection is None:
-        return found
+        return installed
     names = {name.strip() for name in selection.split(",") if name.strip()}
-    known = {name for d, e in found for name in (e.name, f"{d.name}:{e.name}")}
+    known = {name for d, e in installed for name in (e.name, f"{d.name}:{e.name}")}
     for name in names:
         if name not in known:
-            raise unknown(f"plugin to load ({SELECTION})", name, [e.name for _, e in found])
+            raise unknown(f"plugin to load ({SELECTION})", name, [e.name for _, e in installed])
     return [
-        (d, e) for d, e in found if {e.name, f"{d.name}:{e.name}"} & names or d.name == "uqbench"
+        (d, e)
+        for d, e in installed
+        if {e.name, f"{d.name}:{e.name}"} & names or d.name == "uqbench"
     ]
 
 
 def _entry_points() -> Iterator[EntryPoint]:
     """The group's entry points, in an order that does not depend on ``sys.path``."""
-    found = {
+    entries = {
         (distribution.name, entry_point.name): (distribution, entry_point)
         for distribution in metadata.distributions()
         for entry_point in distribution.entry_points
         if entry_point.group == hookspecs.ENTRY_POINT_GROUP
     }
-    for key in sorted(found, key=lambda key: (key[0] != "uqbench", key)):
-        yield found[key]
+    for key in sorted(entries, key=lambda key: (key[0] != "uqbench", key)):
+        yield entries[key]

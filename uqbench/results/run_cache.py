@@ -198,12 +198,12 @@ class RunCache:
 def signature(path: str) -> Signature | None:
     """That of a regular file; None where there is none of that name."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return None
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return None
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
 def _states(path: str, digest: str) -> bool:

@@ -124,39 +124,39 @@ class Store:
         if record is not None:
             return StoredRun(RunState.FINISHED, record)
         before = signature(f"{self._base}{key}/{RECORD}")
-        found = self._read(key)
-        if found.state is RunState.FINISHED and found.record is not None:
-            return replace(found, record=cache.add(key, found.record, before))
-        return found
+        stored = self._read(key)
+        if stored.state is RunState.FINISHED and stored.record is not None:
+            return replace(stored, record=cache.add(key, stored.record, before))
+        return stored
 
     def _read(self, key: str) -> StoredRun:
         folder = PurePosixPath(key)
         try:
-            found = _read(run_folder(self.root, folder))
-            if found.record is not None:
-                check_place(found.record, folder)
-                _check_checkpoint(found.record, folder)
-            if found.record is None or found.record.status != "running":
-                return found
+            stored = _read(run_folder(self.root, folder))
+            if stored.record is not None:
+                check_place(stored.record, folder)
+                _check_checkpoint(stored.record, folder)
+            if stored.record is None or stored.record.status != "running":
+                return stored
             if self._locks.is_held(folder):
-                return StoredRun(RunState.RUNNING, found.record)
+                return StoredRun(RunState.RUNNING, stored.record)
         except StorageError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error), unreadable=True)
         except (DamagedError, UqbenchError) as error:
             return StoredRun(RunState.DAMAGED, reason=str(error))
-        return StoredRun(RunState.ABANDONED, found.record, "its process is gone")
+        return StoredRun(RunState.ABANDONED, stored.record, "its process is gone")
 
     def find(self, run: Run) -> StoredRun:
         """The state of a run, with the digests of all its files verified."""
         key = run.place
-        found = self.read(key)
-        if found.state is not RunState.FINISHED or found.record is None:
-            return found
-        if found.record.identity != run.identity:
+        stored = self.read(key)
+        if stored.state is not RunState.FINISHED or stored.record is None:
+            return stored
+        if stored.record.identity != run.identity:
             return StoredRun(RunState.DAMAGED, reason=f"{RECORD} has another identity")
         cache, before = self._cache, {}
         try:
-            listed = names(found.record.digests)
+            listed = names(stored.record.digests)
         except UqbenchError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error))
         for name in listed:
@@ -171,11 +171,11 @@ class Store:
                 return _unreadable(name, error)
             except ValueError as error:
                 return StoredRun(RunState.DAMAGED, reason=f"{name}: {error}")
-            if digest != found.record.digests[name]:
+            if digest != stored.record.digests[name]:
                 return StoredRun(RunState.DAMAGED, reason=f"{name} does not match its digest")
         if cache is not None and before:
             cache.verify(key, before)
-        return found
+        return stored
 
     def save_cache(self) -> None:
         """Keep what was read of many finished runs, for the next command."""
@@ -216,13 +216,16 @@ class Store:
                 f"{run.folder}: its lock was taken over by another process, because this one did "
                 f"not refresh it for too long; this one writes nothing more."
             )
-        found = _read(folder)
-        if found.unreadable:
-            raise StorageError(f"{folder}: {found.reason}")
-        if found.state is RunState.FINISHED:
+        stored = _read(folder)
+        if stored.unreadable:
+            raise StorageError(f"{folder}: {stored.reason}")
+        if stored.state is RunState.FINISHED:
             raise UqbenchError(f"{run.folder} is finished; a finished run is never overwritten.")
-        words = {"reason": _encodable(record.reason), "traceback": _encodable(record.traceback)}
-        sealed = record.model_copy(update=words).sealed()
+        texts = {
+            "reason": _encodable(record.reason),
+            "traceback": _encodable(record.traceback),
+        }
+        sealed = record.model_copy(update=texts).sealed()
         text = json.dumps(sealed.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
         try:
             RunRecord.model_validate_json(text)
@@ -274,9 +277,9 @@ class Store:
         """
         folders = dict(run_folders(self.root, suite))
         for folder, error in folders.items():
-            found = self.read(folder) if error is None else _unreadable("the folder", error)
-            if found.state is not RunState.MISSING:
-                yield PurePosixPath(folder), found
+            stored = self.read(folder) if error is None else _unreadable("the folder", error)
+            if stored.state is not RunState.MISSING:
+                yield PurePosixPath(folder), stored
         if self._cache is not None:
             if suite is None:
                 self._cache.keep(folders)

@@ -67,7 +67,7 @@ def write_tables(folder: Path, columns: RunColumns) -> dict[str, str]:
     except OSError as error:
         raise StorageError(f"{folder} cannot be read back: {error.strerror}") from error
     except ValueError as error:
-        raise UqbenchError(f"the files of a run in {folder} cannot be kept: {error}") from error
+        raise UqbenchError(f"the files of a run in {folder} cannot be stored: {error}") from error
     digests[RESULTS] = columns_digest(*tables.values())
     return digests
 

@@ -30,8 +30,8 @@ class Suite(Table):
             ``quantile(q)``; None for the mean on one task and the IQM on several.
         pareto: metrics of return, risk and uncertainty; boards mark the methods that no other one
             beats in all of them.
-        paired: whether the methods meet the same data sets, or worlds, of a seed, and these matter
-            to the result: differences are then taken seed by seed.
+        paired: whether the methods meet the same data sets, or environments, of a seed, and these
+            matter to the result: differences are then taken seed by seed.
         readings: how the paper is read where it can be read in two ways, by name.
     """
 
