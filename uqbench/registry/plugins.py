@@ -43,24 +43,22 @@ class Host:
         self.manager = pluggy.PluginManager("uqbench")
         self.manager.add_hookspecs(hookspecs)
         self.plugins: list[Plugin] = []
-        self.environments: Registry[EnvironmentSpec] = Registry("environment")
-        self.datasets: Registry[DatasetSpec] = Registry("dataset")
-        self.agents: Registry[AgentSpec] = Registry("agent")
-        self.estimators: Registry[Spec] = Registry("estimator")
-        self.risk_measures: Registry[Spec] = Registry("risk measure")
-        self.claim_kinds: Registry[Spec] = Registry("claim kind")
-        self.executors: Registry[ExecutorSpec] = Registry("executor")
+        self._registries: dict[str, Registry[Any]] = {}
+        self.environments: Registry[EnvironmentSpec] = self._made("environment")
+        self.datasets: Registry[DatasetSpec] = self._made("dataset")
+        self.agents: Registry[AgentSpec] = self._made("agent")
+        self.estimators: Registry[Spec] = self._made("estimator")
+        self.risk_measures: Registry[Spec] = self._made("risk measure")
+        self.claim_kinds: Registry[Spec] = self._made("claim kind")
+        self.executors: Registry[ExecutorSpec] = self._made("executor")
         self.risk_names = MeasuresByName(self.risk_measures)
         self.suite_files: list[tuple[Traversable, Plugin]] = []
-        self._registries: dict[str, Registry[Any]] = {
-            "uqbench_environments": self.environments,
-            "uqbench_datasets": self.datasets,
-            "uqbench_agents": self.agents,
-            "uqbench_estimators": self.estimators,
-            "uqbench_risk_measures": self.risk_measures,
-            "uqbench_claim_kinds": self.claim_kinds,
-            "uqbench_executors": self.executors,
-        }
+
+    def _made(self, kind: str) -> Registry[Any]:
+        """The registry of a kind, which the hook ``uqbench_<kind>s`` fills."""
+        registry: Registry[Any] = Registry(kind)
+        self._registries[f"uqbench_{kind.replace(' ', '_')}s"] = registry
+        return registry
 
     @classmethod
     def load(cls) -> Host:
