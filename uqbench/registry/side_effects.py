@@ -29,21 +29,21 @@ def watched(changed: list[str]) -> Iterator[None]:
 
 
 def _defaults() -> list[tuple[str, Getter, Setter]]:
-    found: list[tuple[str, Getter, Setter]] = [
+    defaults: list[tuple[str, Getter, Setter]] = [
         ("Python's random state", random.getstate, random.setstate)
     ]
     if numpy := sys.modules.get("numpy"):
-        found.append(
+        defaults.append(
             ("numpy's random state", lambda: numpy.random.get_state(False), numpy.random.set_state)
         )
     if torch := sys.modules.get("torch"):
-        found += [
+        defaults += [
             ("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
             ("torch's gradient mode", torch.is_grad_enabled, torch.set_grad_enabled),
             ("torch's random state", torch.get_rng_state, torch.set_rng_state),
             ("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
         ]
-    return found
+    return defaults
 
 
 def _same(one: Any, other: Any) -> bool:
