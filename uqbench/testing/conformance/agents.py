@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import re
 from typing import Any, get_type_hints
@@ -18,7 +19,6 @@ from uqbench.testing.conformance.agent_runs import (
     AgentSubject,
     same,
     step_of,
-    twin,
 )
 from uqbench.testing.conformance.check import Failed, Skipped, check
 
@@ -138,7 +138,7 @@ def masks(subject: AgentSubject) -> None:
         valid[..., only] = True
         if not (trace.agent.policy(obs, valid) == only).all():
             raise Failed(f"policy chose another action than {only}, the only valid one")
-        for agent in (subject.make(SEEDS, CPU), twin(trace.agent)):
+        for agent in (subject.make(SEEDS, CPU), copy.deepcopy(trace.agent)):
             if not (agent.act(obs[:, 0], valid[:, 0]) == only).all():
                 raise Failed(f"act chose another action than {only}, the only valid one")
 

@@ -19,17 +19,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from uqbench.agent import Agent, Step, observation_dtype, observation_shape
 from uqbench.lanes import Capturable
+from uqbench.runner.gpu_check import compare_captured
 from uqbench.runner.train.compiling import compile_agent
-from uqbench.runner.train.loop import interact
-from uqbench.runner.train.recorder import Recorder
 from uqbench.testing.capture import simulated
 from uqbench.testing.conformance.agent_runs import (
     CPU,
     SEEDS,
     AgentSubject,
     Recorded,
-    same,
-    take,
+    replay_step,
 )
 from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
@@ -91,19 +89,16 @@ def waits(subject: AgentSubject) -> None:
 )
 def capture(subject: AgentSubject) -> None:
     """Steps of one phase differ only in the tensors' values."""
-    agents = [subject.make(SEEDS, CPU) for _ in range(2)]
-    if not isinstance(agents[0], Capturable):
+    if not isinstance(subject.make(SEEDS, CPU), Capturable):
         raise Skipped("its steps are not captured: it is no uqbench.lanes.Capturable")
-    for agent, how in zip(agents, (None, simulated), strict=True):
-        env = Recorded(subject.baseline.stream, subject.info)
-        recorder = Recorder(len(SEEDS), subject.steps, (), CPU)
-        for _ in interact(agent, env, subject.steps, recorder, capture=how):
-            pass
-    plain, captured = agents
-    if not same(dict(captured.metrics()), dict(plain.metrics())):
-        raise Failed("captured, its metrics differ at the end")
-    if not same(captured.state_dict(), plain.state_dict()):
-        raise Failed("captured, its state differs at the end")
+    stream = subject.baseline.stream
+    first = compare_captured(
+        lambda: (subject.make(SEEDS, CPU), Recorded(stream, subject.info)),
+        subject.steps,
+        simulated,
+    )
+    if first is not None:
+        raise Failed(f"captured, its {first.where} differs at the end")
 
 
 @check(
@@ -121,8 +116,8 @@ def compiles(subject: AgentSubject) -> None:
         raise Skipped("it names no methods to compile")
     steps = min(subject.steps, DEVICE_STEPS)
     for t in range(steps):
-        take(plain, subject.baseline, t)
-        take(traced, subject.baseline, t)
+        replay_step(plain, subject.baseline, t)
+        replay_step(traced, subject.baseline, t)
     whole = torch.compile
 
     def trace(function: Any, **options: Any) -> Any:
@@ -131,8 +126,8 @@ def compiles(subject: AgentSubject) -> None:
     with patch.object(torch, "compile", trace):
         compile_agent(traced)
         for t in range(steps, min(steps + 2, len(subject.baseline.stream))):
-            take(plain, subject.baseline, t)
-            take(traced, subject.baseline, t)
+            replay_step(plain, subject.baseline, t)
+            replay_step(traced, subject.baseline, t)
     mine, theirs = plain.metrics(), traced.metrics()
     for name, value in mine.items():
         if not torch.allclose(theirs[name], value, rtol=1e-3, atol=1e-4, equal_nan=True):

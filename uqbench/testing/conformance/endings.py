@@ -13,7 +13,7 @@ from uqbench.testing.conformance.agent_runs import (
     CPU,
     AgentSubject,
     predictions,
-    take,
+    replay_step,
 )
 from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
@@ -83,7 +83,7 @@ def _learned(subject: AgentSubject, edit: Edit) -> dict[str, Tensor]:
     metrics: dict[str, list[Tensor]] = {}
     actions = []
     for t, (*_, outcome) in enumerate(trace.stream):
-        actions.append(take(agent, trace, t, edit(t, outcome)))
+        actions.append(replay_step(agent, trace, t, edit(t, outcome)))
         for name, value in agent.metrics().items():
             metrics.setdefault(f"the metric {name!r}", []).append(value.clone())
     found = {name: torch.stack(values) for name, values in metrics.items()}

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from uqbench.environment import LaneEnv, OptimalQ, Outcome, TimeLimit
 from uqbench.lanes import Uniform
-from uqbench.testing.conformance.agent_runs import copy_of, same
+from uqbench.runner.gpu_check import difference
+from uqbench.testing.conformance.agent_runs import copy_of
 from uqbench.testing.conformance.check import Failed, Subject
 
 STEPS = 100
@@ -77,10 +78,8 @@ def go_on(
 def no_difference(one: list[Met], other: list[Met], between: str) -> None:
     """Fail with the first difference of two runs."""
     for t, (mine, theirs) in enumerate(zip(one, other, strict=True)):
-        for name, a, b in (
-            ("observations", mine[0], theirs[0]),
-            ("valid actions", mine[1], theirs[1]),
-            *((name, vars(mine[2])[name], vars(theirs[2])[name]) for name in vars(mine[2])),
-        ):
-            if not same([a] if a is not None else [], [b] if b is not None else []):
-                raise Failed(f"{name} differ at step {t}, between {between}")
+        where = ("the observations", "the valid actions", "the outcome")
+        for what, a, b in zip(where, mine, theirs, strict=True):
+            differs = difference(a, b, what)
+            if differs is not None:
+                raise Failed(f"{differs.where} differ at step {t}, between {between}")

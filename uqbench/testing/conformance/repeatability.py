@@ -16,8 +16,8 @@ from uqbench.testing.conformance.agent_runs import (
     AgentSubject,
     Trace,
     predictions,
+    replay_step,
     same,
-    take,
     through_a_file,
 )
 from uqbench.testing.conformance.agents import SOUND
@@ -156,12 +156,12 @@ def checkpoint(subject: AgentSubject) -> None:
     for t in range(len(trace.stream)):
         if t in subject.stops:
             saved[t] = through_a_file(agent.state_dict())
-        take(agent, trace, t)
+        replay_step(agent, trace, t)
     for stop, state in saved.items():
         resumed = subject.make(SEEDS, CPU)
         resumed.load_state_dict(state)
         for t in range(stop, len(trace.stream)):
-            action = take(resumed, trace, t)
+            action = replay_step(resumed, trace, t)
             if not torch.equal(action, trace.actions[t]):
                 raise Failed(f"resumed at step {stop}, the actions differ at step {t}")
         if not same(dict(resumed.metrics()), dict(agent.metrics())):
