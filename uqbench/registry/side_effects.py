@@ -33,11 +33,11 @@ def watched(changed: list[str]) -> Iterator[None]:
 
 
 def _defaults() -> list[tuple[str, Getter, Setter]]:
-    found: list[tuple[str, Getter, Setter]] = [
+    defaults: list[tuple[str, Getter, Setter]] = [
         ("Python's random state", random.getstate, random.setstate)
     ]
     if numpy := sys.modules.get("numpy"):
-        found.append(
+        defaults.append(
             (
                 "numpy's random state",
                 lambda: pickle.dumps(numpy.random.get_state()),
@@ -45,7 +45,7 @@ def _defaults() -> list[tuple[str, Getter, Setter]]:
             )
         )
     if torch := sys.modules.get("torch"):
-        found += [
+        defaults += [
             ("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
             ("torch's gradient mode", torch.is_grad_enabled, torch.set_grad_enabled),
             (
@@ -55,4 +55,4 @@ def _defaults() -> list[tuple[str, Getter, Setter]]:
             ),
             ("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
         ]
-    return found
+    return defaults

@@ -66,7 +66,7 @@ def compare_captured(
     """Train two identically made agents, one from Python and one captured.
 
     Args:
-        make: a fresh agent, and a fresh environment with as many lanes that can be captured.
+        make: a new agent, and a new environment with as many lanes that can be captured.
         steps: of each lane.
         capture: records a step for replay.
 

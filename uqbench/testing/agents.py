@@ -45,7 +45,7 @@ class AgentTests(ABC):
 
     @abstractmethod
     def make(self, seeds: Sequence[int], device: torch.device = CPU) -> Agent:
-        """A fresh agent for ``world``, one lane per seed, on a device."""
+        """A new agent for ``world``, one lane per seed, on a device."""
 
     def world(self, lanes: int, first: int) -> LaneEnv:
         """The environment: ``lanes`` deterministic worlds, numbered from ``first`` on."""
@@ -62,7 +62,7 @@ class AgentTests(ABC):
         run_check(subject, check)
 
     def train(self, seeds: Sequence[int], first: int) -> Trace:
-        """Run a fresh agent in the worlds from ``first`` on."""
+        """Run a new agent in the worlds from ``first`` on."""
         return self.subject().run(seeds, first)
 
     def subject(self) -> AgentSubject:

@@ -25,7 +25,7 @@ CPU = torch.device("cpu")
 
 
 class MakeAgent(Protocol):
-    """Makes a fresh agent, one lane per seed."""
+    """Makes a new agent, one lane per seed."""
 
     def __call__(self, seeds: Sequence[int], device: torch.device) -> Agent:
         """The agent on a device."""
@@ -133,7 +133,7 @@ class AgentSubject(Subject):
         visit: Visit | None = None,
         steps: int | None = None,
     ) -> Trace:
-        """Run a fresh agent in the worlds from ``first`` on."""
+        """Run a new agent in the worlds from ``first`` on."""
         agent, env = self.make(seeds, CPU), self.world(len(seeds), first)
         actions, metrics, stream = [], [], []
         obs, valid = env.reset()
@@ -161,7 +161,7 @@ def predictions(agent: Agent, questions: Tensor) -> dict[str, Tensor]:
     return known | {"policy": agent.policy(questions.clone()).clone()}
 
 
-def replay_step(agent: Agent, trace: Trace, t: int, told: Outcome | None = None) -> Tensor:
+def replay_step(agent: Agent, trace: Trace, t: int, outcome: Outcome | None = None) -> Tensor:
     """Let an agent act and observe at step ``t`` of a trace; returns what it would do.
 
     It observes the action that was taken there, so that no small difference grows.
@@ -170,11 +170,11 @@ def replay_step(agent: Agent, trace: Trace, t: int, told: Outcome | None = None)
         agent: any.
         trace: of another agent.
         t: the step.
-        told: the outcome that it is told; None for the trace's.
+        outcome: what it observes; None for the trace's.
     """
-    obs, valid, outcome = trace.stream[t]
+    obs, valid, own = trace.stream[t]
     action = agent.act(obs.clone(), _copied(valid)).clone()
-    agent.observe(step_of(t, obs, trace.actions[t], outcome if told is None else told))
+    agent.observe(step_of(t, obs, trace.actions[t], own if outcome is None else outcome))
     return action
 
 

@@ -107,10 +107,10 @@ def inputs(subject: AgentSubject) -> None:
             raise Failed(f"act wrote into its observations or mask at step {t}")
         outcome = env.step(action)
         step = step_of(t, obs, action, outcome)
-        kept = step_of(t, obs, action, outcome)
+        before_step = step_of(t, obs, action, outcome)
         agent.observe(step)
         for field in dataclasses.fields(Step):
-            if not same([getattr(step, field.name)], [getattr(kept, field.name)]):
+            if not same([getattr(step, field.name)], [getattr(before_step, field.name)]):
                 raise Failed(f"observe wrote into step.{field.name} at step {t}")
         obs, valid = outcome.obs, outcome.valid
     asked = obs[:, None].clone()

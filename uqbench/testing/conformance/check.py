@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from uqbench.errors import MissingDataError, unknown
 
+T = TypeVar("T")
 Level = Literal["required", "checkpointable", "compiled", "calibrated"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 """*required* for a row on a board; the others say what else a subject can do."""
@@ -101,6 +102,13 @@ class Subject:
         except Exception as error:  # a plugin may raise anything
             return Failed(f"it raised {type(error).__name__}: {error}")
         return None
+
+    def once(self, name: str, compute: Callable[[], T]) -> T:
+        """What several checks need, computed by the first of them."""
+        if name not in self.memory:
+            self.memory[name] = compute()
+        value: T = self.memory[name]
+        return value
 
     def forget(self) -> None:
         """Drop what checks computed, which may be large, and how they ended."""

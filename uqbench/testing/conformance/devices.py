@@ -55,9 +55,9 @@ class _Unbuilt(Exception):  # noqa: N818
 )
 def device(subject: AgentSubject) -> None:
     """The agent's methods on tensors that say they are elsewhere."""
-    found = _elsewhere(subject)
-    if found is not None and not isinstance(found, _Wait):
-        raise Failed(_located(found))
+    error = _elsewhere(subject)
+    if error is not None and not isinstance(error, _Wait):
+        raise Failed(_located(error))
 
 
 @check(
@@ -73,9 +73,9 @@ def waits(subject: AgentSubject) -> None:
     """Nothing needs the data on the host."""
     if subject.role != "method":
         raise Skipped(f"its role is {subject.role!r}: its speed is nobody's concern")
-    found = _elsewhere(subject)
-    if isinstance(found, _Wait):
-        raise Failed(_located(found))
+    error = _elsewhere(subject)
+    if isinstance(error, _Wait):
+        raise Failed(_located(error))
 
 
 @check(
@@ -138,16 +138,18 @@ def compiles(subject: AgentSubject) -> None:
 
 def _elsewhere(subject: AgentSubject) -> Exception | None:
     """What went wrong when the agent ran elsewhere."""
-    if "elsewhere" not in subject.memory:
+
+    def run() -> Exception | None:
         try:
             _run_elsewhere(subject)
-            subject.memory["elsewhere"] = None
         except Exception as error:
-            subject.memory["elsewhere"] = _named(error)
-    found: Exception | None = subject.memory["elsewhere"]
-    if isinstance(found, _Unbuilt):
-        raise Skipped(str(found))
-    return found
+            return _named(error)
+        return None
+
+    error = subject.once("elsewhere", run)
+    if isinstance(error, _Unbuilt):
+        raise Skipped(str(error))
+    return error
 
 
 def _run_elsewhere(subject: AgentSubject) -> None:

@@ -19,8 +19,8 @@ from uqbench.testing.conformance.check import Failed, Subject
 STEPS = 100
 LANES = (3, 8, 5)
 
-Met = tuple[Tensor, Tensor | None, Outcome]
-"""Observations and valid actions that were acted on, and the outcome."""
+Met = tuple[Tensor, Tensor | None, Tensor, Outcome]
+"""Observations and valid actions that were acted on, the actions, and the outcome."""
 
 
 @dataclass(kw_only=True)
@@ -46,6 +46,11 @@ class EnvironmentSubject(Subject):
     optimal_q: Callable[[], OptimalQ] | None = None
     optimal_return: Callable[[], float] | None = None
 
+    @property
+    def random_play(self) -> list[Met]:
+        """Of three lanes."""
+        return self.once("played", lambda: self.played(LANES))
+
     def played(self, seeds: Sequence[int], steps: int = STEPS) -> list[Met]:
         """Random valid actions, each lane's a function of its seed."""
         env = self.make(seeds, self.limit)
@@ -70,7 +75,7 @@ def go_on(
         nth = (draws.at(t) * mask.sum(-1)).long() + 1
         action = (mask.cumsum(-1) >= nth[:, None]).to(torch.uint8).argmax(-1)
         outcome = copy_of(env.step(action))
-        met.append((obs, valid, outcome))
+        met.append((obs, valid, action, outcome))
         obs, valid = outcome.obs, outcome.valid
     return met
 
@@ -78,7 +83,7 @@ def go_on(
 def no_difference(one: list[Met], other: list[Met], between: str) -> None:
     """Fail with the first difference of two runs."""
     for t, (mine, theirs) in enumerate(zip(one, other, strict=True)):
-        where = ("the observations", "the valid actions", "the outcome")
+        where = ("the observations", "the valid actions", "the actions", "the outcome")
         for what, a, b in zip(where, mine, theirs, strict=True):
             differs = difference(a, b, what)
             if differs is not None:
