@@ -132,6 +132,14 @@ def test_a_row_that_uqbench_does_not_write_is_refused(host, tmp_path, column, va
         judged(host, path, tmp_path / "files")
 
 
+def test_a_submission_with_a_manifest_of_schema_3_follows(host, tmp_path):
+    plan = Selection("toy", "paper", ("fast",)).plan(host, "cpu")
+    earlier = Board.of(plan, scores_of(plan, "fast")).files(3)["manifest.json"].encode()
+    assert b'"schema_version": 3' in earlier
+    path = submission(host, tmp_path / "sent.zip", "fast", manifest_json=earlier)
+    assert judged(host, path, tmp_path / "files").follows
+
+
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [
@@ -196,7 +204,7 @@ def test_rows_join_a_board_verified_or_self_reported_and_the_board_follows(host,
 def test_runs_that_are_not_done_are_not_submitted(host, tmp_path):
     plan = Selection("toy", "paper", ("fast",)).plan(host, "cpu")
     with pytest.raises(UqbenchError, match=r"6 runs of 6 are not done.*uqbench run --suite toy"):
-        submit(plan, host, Store(tmp_path / "none"), tmp_path / "sent.zip")
+        submit(plan, host, Store(tmp_path / "none"), tmp_path / "sent.zip", lambda *_: [])
 
 
 def test_the_lock_file_has_every_distribution_and_no_folder(host):
