@@ -143,10 +143,10 @@ def _bundle(path: Path, sample: int, out: Path | None, add: Path | None, as_json
                 say(f"{path}: not added.", err=True)
             else:
                 from uqbench.boards.submission.add import add as added
-                from uqbench.views.board_folders import write_joined
+                from uqbench.views.board_folders import all_files, write_files
 
                 joined = added(judged, found, host, add, warn)
-                write_joined(joined, host)
+                write_files(all_files(joined.board, joined.recorded), joined.folder, host)
                 word = "verified" if found else "self-reported"
                 say(
                     f"{joined.folder}: {', '.join(bundle.index.methods)} added, {word}", err=as_json
