@@ -211,33 +211,17 @@ class MethodCost:
     disk: float | None
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What is left of a plan.
-
-    Attributes:
-        states: of every run.
-        methods: the slowest first.
-        seconds: of one core, in all.
-        basis: of the forecast, in words.
-    """
-
-    states: dict[Run, StoredRun]
-    methods: tuple[MethodCost, ...]
-    seconds: float
-    basis: str
-
-
-def cost_of(plan: Plan, states: dict[Run, StoredRun], store: Store) -> Cost:
-    """What is left of a plan, and how long it would take; nothing is executed.
+def costs(
+    plan: Plan, states: Mapping[Run, StoredRun], store: Store
+) -> tuple[list[MethodCost], Forecast]:
+    """What is left of each method of a plan, the slowest first, and of all on one core.
 
     Args:
         plan: what was planned.
         states: what is stored of its runs.
         store: holds earlier runs.
     """
-    todo = to_do(states)
-    known = Speeds(store.root).of(plan)
+    todo, known = to_do(states), Speeds(store.root).of(plan)
     alone = forecast(plan, todo, store, 1, known)
     seconds = dict.fromkeys((cell.method.name for cell in plan.cells), 0.0) | alone.by_method()
     methods = []
@@ -252,7 +236,7 @@ def cost_of(plan: Plan, states: dict[Run, StoredRun], store: Store) -> Cost:
         memory = known[name].megabytes if name in known else None
         disk = left * mean(sizes) / 1e6 if sizes else None
         methods.append(MethodCost(name, left, len(runs) - left, seconds[name], memory, disk))
-    return Cost(states, tuple(methods), alone.seconds, alone.basis)
+    return methods, alone
 
 
 @dataclass

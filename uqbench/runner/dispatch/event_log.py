@@ -144,7 +144,8 @@ class EventLogWriter:
         self._log = before.model_copy(update=own)
         self.resumed = before.attempts > 0
         self.open = set(order.runs) if order else set()
-        self._path, self._order = log_path(root, self.name), order and order.path(root)
+        self._path = log_path(root, self.name)
+        self._order = order.path(root) if order else None
         self._clock, self._due, self._every = clock, 0.0, every
 
     def add(self, event: Event) -> None:
