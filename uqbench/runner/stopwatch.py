@@ -10,7 +10,7 @@ from contextlib import contextmanager
 class Stopwatch:
     """Wall time spent within it, over all of its steps.
 
-    The times of batches that are interleaved in one process add up to no more than the process took,
+    The times of interleaved batches of one process add up to no more than the process took,
     even where a turn waits for what another has queued on a GPU.
     """
 
