@@ -400,8 +400,8 @@ def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("make", [Walking, Keeping, Forgetful, wrapped])
 @pytest.mark.parametrize("steps", [0, 1, 6, 300])
 def test_a_loaded_copy_steps_on_exactly_like_the_saved_one(make: Any, steps: int) -> None:
-    limit = TimeLimit(4, "truncation")
-    env, copy = lanes(make=make, time_limit=limit), lanes(make=make, time_limit=limit)
+    kind = {"time_limit": TimeLimit(4, "truncation"), "has_state_dict": make is Keeping}
+    env, copy = lanes(make=make, **kind), lanes(make=make, **kind)
     env.reset()
     for _ in range(steps):
         act(env, 0, 0, 0)
@@ -413,7 +413,7 @@ def test_a_loaded_copy_steps_on_exactly_like_the_saved_one(make: Any, steps: int
                 assert torch.equal(value, getattr(other, name)), name
     with pytest.raises(UqbenchError, match="chose action"):
         act(copy, 5, 0, 0)
-    last = lanes(make=make, time_limit=limit)
+    last = lanes(make=make, **kind)
     last.load_state_dict(through_a_file(copy.state_dict()))
     assert torch.equal(act(last, 1, 0, 1).obs, act(env, 1, 0, 1).obs)
 
@@ -425,13 +425,32 @@ def test_an_environment_that_says_where_it_is_takes_no_step_again() -> None:
         made.append(Keeping())
         return made[-1]
 
-    env = lanes([5], make, time_limit=TimeLimit(4, "truncation"))
+    env = lanes([5], make, time_limit=TimeLimit(4, "truncation"), has_state_dict=True)
     env.reset()
     for _ in range(30):
         act(env, 0)
-    copy = lanes([5], make)
+    copy = lanes([5], make, has_state_dict=True)
     copy.load_state_dict(env.state_dict())
     assert [env.steps_taken for env in made] == [30, 0]
+
+
+@pytest.mark.parametrize(
+    ("make", "declared", "message"),
+    [
+        (Walking, True, r"has_state_dict=True, but Walking lacks state_dict\(\)"),
+        (
+            lambda: gymnasium.wrappers.TimeLimit(Keeping(), 3),
+            True,
+            r"TimeLimit lacks .* It hides those of Keeping\. Give TimeLimit both",
+        ),
+        (Keeping, False, r"Keeping has state_dict\(\) .* has_state_dict=False says it has not"),
+    ],
+)
+def test_an_environment_says_exactly_whether_it_can_be_saved(
+    make: Any, declared: bool, message: str
+) -> None:
+    with pytest.raises(UqbenchError, match=message):
+        lanes(make=make, has_state_dict=declared)
 
 
 class Drifting(Counter):

@@ -12,8 +12,8 @@ from uqbench.errors import UqbenchError
 from uqbench.runner.train.environments import lanes_of
 from uqbench.specs import EnvironmentSpec
 from uqbench.templates.render import KINDS, render
-from uqbench.testing.conformance.check import checks_for
 from uqbench.testing.conformance.environment_runs import EnvironmentSubject
+from uqbench.testing.results import results
 
 CPU = torch.device("cpu")
 LIMIT = TimeLimit(7, "truncation")
@@ -77,10 +77,10 @@ def test_a_registered_vector_environment_passes_the_checks():
         events=("bumps",),
         limit=LIMIT,
     )
-    results = {c.id: subject.result(c) for c in checks_for(subject)}
-    assert [str(r) for r in results.values() if not r.ok] == []
-    assert results["environment-lanes"].status == "passed"
-    assert results["environment-state"].status == "skipped"
+    made = {r.check.id: r for r in results([subject])}
+    assert [str(r) for r in made.values() if not r.ok] == []
+    assert made["environment-lanes"].status == "passed"
+    assert made["environment-state"].status == "skipped"
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,9 @@ def test_a_factory_that_makes_something_else_is_named():
     spec = EnvironmentSpec(name="odd", version="1", factory=lambda c, n: Masked(), vector=True)
     with pytest.raises(UqbenchError, match="'odd' says vector=True and made a Masked"):
         lanes_of(spec, None, [1], None, CPU)
-    with pytest.raises(ValueError, match="one of lanes and vector"):
-        EnvironmentSpec(name="odd", version="1", factory=Masked, vector=True, lanes=True)
+    for two in (["vector", "lanes"], ["vector", "has_state_dict"], ["lanes", "has_state_dict"]):
+        with pytest.raises(ValueError, match="one of lanes, vector and has_state_dict"):
+            EnvironmentSpec(name="odd", version="1", factory=Masked, **dict.fromkeys(two, True))
 
 
 def test_lanes_as_a_vector_environment_do_as_gymnasiums_own():

@@ -139,13 +139,14 @@ class GymnasiumLanes(LaneEnv):
     ``info["action_mask"]`` (``[A]``, true where an action is valid) where the environment provides
     one.
 
-    An environment is saved by its own ``state_dict()`` and ``load_state_dict(state)``, of plain
-    values, for itself and what it wraps. Without these the actions since ``reset`` are kept, one
-    byte per step and lane, and replayed on a copy; a digest of all observations, rewards, episode
-    ends and valid actions verifies that the replay was exact.
+    With ``has_state_dict`` an environment is saved by its own ``state_dict()`` and
+    ``load_state_dict(state)``, of plain values, for itself and what it wraps. Without it the
+    actions since ``reset`` are kept, one byte per step and lane, and replayed on a copy; a digest
+    of all observations, rewards, episode ends and valid actions verifies that the replay was exact.
 
     Raises:
-        UqbenchError: the action space is not ``Discrete`` starting at 0.
+        UqbenchError: the action space is not ``Discrete`` starting at 0, or ``has_state_dict`` is
+            not what the environment, or its outermost wrapper, has.
     """
 
     def __init__(
@@ -155,6 +156,8 @@ class GymnasiumLanes(LaneEnv):
         time_limit: TimeLimit | None = None,
         events: Sequence[str] | None = None,
         device: torch.device | None = None,
+        *,
+        has_state_dict: bool = False,
     ) -> None:
         self._envs = [make() for _ in seeds]
         self._seeds = list(seeds)
@@ -175,8 +178,9 @@ class GymnasiumLanes(LaneEnv):
         self._length = np.zeros(lanes, np.int64)
         self._valid: np.ndarray[Any, Any] | None = None
         self._obs_shape = (lanes, *(shape or ()))
-        kind = type(self._envs[0])
-        self._gives_state = hasattr(kind, "state_dict") and hasattr(kind, "load_state_dict")
+        if has_state_dict != _has_state(self._envs[0]):
+            raise UqbenchError(_wrongly_declared(self._envs[0], has_state_dict))
+        self.has_state_dict = has_state_dict
         self._action_type = np.uint8 if self.n_actions <= 256 else np.int32
         self._actions = bytearray()  # since reset, [T, L]
         self._seen = b""  # digest of everything the environments returned since reset
@@ -229,7 +233,7 @@ class GymnasiumLanes(LaneEnv):
             next_infos.append(info)
         self._valid, final_valid = self._masks(next_infos), self._masks(final_infos)
         final, following = self._stack(final_obs), self._stack(next_obs)
-        if not self._gives_state:
+        if not self.has_state_dict:
             self._actions += np.array(chosen, self._action_type).tobytes()
             self._keep(reward, terminated, truncated, final, following, final_valid, self._valid)
         return Outcome(
@@ -249,7 +253,7 @@ class GymnasiumLanes(LaneEnv):
         Raises:
             Exception: whatever an environment that cannot be saved raises.
         """
-        if not self._gives_state:
+        if not self.has_state_dict:
             actions = np.frombuffer(bytearray(self._actions), self._action_type)
             actions = actions.reshape(-1, len(self._envs))
             return {"actions": torch.from_numpy(actions), "digest": self._seen.hex()}
@@ -265,7 +269,7 @@ class GymnasiumLanes(LaneEnv):
         Raises:
             UqbenchError: replaying the actions does not reproduce what the environments returned.
         """
-        if not self._gives_state:
+        if not self.has_state_dict:
             self._replay(state["actions"], state["digest"])
             return
         for env, own in zip(self._envs, state["envs"], strict=True):
@@ -285,12 +289,13 @@ class GymnasiumLanes(LaneEnv):
             raise UqbenchError(
                 f"{name} does not replay: with the same seeds and actions its observations, "
                 f"rewards or episode ends differ. Let it draw from self.np_random alone, "
-                f"or give it state_dict() and load_state_dict(state){see('not-replayable')}"
+                f"or give it state_dict() and load_state_dict(state), with has_state_dict=True"
+                f"{see('not-replayable')}"
             )
 
     def _keep(self, *seen: np.ndarray[Any, Any] | None) -> None:
         """Add what the environments returned to the digest, unless they save their own state."""
-        if not self._gives_state:
+        if not self.has_state_dict:
             digest = sha256(self._seen)
             for array in seen:
                 digest.update(b"" if array is None else np.ascontiguousarray(array).data)
@@ -324,6 +329,28 @@ class GymnasiumLanes(LaneEnv):
 def _stacks_frames(env: gymnasium.Env[Any, Any]) -> bool:
     """Whether the outermost wrapper stacks frames, an episode's first one to begin with."""
     return isinstance(env, FrameStackObservation) and env.padding_type == "reset"
+
+
+def _has_state(env: gymnasium.Env[Any, Any]) -> bool:
+    """By its class: an attribute of what it wraps would leave out the wrapper's own state."""
+    return all(hasattr(type(env), name) for name in ("state_dict", "load_state_dict"))
+
+
+def _wrongly_declared(env: gymnasium.Env[Any, Any], declared: bool) -> str:
+    name, inner = type(env).__name__, env
+    if not declared:
+        return (
+            f"{name} has state_dict() and load_state_dict(state), which has_state_dict=False says "
+            f"it has not; expected EnvironmentSpec(has_state_dict=True){see('has-state-dict')}"
+        )
+    while isinstance(inner, gymnasium.Wrapper) and not _has_state(inner):
+        inner = inner.env
+    hidden = f" It hides those of {type(inner).__name__}." if _has_state(inner) else ""
+    return (
+        f"has_state_dict=True, but {name} lacks state_dict() or load_state_dict(state).{hidden} "
+        f"Give {name} both, for itself and what it wraps, or let its actions be replayed: "
+        f"has_state_dict=False{see('has-state-dict')}"
+    )
 
 
 def _undeclared(

@@ -116,6 +116,8 @@ class EnvironmentSpec(Spec):
         events: names of the events the environment counts, e.g. ``("falls",)``.
         lanes: whether the factory makes a ``LaneEnv``.
         vector: whether it makes a ``VectorEnv``.
+        has_state_dict: whether the ``gymnasium.Env`` it makes has ``state_dict()`` and
+            ``load_state_dict(state)``; otherwise a run that resumes replays its actions.
         optimal_return: ground truth, where known: from a config to the expected undiscounted
             return of the best policy from an episode's start. Metrics with
             ``statistic = "regret"`` need it.
@@ -135,6 +137,7 @@ class EnvironmentSpec(Spec):
     events: tuple[str, ...] = ()
     lanes: bool = False
     vector: bool = False
+    has_state_dict: bool = False
     optimal_return: Callable[[Any], float] | str | None = None
     optimal_reward: Callable[[Any], float] | str | None = None
     optimal_q: Callable[[Any, float], OptimalQ] | str | None = None
@@ -144,8 +147,11 @@ class EnvironmentSpec(Spec):
     state_map: str | None = None
 
     def __post_init__(self) -> None:
-        if self.lanes and self.vector:
-            raise ValueError(f"environment {self.name!r}: expected one of lanes and vector")
+        if self.lanes + self.vector + self.has_state_dict > 1:
+            raise ValueError(
+                f"environment {self.name!r}: expected one of lanes, vector and has_state_dict, "
+                f"which is said of single environments"
+            )
 
     def load_picture(self) -> Callable[[Any, Any], Frame] | None:
         """What draws an observation; None where nothing does."""

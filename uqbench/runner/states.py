@@ -19,7 +19,7 @@ def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
         UqbenchError: a run was stored by a newer uqbench.
     """
     states = {run: store.find(run) for run in plan.runs}
-    store.save_index()
+    store.save_cache()
     newer = [run for run, stored in states.items() if stored.state is RunState.NEWER]
     if newer:
         raise UqbenchError(

@@ -63,6 +63,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config=CorridorOptions,
             summary="walk to the end; walking back at the start is a bump",
             events=("bumps",),
+            has_state_dict="TOY_UNSAVABLE" in os.environ,
             optimal_q=_optimal_q,
         )
     ]

@@ -91,7 +91,7 @@ def write(folder: Path, about: Checkpoint, state: Mapping[str, Any]) -> None:
     write_whole(path, partial(_save, saved))
     about = about.model_copy(update={"state": file_digest(path)})
     about = about.model_copy(update={"digest": about.compute_digest()})
-    write_data(folder / ABOUT, (about.model_dump_json(indent=1) + "\n").encode())
+    write_data(folder / ABOUT, about.model_dump_json(indent=1).encode() + b"\n")
     with suppress(OSError):  # the next write tries again
         for other in _own_files(folder):  # the previous one, and half-written files
             if other not in (path, folder / ABOUT):

@@ -39,7 +39,14 @@ def lanes_of(
         if not isinstance(lanes, LaneEnv):
             raise _wrong(spec, "lanes=True", lanes, "uqbench.environment.LaneEnv")
         return lanes
-    return GymnasiumLanes(lambda: make(config), seeds, limit, spec.events, device)
+    return GymnasiumLanes(
+        lambda: make(config),
+        seeds,
+        limit,
+        spec.events,
+        device,
+        has_state_dict=spec.has_state_dict,
+    )
 
 
 def _wrong(spec: EnvironmentSpec, says: str, made: object, expected: str) -> UqbenchError:

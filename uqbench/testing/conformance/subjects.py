@@ -54,11 +54,11 @@ def subjects(host: Host, name: str) -> list[Subject]:
     Raises:
         UqbenchError: there is no such plugin.
     """
-    found = [p for p in host.plugins if name in (p.name, p.distribution)]
-    if not found:
+    plugins = [p for p in host.plugins if name in (p.name, p.distribution)]
+    if not plugins:
         raise unknown("plugin", name, [plugin.name for plugin in host.plugins])
     catalog = read_suites(host)
-    return [subject for plugin in found for subject in _of(plugin, host, catalog)]
+    return [subject for plugin in plugins for subject in _of(plugin, host, catalog)]
 
 
 def _of(plugin: Plugin, host: Host, catalog: Catalog) -> Iterable[Subject]:
@@ -164,7 +164,7 @@ def _method(
     catalog: Catalog, fits: Callable[[Method], bool]
 ) -> tuple[Suite | None, Task | None, Method | None]:
     """The first suite, task and method where something is used; the shortest config first."""
-    found = [
+    uses = [
         (suite, task, method)
         for suite in catalog.suites.values()
         for method in suite.methods
@@ -172,7 +172,7 @@ def _method(
         for task in suite.tasks_of(suite.budget("smoke"))
         if method.suits(task)
     ]
-    return min(found, key=lambda use: len(use[2].config)) if found else (None, None, None)
+    return min(uses, key=lambda use: len(use[2].config)) if uses else (None, None, None)
 
 
 def _early(config: Any) -> Any:

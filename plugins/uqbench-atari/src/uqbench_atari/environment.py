@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 import ale_py
 import gymnasium
+import torch
 from ale_py.env import AtariEnv
 from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
 
@@ -14,7 +16,7 @@ from uqbench_atari.config import AtariConfig
 
 
 class Console(AtariEnv):
-    """The emulator, one frame per step, pickled with its whole state.
+    """The emulator, one frame per step.
 
     Raises:
         UqbenchError: the game's ROM is missing, or is not the one that ale-py expects.
@@ -35,21 +37,35 @@ class Console(AtariEnv):
                 f"the ROM of {game!r} cannot be used: {error}; ale-py's wheels carry the ROMs: "
                 f"reinstall it, and unset ALE_ROMS_DIR unless that folder has them all"
             ) from error
-        self._made_with = (game, sticky_action_prob)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """The constructor's arguments, the emulator's state and both random streams."""
+
+class Game(FrameStackObservation[Any, Any, Any]):
+    """The last images, stacked; saved with the preprocessing and the emulator that it wraps."""
+
+    env: AtariPreprocessing
+
+    def state_dict(self) -> dict[str, Any]:
+        """The emulator's state, both random streams, and the images kept."""
+        console = cast(Console, self.unwrapped)
         return {
-            "made_with": self._made_with,
-            "ale": self.ale.cloneState(include_rng=True),
-            "np_random": self.np_random,
+            "frames": [torch.from_numpy(frame.copy()) for frame in self.obs_queue],
+            "screens": [torch.from_numpy(screen.copy()) for screen in self.env.obs_buffer],
+            "lives": int(self.env.lives),
+            "game_over": bool(self.env.game_over),
+            "ale": console.ale.cloneState(include_rng=True).__getstate__(),
+            "np_random": console.np_random.bit_generator.state,
         }
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make another emulator and restore its state."""
-        self.__init__(*state["made_with"])  # type: ignore[misc]
-        self.ale.restoreState(state["ale"])
-        self.np_random = state["np_random"]
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore from ``state_dict()``."""
+        console = cast(Console, self.unwrapped)
+        emulator = ale_py.ALEState.__new__(ale_py.ALEState)
+        emulator.__setstate__(state["ale"])
+        console.ale.restoreState(emulator)
+        console.np_random.bit_generator.state = state["np_random"]
+        self.env.lives, self.env.game_over = state["lives"], state["game_over"]
+        self.env.obs_buffer = [screen.numpy().copy() for screen in state["screens"]]
+        self.obs_queue.extend(frame.numpy().copy() for frame in state["frames"])
 
 
 def make(config: AtariConfig) -> gymnasium.Env[Any, Any]:
@@ -72,4 +88,4 @@ def make(config: AtariConfig) -> gymnasium.Env[Any, Any]:
         terminal_on_life_loss=config.terminal_on_life_loss,
         grayscale_obs=True,
     )
-    return FrameStackObservation(preprocessed, config.frames)
+    return Game(preprocessed, config.frames)

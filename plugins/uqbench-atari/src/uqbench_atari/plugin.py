@@ -20,6 +20,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             version=f"1+ale{_emulator_version()}",
             factory="uqbench_atari.environment:make",
             config="uqbench_atari.config:AtariConfig",
+            has_state_dict=True,
         )
     ]
 

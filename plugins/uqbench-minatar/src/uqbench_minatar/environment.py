@@ -25,7 +25,9 @@ def make(
     if config.backend == "oracle":
         from uqbench_minatar.oracle import Game
 
-        return GymnasiumLanes(lambda: Game(config), seeds, time_limit, device=device)
+        return GymnasiumLanes(
+            lambda: Game(config), seeds, time_limit, device=device, has_state_dict=True
+        )
     from uqbench_minatar.lanes import MinAtarLanes
 
     return MinAtarLanes(config, seeds, time_limit, device)

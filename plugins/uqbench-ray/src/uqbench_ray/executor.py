@@ -11,7 +11,7 @@ import ray
 from uqbench.errors import UqbenchError
 from uqbench.executor import ExecutorContext, JobStatus, Order
 from uqbench.identity import digest_of
-from uqbench.results.files import write_whole
+from uqbench.results.files import write_data
 from uqbench_ray.config import RayConfig
 from uqbench_ray.owner import SUBMITTED, Owner, environment
 
@@ -44,7 +44,7 @@ class Ray:
         """Have each executed by a task."""
         self._connect()
         for order in orders:
-            write_whole(order.path(self._root).with_suffix(SUBMITTED), lambda file: file.write(b""))
+            write_data(order.path(self._root).with_suffix(SUBMITTED), b"")
         self._ask(self._owner().submit.remote([order.name for order in orders]))
 
     def alive(self, names: Collection[str]) -> Mapping[str, JobStatus]:

@@ -16,7 +16,7 @@ from submitit.slurm.slurm import SlurmExecutor, SlurmJob
 from uqbench.errors import UqbenchError
 from uqbench.executor import ExecutorContext, JobStatus, Order, Resources, order_path
 from uqbench.identity import digest_of
-from uqbench.results.files import read_bytes, write_whole
+from uqbench.results.files import read_bytes, write_data
 from uqbench_slurm.config import SlurmConfig
 from uqbench_slurm.job import Job, seconds_for_a_checkpoint
 from uqbench_slurm.processes import interrupt, is_alive
@@ -110,7 +110,7 @@ class Slurm:
 
     def _keep(self, name: str, number: str) -> None:
         path = order_path(self._root, name).with_suffix(HANDLE)
-        write_whole(path, lambda file: file.write(json.dumps(number).encode()))
+        write_data(path, json.dumps(number).encode())
 
     def _job_id(self, name: str) -> str | None:
         """The number of an order's job; None if it has none."""

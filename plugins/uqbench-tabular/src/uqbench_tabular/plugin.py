@@ -105,6 +105,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             version="1",
             factory="uqbench_tabular.environments.chain:Chain",
             config="uqbench_tabular.environments.config:ChainConfig",
+            has_state_dict=True,
             optimal_reward=optimal_reward,
             optimal_q=optimal_q,
             exact_truth=exact_truth,

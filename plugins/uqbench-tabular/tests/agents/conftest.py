@@ -76,7 +76,9 @@ class Run:
 
 def start_run(kind: type[TabularAgent] = PSRL, seeds=(0, 1), **settings: Any) -> Run:
     env = GymnasiumLanes(
-        lambda: Chain(ChainConfig()), [derive_seed("world", seed) for seed in seeds]
+        lambda: Chain(ChainConfig()),
+        [derive_seed("world", seed) for seed in seeds],
+        has_state_dict=True,
     )
     return Run(make_agent(kind, seeds, **settings), env, env.reset(), [])
 

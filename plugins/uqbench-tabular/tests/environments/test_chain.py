@@ -121,3 +121,14 @@ def test_the_same_seed_gives_the_same_world():
     assert walk(3) == walk(3)
     assert walk(3) != walk(4)
     assert Chain(ChainConfig()).observation_space == spaces.Discrete(5)
+
+
+def test_a_chain_goes_on_from_what_was_saved():
+    env, other = Chain(ChainConfig()), Chain(ChainConfig())
+    env.reset(seed=4)
+    for _ in range(50):
+        env.step(FORWARD)
+    other.load_state_dict(env.state_dict())
+    assert [env.step(FORWARD)[:2] for _ in range(50)] == [
+        other.step(FORWARD)[:2] for _ in range(50)
+    ]
