@@ -28,7 +28,7 @@ from contextlib import suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -188,7 +188,9 @@ class RunCache:
             record = RunRecord.model_validate_json(_together(template, fields[2:]))
             self._first[template] = record
         first = self._first[template]
-        own = dict(zip(_OWN, (began, digests, process, resumed, *rest), strict=True))
+        own: dict[str, Any] = dict(
+            zip(_OWN, (began, digests, process, resumed, *rest), strict=True)
+        )
         own["identity"] = {**first.identity, "seed": seed}
         own["scalars"] = dict(zip(first.scalars, values, strict=True))
         own["digest"] = _digest(template, fields[2:])
