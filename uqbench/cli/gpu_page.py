@@ -136,10 +136,10 @@ def _method(
 
 def _made(batch: Batch, host: Host, device: torch.device) -> tuple[Agent, LaneEnv]:
     """A batch's agent, which learns from its first steps on, and its environment."""
-    from uqbench.runner.batching.throughput import learning_at_once
+    from uqbench.config import learning_from
     from uqbench.runner.train.agents import make_agent, make_lanes
 
-    batch = replace(batch, cell=replace(batch.cell, config=learning_at_once(batch.cell.config)))
+    batch = replace(batch, cell=replace(batch.cell, config=learning_from(batch.cell.config, 1)))
     env = make_lanes(batch, host, [run.environment_seed for run in batch.runs], device)
     return make_agent(batch, host, env, device), env
 

@@ -12,7 +12,7 @@ from torch.utils._pytree import keystr, tree_flatten_with_path
 
 from uqbench.agent import Agent
 from uqbench.environment import LaneEnv, Outcome
-from uqbench.runner.batching.throughput import WARM_UP
+from uqbench.runner.timing import WARM_UP
 from uqbench.runner.train.compiling import Capture
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.recorder import Recorder

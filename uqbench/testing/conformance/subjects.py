@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, get_type_hints
+from typing import Any
 
 import torch
 
 from uqbench.agent import Agent, EnvironmentInfo
-from uqbench.config import as_table, is_scheduled, scaled
+from uqbench.config import as_table, scaled, warm_up_steps
 from uqbench.environment import LaneEnv, TimeLimit
 from uqbench.errors import unknown
 from uqbench.registry.docstrings import summary
@@ -177,17 +177,8 @@ def _method(
 
 def _early(config: Any) -> Any:
     """The config with a learning that starts, and targets that are synced, within a short run."""
-    starts = getattr(config, "learning_starts", 0) or 0
-    names = {f.name for f in dataclasses.fields(config)} if dataclasses.is_dataclass(config) else ()
-    if "learning_starts" not in names or starts <= EARLY:
-        return config
-    return scaled(config, EARLY / starts) if _scales(config) else config
-
-
-def _scales(config: Any) -> bool:
-    """Whether a config's learning starts are scaled with a budget's schedule."""
-    hints = get_type_hints(type(config), include_extras=True)
-    return is_scheduled(hints["learning_starts"])
+    starts = warm_up_steps(config)
+    return scaled(config, EARLY / starts) if starts > EARLY else config
 
 
 def _limit(task: Task) -> TimeLimit | None:
