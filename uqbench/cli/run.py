@@ -25,7 +25,7 @@ from uqbench.errors import UqbenchError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from uqbench.boards.stored import StoredBoard
+    from uqbench.boards.with_stored import Reference
     from uqbench.identity import Run
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store, StoredRun
@@ -108,7 +108,7 @@ def command(
       uqbench run --suite minatar --budget paper --device cuda --executor slurm --slurm time=240
     """
     from uqbench.amounts import count
-    from uqbench.boards.stored_rows import read_beside
+    from uqbench.boards.with_stored import read_reference
     from uqbench.results.store import RunState, Store
     from uqbench.runner.complete import Execution, complete
     from uqbench.runner.device import find_device, stated_device
@@ -146,7 +146,7 @@ def command(
         return _until_decided(selection, plan, max_seeds, execution)
     if max_seeds is not None:
         raise UqbenchError("--max-seeds goes with --until-decided; --seeds N runs N seeds.")
-    stored = None if beside is None else read_beside(selection, plan, host, beside, warn)
+    stored = None if beside is None else read_reference(selection, plan, host, beside, warn)
     if dry_run:
         states = _show_cost(plan, execution)
         say(*filter(None, [code_note(states.values())]), err=True)
@@ -210,15 +210,15 @@ def _show_cost(plan: Plan, execution: Execution) -> Mapping[Run, StoredRun]:
     return states
 
 
-def _show(plan: Plan, store: Store, stored: StoredBoard | None, host: Host) -> None:
+def _show(plan: Plan, store: Store, stored: Reference | None, host: Host) -> None:
     """Write and print the leaderboard, a stored one with the plan's runs in it if there is one."""
-    from uqbench.boards.board_files import board_folder, write_board
+    from uqbench.boards.board_files import board_folder
     from uqbench.boards.leaderboard import board
-    from uqbench.boards.stored_rows import beside
-    from uqbench.cli.terminal_table import print_board
+    from uqbench.views.board_folders import write_board
+    from uqbench.views.terminal import print_board
 
-    result = board(plan, store) if stored is None else beside(plan, stored, store)
+    result = board(plan, store) if stored is None else stored.with_runs(plan, store)
     folder = board_folder(result.plan, store.root / "leaderboards")
-    write_board(result, store, folder, host, () if stored is None else stored.made[0])
+    write_board(result, store, folder, host, () if stored is None else stored.made)
     print_board(result)
     say(str(folder / "leaderboard.csv"))

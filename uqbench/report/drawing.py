@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from uqbench.plots.figure import Figure
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure
 from uqbench.plots.render import drawn, specification, warm_up
 
 WIDE = 430
@@ -26,7 +27,7 @@ class Picture:
     """A figure that is being drawn."""
 
     figure: Figure
-    drawing: Future[Markup]
+    svg_of: Future[Markup]
 
     @property
     def svg(self) -> Markup:
@@ -35,11 +36,17 @@ class Picture:
         Raises:
             Exception: whatever is wrong with the chart.
         """
-        return self.drawing.result()
+        return self.svg_of.result()
+
+    @property
+    def failure(self) -> str:
+        """What is wrong with the chart, which may be anything in a plugin's; empty if nothing."""
+        error = self.svg_of.exception()
+        return "" if error is None else f"{type(error).__name__}: {error!s:.300}"
 
 
 @contextmanager
-def drawing_beside() -> Iterator[Pictures]:
+def drawing() -> Iterator[Pictures]:
     """Pictures of a thread; the end waits for all of them, an error for the one being drawn."""
     thread = ThreadPoolExecutor(1)
     thread.submit(warm_up)
@@ -52,13 +59,14 @@ def drawing_beside() -> Iterator[Pictures]:
 
 
 class Pictures:
-    """Draws one picture after another beside the caller."""
+    """Draws one picture after another while the caller goes on."""
 
     def __init__(self, thread: ThreadPoolExecutor) -> None:
         self._thread = thread
 
-    def of(self, prefix: str) -> Callable[[Figure], Picture]:
+    def of(self, board: StoredBoard) -> Callable[[Figure], Picture]:
         """How the figures of a board are drawn: with ids that no other board's have."""
+        prefix = f"{board.suite}-{board.name}-"
 
         def draw(figure: Figure) -> Picture:
             try:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from uqbench.boards.columns import GROUPS, Column, on_one_scale
+from uqbench.boards import columns
+from uqbench.boards.columns import GROUPS, on_one_scale
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.standings import BoardRow
 from uqbench.boards.tables import label
-from uqbench.suites.metrics import Group
+from uqbench.views.board_view import NONE, BoardView, Cell, Column, Line, number
 
 MOST = 6
 """Columns of a group for people; ``leaderboard.csv`` has all, with intervals."""
@@ -17,69 +16,52 @@ SAME = {"coverage_50": "coverage_90", "coverage_95": "coverage_90"}
 """Statistics that rank methods as another one does (``benchmarks/redundant_scores.py``)."""
 CEILING = "_ceiling"
 """Ends the name of a statistic that is the ceiling of another."""
-NONE = "–"
 
 
-@dataclass(frozen=True)
-class GroupColumn:
-    """A column: point estimates, a cell a row."""
-
-    group: Group
-    header: str
-    cells: tuple[str, ...]
-
-
-def group_columns(board: Board, lines: Sequence[BoardRow]) -> list[GroupColumn]:
+def group_columns(board: Board, view: BoardView) -> list[Column]:
     """The columns of each group, the more important ones first; none where all are of one group.
 
     First are those that the suite's Pareto front is of, then the score itself, then scores at query
     states, then what is on one scale. A coverage stands with its ceiling; statistics that rank
-    methods as another column does are left out. Risk ends with the worst quarter of the runs.
+    methods as another column does are left out. Risk ends with the worst quarter of the runs. Last,
+    in no group, is whether a method is on the Pareto front, where the suite names one.
     """
-    primary = Column(board.primary, board.ranking, normalized=True)
+    primary = columns.Column(board.primary, board.ranking, normalized=True)
     known = [c for c in (primary, *board.columns) if c.metric.about is not None]
     if len({column.metric.about for column in known}) < 2:
         return []
     ceilings = {
-        column.metric.statistic.removesuffix(CEILING): column.metric.name
+        column.metric.statistic.removesuffix(CEILING): column
         for column in known
         if column.metric.statistic.endswith(CEILING)
     }
     statistics = {column.metric.statistic for column in known}
-    known = [
-        column
-        for column in known
-        if column.metric == board.primary
-        or (
-            column.metric.name not in ceilings.values()
-            and _says_alike(column.metric.statistic) not in statistics
-        )
-    ]
+    hidden = [c for c in known if _says_alike(c.metric.statistic) in statistics]
+    hidden += ceilings.values()
+    known = [column for column in known if column is primary or column not in hidden]
     found = []
     for group in GROUPS:
         own = sorted((c for c in known if c.metric.about == group), key=lambda c: _order(board, c))
         for column in own[:MOST]:
             ceiling = ceilings.get(column.metric.statistic)
-            cells = tuple(_cell(board, line, column, ceiling) for line in lines)
-            found.append(GroupColumn(group, _header(column, ceiling), cells))
+            name = board.ranking if column is primary else column.name
+            cells = tuple(_cell(line, name, ceiling) for line in view.lines)
+            found.append(Column(name, _header(column, ceiling), cells, group))
         if group == "risk":
-            worst = (line.primary.get("worst_quarter") for line in lines)
-            cells = tuple(NONE if one is None else f"{one.value:.3f}" for one in worst)
-            found.append(GroupColumn(group, f"{label('worst_quarter')} of runs", cells))
+            name = "worst_quarter"
+            worst = (line.estimates.get(name) for line in view.lines)
+            cells = tuple(Cell(NONE if e is None else number(e.value), e) for e in worst)
+            found.append(Column(name, f"{label(name)} of runs", cells, group))
+    if board.plan.suite.pareto:
+        cells = tuple(Cell("yes" if line.pareto else "") for line in view.lines)
+        found.append(Column("pareto", "pareto", cells))
     return found
 
 
-def pareto_cells(board: Board, lines: Sequence[BoardRow]) -> list[str] | None:
-    """Whether each method is on the Pareto front; None where the suite names none."""
-    if not board.plan.suite.pareto:
-        return None
-    return ["yes" if line.method in board.front else "" for line in lines]
-
-
-def groups_note(board: Board, found: Sequence[GroupColumn]) -> str:
-    """What must be known to read the groups."""
+def groups_note(board: Board, shown: Sequence[Column]) -> str:
+    """What must be known to read the columns of groups."""
     parts = ["Point estimates; leaderboard.csv has all columns, with intervals."]
-    headers = [column.header for column in found]
+    headers = [column.header for column in shown]
     if any("↓" in header for header in headers):
         parts.append("↓: less is better.")
     if any("skill" in header for header in headers):
@@ -100,7 +82,7 @@ def _says_alike(statistic: str) -> str | None:
     return f"{before}{slash}{SAME[name]}" if name in SAME else None
 
 
-def _order(board: Board, column: Column) -> tuple[bool, ...]:
+def _order(board: Board, column: columns.Column) -> tuple[bool, ...]:
     metric = column.metric
     return (
         metric.name not in board.plan.suite.pareto,
@@ -110,22 +92,18 @@ def _order(board: Board, column: Column) -> tuple[bool, ...]:
     )
 
 
-def _header(column: Column, ceiling: str | None) -> str:
+def _header(column: columns.Column, ceiling: columns.Column | None) -> str:
     lower = not column.normalized and column.metric.direction == "min"
     words = column.metric.name.replace("_", " ")
     return words + " ↓" * lower + " / most" * (ceiling is not None)
 
 
-def _cell(board: Board, line: BoardRow, column: Column, ceiling: str | None) -> str:
-    name = column.metric.name
-    one = line.primary.get(board.ranking) if name == board.primary.name else line.others.get(name)
+def _cell(line: Line, name: str, ceiling: columns.Column | None) -> Cell:
+    one = line.estimates.get(name)
     if one is None:
-        return NONE
-    text = _short(one.value)
-    most = None if ceiling is None else line.others.get(ceiling)
-    return text if most is None else f"{text} / {most.value:.2f}"
-
-
-def _short(value: float) -> str:
-    """Three digits behind the point, or three in all where that says more."""
-    return f"{value:.3g}" if 0 < abs(value) < 0.01 or abs(value) >= 1000 else f"{value:.3f}"
+        return Cell(NONE)
+    value = one.value
+    # three digits behind the point, or three in all where that says more
+    text = f"{value:.3g}" if 0 < abs(value) < 0.01 or abs(value) >= 1000 else number(value)
+    most = None if ceiling is None else line.estimates.get(ceiling.name)
+    return Cell(text if most is None else f"{text} / {most.value:.2f}", one)
