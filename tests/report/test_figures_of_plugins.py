@@ -66,8 +66,8 @@ def test_a_plugin_that_fails_is_named_and_the_others_draw(host, monkeypatch):
     ]  # fmt: skip
     assert catalog.draw(board, "two-points", None, host).data is DATA
     monkeypatch.setattr(sections, "SHOWN", ())
-    with drawing() as pictures:
-        section = sections.BoardSection(board, None, {}, host, pictures.of(board))
+    with drawing() as begin:
+        section = sections.BoardSection(board, None, {}, host, begin)
     assert [picture.figure.name for picture in section.figures] == ["two-points"]
     assert section.figures[0].svg.startswith("<svg ")
     assert any("refers to nothing outside of itself" in text for text in section.missing)

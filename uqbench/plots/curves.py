@@ -93,8 +93,7 @@ def chart(
             strokeWidth=0.6, opacity=0.25
         )
         layers.insert(0, single.encode(x, y, color=color, detail="seed:N"))
-    found: alt.FacetChart = theme.by_task(alt.layer(*layers, data=both), data["task"])
-    return found.resolve_scale(x="independent", y="independent")
+    return theme.by_task(alt.layer(*layers, data=both), data["task"], own="xy")
 
 
 def figure(board: BoardTables, statistic: Statistic = "mean", across: Across = "step") -> Figure:

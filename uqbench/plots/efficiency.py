@@ -83,8 +83,7 @@ def chart(data: pd.DataFrame, methods: Sequence[str]) -> alt.FacetChart:
             dash,
         )
     )  # fmt: skip
-    found: alt.FacetChart = theme.by_task(line, data["task"]).resolve_scale(x="independent")
-    return found
+    return theme.by_task(line, data["task"], own="x")
 
 
 def figure(board: BoardTables, score: float = 0.5) -> Figure:

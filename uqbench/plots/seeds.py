@@ -31,10 +31,7 @@ def chart(data: pd.DataFrame, methods: Sequence[str], label: str) -> alt.FacetCh
     means = base.mark_tick(thickness=2.5, size=15, color=theme.BLUE).encode(
         alt.X("mean(score):Q", title=label)
     )
-    found: alt.FacetChart = theme.by_task(
-        alt.layer(ticks, means, data=data), data["task"], spacing=18
-    ).resolve_scale(x="independent")
-    return found
+    return theme.by_task(alt.layer(ticks, means, data=data), data["task"], own="x")
 
 
 def figure(board: BoardTables) -> Figure:

@@ -124,13 +124,19 @@ def lines(board: Sequence[str], drawn: Iterable[str]) -> tuple[alt.Color, alt.St
     )
 
 
-def by_task(chart: alt.Chart | alt.LayerChart, tasks: Iterable[str], **more: Any) -> alt.FacetChart:
-    """A panel a task, in two columns where there are several."""
+def by_task(chart: Any, tasks: Iterable[str], own: Iterable[str] = ()) -> alt.FacetChart:
+    """A panel a task, in two columns where there are several.
+
+    Args:
+        chart: of one task.
+        tasks: of all rows of its data.
+        own: the axes, x or y, that each panel has for itself.
+    """
     order = sorted(set(tasks), key=natural)
-    found: alt.FacetChart = chart.facet(
-        facet=alt.Facet("task:N", title=None, sort=order), columns=min(len(order), 2), **more
-    )
-    return found
+    facet = alt.Facet("task:N", title=None, sort=order)
+    found: alt.FacetChart = chart.facet(facet=facet, columns=min(len(order), 2))
+    scales: Any = dict.fromkeys(own, "independent")
+    return found.resolve_scale(**scales) if scales else found
 
 
 def colors(names: Sequence[str], board: Sequence[str] = ()) -> alt.Scale:

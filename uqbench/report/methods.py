@@ -46,14 +46,11 @@ def _agents(
 ) -> list[tuple[str, str, str]]:
     """What its boards say that it is, with what the installed plugin says of that."""
     found = {}
-    for section, _ in lines:
-        for cell, of in section.board.configs.items():
-            if str(cell).rsplit("/", 1)[-1] != name:
-                continue
-            for kind, registry in (("agent", host.agents), ("estimator", host.estimators)):
-                own = of.get(kind)
-                if own:
-                    spec = registry.get(str(own))
-                    about = ("", "") if spec is None else (summary(spec), source(spec))
-                    found[f"{kind} {own}"] = (f"{kind} {own}", *about)
+    configs = (config for section, _ in lines for config in section.board.configs.items())
+    for cell, of in configs:
+        for kind, registry in (("agent", host.agents), ("estimator", host.estimators)):
+            if cell.rsplit("/", 1)[-1] == name and of.get(kind):
+                spec = registry.get(str(of[kind]))
+                about = ("", "") if spec is None else (summary(spec), source(spec))
+                found[f"{kind} {of[kind]}"] = (f"{kind} {of[kind]}", *about)
     return list(found.values())

@@ -50,10 +50,9 @@ def page(
     versions = versions_here(host)
     tables = [StoredBoard.read(folder.resolve()) for folder in folders]
     # without Altair's checks of every chart, a second of them: `uqbench plot` makes them
-    with drawing() as pictures, debug_mode(False):
+    with drawing() as begin, debug_mode(False):
         boards = [
-            BoardSection(board, suites.get(board.suite), versions, host, pictures.of(board))
-            for board in tables
+            BoardSection(board, suites.get(board.suite), versions, host, begin) for board in tables
         ]
     claims = [claim for section in boards for claim in section.claims]
     papers = by_paper(claims)
@@ -70,7 +69,7 @@ def page(
             questions=QUESTIONS,
             verdicts=WORDS,
             signs={word: sign for word, (_, _, sign) in VERDICTS.items()},
-            runs=sum(section.runs for section in boards),
+            runs=sum(len(board.scores) for board in tables),
             earlier=[section for section in boards if section.earlier],
             run_data=Markup(run_data(tables, [section.earlier for section in boards])),
             script=Markup(script),

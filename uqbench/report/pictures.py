@@ -14,21 +14,14 @@ from uqbench.views.verdicts import WORDS, Counted
 SQUARE = 17
 
 
-def frame(papers: Sequence[Counted]) -> pd.DataFrame:
-    """A row a claim: ``paper``, ``place`` in its row, ``verdict``, ``board``, ``claim``."""
-    return pd.DataFrame(
-        [
-            (of.paper, place, claim.verdict, claim.board.title, claim.id)
-            for of in papers
-            for place, claim in enumerate(of.claims)
-        ],
-        columns=["paper", "place", "verdict", "board", "claim"],
-    )
-
-
 def claims_matrix(papers: Sequence[Counted]) -> Figure | None:
     """A sign a claim, a row a paper; None without claims."""
-    data = frame(papers)
+    rows = [
+        (of.paper, place, claim.verdict, claim.board.title, claim.id)
+        for of in papers
+        for place, claim in enumerate(of.claims)
+    ]
+    data = pd.DataFrame(rows, columns=["paper", "place", "verdict", "board", "claim"])
     if data.empty:
         return None
     used = [word for word in WORDS if (data["verdict"] == word).any()]

@@ -18,6 +18,8 @@ import pandas as pd
 from uqbench.boards.frames import TEXT
 from uqbench.boards.stored import StoredBoard
 
+MADE_WITH = ("device", "platform", "first", "last", "versions")
+
 
 def run_data(boards: Sequence[StoredBoard], earlier: Sequence[str]) -> str:
     """All runs of some boards as base64 of gzip of JSON; the same boards, the same text.
@@ -77,12 +79,8 @@ def _made(board: StoredBoard) -> list[dict[str, Any]]:
     return [
         {
             "content": " ".join(f"{name}:{value}" for name, value in sorted(one.content.items())),
-            "device": one.device,
-            "platform": one.platform,
             "revision": one.revision or "",
-            "first": one.first,
-            "last": one.last,
-            "versions": one.versions,
+            **{key: getattr(one, key) for key in MADE_WITH},
         }
         for one in made
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.protocol import departures
@@ -43,7 +43,7 @@ class BoardSection:
         suite: as it is installed; None where it is not.
         versions: of the installed agents and estimators, by name.
         host: the plugins, some of which add figures.
-        draw: begins a picture.
+        begin: begins a picture, given the prefix of its ids.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class BoardSection:
         suite: Suite | None,
         versions: Mapping[str, str],
         host: Host,
-        draw: Callable[[Figure], Picture],
+        begin: Callable[[str, Figure], Picture],
     ) -> None:
         self.board, self.id = board, f"board-{board.suite}-{board.name}"
         self.summary = "" if suite is None else suite.summary
@@ -65,6 +65,7 @@ class BoardSection:
         added, problems = catalog.plugin_figures(board, suite, host)
         own, lacking = _own_figures(board, suite, host)
         panels = claims.panels(board, claims.published_numbers(suite)) if self.claims else {}
+        draw = partial(begin, f"{board.suite}-{board.name}-")
         self._added, self._own = list(map(draw, added)), list(map(draw, own))
         self.panels = {claim: draw(figure) for claim, figure in panels.items()}
         self._missing = [*lacking, *problems]
@@ -118,11 +119,6 @@ class BoardSection:
             if positive := [own for own in hours if own > 0]:
                 return min(positive), max(positive)
         return None
-
-    @property
-    def runs(self) -> int:
-        """Planned runs."""
-        return len(self.board.scores)
 
     @property
     def finished(self) -> int:

@@ -89,7 +89,7 @@ class Line:
     @classmethod
     def of(cls, row: Mapping[str, Any], estimates: Mapping[str, Estimate | None]) -> Line:
         """A row of ``leaderboard.csv``, of text or of numbers."""
-        ranks = [row.get(name) for name in ("rank", "rank_low", "rank_high")]
+        ranks: list[Any] = [row.get(name) for name in ("rank", "rank_low", "rank_high")]
         submitted = row.get("submitted")
         notes = {
             str(row.get("role", "method")): row.get("role", "method") != "method",
@@ -181,11 +181,9 @@ def parts(estimate: Estimate, shown: Callable[[float], str] = number) -> tuple[s
 
 def stored_estimate(row: Mapping[str, Any], name: str) -> Estimate | None:
     """An estimate of a stored row, from the three columns ``name``, ``name_low``, ``name_high``."""
-    value, *ends = (row.get(f"{name}{end}") for end in ("", "_low", "_high"))
-    if not _given(value):
-        return None
-    low, high = (float(end) if _given(end) else None for end in ends)
-    return Estimate(float(value), low, high)
+    cells: list[Any] = [row.get(f"{name}{end}") for end in ("", "_low", "_high")]
+    value, low, high = (float(cell) if _given(cell) else None for cell in cells)
+    return None if value is None else Estimate(value, low, high)
 
 
 def board_notes(board: Board, view: BoardView) -> list[str]:

@@ -61,13 +61,13 @@ def group_columns(board: Board, view: BoardView) -> list[Column]:
 def groups_note(board: Board, shown: Sequence[Column]) -> str:
     """What must be known to read the columns of groups."""
     parts = ["Point estimates; leaderboard.csv has all columns, with intervals."]
-    headers = [column.header for column in shown]
-    if any("↓" in header for header in headers):
-        parts.append("↓: less is better.")
-    if any("skill" in header for header in headers):
-        parts.append("Skills: 0 the best constant uncertainty, 1 perfect knowledge.")
-    if any("/ most" in header for header in headers):
-        parts.append("/ most: what so few posterior samples can cover.")
+    meant = {
+        "↓": "↓: less is better.",
+        "skill": "Skills: 0 the best constant uncertainty, 1 perfect knowledge.",
+        "/ most": "/ most: what so few posterior samples can cover.",
+    }
+    headers = "\n".join(column.header for column in shown)
+    parts += [sentence for words, sentence in meant.items() if words in headers]
     if board.plan.suite.pareto:
         parts.append(
             f"pareto: no other method is as good in all of {', '.join(board.plan.suite.pareto)} "

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from uqbench.amounts import count
-from uqbench.views.board_view import BoardView
+from uqbench.views.board_view import MARK, BoardView
 
 MOST_BOARDS = 5
 """Shown in full; of others only the titles."""
@@ -27,6 +27,8 @@ def html(origin: str, states: Mapping[str, int], boards: Sequence[BoardView]) ->
     parts = [f"<p><b>uqbench.Results</b> of {escape(origin)}: {escape(told)}</p>"]
     parts += map(_board, boards[:MOST_BOARDS])
     others = [board.title for board in boards[MOST_BOARDS:]]
+    if any(MARK in part for part in parts):
+        parts.append(f"<p>{MARK} does not beat the best of the trivial rows</p>")
     if others:
         parts.append(f"<p>{count(len(others), 'more board')}: {escape(', '.join(others))}</p>")
     return "\n".join(parts)
