@@ -188,23 +188,23 @@ def _show_cost(plan: Plan, execution: Execution) -> Mapping[Run, StoredRun]:
     """Print what would run, and how long each method would take; return what is stored."""
     from uqbench.amounts import duration
     from uqbench.runner.complete import preview
-    from uqbench.runner.forecast import cost_of
+    from uqbench.runner.forecast import costs
     from uqbench.runner.states import describe, stored_states
 
     states = stored_states(plan, execution.store)
     execution.watcher.say(*describe(plan, states, execution.store))
-    cost = cost_of(plan, states, execution.store)
+    methods, expected = costs(plan, states, execution.store)
     script = preview(plan, execution)
     err = bool(script)  # which is then the result
     device = "device" if execution.device == "cuda" else "one core"
     say(f"method                 to do  have  {device:>8}      disk  memory of a run", err=err)
-    for one in cost.methods:
+    for one in methods:
         memory = "not measured yet" if one.megabytes is None else f"{one.megabytes:,.0f} MB"
         left = f"{one.method:22} {one.to_do:5,} {one.have:5,}"
         disk = "?" if one.disk is None else f"{one.disk:,.1f} MB"
         say(f"{left}  {duration(one.seconds):>8}  {disk:>8}  {memory}", err=err)
-    if cost.basis:
-        say(f"in all, on one core: {duration(cost.seconds)} (from {cost.basis})", err=err)
+    if expected.basis:
+        say(f"in all, on one core: {duration(expected.seconds)} (from {expected.basis})", err=err)
     if script:
         say(*script.splitlines())
     return states
