@@ -15,7 +15,7 @@ from uqbench.errors import UqbenchError
 from uqbench.registry.load_host import load_host
 from uqbench.results.store import Store
 from uqbench.runner.device import find_device
-from uqbench.runner.forecast import Cost, cost_of
+from uqbench.runner.forecast import costs
 from uqbench.runner.states import stored_states
 from uqbench.suites.plan import Plan
 from uqbench.suites.selection import Selection
@@ -26,7 +26,7 @@ class Planned:
 
     Args:
         plan: the runs.
-        cost: what is left of them.
+        store: holds earlier runs.
 
     Attributes:
         plan: the runs.
@@ -34,11 +34,10 @@ class Planned:
         basis: of the estimate, in words.
     """
 
-    def __init__(self, plan: Plan, cost: Cost) -> None:
-        self.plan = plan
-        self.seconds = cost.seconds
-        self.basis = cost.basis
-        self._cost = cost
+    def __init__(self, plan: Plan, store: Store) -> None:
+        self.plan, self._states = plan, stored_states(plan, store)
+        self._methods, expected = costs(plan, self._states, store)
+        self.seconds, self.basis = expected.seconds, expected.basis
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -49,7 +48,7 @@ class Planned:
                 run.suite, run.budget, run.task, run.method, run.seed, stored.state.value,
                 steps[run.task], run.place,
             )
-            for run, stored in self._cost.states.items()
+            for run, stored in self._states.items()
         ]  # fmt: skip
         columns = ["suite", "budget", "task", "method", "seed", "state", "steps", "run"]
         return pd.DataFrame(rows, columns=columns)
@@ -57,9 +56,7 @@ class Planned:
     @property
     def methods(self) -> pd.DataFrame:
         """A row a method, the slowest first: runs to do, core seconds, MB of memory and of disk."""
-        rows = [
-            (m.method, m.to_do, m.have, m.seconds, m.megabytes, m.disk) for m in self._cost.methods
-        ]
+        rows = [(m.method, m.to_do, m.have, m.seconds, m.megabytes, m.disk) for m in self._methods]
         return pd.DataFrame(
             rows, columns=["method", "to_do", "have", "core_seconds", "megabytes", "disk"]
         ).astype({"megabytes": float, "disk": float})
@@ -72,7 +69,7 @@ class Planned:
         return f"<p>{escape(self._sentence())}</p>{table}"
 
     def _sentence(self) -> str:
-        left = sum(method.to_do for method in self._cost.methods)
+        left = sum(method.to_do for method in self._methods)
         return (
             f"{self.plan.suite.name}/{self.plan.name}: {left} of "
             f"{count(len(self.plan.runs), 'run')} to do, about {duration(self.seconds)} on one "
@@ -114,8 +111,7 @@ def plan(
     """
     chosen = selection(suite, budget, methods, tasks, seeds, steps, settings)
     planned = chosen.plan(load_host(), find_device(device))
-    store = Store(Path(out))
-    return Planned(planned, cost_of(planned, stored_states(planned, store), store))
+    return Planned(planned, Store(Path(out)))
 
 
 def selection(
