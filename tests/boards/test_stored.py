@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from uqbench.boards.check import check, rewrite
 from uqbench.boards.leaderboard import Board, write
 from uqbench.boards.page import page
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard
-from uqbench.cli.leaderboard import _check, _rewrite
-from uqbench.cli.options import Selection
 from uqbench.cli.terminal import warn
 from uqbench.errors import UqbenchError
 from uqbench.results.store import Store
+from uqbench.suites.selection import Selection
 
 SELECTION = Selection("toy", "paper", None, None, None, None)
 
@@ -49,7 +49,7 @@ def test_a_page_says_which_planned_runs_and_methods_of_the_suite_are_missing(hos
 
 
 def test_a_board_that_was_written_from_fewer_rows_is_not_standard_and_a_check_says_so(
-    host, tmp_path, capsys
+    host, tmp_path
 ):
     plan = SELECTION.plan(host, "cpu")
     scores = gather(plan, Store(tmp_path / "none"))
@@ -59,12 +59,11 @@ def test_a_board_that_was_written_from_fewer_rows_is_not_standard_and_a_check_sa
     write({**whole.files(), "README.md": page(whole, [], "")}, folder)
     keep(folder / "scores.csv", {"slow"})
     (folder / "manifest.json").unlink()
-    assert _rewrite(StoredBoard.read(plan, SELECTION, host, folder, warn), host) == 0
+    rewrite(StoredBoard.read(plan, SELECTION, host, folder, warn), host)
     assert json.loads((folder / "manifest.json").read_text())["standard"] is False
-    capsys.readouterr()
-    stored = StoredBoard.read(plan, SELECTION, host, folder, warn)
-    assert _check(stored, Store(tmp_path / "none")) == 0
-    assert "methods of the suite without runs here: fast" in capsys.readouterr().out
+    checked = check(StoredBoard.read(plan, SELECTION, host, folder, warn), Store(tmp_path / "none"))
+    assert not checked.differing
+    assert "methods of the suite without runs here: fast" in " ".join(checked.lines)
 
 
 def test_a_board_from_before_the_plan_was_kept_is_checked_as_it_was_written(host, tmp_path):
@@ -74,7 +73,7 @@ def test_a_board_from_before_the_plan_was_kept_is_checked_as_it_was_written(host
     write({**board.files(), "README.md": page(board, [], "")}, folder)
     stored = StoredBoard.read(plan, SELECTION, host, folder, warn)
     assert stored.planned is None
-    assert _check(stored, Store(tmp_path / "none")) == 0
+    assert not check(stored, Store(tmp_path / "none")).differing
 
 
 def test_rows_of_a_method_that_were_removed_are_missed(host, tmp_path, capsys):

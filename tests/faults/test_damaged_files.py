@@ -16,12 +16,11 @@ from typing import Any
 
 import pytest
 
+from uqbench.api.status import run_status
 from uqbench.boards.board_files import write_board
+from uqbench.boards.check import check
 from uqbench.boards.leaderboard import board
 from uqbench.boards.stored import StoredBoard
-from uqbench.cli.leaderboard import _check
-from uqbench.cli.options import Selection
-from uqbench.cli.status import _entry
 from uqbench.cli.terminal import warn
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import digest_of
@@ -37,6 +36,7 @@ from uqbench.runner.interleaving import execute
 from uqbench.runner.stop import Stop
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
+from uqbench.suites.selection import Selection
 
 LONG = "UQBENCH_FAULTS" in os.environ
 SHORT_FORM = 5
@@ -143,7 +143,7 @@ def results(plan: Plan, root: Path) -> dict[str, str | None]:
     """By run: the digest of its results where it is finished; the states are told alike twice."""
     store = Store(root)
     found = {run.name: store.find(run) for run in plan.runs}
-    [json.dumps(_entry(*entry, store, {})) for entry in store.records()]
+    [json.dumps(run_status(*entry, store, {})) for entry in store.records()]
     again = Store(root)  # with what the first kept in the index
     assert {name: one.state for name, one in found.items()} == {
         run.name: again.find(run).state for run in plan.runs
@@ -248,7 +248,7 @@ def test_every_file_of_a_board_damaged_in_every_way_is_named_or_changes_nothing(
     write_board(board(plan, store), store, whole, host)
     reference = files(whole)
     selection = Selection("toy", "smoke", None, ("short",), None, None)
-    assert _check(StoredBoard.read(plan, selection, host, whole, warn), store) == 0
+    assert not check(StoredBoard.read(plan, selection, host, whole, warn), store).differing
     names = sorted(reference)
     cases = chosen([(k, what) for k in range(len(names)) for what in DAMAGES])
     silent: Counter[str] = Counter()
@@ -258,10 +258,10 @@ def test_every_file_of_a_board_damaged_in_every_way_is_named_or_changes_nothing(
         path, other = folder / names[k], folder / names[(k + 1) % len(names)]
         DAMAGES[what](path, other, random.Random(number))
         try:
-            code = _check(StoredBoard.read(plan, selection, host, folder, warn), store)
+            found = check(StoredBoard.read(plan, selection, host, folder, warn), store).differing
         except (UqbenchError, StorageError):
-            code = 2
-        if code == 0:
+            continue
+        if not found:
             silent[names[k]] += 1
             assert what in ("somebody else's",) or names[k] not in CHECKED, (names[k], what)
     print(f"{len(cases)} damages of {len(names)} files; not noticed: {dict(silent)}")

@@ -11,14 +11,10 @@ from typing import Any
 import pandas as pd
 
 from uqbench.amounts import count, duration
-from uqbench.errors import UqbenchError
-from uqbench.registry.load_host import load_host
-from uqbench.results.store import Store
-from uqbench.runner.cost_forecast import Outlook, outlook
-from uqbench.runner.device import find_device
-from uqbench.runner.watcher import Quiet
+from uqbench.api.experiment import Experiment
+from uqbench.api.selected import selected
+from uqbench.runner.cost_forecast import Outlook
 from uqbench.suites.plan import Plan
-from uqbench.suites.selection import Selection
 
 
 class Planned:
@@ -112,40 +108,8 @@ def plan(
         >>> import uqbench
         >>> uqbench.plan("windy-cliff", "smoke").methods  # doctest: +SKIP
     """
-    chosen = selection(suite, budget, methods, tasks, seeds, steps, settings)
-    planned = chosen.plan(load_host(), find_device(device))
-    return Planned(planned, outlook(planned, Store(Path(out)), Quiet()))
-
-
-def selection(
-    suite: str,
-    budget: str | None,
-    methods: Sequence[str] | str | None,
-    tasks: Sequence[str] | str | None,
-    seeds: int | Sequence[int] | None,
-    steps: int | None,
-    settings: Mapping[str, Mapping[str, Any]] | None,
-) -> Selection:
-    """The runs that a call from Python means.
-
-    Raises:
-        UqbenchError: a number is not positive, or a seed is twice there.
-    """
-    if steps is not None and steps < 1:
-        raise UqbenchError(f"steps={steps}: expected at least one.")
-    if isinstance(seeds, int):
-        if seeds < 1:
-            raise UqbenchError(f"seeds={seeds}: expected at least one; seeds=[0] means seed 0.")
-        seeds = range(seeds)
-    if seeds is not None and (len(set(seeds)) != len(seeds) or any(seed < 0 for seed in seeds)):
-        raise UqbenchError(f"seeds={list(seeds)}: expected different numbers from 0 on.")
-    return Selection(
-        suite, budget, _names(methods), _names(tasks), None if seeds is None else tuple(seeds),
-        steps, settings or {},
-    )  # fmt: skip
-
-
-def _names(names: Sequence[str] | str | None) -> tuple[str, ...] | None:
-    if names is None:
-        return None
-    return (names,) if isinstance(names, str) else tuple(names)
+    which = selected(
+        suite, budget, methods=methods, tasks=tasks, seeds=seeds, steps=steps, settings=settings
+    )
+    forecast = Experiment(which, Path(out), device).forecast()
+    return Planned(forecast.plan, forecast.outlook)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,14 +12,11 @@ import click
 from uqbench.cli.terminal import warn
 from uqbench.errors import UqbenchError
 from uqbench.registry import load_host as plugins
-from uqbench.suites import selection
-from uqbench.suites.selection import Say
+from uqbench.suites.selection import Selection
 from uqbench.suites.variants import setting, split_outside
 
 if TYPE_CHECKING:
-    from uqbench.identity import DeviceKind
     from uqbench.registry.plugins import Host
-    from uqbench.suites.plan import Plan
 
 MOST_SEEDS = 10_000
 
@@ -62,12 +60,27 @@ def suite_option(*, required: bool = True) -> Callable[[F], F]:
     return click.option("--suite", required=required, metavar="NAME", help="The suite.")
 
 
-class Selection(selection.Selection):
-    """Which runs of a suite a command is about."""
+def options_as(
+    gather: Callable[[dict[str, Any]], None], *options: Callable[[F], F]
+) -> Callable[[F], F]:
+    """A decorator that adds options to a command.
 
-    def plan(self, host: Host, device: DeviceKind, say: Say = warn) -> Plan:
-        """Plan the selected runs; what cannot be used of the installed suites goes to stderr."""
-        return super().plan(host, device, say)
+    Args:
+        gather: replaces their values by what the command receives.
+        options: of click.
+    """
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def gathered(**values: Any) -> Any:
+            gather(values)
+            return function(**values)
+
+        for option in reversed(options):
+            option(gathered)  # type: ignore[arg-type]
+        return gathered  # type: ignore[return-value]
+
+    return decorate
 
 
 def selection_options(function: F, *, suite_required: bool = True) -> F:
@@ -75,23 +88,8 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
 
     Where no suite is required, ``selection.suite`` is empty if the user named none.
     """
-
-    def gathered(**options: Any) -> Any:
-        chosen = Selection(
-            suite=options.pop("suite") or "",
-            budget=options.pop("budget"),
-            methods=names(options.pop("methods")),
-            tasks=names(options.pop("tasks")),
-            seeds=_seeds(options.pop("seeds"), options.pop("seed")),
-            steps=options.pop("steps"),
-            settings=_settings(options.pop("settings")),
-        )
-        add_local(options.pop("plugins"), options.pop("suite_files"))
-        return function(selection=chosen, **options)
-
-    gathered.__doc__ = function.__doc__
-    gathered.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
-    options = [
+    decorate: Callable[[F], F] = options_as(
+        _select,
         suite_option(required=suite_required),
         budget_option,
         click.option(
@@ -130,10 +128,22 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
             metavar="FILE",
             help="A TOML file with a suite, or [extend.SUITE]; may be repeated.",
         ),
-    ]
-    for option in reversed(options):
-        gathered = option(gathered)
-    return gathered  # type: ignore[return-value]
+    )
+    return decorate(function)
+
+
+def _select(values: dict[str, Any]) -> None:
+    plugins, suite_files = values.pop("plugins"), values.pop("suite_files")
+    values["selection"] = Selection(
+        suite=values.pop("suite") or "",
+        budget=values.pop("budget"),
+        methods=names(values.pop("methods")),
+        tasks=names(values.pop("tasks")),
+        seeds=_seeds(values.pop("seeds"), values.pop("seed")),
+        steps=values.pop("steps"),
+        settings=_settings(values.pop("settings")),
+    )
+    add_local(plugins, suite_files)
 
 
 def add_local(plugins: Sequence[Path], suite_files: Sequence[Path]) -> None:
@@ -145,28 +155,6 @@ def add_local(plugins: Sequence[Path], suite_files: Sequence[Path]) -> None:
             local.add_file(path, "module")
         for path in suite_files:
             local.add_file(path, "suite")
-
-
-def limit_options(function: F) -> F:
-    """Add the limits of a run; the command receives them as ``limits``."""
-    from uqbench.runner.executors.limits import Limits
-
-    def gathered(**options: Any) -> Any:
-        names = ("run_minutes", "run_memory", "stall_minutes")
-        limits = Limits(*(options.pop(name) for name in names))
-        limits.check()
-        return function(limits=limits, **options)
-
-    gathered.__doc__ = function.__doc__
-    gathered.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
-    positive = click.FloatRange(min=0, min_open=True)
-    for name, unit, text in (
-        ("--stall-minutes", "M", "Longest time without progress; an estimator shows none."),
-        ("--run-memory", "GB", "Most memory of a run; its batch may take that times its runs."),
-        ("--run-minutes", "M", "Most wall time of a run; its batch may take that times its runs."),
-    ):
-        gathered = click.option(name, type=positive, metavar=unit, help=text)(gathered)
-    return gathered  # type: ignore[return-value]
 
 
 def load_host() -> Host:
@@ -195,14 +183,25 @@ def _seeds(count: int | None, exact: tuple[int, ...]) -> tuple[int, ...] | None:
     return None if count is None else tuple(range(count))
 
 
+def assigned(option: str, texts: Iterable[str], example: str) -> Iterator[tuple[str, str]]:
+    """The keys and values of an option such as ``--set KEY=VALUE``.
+
+    Raises:
+        UqbenchError: one is no assignment; ``example`` says what was expected.
+    """
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not (equals and key):
+            raise UqbenchError(f"{option} {text}: expected {example}")
+        yield key, value
+
+
 def _settings(assignments: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     settings: dict[str, dict[str, Any]] = {}
-    for assignment in assignments:
-        path, equals, value = assignment.partition("=")
+    example = "METHOD.KEY=VALUE, e.g. dqn.learning_rate=0.001."
+    for path, value in assigned("--set", assignments, example):
         method, dot, key = path.partition(".")
-        if not (equals and dot and method and key):
-            raise UqbenchError(
-                f"--set {assignment}: expected METHOD.KEY=VALUE, e.g. dqn.learning_rate=0.001."
-            )
+        if not (dot and method and key):
+            raise UqbenchError(f"--set {path}={value}: expected {example}")
         settings.setdefault(method, {})[key] = setting(value)
     return settings

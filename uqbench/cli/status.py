@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from uqbench.cli.options import json_option, out_option
-from uqbench.cli.terminal import say
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from uqbench.results.store import Store, StoredRun
-    from uqbench.runner.dispatch.event_log import Now
+from uqbench.cli.terminal import print_json, say
 
 
 @click.command()
@@ -32,17 +24,14 @@ def command(out: Path, as_json: bool) -> None:
       uqbench status --out results
     """
     from uqbench.amounts import duration
-    from uqbench.results.store import Store
-    from uqbench.runner.dispatch.event_log import steps_now
+    from uqbench.api.status import status
 
-    store, now = Store(out), steps_now(out)
-    entries = [_entry(folder, found, store, now) for folder, found in store.records()]
+    entries = status(out)
     if as_json:
-        click.echo(json.dumps(entries, indent=1))
+        print_json(entries)
         return
     if not entries:
         say(f"No runs in {out}/.")
-        return
     cells: dict[str, Counter[str]] = {}
     for entry in entries:
         cells.setdefault(str(PurePosixPath(entry["run"]).parent), Counter())[entry["state"]] += 1
@@ -57,30 +46,3 @@ def command(out: Path, as_json: bool) -> None:
             at = entry["checkpoint_step"]
             on = "" if at is None else f"; resumes from step {at:,} of {entry['steps']:,}"
             say(f"{entry['state']}: {entry['run']}: {entry['reason']}{on}")
-
-
-def _entry(
-    folder: PurePosixPath, found: StoredRun, store: Store, running: Mapping[str, Now]
-) -> dict[str, Any]:
-    from uqbench.runner.checkpoints.saved import saved_step
-
-    record = found.record
-    entry: dict[str, Any] = {
-        "run": str(folder),
-        "state": found.state.value,
-        "reason": found.reason,
-        "step": None,
-        "steps": None,
-        "checkpoint_step": None,
-        "seconds_left": None,
-    }
-    if record is not None:
-        steps = record.identity["budget"]["steps"]
-        entry |= {"step": record.step, "steps": steps}
-        entry["checkpoint_step"] = saved_step(record, store)
-        now = running.get(str(folder))
-        if record.status == "running" and now is not None:
-            entry["step"] = max(record.step, now.step)
-            if now.rate > 0:
-                entry["seconds_left"] = max(0.0, (steps - now.step) / now.rate)
-    return entry

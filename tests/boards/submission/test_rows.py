@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from uqbench.boards.agreement import Agreement
+from uqbench.boards.check import check
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.provenance import MadeWith, made_with_json
 from uqbench.boards.scores import Score
@@ -18,7 +19,6 @@ from uqbench.boards.submission.add import add
 from uqbench.boards.submission.bundle import read_bundle, write_bundle
 from uqbench.boards.submission.judge import judge
 from uqbench.boards.submission.make import lock, submit
-from uqbench.cli.leaderboard import _check
 from uqbench.cli.verify import command
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
@@ -177,8 +177,9 @@ def test_rows_join_a_board_verified_or_self_reported_and_the_board_follows(host,
     # the board is checked like any other
     whole = Selection("toy", "paper")
     stored = StoredBoard.read(whole.plan(host, "cpu"), whole, host, folder, quiet)
-    assert _check(stored, Store(tmp_path / "none")) == 0
-    assert "byte for byte" in capsys.readouterr().out
+    checked = check(stored, Store(tmp_path / "none"))
+    assert not checked.differing
+    assert "byte for byte" in " ".join(checked.lines)
     # runs of it that are made again later verify it; another file of the name replaces nothing
     add(slow, {"a": Agreement.CONSISTENT}, host, boards, quiet)
     assert json.loads((folder / "submissions.json").read_text())["slow"]["state"] == "verified"

@@ -1,0 +1,501 @@
+"""Runs of a suite, from the plan to the board: what every command and every call goes through."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uqbench.errors import UqbenchError
+from uqbench.registry.load_host import load_host
+from uqbench.suites.selection import Say, Selection, warn
+
+if TYPE_CHECKING:
+    from uqbench.api.claims import SuiteVerdicts
+    from uqbench.boards.agreement import Agreement
+    from uqbench.boards.check import Checked
+    from uqbench.boards.leaderboard import Board
+    from uqbench.boards.scores import Score
+    from uqbench.boards.stored import StoredBoard
+    from uqbench.boards.submission.judge import Judged
+    from uqbench.boards.until_decided import Decided
+    from uqbench.claims.judge import Judgement
+    from uqbench.identity import DeviceKind, Run
+    from uqbench.registry.plugins import Host
+    from uqbench.results.store import Store
+    from uqbench.runner.complete import Execution
+    from uqbench.runner.cost_forecast import Outlook
+    from uqbench.runner.dispatch.drive import Where
+    from uqbench.runner.watcher import Watcher
+    from uqbench.suites.plan import Plan
+
+
+SEEDS_ARE_CHOSEN = (
+    "--until-decided chooses the seeds as it goes: leave out --seeds, --seed, --dry-run, --beside "
+    "and --fresh; --max-seeds limits the seeds."
+)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A board, and the folder that it was written to."""
+
+    board: Board
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Completed:
+    """What became of an experiment's runs.
+
+    Attributes:
+        plan: the runs.
+        unfinished: the runs that did not finish, each with its reason.
+        board: of the runs; None where an executor goes on with them.
+        folder: of the board; None where nothing is kept.
+    """
+
+    plan: Plan
+    unfinished: Mapping[Run, str]
+    board: Board | None
+    folder: Path | None
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What would be executed.
+
+    Attributes:
+        plan: the runs.
+        device: kind of device that would compute.
+        outlook: what is left of them, and how long it would take.
+        script: what would be submitted; empty where processes are started.
+        note: which finished runs are of other code than is installed; empty where none is.
+    """
+
+    plan: Plan
+    device: DeviceKind
+    outlook: Outlook
+    script: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The file of a submission, and its sha256."""
+
+    path: Path
+    digest: str
+
+
+@dataclass(frozen=True)
+class Verified:
+    """How runs that were executed once more agree with the stored ones, by their folders.
+
+    Attributes:
+        judged: the submission that they are of; None of a stored board.
+        added: the board that its rows were added to, if they were.
+    """
+
+    agreement: Mapping[str, Agreement]
+    judged: Judged | None = None
+    added: Path | None = None
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing is inconsistent, nor broken."""
+        from uqbench.boards.agreement import Agreement
+
+        follows = self.judged is None or self.judged.follows
+        return follows and Agreement.INCONSISTENT not in self.agreement.values()
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Which runs are meant, where they are stored, and where and how they are executed.
+
+    Attributes:
+        selection: of the runs.
+        out: the results folder; None for one that is removed when its runs are done.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        workers: number of processes; None for one per core, or one on a GPU.
+        where: the executor, and what it is asked for; None for this machine.
+        loggers: of the runs: ``csv``, ``tensorboard``, ``wandb``.
+        watcher: shows what is executed; None for nobody.
+        say: is told what stops nothing, such as a plugin that cannot be loaded.
+    """
+
+    selection: Selection = field(default_factory=lambda: Selection(""))
+    out: Path | None = Path("results")
+    device: str = "auto"
+    workers: int | None = None
+    where: Where | None = None
+    loggers: tuple[str, ...] = ()
+    watcher: Watcher | None = None
+    say: Say = warn
+
+    @cached_property
+    def host(self) -> Host:
+        """The plugins."""
+        return load_host(self.say)
+
+    @cached_property
+    def store(self) -> Store:
+        """Of the runs.
+
+        Raises:
+            UqbenchError: nothing is kept.
+        """
+        from uqbench.results.store import Store
+
+        if self.out is None:
+            raise UqbenchError("out=None keeps no runs: expected a results folder.")
+        return Store(self.out)
+
+    def plan(self, device: DeviceKind = "cpu") -> Plan:
+        """The runs; a board of stored ones does not depend on the device.
+
+        Raises:
+            UqbenchError: a name is unknown, a selection is empty, or a setting is wrong.
+        """
+        return self.selection.plan(self.host, device, self.say)
+
+    def run(self, *, rerun: bool = False, beside: Path | None = None) -> Completed:
+        """Do what is missing, and write the board.
+
+        Args:
+            rerun: whether finished runs of other code than is installed are made once more.
+            beside: folder of leaderboards; the board is the stored one with these runs in it.
+
+        Raises:
+            UqbenchError: the plan, the executor or the stored board does not allow it.
+        """
+        from uqbench.boards.leaderboard import board
+        from uqbench.boards.stored_rows import beside as with_stored
+        from uqbench.boards.stored_rows import read_beside
+        from uqbench.results.states import RunState
+        from uqbench.runner.complete import complete
+        from uqbench.runner.rerun import make_room
+
+        with self._executing() as execution:
+            plan, store = self.plan(execution.device), execution.store
+            stored = None
+            if beside is not None:
+                stored = read_beside(self.selection, plan, self.host, beside, self.say)
+            if rerun:
+                make_room(plan, store, execution.watcher)
+            states = complete(plan, execution)
+            open_runs = [run for run, state in states.items() if state is not RunState.FINISHED]
+            unfinished = {run: store.read(run.folder).reason or "" for run in open_runs}
+            if unfinished and not execution.driver.waits:
+                return Completed(plan, unfinished, None, None)
+            result = board(plan, store) if stored is None else with_stored(plan, stored, store)
+            folder = None if self.out is None else self._written(result, stored=stored).folder
+            return Completed(plan, unfinished, result, folder)
+
+    def until_decided(self, max_seeds: int | None = None) -> tuple[Decided, Path] | None:
+        """Add seeds to what claims (or ranks) leave open, and write the board into its folder.
+
+        Args:
+            max_seeds: of a method; None for 40.
+
+        Returns:
+            None where a run did not finish.
+
+        Raises:
+            UqbenchError: seeds are selected, or the executor's runs are not followed.
+        """
+        from uqbench.boards.until_decided import DEFAULT_SEEDS, run_until_decided
+        from uqbench.runner.complete import complete
+
+        if self.selection.seeds is not None:
+            raise UqbenchError(SEEDS_ARE_CHOSEN)
+        with self._executing() as execution:
+            if not execution.driver.waits:
+                raise UqbenchError(
+                    f"--until-decided follows its runs: add --wait to --executor "
+                    f"{execution.driver.spec.name}."
+                )
+            decided = run_until_decided(
+                self.selection,
+                self.plan(execution.device),
+                max_seeds or DEFAULT_SEEDS,
+                lambda look: look.plan(self.host, execution.device, self.say),
+                execution.store,
+                lambda look: complete(look, execution),
+                self.say,
+            )
+        return None if decided is None else (decided, self._written(decided.board).folder)
+
+    def forecast(self, beside: Path | None = None) -> Forecast:
+        """What :meth:`run` would execute; nothing is executed or written.
+
+        Args:
+            beside: folder of leaderboards, whose stored one must allow these runs in it.
+        """
+        from uqbench.boards.stored_rows import read_beside
+        from uqbench.runner.complete import preview
+        from uqbench.runner.cost_forecast import outlook
+        from uqbench.runner.rerun import code_note
+
+        execution = self._execution(self.store)
+        plan = self.plan(execution.device)
+        if beside is not None:
+            read_beside(self.selection, plan, self.host, beside, self.say)
+        found = outlook(plan, self.store, execution.watcher)
+        note = code_note(found.states.values()) or ""
+        return Forecast(plan, execution.device, found, preview(plan, execution), note)
+
+    def cancel(self) -> int:
+        """Cancel what was submitted; return how many jobs that were."""
+        execution = self._execution(self.store)
+        orders = [order for order, _ in execution.driver.alive(self.plan(execution.device))]
+        execution.driver.cancel(orders)
+        return len(orders)
+
+    def leaderboard(self, to: Path | None = None, risk: str | None = None) -> Written:
+        """Compute the board of the stored runs, and write it.
+
+        Args:
+            to: folder of leaderboards; None for that of the results.
+            risk: the measure that it is scored by, such as ``cvar(0.1)``; None for the suite's.
+
+        Raises:
+            UqbenchError: the measure is unknown, or is not defined by stored episodes.
+        """
+        from uqbench.boards.leaderboard import board
+
+        plan = self.plan()
+        if risk is None:
+            return self._written(board(plan, self.store), to)
+        from uqbench.boards.rescored import board_by, slug
+
+        result = board_by(risk, plan, self.host, self.store)
+        return self._written(result, to, f"-{slug(risk)}")
+
+    def check(self, to: Path | None = None) -> Checked:
+        """Recompute a stored board from its scores, and compare its rows with the runs."""
+        from uqbench.boards.check import check
+
+        return check(self.stored(self.plan(), to), self.store)
+
+    def rewrite(self, to: Path | None = None) -> tuple[Path, list[str]]:
+        """Write a stored board's tables anew from its scores; return it and what changed."""
+        from uqbench.boards.check import rewrite
+
+        stored = self.stored(self.plan(), to)
+        return stored.folder, rewrite(stored, self.host)
+
+    def claims(self, boards: Path | None = None) -> tuple[Judgement, ...]:
+        """Judge the suite's claims by the runs, or by a stored board.
+
+        Where no budget is selected: the longest that has runs.
+
+        Args:
+            boards: folder of leaderboards; None for the runs of the results folder.
+        """
+        from uqbench.api.claims import judged
+
+        return judged(self, self.selection, boards)
+
+    def verdicts(self, boards: Path | None = None) -> list[SuiteVerdicts]:
+        """How many claims of each suite have which verdict; of the selected suite, if one is.
+
+        Args:
+            boards: folder of leaderboards; None for the runs of the results folder.
+        """
+        from uqbench.api.claims import verdicts
+
+        return verdicts(self, boards)
+
+    def verify(self, boards: Path, sample: int = 5) -> Verified:
+        """Execute a sample of a stored board's runs on the CPU, and compare the numbers.
+
+        Args:
+            boards: folder of leaderboards.
+            sample: how many runs, the same ones each time.
+
+        Raises:
+            UqbenchError: there is no such board, or its runs cannot be made here.
+        """
+        from uqbench.boards.provenance import of_older_code
+        from uqbench.boards.reproduce import sample as sampled
+
+        stored = self.stored(self.plan(), boards)
+        stored.check_as_run()
+        chosen = sampled(stored, sample, stored.folder.name)
+        older = of_older_code(chosen)
+        if older:
+            self.say(f"{stored.folder} is of older code than is installed here: {older}")
+        return Verified(self._reproduced(stored, chosen))
+
+    @contextmanager
+    def judged(self, path: Path) -> Iterator[Judged]:
+        """A submission, its tables recomputed; it can be verified as long as the context lasts.
+
+        Args:
+            path: of the file that :meth:`submit` wrote.
+
+        Raises:
+            UqbenchError: it is damaged, or of methods that are not installed.
+        """
+        from uqbench.boards.submission.bundle import read_bundle
+        from uqbench.boards.submission.judge import judge
+
+        bundle = read_bundle(path)
+        with tempfile.TemporaryDirectory(prefix="uqbench-verify-") as folder:
+            yield judge(bundle, self.host, Path(folder), self.say)
+
+    def verify_submission(
+        self, judged: Judged, sample: int = 5, add: Path | None = None
+    ) -> Verified:
+        """Execute a sample of a submission's runs on the CPU, and add its rows to a board.
+
+        Args:
+            judged: the submission.
+            sample: how many runs, drawn anew; none where its tables do not follow.
+            add: folder of leaderboards; the rows join the stored one if nothing is wrong.
+        """
+        from uqbench.boards.reproduce import sample as sampled
+        from uqbench.boards.submission.add import add as added
+
+        found: Mapping[str, Agreement] = {}
+        if sample and judged.follows:
+            # an author cannot know which runs will be executed
+            chosen = sampled(judged.stored, sample, secrets.token_hex(16))
+            found = self._reproduced(judged.stored, chosen)
+        verified = Verified(found, judged)
+        if add is None or not verified.good:
+            return verified
+        return replace(verified, added=added(judged, found, self.host, add, self.say))
+
+    def submit(self, to: Path | None = None) -> Submission:
+        """Put scores, curves, manifest, versions and conformance of methods into one file.
+
+        Args:
+            to: the file; None for one that is named after suite, budget and methods.
+
+        Raises:
+            UqbenchError: the file exists, runs are missing or of other code, a method is in no
+                package, or a plugin breaks a required rule.
+        """
+        from uqbench.boards.submission.make import involved, submit
+
+        plan = self.plan()
+        name = f"{plan.suite.name}-{plan.budget_name}-{'-'.join(sorted(plan.roles))[:100]}.zip"
+        path = to or Path(name)
+        if path.exists():
+            raise UqbenchError(
+                f"{path} exists; nothing is overwritten: name another file with --to."
+            )
+        packages = ", ".join(plugin.distribution for plugin in involved(plan, self.host))
+        self._watcher.say(f"Making the checks of {packages}: a minute or so.")
+        return Submission(path, submit(plan, self.host, self.store, path))
+
+    @property
+    def _watcher(self) -> Watcher:
+        from uqbench.runner.watcher import Quiet
+
+        return Quiet() if self.watcher is None else self.watcher
+
+    def stored(
+        self, plan: Plan, boards: Path | None = None, selection: Selection | None = None
+    ) -> StoredBoard:
+        """The stored board of a plan.
+
+        Args:
+            plan: of all methods that are installed.
+            boards: folder of leaderboards; None for that of the results.
+            selection: that the plan is of; None for the experiment's.
+
+        Raises:
+            UqbenchError: there is none, or it is of an earlier protocol, or damaged.
+        """
+        from uqbench.boards.board_files import board_folder
+        from uqbench.boards.stored import StoredBoard
+
+        folder = board_folder(plan, boards or self.store.root / "leaderboards")
+        return StoredBoard.read(plan, selection or self.selection, self.host, folder, self.say)
+
+    def _written(
+        self,
+        board: Board,
+        to: Path | None = None,
+        suffix: str = "",
+        stored: StoredBoard | None = None,
+    ) -> Written:
+        """Write a board, some of whose rows may be of a stored one."""
+        from uqbench.boards.board_files import board_folder, write_board
+
+        folder = board_folder(board.plan, to or self.store.root / "leaderboards")
+        folder = folder.with_name(folder.name + suffix)
+        made = () if stored is None else stored.made[0]
+        write_board(board, self.store, folder, self.host, made)
+        return Written(board, folder)
+
+    def _execution(
+        self, store: Store, where: Where | None = None, device: str | None = None
+    ) -> Execution:
+        """Where and how runs are executed, as the experiment says unless the arguments do.
+
+        Raises:
+            UqbenchError: a limit cannot be enforced, or there is no such executor or device.
+        """
+        from uqbench.runner.complete import Execution
+        from uqbench.runner.device import find_device, stated_device
+        from uqbench.runner.dispatch.drive import Driver, Where
+
+        if self.workers is not None and self.workers < 1:
+            raise UqbenchError(f"workers={self.workers}: expected at least one process.")
+        kept, device = self.out is not None, device or self.device
+        where = where or self.where or (Where() if kept else Where(checkpoint_seconds=0.0))
+        where.limits.check()
+        driver = Driver(where, self.host, store.root)
+        kind = (
+            stated_device(device, where.resources.gpus) if driver.elsewhere else find_device(device)
+        )
+        return Execution(
+            self.host, kind, store, self._watcher, self.workers, driver, self.loggers, kept
+        )
+
+    @contextmanager
+    def _executing(
+        self, where: Where | None = None, device: str | None = None
+    ) -> Iterator[Execution]:
+        """The same, in a results folder that can be written, or one for the time being."""
+        from uqbench.results.store import Store
+
+        with tempfile.TemporaryDirectory(prefix="uqbench-") as temporary, _interruptible():
+            execution = self._execution(Store(self.out or Path(temporary)), where, device)
+            note = execution.store.prepare(shared=execution.driver.elsewhere)
+            if note:
+                execution.watcher.say(f"Runs are locked by leases: {note}.")
+            yield execution
+
+    def _reproduced(self, stored: StoredBoard, chosen: Sequence[Score]) -> dict[str, Agreement]:
+        """How runs agree that are executed once more, on the CPU and without checkpoints."""
+        from uqbench.boards.reproduce import repeat
+        from uqbench.runner.dispatch.drive import Where
+
+        with self._executing(Where(checkpoint_seconds=0.0), "cpu") as execution:
+            return repeat(stored, chosen, execution)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM, by which schedulers end a job, interrupt as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
