@@ -54,7 +54,7 @@ def command(board: Path, what: str, formats: str, to: Path | None) -> int:
     """
     require_plots()
     from uqbench.plots.render import FORMATS, render
-    from uqbench.results.files import write_data
+    from uqbench.results.files import write_output
 
     wanted = _listed("--format", formats)
     for form in wanted:
@@ -65,7 +65,7 @@ def command(board: Path, what: str, formats: str, to: Path | None) -> int:
     for figure in _figures(board, _listed("--what", what)):
         for form in wanted:
             path = folder / f"{stem}-{figure.name}.{form}"
-            write_data(path, render(figure, form))
+            write_output(path, render(figure, form))
             say(str(path))
     return 0
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from uqbench.cli.options import json_option, load_host
-from uqbench.cli.terminal import say
+from uqbench.cli.terminal import print_json, say
 from uqbench.errors import UqbenchError
 from uqbench.templates.render import KINDS, LEARNS_FROM_DATA, render, write
 
@@ -78,6 +77,7 @@ def check(name: str, junit: Path | None, only: str | None, as_json: bool) -> int
     Example:
       uqbench plugin check dqn
     """
+    from uqbench.results.files import write_output
     from uqbench.testing.conformance import report
     from uqbench.testing.conformance.whole_plugins import check_plugin
 
@@ -87,9 +87,9 @@ def check(name: str, junit: Path | None, only: str | None, as_json: bool) -> int
         if made and not as_json:
             _show(subject, made)
     if junit is not None:
-        junit.write_bytes(report.as_junit(results))
+        write_output(junit, report.as_junit(results))
     if as_json:
-        click.echo(json.dumps(report.as_json(results), indent=1))
+        print_json(report.as_json(results))
     elif results:
         say(report.summary(results))
     if not results:

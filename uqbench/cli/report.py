@@ -37,13 +37,13 @@ def command(folder: Path, output: Path) -> int:
     require_plots("jinja2")
     from uqbench.plots.tables import board_folders
     from uqbench.report.page import page
-    from uqbench.results.files import write_data
+    from uqbench.results.files import write_output
     from uqbench.suites.reading import read_suites
 
     host = load_host()
     suites = read_suites(host, check=()).suites
     text, missing = page(board_folders(folder), str(folder), suites, host)
-    write_data(output, text.encode())
+    write_output(output, text.encode())
     for line in missing:
         say(f"uqbench: not shown: {line}", err=True)
     say(str(output))
