@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
-from uqbench.api.experiment import Experiment, Submission, Verified, Written
+from uqbench.api.claims import SuiteVerdicts
+from uqbench.api.experiment import Checked, Experiment, Submission, Verified, Written
 from uqbench.api.selected import Selected, selected
 from uqbench.results.merge import Merged
 from uqbench.results.merge import merge as merge_stores
 from uqbench.results.store import Store
 from uqbench.suites.selection import Say, Selection, warn
-
-if TYPE_CHECKING:
-    from uqbench.api.claims import SuiteVerdicts
-    from uqbench.boards.check import Checked
 
 Place = str | PathLike[str]
 """A file or a folder."""
@@ -68,7 +65,7 @@ def check_leaderboard(
 
 def rewrite_leaderboard(
     suite: str, budget: str | None = None, *, to: Place, **which: Unpack[Selected]
-) -> list[str]:
+) -> list[Path]:
     """Write the tables of the board below ``to`` anew from its scores; return which changed."""
     return Experiment(selected(suite, budget, **which)).rewrite(Path(to))[1]
 
@@ -132,8 +129,7 @@ def verify_submission(
         UqbenchError: the file is damaged, or of methods that are not installed.
     """
     experiment = Experiment(out=_path(out))
-    with experiment.judged(Path(path)) as judged:
-        return experiment.verify_submission(judged, sample, _path(add))
+    return experiment.verify_submission(experiment.judged(Path(path)), sample, _path(add))
 
 
 def submit(

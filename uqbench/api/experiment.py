@@ -11,36 +11,52 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from uqbench.api.claims import SuiteVerdicts, judged, verdicts
+from uqbench.boards.agreement import Agreement
+from uqbench.boards.board_files import board_folder, write_board
+from uqbench.boards.check import check, rewrite
+from uqbench.boards.leaderboard import Board, board
+from uqbench.boards.provenance import of_older_code
+from uqbench.boards.reproduce import repeat, sample
+from uqbench.boards.rescored import board_by, slug
+from uqbench.boards.scores import Score
+from uqbench.boards.stored import StoredBoard
+from uqbench.boards.stored_rows import beside as with_stored
+from uqbench.boards.stored_rows import read_beside
+from uqbench.boards.submission.add import add as add_rows
+from uqbench.boards.submission.bundle import read_bundle
+from uqbench.boards.submission.judge import Judged, judge
+from uqbench.boards.submission.make import involved, submit
+from uqbench.boards.until_decided import DEFAULT_SEEDS, Decided, run_until_decided
+from uqbench.claims.judge import Judgement
 from uqbench.errors import UqbenchError
+from uqbench.identity import DeviceKind, Run
 from uqbench.registry.load_host import load_host
+from uqbench.registry.plugins import Host
+from uqbench.results.states import RunState
+from uqbench.results.store import Store
+from uqbench.runner.complete import Execution, complete, preview
+from uqbench.runner.cost_forecast import Outlook, outlook
+from uqbench.runner.device import find_device, stated_device
+from uqbench.runner.dispatch.drive import Driver, Where
+from uqbench.runner.rerun import code_note, make_room
+from uqbench.runner.watcher import Quiet, Watcher
+from uqbench.suites.plan import Plan
 from uqbench.suites.selection import Say, Selection, warn
-
-if TYPE_CHECKING:
-    from uqbench.api.claims import SuiteVerdicts
-    from uqbench.boards.agreement import Agreement
-    from uqbench.boards.check import Checked
-    from uqbench.boards.leaderboard import Board
-    from uqbench.boards.scores import Score
-    from uqbench.boards.stored import StoredBoard
-    from uqbench.boards.submission.judge import Judged
-    from uqbench.boards.until_decided import Decided
-    from uqbench.claims.judge import Judgement
-    from uqbench.identity import DeviceKind, Run
-    from uqbench.registry.plugins import Host
-    from uqbench.results.store import Store
-    from uqbench.runner.complete import Execution
-    from uqbench.runner.cost_forecast import Outlook
-    from uqbench.runner.dispatch.drive import Where
-    from uqbench.runner.watcher import Watcher
-    from uqbench.suites.plan import Plan
-
 
 SEEDS_ARE_CHOSEN = (
     "--until-decided chooses the seeds as it goes: leave out --seeds, --seed, --dry-run, --beside "
     "and --fresh; --max-seeds limits the seeds."
 )
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check of a stored board found: whether it is good, and all of it in words."""
+
+    good: bool
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -111,8 +127,6 @@ class Verified:
     @property
     def good(self) -> bool:
         """Whether nothing is inconsistent, nor broken."""
-        from uqbench.boards.agreement import Agreement
-
         follows = self.judged is None or self.judged.follows
         return follows and Agreement.INCONSISTENT not in self.agreement.values()
 
@@ -153,8 +167,6 @@ class Experiment:
         Raises:
             UqbenchError: nothing is kept.
         """
-        from uqbench.results.store import Store
-
         if self.out is None:
             raise UqbenchError("out=None keeps no runs: expected a results folder.")
         return Store(self.out)
@@ -177,13 +189,6 @@ class Experiment:
         Raises:
             UqbenchError: the plan, the executor or the stored board does not allow it.
         """
-        from uqbench.boards.leaderboard import board
-        from uqbench.boards.stored_rows import beside as with_stored
-        from uqbench.boards.stored_rows import read_beside
-        from uqbench.results.states import RunState
-        from uqbench.runner.complete import complete
-        from uqbench.runner.rerun import make_room
-
         with self._executing() as execution:
             plan, store = self.plan(execution.device), execution.store
             stored = None
@@ -212,9 +217,6 @@ class Experiment:
         Raises:
             UqbenchError: seeds are selected, or the executor's runs are not followed.
         """
-        from uqbench.boards.until_decided import DEFAULT_SEEDS, run_until_decided
-        from uqbench.runner.complete import complete
-
         if self.selection.seeds is not None:
             raise UqbenchError(SEEDS_ARE_CHOSEN)
         with self._executing() as execution:
@@ -240,18 +242,13 @@ class Experiment:
         Args:
             beside: folder of leaderboards, whose stored one must allow these runs in it.
         """
-        from uqbench.boards.stored_rows import read_beside
-        from uqbench.runner.complete import preview
-        from uqbench.runner.cost_forecast import outlook
-        from uqbench.runner.rerun import code_note
-
         execution = self._execution(self.store)
         plan = self.plan(execution.device)
         if beside is not None:
             read_beside(self.selection, plan, self.host, beside, self.say)
-        found = outlook(plan, self.store, execution.watcher)
-        note = code_note(found.states.values()) or ""
-        return Forecast(plan, execution.device, found, preview(plan, execution), note)
+        left = outlook(plan, self.store, execution.watcher)
+        note = code_note(left.states.values()) or ""
+        return Forecast(plan, execution.device, left, preview(plan, execution), note)
 
     def cancel(self) -> int:
         """Cancel what was submitted; return how many jobs that were."""
@@ -270,26 +267,19 @@ class Experiment:
         Raises:
             UqbenchError: the measure is unknown, or is not defined by stored episodes.
         """
-        from uqbench.boards.leaderboard import board
-
         plan = self.plan()
         if risk is None:
             return self._written(board(plan, self.store), to)
-        from uqbench.boards.rescored import board_by, slug
-
         result = board_by(risk, plan, self.host, self.store)
         return self._written(result, to, f"-{slug(risk)}")
 
     def check(self, to: Path | None = None) -> Checked:
         """Recompute a stored board from its scores, and compare its rows with the runs."""
-        from uqbench.boards.check import check
+        lines: list[str] = []
+        return Checked(check(self.stored(self.plan(), to), self.store, lines.append), tuple(lines))
 
-        return check(self.stored(self.plan(), to), self.store)
-
-    def rewrite(self, to: Path | None = None) -> tuple[Path, list[str]]:
-        """Write a stored board's tables anew from its scores; return it and what changed."""
-        from uqbench.boards.check import rewrite
-
+    def rewrite(self, to: Path | None = None) -> tuple[Path, list[Path]]:
+        """Write a stored board's tables anew from its scores; return its folder, what changed."""
         stored = self.stored(self.plan(), to)
         return stored.folder, rewrite(stored, self.host)
 
@@ -301,8 +291,6 @@ class Experiment:
         Args:
             boards: folder of leaderboards; None for the runs of the results folder.
         """
-        from uqbench.api.claims import judged
-
         return judged(self, self.selection, boards)
 
     def verdicts(self, boards: Path | None = None) -> list[SuiteVerdicts]:
@@ -311,34 +299,28 @@ class Experiment:
         Args:
             boards: folder of leaderboards; None for the runs of the results folder.
         """
-        from uqbench.api.claims import verdicts
-
         return verdicts(self, boards)
 
-    def verify(self, boards: Path, sample: int = 5) -> Verified:
+    def verify(self, boards: Path, size: int = 5) -> Verified:
         """Execute a sample of a stored board's runs on the CPU, and compare the numbers.
 
         Args:
             boards: folder of leaderboards.
-            sample: how many runs, the same ones each time.
+            size: of the sample, the same ones each time.
 
         Raises:
             UqbenchError: there is no such board, or its runs cannot be made here.
         """
-        from uqbench.boards.provenance import of_older_code
-        from uqbench.boards.reproduce import sample as sampled
-
         stored = self.stored(self.plan(), boards)
         stored.check_as_run()
-        chosen = sampled(stored, sample, stored.folder.name)
+        chosen = sample(stored, size, stored.folder.name)
         older = of_older_code(chosen)
         if older:
             self.say(f"{stored.folder} is of older code than is installed here: {older}")
         return Verified(self._reproduced(stored, chosen))
 
-    @contextmanager
-    def judged(self, path: Path) -> Iterator[Judged]:
-        """A submission, its tables recomputed; it can be verified as long as the context lasts.
+    def judged(self, path: Path) -> Judged:
+        """A submission, its tables recomputed.
 
         Args:
             path: of the file that :meth:`submit` wrote.
@@ -346,35 +328,27 @@ class Experiment:
         Raises:
             UqbenchError: it is damaged, or of methods that are not installed.
         """
-        from uqbench.boards.submission.bundle import read_bundle
-        from uqbench.boards.submission.judge import judge
-
         bundle = read_bundle(path)
         with tempfile.TemporaryDirectory(prefix="uqbench-verify-") as folder:
-            yield judge(bundle, self.host, Path(folder), self.say)
+            return judge(bundle, self.host, Path(folder), self.say)
 
-    def verify_submission(
-        self, judged: Judged, sample: int = 5, add: Path | None = None
-    ) -> Verified:
+    def verify_submission(self, judged: Judged, size: int = 5, add: Path | None = None) -> Verified:
         """Execute a sample of a submission's runs on the CPU, and add its rows to a board.
 
         Args:
             judged: the submission.
-            sample: how many runs, drawn anew; none where its tables do not follow.
+            size: of the sample, drawn anew; none where its tables do not follow.
             add: folder of leaderboards; the rows join the stored one if nothing is wrong.
         """
-        from uqbench.boards.reproduce import sample as sampled
-        from uqbench.boards.submission.add import add as added
-
-        found: Mapping[str, Agreement] = {}
-        if sample and judged.follows:
+        agreement: Mapping[str, Agreement] = {}
+        if size and judged.follows:
             # an author cannot know which runs will be executed
-            chosen = sampled(judged.stored, sample, secrets.token_hex(16))
-            found = self._reproduced(judged.stored, chosen)
-        verified = Verified(found, judged)
+            chosen = sample(judged.stored, size, secrets.token_hex(16))
+            agreement = self._reproduced(judged.stored, chosen)
+        verified = Verified(agreement, judged)
         if add is None or not verified.good:
             return verified
-        return replace(verified, added=added(judged, found, self.host, add, self.say))
+        return replace(verified, added=add_rows(judged, agreement, self.host, add, self.say))
 
     def submit(self, to: Path | None = None) -> Submission:
         """Put scores, curves, manifest, versions and conformance of methods into one file.
@@ -386,8 +360,6 @@ class Experiment:
             UqbenchError: the file exists, runs are missing or of other code, a method is in no
                 package, or a plugin breaks a required rule.
         """
-        from uqbench.boards.submission.make import involved, submit
-
         plan = self.plan()
         name = f"{plan.suite.name}-{plan.budget_name}-{'-'.join(sorted(plan.roles))[:100]}.zip"
         path = to or Path(name)
@@ -401,8 +373,6 @@ class Experiment:
 
     @property
     def _watcher(self) -> Watcher:
-        from uqbench.runner.watcher import Quiet
-
         return Quiet() if self.watcher is None else self.watcher
 
     def stored(
@@ -418,9 +388,6 @@ class Experiment:
         Raises:
             UqbenchError: there is none, or it is of an earlier protocol, or damaged.
         """
-        from uqbench.boards.board_files import board_folder
-        from uqbench.boards.stored import StoredBoard
-
         folder = board_folder(plan, boards or self.store.root / "leaderboards")
         return StoredBoard.read(plan, selection or self.selection, self.host, folder, self.say)
 
@@ -432,8 +399,6 @@ class Experiment:
         stored: StoredBoard | None = None,
     ) -> Written:
         """Write a board, some of whose rows may be of a stored one."""
-        from uqbench.boards.board_files import board_folder, write_board
-
         folder = board_folder(board.plan, to or self.store.root / "leaderboards")
         folder = folder.with_name(folder.name + suffix)
         made = () if stored is None else stored.made[0]
@@ -448,10 +413,6 @@ class Experiment:
         Raises:
             UqbenchError: a limit cannot be enforced, or there is no such executor or device.
         """
-        from uqbench.runner.complete import Execution
-        from uqbench.runner.device import find_device, stated_device
-        from uqbench.runner.dispatch.drive import Driver, Where
-
         if self.workers is not None and self.workers < 1:
             raise UqbenchError(f"workers={self.workers}: expected at least one process.")
         kept, device = self.out is not None, device or self.device
@@ -470,8 +431,6 @@ class Experiment:
         self, where: Where | None = None, device: str | None = None
     ) -> Iterator[Execution]:
         """The same, in a results folder that can be written, or one for the time being."""
-        from uqbench.results.store import Store
-
         with tempfile.TemporaryDirectory(prefix="uqbench-") as temporary, _interruptible():
             execution = self._execution(Store(self.out or Path(temporary)), where, device)
             note = execution.store.prepare(shared=execution.driver.elsewhere)
@@ -481,9 +440,6 @@ class Experiment:
 
     def _reproduced(self, stored: StoredBoard, chosen: Sequence[Score]) -> dict[str, Agreement]:
         """How runs agree that are executed once more, on the CPU and without checkpoints."""
-        from uqbench.boards.reproduce import repeat
-        from uqbench.runner.dispatch.drive import Where
-
         with self._executing(Where(checkpoint_seconds=0.0), "cpu") as execution:
             return repeat(stored, chosen, execution)
 

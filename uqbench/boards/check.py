@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 
 from uqbench.boards.board_files import papers, write_index
 from uqbench.boards.leaderboard import write
@@ -12,62 +13,56 @@ from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
+from uqbench.suites.selection import Say
 
 
-@dataclass(frozen=True)
-class Checked:
-    """What a check of a stored board found.
+def check(stored: StoredBoard, store: Store, say: Say) -> bool:
+    """Whether a board's tables are those that follow from its scores.
 
-    Attributes:
-        differing: the tables that do not follow from the scores, and the runs that have others.
-        lines: all of it, in words.
+    Its own methods and claims are what is checked: others may be installed here.
+
+    Args:
+        stored: the board.
+        store: of runs, with which its rows are compared where they are there.
+        say: is told what differs.
     """
-
-    differing: tuple[str, ...]
-    lines: tuple[str, ...]
-
-
-def check(stored: StoredBoard, store: Store) -> Checked:
-    """Compare the tables with what follows from the scores, and the rows with runs of a store.
-
-    The stored board's own methods and claims are what is checked: others may be installed here.
-    """
-    folder, scores, lines = stored.folder, stored.scores, []
+    folder, scores = stored.folder, stored.scores
     plan = replace(stored.plan, claims=stored.own_claims)
     expected = stored.tables(plan, stored.made[1], stored.planned)
     differing = [name for name, text in expected.items() if stored.files.get(name) != text.encode()]
-    lines += [f"{folder / name}: differs from what follows from scores.csv" for name in differing]
+    for name in differing:
+        say(f"{folder / name}: differs from what follows from scores.csv")
     runs = {(s.task, s.method, s.seed): s for s in gather(plan, store) if s.digest}
     measured = [metric.name for metric in plan.suite.metrics if metric.kind == "cost"]
     for score in scores:
         own = runs.get((score.task, score.method, score.seed))
         if own is not None and not score.same_result(own, measured):
             differing.append(score.run)
-            lines.append(
+            say(
                 f"{folder / 'scores.csv'}: the row of {score.run} differs from the run in "
                 f"{store.root}"
             )
     lacking = missing_note(scores, Planned.of(plan))
     if lacking:
-        lines.append(f"{folder}: {lacking.replace('*', '').replace('`', '')}")
+        say(f"{folder}: {lacking.replace('*', '').replace('`', '')}")
     if not differing:
-        lines.append(
+        say(
             f"{folder}: {', '.join(expected)} follow from scores.csv, byte for byte; "
             f"{len(runs)} of its {len(scores)} rows compared with runs in {store.root}"
         )
     if runs and scores[0].digest_of == "record":
-        lines.append(
+        say(
             f"{folder / 'scores.csv'}: its digests are of run.json, times and all: values were "
             f"compared, digests were not"
         )
     older = of_older_code(scores)
     if older:
-        lines.append(f"{folder}: of older code than is installed here: {older}")
-    return Checked(tuple(differing), tuple(lines))
+        say(f"{folder}: of older code than is installed here: {older}")
+    return not differing
 
 
-def rewrite(stored: StoredBoard, host: Host) -> list[str]:
-    """Write the tables anew from the stored scores; return the names of those that changed.
+def rewrite(stored: StoredBoard, host: Host) -> list[Path]:
+    """Write the tables anew from the stored scores; return those that changed.
 
     Raises:
         UqbenchError: the runs are not those that would be made today.
@@ -82,4 +77,4 @@ def rewrite(stored: StoredBoard, host: Host) -> list[str]:
     changed = [name for name, text in files.items() if stored.files.get(name) != text.encode()]
     write(files, stored.folder)
     write_index(stored.folder.parents[1], host)
-    return changed
+    return [stored.folder / name for name in changed]

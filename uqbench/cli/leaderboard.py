@@ -20,9 +20,7 @@ from uqbench.suites.selection import Selection
     help="Write below this folder instead of OUT/leaderboards.",
 )
 @click.option(
-    "--check",
-    is_flag=True,
-    help="Write nothing: recompute what is stored and compare every byte.",
+    "--check", is_flag=True, help="Write nothing: recompute what is stored and compare every byte."
 )
 @click.option(
     "--rewrite",
@@ -66,12 +64,12 @@ def command(
         )
     experiment = Experiment(selection, out, say=warn)
     if check:
-        found = experiment.check(to)
-        say(*found.lines)
-        return 1 if found.differing else 0
+        checked = experiment.check(to)
+        say(*checked.lines)
+        return 0 if checked.good else 1
     if rewrite:
         folder, changed = experiment.rewrite(to)
-        say(f"{folder}: {', '.join(changed) or 'nothing'} changed")
+        say(f"{folder}: {', '.join(path.name for path in changed) or 'nothing'} changed")
         return 0
     written = experiment.leaderboard(to, risk)
     if as_json:

@@ -37,11 +37,7 @@ def command() -> None:
     required=True,
     help="What it adds; repeatable.",
 )
-@click.option(
-    "--to",
-    type=click.Path(path_type=Path),
-    help="Folder to make; NAME by default.",
-)
+@click.option("--to", type=click.Path(path_type=Path), help="Folder to make; NAME by default.")
 def new(name: str, kinds: tuple[str, ...], to: Path | None) -> None:
     """Begin a plugin: a package with one worked method, tests and a suite.
 

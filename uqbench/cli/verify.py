@@ -83,18 +83,18 @@ def command(
             raise UqbenchError(
                 f"{bundle} says what it is of: give no --suite, --from or other selection."
             )
-        with experiment.judged(bundle) as judged:
-            if not as_json:
-                _say_judged(bundle, judged)
-            found = experiment.verify_submission(judged, sample, add)
-        _show(found, as_json)
+        judged = experiment.judged(bundle)
+        if not as_json:
+            _say_judged(bundle, judged)
+        verified = experiment.verify_submission(judged, sample, add)
+        _show(verified, as_json)
         methods = ", ".join(judged.bundle.index.methods)
-        if found.added is not None:
-            word = "verified" if found.agreement else "self-reported"
-            say(f"{found.added}: {methods} added, {word}", err=as_json)
+        if verified.added is not None:
+            word = "verified" if verified.agreement else "self-reported"
+            say(f"{verified.added}: {methods} added, {word}", err=as_json)
         elif add is not None:
             say(f"{bundle}: not added.", err=True)
-        return 0 if found.good else 1
+        return 0 if verified.good else 1
     if not selection.suite or boards is None:
         raise UqbenchError(
             "expected a file of uqbench submit, or --suite NAME and --from BOARDS of a stored "
@@ -102,9 +102,9 @@ def command(
         )
     if add is not None or sample == 0:
         raise UqbenchError("--add and --sample 0 are for a file of uqbench submit.")
-    found = experiment.verify(boards, sample)
-    _show(found, as_json)
-    return 0 if found.good else 1
+    verified = experiment.verify(boards, sample)
+    _show(verified, as_json)
+    return 0 if verified.good else 1
 
 
 def _say_judged(path: Path, judged: Judged) -> None:
@@ -124,10 +124,12 @@ def _say_judged(path: Path, judged: Judged) -> None:
         say(f"made with other versions: {', '.join(judged.versions)}")
 
 
-def _show(found: Verified, as_json: bool) -> None:
-    words = {run: one.value for run, one in found.agreement.items()}
+def _show(verified: Verified, as_json: bool) -> None:
+    words = {run: one.value for run, one in verified.agreement.items()}
     if as_json:
-        print_json(words if found.judged is None else {**_facts(found.judged), "agreement": words})
+        print_json(
+            words if verified.judged is None else {**_facts(verified.judged), "agreement": words}
+        )
         return
     say(*(f"{run}: {word}" for run, word in words.items()))
     if words:
