@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from uqbench.cli.options import json_option, out_option, selection_options
+from uqbench.cli.options import FOLDER_THERE, json_option, out_option, selection_options
 from uqbench.cli.terminal import print_json, say, warn
 from uqbench.suites.selection import Selection
 
@@ -30,7 +30,7 @@ COLORS = {
 @click.option(
     "--from",
     "boards",
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    type=FOLDER_THERE,
     help="Judge by the scores.csv of the leaderboard that is stored below this folder.",
 )
 @json_option

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from uqbench.cli.options import json_option, out_option, selection_options
+from uqbench.cli.options import FOLDER, json_option, out_option, selection_options
 from uqbench.cli.terminal import print_json, say, warn
 from uqbench.suites.selection import Selection
 
@@ -14,11 +14,7 @@ from uqbench.suites.selection import Selection
 @click.command()
 @selection_options
 @out_option
-@click.option(
-    "--to",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write below this folder instead of OUT/leaderboards.",
-)
+@click.option("--to", type=FOLDER, help="Write below this folder instead of OUT/leaderboards.")
 @click.option(
     "--check", is_flag=True, help="Write nothing: recompute what is stored and compare every byte."
 )

@@ -7,22 +7,16 @@ from pathlib import Path
 
 import click
 
-from uqbench.cli.options import json_option
+from uqbench.cli.options import FOLDER, FOLDER_THERE, json_option
 from uqbench.cli.terminal import print_json, say, warn
 
 
 @click.command()
-@click.argument(
-    "sources",
-    nargs=-1,
-    required=True,
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
-    metavar="FOLDER…",
-)
+@click.argument("sources", nargs=-1, required=True, type=FOLDER_THERE, metavar="FOLDER…")
 @click.option(
     "--into",
     required=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="FOLDER",
     help="The results folder that the runs are copied to.",
 )

@@ -22,9 +22,14 @@ MOST_SEEDS = 10_000
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+FOLDER = click.Path(file_okay=False, path_type=Path)
+FOLDER_THERE = click.Path(file_okay=False, exists=True, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+FILE_THERE = click.Path(dir_okay=False, exists=True, path_type=Path)
+
 out_option = click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     default=Path("results"),
     show_default=True,
     help="Folder of the result store.",
@@ -116,7 +121,7 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
             "--plugin",
             "plugins",
             multiple=True,
-            type=click.Path(dir_okay=False, path_type=Path),
+            type=FILE,
             metavar="FILE",
             help="A Python file with hooks, as a plugin that is not installed; may be repeated.",
         ),
@@ -124,7 +129,7 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
             "--suite-file",
             "suite_files",
             multiple=True,
-            type=click.Path(dir_okay=False, path_type=Path),
+            type=FILE,
             metavar="FILE",
             help="A TOML file with a suite, or [extend.SUITE]; may be repeated.",
         ),

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from uqbench.cli.options import load_host
+from uqbench.cli.options import FILE, FOLDER_THERE, load_host
 from uqbench.cli.terminal import say
 
 
 @click.command()
-@click.argument("run", type=click.Path(file_okay=False, exists=True, path_type=Path))
+@click.argument("run", type=FOLDER_THERE)
 @click.option(
     "--episodes",
     type=click.IntRange(min=1),
@@ -30,7 +30,7 @@ from uqbench.cli.terminal import say
 )
 @click.option(
     "--video",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Write a film: .gif, .mp4, or .png for the first picture.",
 )
@@ -38,7 +38,7 @@ from uqbench.cli.terminal import say
 @click.option(
     "--map",
     "state_map",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Write a .png of the uncertainty about every state, where the environment is small.",
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from uqbench.cli.options import json_option, load_host
+from uqbench.cli.options import FILE, json_option, load_host
 from uqbench.cli.terminal import print_json, say
 from uqbench.errors import UqbenchError
 from uqbench.templates.render import KINDS, LEARNS_FROM_DATA, render, write
@@ -61,7 +61,7 @@ def new(name: str, kinds: tuple[str, ...], to: Path | None) -> None:
 
 @command.command()
 @click.argument("name")
-@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="JUnit XML.")
+@click.option("--junit", type=FILE, help="JUnit XML.")
 @click.option("--only", help="Subjects or checks whose name contains this.")
 @json_option
 def check(name: str, junit: Path | None, only: str | None, as_json: bool) -> int:

@@ -6,19 +6,17 @@ from pathlib import Path
 
 import click
 
-from uqbench.cli.options import load_host
+from uqbench.cli.options import FILE, FOLDER_THERE, load_host
 from uqbench.cli.plot import require_plots
 from uqbench.cli.terminal import say
 
 
 @click.command()
-@click.argument(
-    "folder", type=click.Path(file_okay=False, exists=True, path_type=Path), default="results"
-)
+@click.argument("folder", type=FOLDER_THERE, default="results")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     default=Path("report.html"),
     show_default=True,
     help="The file to write.",

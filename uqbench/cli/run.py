@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from uqbench.cli.options import (
+    FOLDER_THERE,
     MOST_SEEDS,
     device_option,
     out_option,
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--beside",
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    type=FOLDER_THERE,
     metavar="BOARDS",
     help="Show the runs in the leaderboard that is stored below this folder.",
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from uqbench.cli.options import budget_option, names, out_option, suite_option
+from uqbench.cli.options import FILE, budget_option, names, out_option, suite_option
 from uqbench.cli.terminal import say, warn
 from uqbench.suites.selection import Selection
 
@@ -16,11 +16,7 @@ from uqbench.suites.selection import Selection
 @budget_option
 @click.option("--methods", metavar="A,B", required=True, help="The methods whose rows are sent.")
 @out_option
-@click.option(
-    "--to",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The file; SUITE-BUDGET-METHODS.zip by default.",
-)
+@click.option("--to", type=FILE, help="The file; SUITE-BUDGET-METHODS.zip by default.")
 def command(suite: str, budget: str | None, methods: str, out: Path, to: Path | None) -> int:
     """Put scores, curves, manifest, versions and conformance of methods into one file.
 

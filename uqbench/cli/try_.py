@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from uqbench.cli.options import (
+    FOLDER_THERE,
     assigned,
     budget_option,
     device_option,
@@ -39,7 +40,7 @@ from uqbench.suites.variants import setting
 )
 @click.option(
     "--beside",
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    type=FOLDER_THERE,
     metavar="BOARDS",
     help="Show its row in the leaderboard that is stored below this folder.",
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from uqbench.amounts import count
-from uqbench.cli.options import json_option, selection_options
+from uqbench.cli.options import FILE_THERE, FOLDER, FOLDER_THERE, json_option, selection_options
 from uqbench.cli.terminal import print_json, say, warn
 from uqbench.errors import UqbenchError
 from uqbench.suites.selection import Selection
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument(
-    "bundle", required=False, type=click.Path(dir_okay=False, exists=True, path_type=Path)
-)
+@click.argument("bundle", required=False, type=FILE_THERE)
 @partial(selection_options, suite_required=False)
 @click.option(
     "--from",
     "boards",
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    type=FOLDER_THERE,
     help="The folder of leaderboards whose runs are repeated.",
 )
 @click.option(
@@ -39,14 +37,10 @@ if TYPE_CHECKING:
     metavar="N",
     help="How many runs; of a stored board the same ones each time, of a file drawn anew.",
 )
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Keep the repeated runs in this folder.",
-)
+@click.option("--out", type=FOLDER, help="Keep the repeated runs in this folder.")
 @click.option(
     "--add",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="BOARDS",
     help="Add the file's rows to the leaderboard that is stored below this folder.",
 )
