@@ -66,7 +66,7 @@ def judged(
 
 def verdicts(experiment: Experiment, boards: Path | None) -> list[SuiteVerdicts]:
     """The verdicts of each suite with claims, or of the selected one; an error is one of them."""
-    wanted, found = experiment.selection, []
+    wanted, judgements = experiment.selection, []
     suites = read_suites(experiment.host, check=())
     chosen = [suites.suite(wanted.suite)] if wanted.suite else suites.suites.values()
     for suite in chosen:
@@ -84,18 +84,18 @@ def verdicts(experiment: Experiment, boards: Path | None) -> list[SuiteVerdicts]
                 error = str(refused)
         papers = sorted({claim.paper for claim in suite.claims})
         budget = own[0] if own else None
-        found.append(
+        judgements.append(
             SuiteVerdicts(suite.name, len(suite.claims), papers, budget, dict(counts), error)
         )
-    return found
+    return judgements
 
 
 def budgets_with_runs(suite: Suite, root: Path) -> list[str]:
     """The budgets with a folder of runs, or of a board: those that rank first, longer first."""
-    found = [name for name in suite.budgets if (root / suite.name / name).is_dir()]
+    names = [name for name in suite.budgets if (root / suite.name / name).is_dir()]
 
     def length(name: str) -> tuple[bool, int]:
         budget = suite.budgets[name]
         return budget.ranks, budget.steps * budget.seeds * len(suite.tasks_of(budget))
 
-    return sorted(found, key=length, reverse=True)
+    return sorted(names, key=length, reverse=True)

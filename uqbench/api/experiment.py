@@ -91,14 +91,14 @@ class Forecast:
     Attributes:
         plan: the runs.
         device: kind of device that would compute.
-        outlook: what is left of them, and how long it would take.
+        cost: of what is left of them: how long it would take.
         script: what would be submitted; empty where processes are started.
         note: which finished runs are of other code than is installed; empty where none is.
     """
 
     plan: Plan
     device: DeviceKind
-    outlook: Outlook
+    cost: Outlook
     script: str
     note: str
 
@@ -229,9 +229,9 @@ class Experiment:
                 self.selection,
                 self.plan(execution.device),
                 max_seeds or DEFAULT_SEEDS,
-                lambda look: look.plan(self.host, execution.device, self.say),
+                lambda analysis: analysis.plan(self.host, execution.device, self.say),
                 execution.store,
-                lambda look: complete(look, execution),
+                lambda analysis: complete(analysis, execution),
                 self.say,
             )
         return None if decided is None else (decided, self._written(decided.board).folder)
@@ -246,9 +246,9 @@ class Experiment:
         plan = self.plan(execution.device)
         if beside is not None:
             read_beside(self.selection, plan, self.host, beside, self.say)
-        left = outlook(plan, self.store, execution.watcher)
-        note = code_note(left.states.values()) or ""
-        return Forecast(plan, execution.device, left, preview(plan, execution), note)
+        cost = outlook(plan, self.store, execution.watcher)
+        note = code_note(cost.states.values()) or ""
+        return Forecast(plan, execution.device, cost, preview(plan, execution), note)
 
     def cancel(self) -> int:
         """Cancel what was submitted; return how many jobs that were."""

@@ -112,4 +112,4 @@ def plan(
         suite, budget, methods=methods, tasks=tasks, seeds=seeds, steps=steps, settings=settings
     )
     forecast = Experiment(which, Path(out), device).forecast()
-    return Planned(forecast.plan, forecast.outlook)
+    return Planned(forecast.plan, forecast.cost)

@@ -18,7 +18,7 @@ from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.results.store import CURVES, EPISODES, METRICS, Store
 
 if TYPE_CHECKING:
-    from uqbench.api.agents import KeptAgent
+    from uqbench.api.agents import ExportedAgent
     from uqbench.boards.leaderboard import Board
 
 NOT_FROM_BOARDS = (
@@ -174,7 +174,7 @@ class Results:
             )
         return chosen[0].computed
 
-    def agent(self, run: str) -> KeptAgent:
+    def agent(self, run: str) -> ExportedAgent:
         """The trained agent of a run that was made with ``keep_agents``.
 
         Args:

@@ -26,16 +26,16 @@ def status(out: str | PathLike[str] = "results") -> list[dict[str, Any]]:
         >>> pandas.DataFrame(uqbench.status("results"))  # doctest: +SKIP
     """
     store, running = Store(Path(out)), steps_now(Path(out))
-    return [run_status(folder, found, store, running) for folder, found in store.records()]
+    return [run_status(folder, stored, store, running) for folder, stored in store.records()]
 
 
 def run_status(
-    folder: PurePosixPath, found: StoredRun, store: Store, running: Mapping[str, Now]
+    folder: PurePosixPath, stored: StoredRun, store: Store, running: Mapping[str, Now]
 ) -> dict[str, Any]:
     """A run's folder, state, reason, step, steps, step of its checkpoint, and seconds left."""
-    record = found.record
+    record = stored.record
     entry: dict[str, Any] = {
-        "run": str(folder), "state": found.state.value, "reason": found.reason, "step": None,
+        "run": str(folder), "state": stored.state.value, "reason": stored.reason, "step": None,
         "steps": None, "checkpoint_step": None, "seconds_left": None,
     }  # fmt: skip
     if record is not None:

@@ -51,12 +51,12 @@ def command(selection: Selection, out: Path, boards: Path | None, as_json: bool)
 
     experiment = Experiment(selection, out, say=warn)
     if not selection.suite:
-        found = experiment.verdicts(boards)
+        suites = experiment.verdicts(boards)
         if as_json:
-            print_json([one.as_json() for one in found])
+            print_json([one.as_json() for one in suites])
             return
-        width = max((len(one.suite) for one in found), default=0)
-        for one in found:
+        width = max((len(one.suite) for one in suites), default=0)
+        for one in suites:
             counts = {
                 f"{one.verdicts[word]} {word}": COLORS[word]
                 for word in COLORS
@@ -77,10 +77,10 @@ def command(selection: Selection, out: Path, boards: Path | None, as_json: bool)
             say(*more)
 
 
-def _line(found: SuiteVerdicts, counts: list[str]) -> str:
-    about = "; ".join(found.papers)
-    if found.budget is None:
-        return f"no runs ({found.claims} claims; {about})"
-    if found.error:
-        return f"{found.budget}: cannot be judged: {found.error.splitlines()[0]}"
-    return f"{found.budget}: {', '.join(counts)} ({about})"
+def _line(of: SuiteVerdicts, counts: list[str]) -> str:
+    about = "; ".join(of.papers)
+    if of.budget is None:
+        return f"no runs ({of.claims} claims; {about})"
+    if of.error:
+        return f"{of.budget}: cannot be judged: {of.error.splitlines()[0]}"
+    return f"{of.budget}: {', '.join(counts)} ({about})"

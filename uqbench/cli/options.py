@@ -171,10 +171,10 @@ def names(text: str | None) -> tuple[str, ...] | None:
     """The names in an option such as ``--methods A,B``; None where it was not used."""
     if text is None:
         return None
-    found = tuple(name.strip() for name in split_outside(text) if name.strip())
-    if not found:
+    given = tuple(name.strip() for name in split_outside(text) if name.strip())
+    if not given:
         raise UqbenchError("expected names separated by commas, got none.")
-    return found
+    return given
 
 
 def _seeds(count: int | None, exact: tuple[int, ...]) -> tuple[int, ...] | None:

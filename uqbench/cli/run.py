@@ -118,10 +118,10 @@ def command(
         _show_forecast(experiment.forecast(beside))
         return 0
     if until_decided:
-        found = experiment.until_decided(max_seeds)
-        if found is None:
+        done = experiment.until_decided(max_seeds)
+        if done is None:
             return 1
-        decided, folder = found
+        decided, folder = done
         print_board(decided.board)
         _say_decided(decided)
         say(str(folder / "leaderboard.csv"))
@@ -151,15 +151,15 @@ def _show_forecast(forecast: Forecast) -> None:
     """Print what would run, and how long each method would take."""
     from uqbench.amounts import duration
 
-    found, err = forecast.outlook, bool(forecast.script)  # a script is the result
+    cost, err = forecast.cost, bool(forecast.script)  # a script is the result
     device = "device" if forecast.device == "cuda" else "one core"
     say(f"method                 to do  have  {device:>8}      disk  memory of a run", err=err)
-    for one in found.methods:
+    for one in cost.methods:
         memory = "not measured yet" if one.megabytes is None else f"{one.megabytes:,.0f} MB"
         left = f"{one.method:22} {one.to_do:5,} {one.have:5,}"
         disk = "?" if one.disk is None else f"{one.disk:,.1f} MB"
         say(f"{left}  {duration(one.seconds):>8}  {disk:>8}  {memory}", err=err)
-    if found.basis:
-        say(f"in all, on one core: {duration(found.seconds)} (from {found.basis})", err=err)
+    if cost.basis:
+        say(f"in all, on one core: {duration(cost.seconds)} (from {cost.basis})", err=err)
     say(*forecast.script.splitlines())
     say(*filter(None, [forecast.note]), err=True)
