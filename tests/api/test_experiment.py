@@ -121,6 +121,7 @@ def test_nothing_is_kept_where_no_folder_is_given(toy, tmp_path, monkeypatch):
     done = experiment.run()
     assert done.folder is None
     assert done.unfinished == {}
+    assert done.board is not None
     assert [row["method"] for row in done.board.rows()] == ["fast"]
     assert not list(tmp_path.iterdir())
     with pytest.raises(UqbenchError, match="expected a results folder"):

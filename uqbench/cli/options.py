@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -81,9 +81,10 @@ def options_as(
             gather(values)
             return function(**values)
 
+        made = cast("F", gathered)
         for option in reversed(options):
-            option(gathered)  # type: ignore[arg-type]
-        return gathered  # type: ignore[return-value]
+            made = option(made)
+        return made
 
     return decorate
 

@@ -118,10 +118,10 @@ def command(
         _show_forecast(experiment.forecast(beside))
         return 0
     if until_decided:
-        done = experiment.until_decided(max_seeds)
-        if done is None:
+        analyses = experiment.until_decided(max_seeds)
+        if analyses is None:
             return 1
-        decided, folder = done
+        decided, folder = analyses
         print_board(decided.board)
         _say_decided(decided)
         say(str(folder / "leaderboard.csv"))
