@@ -11,7 +11,7 @@ import uqbench
 from uqbench.boards.agreement import Agreement
 from uqbench.cli import claims as claims_command
 from uqbench.errors import UqbenchError
-from uqbench.results.merge import Fate
+from uqbench.results.merge import Outcome
 
 TOY = Path(__file__).parents[1] / "toy"
 
@@ -89,11 +89,11 @@ def test_runs_of_a_stored_board_have_the_same_bits_once_more_and_none_is_kept(bo
 
 def test_a_copy_of_the_runs_is_merged_and_listed(out, tmp_path):
     merged = uqbench.merge([out], tmp_path / "all")
-    assert {one.fate for one in merged} == {Fate.COPIED}
+    assert {one.outcome for one in merged} == {Outcome.COPIED}
     listed = uqbench.status(tmp_path / "all")
     assert sorted(row["run"] for row in listed) == sorted(str(one.run) for one in merged)
     assert {(row["state"], row["step"]) for row in listed} == {("finished", 600)}
-    assert {one.fate for one in uqbench.merge([out], tmp_path / "all")} == {Fate.THERE}
+    assert {one.outcome for one in uqbench.merge([out], tmp_path / "all")} == {Outcome.THERE}
 
 
 def test_a_submission_never_overwrites_a_file(out, tmp_path):

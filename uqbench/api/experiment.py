@@ -37,10 +37,11 @@ from uqbench.registry.plugins import Host
 from uqbench.results.states import RunState
 from uqbench.results.store import Store
 from uqbench.runner.complete import Execution, complete, preview
-from uqbench.runner.cost_forecast import Outlook, outlook
 from uqbench.runner.device import find_device, stated_device
 from uqbench.runner.dispatch.drive import Driver, Where
+from uqbench.runner.forecast import Cost, cost_of
 from uqbench.runner.rerun import code_note, make_room
+from uqbench.runner.states import describe, stored_states
 from uqbench.runner.watcher import Quiet, Watcher
 from uqbench.suites.plan import Plan
 from uqbench.suites.selection import Say, Selection, warn
@@ -85,7 +86,7 @@ class Completed:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class DryRun:
     """What would be executed.
 
     Attributes:
@@ -98,7 +99,7 @@ class Forecast:
 
     plan: Plan
     device: DeviceKind
-    cost: Outlook
+    cost: Cost
     script: str
     note: str
 
@@ -236,7 +237,7 @@ class Experiment:
             )
         return None if decided is None else (decided, self._written(decided.board).folder)
 
-    def forecast(self, beside: Path | None = None) -> Forecast:
+    def dry_run(self, beside: Path | None = None) -> DryRun:
         """What :meth:`run` would execute; nothing is executed or written.
 
         Args:
@@ -246,9 +247,11 @@ class Experiment:
         plan = self.plan(execution.device)
         if beside is not None:
             read_beside(self.selection, plan, self.host, beside, self.say)
-        cost = outlook(plan, self.store, execution.watcher)
-        note = code_note(cost.states.values()) or ""
-        return Forecast(plan, execution.device, cost, preview(plan, execution), note)
+        states = stored_states(plan, self.store)
+        execution.watcher.say(*describe(plan, states, self.store))
+        note = code_note(states.values()) or ""
+        cost = cost_of(plan, states, self.store)
+        return DryRun(plan, execution.device, cost, preview(plan, execution), note)
 
     def cancel(self) -> int:
         """Cancel what was submitted; return how many jobs that were."""
@@ -369,7 +372,7 @@ class Experiment:
             )
         packages = ", ".join(plugin.distribution for plugin in involved(plan, self.host))
         self._watcher.say(f"Making the checks of {packages}: a minute or so.")
-        return Submission(path, submit(plan, self.host, self.store, path))
+        return Submission(path, submit(plan, self.host, self.store, path, _checks))
 
     @property
     def _watcher(self) -> Watcher:
@@ -442,6 +445,12 @@ class Experiment:
         """How runs agree that are executed once more, on the CPU and without checkpoints."""
         with self._executing(Where(checkpoint_seconds=0.0), "cpu") as execution:
             return repeat(stored, chosen, execution)
+
+
+def _checks(host: Host, plugin: str) -> list[dict[str, str]]:
+    from uqbench.testing.results import check_plugin  # needs pytest
+
+    return [result.as_json() for result in check_plugin(host, plugin)]
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import pandas as pd
 from uqbench.amounts import count, duration
 from uqbench.api.experiment import Experiment
 from uqbench.api.selected import selected
-from uqbench.runner.cost_forecast import Outlook
+from uqbench.runner.forecast import Cost
 from uqbench.suites.plan import Plan
 
 
@@ -22,7 +22,7 @@ class Planned:
 
     Args:
         plan: the runs.
-        found: what is left of them.
+        cost: what is left of them.
 
     Attributes:
         plan: the runs.
@@ -30,11 +30,11 @@ class Planned:
         basis: of the estimate, in words.
     """
 
-    def __init__(self, plan: Plan, found: Outlook) -> None:
+    def __init__(self, plan: Plan, cost: Cost) -> None:
         self.plan = plan
-        self.seconds = found.seconds
-        self.basis = found.basis
-        self._found = found
+        self.seconds = cost.seconds
+        self.basis = cost.basis
+        self._cost = cost
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -42,10 +42,10 @@ class Planned:
         steps = {c.task.name: self.plan.budget.on(c.task).steps for c in self.plan.cells}
         rows = [
             (
-                run.suite, run.budget, run.task, run.method, run.seed, found.state.value,
+                run.suite, run.budget, run.task, run.method, run.seed, stored.state.value,
                 steps[run.task], run.place,
             )
-            for run, found in self._found.states.items()
+            for run, stored in self._cost.states.items()
         ]  # fmt: skip
         columns = ["suite", "budget", "task", "method", "seed", "state", "steps", "run"]
         return pd.DataFrame(rows, columns=columns)
@@ -54,7 +54,7 @@ class Planned:
     def methods(self) -> pd.DataFrame:
         """A row a method, the slowest first: runs to do, core seconds, MB of memory and of disk."""
         rows = [
-            (m.method, m.to_do, m.have, m.seconds, m.megabytes, m.disk) for m in self._found.methods
+            (m.method, m.to_do, m.have, m.seconds, m.megabytes, m.disk) for m in self._cost.methods
         ]
         return pd.DataFrame(
             rows, columns=["method", "to_do", "have", "core_seconds", "megabytes", "disk"]
@@ -68,7 +68,7 @@ class Planned:
         return f"<p>{escape(self._sentence())}</p>{table}"
 
     def _sentence(self) -> str:
-        left = sum(method.to_do for method in self._found.methods)
+        left = sum(method.to_do for method in self._cost.methods)
         return (
             f"{self.plan.suite.name}/{self.plan.name}: {left} of "
             f"{count(len(self.plan.runs), 'run')} to do, about {duration(self.seconds)} on one "
@@ -111,5 +111,5 @@ def plan(
     which = selected(
         suite, budget, methods=methods, tasks=tasks, seeds=seeds, steps=steps, settings=settings
     )
-    forecast = Experiment(which, Path(out), device).forecast()
-    return Planned(forecast.plan, forecast.cost)
+    left = Experiment(which, Path(out), device).dry_run()
+    return Planned(left.plan, left.cost)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from uqbench.results.store import Store, StoredRun
 from uqbench.runner.checkpoints.saved import saved_step
-from uqbench.runner.dispatch.event_log import steps_now
+from uqbench.runner.dispatch.event_log import latest_steps
 
 if TYPE_CHECKING:
-    from uqbench.runner.dispatch.event_log import Now
+    from uqbench.runner.dispatch.event_log import Latest
 
 
 def status(out: str | PathLike[str] = "results") -> list[dict[str, Any]]:
@@ -25,12 +25,12 @@ def status(out: str | PathLike[str] = "results") -> list[dict[str, Any]]:
         >>> import pandas, uqbench
         >>> pandas.DataFrame(uqbench.status("results"))  # doctest: +SKIP
     """
-    store, running = Store(Path(out)), steps_now(Path(out))
+    store, running = Store(Path(out)), latest_steps(Path(out))
     return [run_status(folder, stored, store, running) for folder, stored in store.records()]
 
 
 def run_status(
-    folder: PurePosixPath, stored: StoredRun, store: Store, running: Mapping[str, Now]
+    folder: PurePosixPath, stored: StoredRun, store: Store, running: Mapping[str, Latest]
 ) -> dict[str, Any]:
     """A run's folder, state, reason, step, steps, step of its checkpoint, and seconds left."""
     record = stored.record
@@ -41,9 +41,8 @@ def run_status(
     if record is not None:
         steps = record.identity["budget"]["steps"]
         entry |= {"step": record.step, "steps": steps, "checkpoint_step": saved_step(record, store)}
-        now = running.get(str(folder))
-        if record.status == "running" and now is not None:
-            entry["step"] = max(record.step, now.step)
-            if now.rate > 0:
-                entry["seconds_left"] = max(0.0, (steps - now.step) / now.rate)
+        latest = running.get(str(folder))
+        if record.status == "running" and latest is not None:
+            entry["step"] = max(record.step, latest.step)
+            entry["seconds_left"] = latest.seconds_left
     return entry

@@ -34,23 +34,23 @@ def command(sources: tuple[Path, ...], into: Path, dry_run: bool, as_json: bool)
       uqbench merge cluster-a/results cluster-b/results --into results
     """
     from uqbench.api.calls import merge
-    from uqbench.results.merge import Fate
+    from uqbench.results.merge import Outcome
 
     merged = merge(sources, into, dry_run=dry_run, say=warn)
-    counted = Counter(one.fate for one in merged)
+    counted = Counter(one.outcome for one in merged)
     if as_json:
         keys = ("from", "run", "fate", "reason")
-        rows = [(str(one.source), str(one.run), one.fate.value, one.reason) for one in merged]
+        rows = [(str(one.source), str(one.run), one.outcome.value, one.reason) for one in merged]
         print_json([dict(zip(keys, row, strict=True)) for row in rows])
     else:
         for one in merged:
             if one.reason:
-                say(f"{one.fate.value}: {one.source}/{one.run}: {one.reason}")
+                say(f"{one.outcome.value}: {one.source}/{one.run}: {one.reason}")
         would = "would be " if dry_run else ""
         shown = [
-            f"{counted[fate]} {would if fate is Fate.COPIED else ''}{fate.value}"
-            for fate in Fate
+            f"{counted[fate]} {would if fate is Outcome.COPIED else ''}{fate.value}"
+            for fate in Outcome
             if counted[fate]
         ]
         say(f"{len(merged)} runs: {', '.join(shown)}; in {into}/.")
-    return 1 if counted[Fate.CONFLICT] + counted[Fate.DAMAGED] else 0
+    return 1 if counted[Outcome.CONFLICT] + counted[Outcome.DAMAGED] else 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +39,11 @@ def command() -> None:
     required=True,
     help="What it adds; repeatable.",
 )
-@click.option("--to", type=click.Path(path_type=Path), help="Folder to make; NAME by default.")
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    help="Folder to make; NAME by default.",
+)
 def new(name: str, kinds: tuple[str, ...], to: Path | None) -> None:
     """Begin a plugin: a package with one worked method, tests and a suite.
 
@@ -62,42 +68,59 @@ def new(name: str, kinds: tuple[str, ...], to: Path | None) -> None:
 @command.command()
 @click.argument("name")
 @click.option("--junit", type=FILE, help="JUnit XML.")
-@click.option("--only", help="Subjects or checks whose name contains this.")
+@click.option(
+    "--only",
+    default="",
+    metavar="EXPRESSION",
+    help="Subjects or checks whose name contains this; pytest's -k: 'dqn and not compiles'.",
+)
 @json_option
-def check(name: str, junit: Path | None, only: str | None, as_json: bool) -> int:
+def check(name: str, junit: Path | None, only: str, as_json: bool) -> int:
     """Check what an installed plugin registers against the rules of docs/conformance.md.
 
-    Exits with 1 if a required rule is broken, or if there was nothing to check.
+    pytest makes the checks: pip install 'uqbench[testing]'. Exits with 1 if a required rule is
+    broken, or if there was nothing to check.
 
     \b
     Example:
       uqbench plugin check dqn
     """
-    from uqbench.results.files import write_output
-    from uqbench.testing.conformance import report
-    from uqbench.testing.conformance.whole_plugins import check_plugin
+    from uqbench.results.files import check_output
+    from uqbench.testing.results import check_plugin
 
-    results: list[Result] = []
-    for subject, made in check_plugin(load_host(), name, only):
-        results += made
-        if made and not as_json:
-            _show(subject, made)
     if junit is not None:
-        write_output(junit, report.as_junit(results))
+        check_output(junit)
+    host = load_host()
+    results = check_plugin(host, name, only, junit, lambda *made: None if as_json else _show(*made))
     if as_json:
-        print_json(report.as_json(results))
+        print_json([result.as_json() for result in results])
     elif results:
-        say(report.summary(results))
+        say(_summary(results))
     if not results:
         raise UqbenchError(f"no check was made of the plugin {name!r}: that is a failure")
-    return 1 if report.failures(results) else 0
+    return 1 if any(not r.ok and r.check.level == "required" for r in results) else 0
 
 
-def _show(subject: Subject, results: list[Result]) -> None:
-    from uqbench.testing.conformance import report
+def _summary(results: Sequence[Result]) -> str:
+    """How many checks passed, failed and so on."""
+    counts = Counter(result.status for result in results)
+    return ", ".join(f"{count} {status}" for status, count in counts.most_common())
 
-    reached = report.levels(results)
-    say(f"{subject.kind} {subject.name}: {report.summary(results)} ({', '.join(reached) or '-'})")
+
+def _show(subject: Subject, results: Sequence[Result]) -> None:
+    """A subject's counts and levels, what is broken, and what waits for that."""
+    from uqbench.testing.conformance import LEVELS
+
+    by_level = {level: [r for r in results if r.check.level == level] for level in LEVELS}
+    reached = [
+        level
+        for level, own in by_level.items()
+        if all(r.ok for r in own) and any(r.status == "passed" for r in own)
+    ]
+    say(f"{subject.kind} {subject.name}: {_summary(results)} ({', '.join(reached) or '-'})")
     for result in results:
-        if not result.ok or result.status == "expected":
+        if result.status in ("failed", "expected"):
             say(*(f"  {line}" for line in str(result).splitlines()))
+    waiting = [f"{r.check.id} ({r.message})" for r in results if r.status == "blocked"]
+    if waiting:
+        say(f"  blocked: {', '.join(waiting)}")

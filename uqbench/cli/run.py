@@ -22,7 +22,7 @@ from uqbench.errors import UqbenchError
 from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
-    from uqbench.api.experiment import Forecast
+    from uqbench.api.experiment import DryRun
     from uqbench.boards.until_decided import Decided
     from uqbench.runner.dispatch.drive import Where
 
@@ -115,7 +115,7 @@ def command(
         say(f"Canceled {count(experiment.cancel(), 'job')}; run again to resume.", err=True)
         return 0
     if dry_run:
-        _show_forecast(experiment.forecast(beside))
+        _show_cost(experiment.dry_run(beside))
         return 0
     if until_decided:
         analyses = experiment.until_decided(max_seeds)
@@ -147,19 +147,19 @@ def _say_decided(decided: Decided) -> None:
     say(f"{runs:,} runs; {schedule[-1]} seeds of every method would be {all_seeds:,}.")
 
 
-def _show_forecast(forecast: Forecast) -> None:
+def _show_cost(left: DryRun) -> None:
     """Print what would run, and how long each method would take."""
     from uqbench.amounts import duration
 
-    cost, err = forecast.cost, bool(forecast.script)  # a script is the result
-    device = "device" if forecast.device == "cuda" else "one core"
+    cost, err = left.cost, bool(left.script)  # a script is the result
+    device = "device" if left.device == "cuda" else "one core"
     say(f"method                 to do  have  {device:>8}      disk  memory of a run", err=err)
     for one in cost.methods:
         memory = "not measured yet" if one.megabytes is None else f"{one.megabytes:,.0f} MB"
-        left = f"{one.method:22} {one.to_do:5,} {one.have:5,}"
+        runs = f"{one.method:22} {one.to_do:5,} {one.have:5,}"
         disk = "?" if one.disk is None else f"{one.disk:,.1f} MB"
-        say(f"{left}  {duration(one.seconds):>8}  {disk:>8}  {memory}", err=err)
+        say(f"{runs}  {duration(one.seconds):>8}  {disk:>8}  {memory}", err=err)
     if cost.basis:
         say(f"in all, on one core: {duration(cost.seconds)} (from {cost.basis})", err=err)
-    say(*forecast.script.splitlines())
-    say(*filter(None, [forecast.note]), err=True)
+    say(*left.script.splitlines())
+    say(*filter(None, [left.note]), err=True)

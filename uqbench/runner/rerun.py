@@ -14,7 +14,7 @@ from uqbench.errors import see
 from uqbench.identity import Run
 from uqbench.registry.contents import content_hash
 from uqbench.registry.local import PREFIX
-from uqbench.results.earlier import keep_earlier
+from uqbench.results.earlier import move_earlier
 from uqbench.results.states import RunState, StoredRun
 from uqbench.results.store import Store
 from uqbench.runner.states import stored_states
@@ -70,7 +70,7 @@ def code_note(states: Iterable[StoredRun]) -> str:
 def make_room(plan: Plan, store: Store, watcher: Watcher) -> list[Run]:
     """Move a plan's finished runs of other code to a store of their own; return them."""
     older = [run for run, found in stored_states(plan, store).items() if other_code(found)]
-    root, moved = keep_earlier(store, older, lambda found: bool(other_code(found)))
+    root, moved = move_earlier(store, older, lambda found: bool(other_code(found)))
     if moved:
         watcher.say(
             f"Kept in {root}: {count(len(moved), 'finished run')} of other code than is installed; "

@@ -6,11 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+import pytest
 import torch
 
 from uqbench.agent import Agent, EnvironmentInfo
 from uqbench.environment import LaneEnv
-from uqbench.testing.checks import conform
+from uqbench.testing.checks import checks_of, run_check
+from uqbench.testing.conformance import Check, Subject
 from uqbench.testing.conformance.agent_runs import CPU, AgentSubject, Trace
 from uqbench.testing.worlds import RotatingPixels
 
@@ -43,18 +45,24 @@ class AgentTests(ABC):
 
     @abstractmethod
     def make(self, seeds: Sequence[int], device: torch.device = CPU) -> Agent:
-        """A fresh agent for ``world``, one lane per seed, on a device."""
+        """A new agent for ``world``, one lane per seed, on a device."""
 
     def world(self, lanes: int, first: int) -> LaneEnv:
         """The environment: ``lanes`` deterministic worlds, numbered from ``first`` on."""
         return RotatingPixels(lanes, first)
 
-    def test_it_conforms(self) -> None:
-        """Every check of agents that applies to it (:mod:`uqbench.testing.conformance`)."""
-        conform(self.subject(), but=self.left_out)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Every check of agents is a test (:mod:`uqbench.testing.conformance`)."""
+        if metafunc.function.__name__ == "test_it_conforms":
+            checks = checks_of([self.subject()], without=self.left_out)
+            metafunc.parametrize(("subject", "check"), checks)
+
+    def test_it_conforms(self, subject: Subject, check: Check) -> None:
+        """It keeps the rule, or the rule does not apply to it."""
+        run_check(subject, check)
 
     def train(self, seeds: Sequence[int], first: int) -> Trace:
-        """Run a fresh agent in the worlds from ``first`` on."""
+        """Run a new agent in the worlds from ``first`` on."""
         return self.subject().run(seeds, first)
 
     def subject(self) -> AgentSubject:
