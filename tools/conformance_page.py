@@ -38,10 +38,10 @@ def test_it_conforms(subject, check):
 ```
 
 `uqbench.testing.agents.AgentTests` makes the same checks of an agent with a config of your choice.
-Either way every check is a test, so that `pytest -k agent-lanes` runs that one, after those that it
-builds on. What is known to fail is named by the hook `uqbench_expected_failures` (or the attribute
-`expected_failures` of `AgentTests`), with a reason: a strict `xfail`, which fails where the check
-passes.
+In the test above each check is a test of its own: `pytest -k agent-lanes` runs that one, after
+those that it builds on. What is known to fail is named by the hook `uqbench_expected_failures` (or
+the attribute `expected_failures` of `AgentTests`), with a reason: a strict `xfail`, which fails
+where the check passes.
 """
 
 

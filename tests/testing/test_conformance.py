@@ -9,13 +9,16 @@ import runpy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import torch
 from torch import Tensor
 
 from uqbench.agent import Agent, Step, Uncertainty, observation_shape
+from uqbench.cli.plugin import _show
 from uqbench.config import Steps
+from uqbench.errors import UqbenchError
 from uqbench.lanes import Capturable, Clock, Uniform, epsilon_greedy, greedy
 from uqbench.testing.conformance import LEVELS, all_checks
 from uqbench.testing.conformance.agent_runs import AgentSubject
@@ -402,6 +405,37 @@ def test_an_expected_failure_needs_a_reason_and_is_strict():
         agent(Linear, expected_failures={"agent-seeds": " "})
     with pytest.raises(KeyError, match="agent-seeds"):
         agent(Linear, expected_failures={"agent-sseds": "a slip"})
+
+
+def test_what_waits_for_a_failure_is_one_line(capsys):
+    results([agent(AGENTS["agent-forms"])], only="agent", show=_show)
+    head, failed, rule, fix, waiting = capsys.readouterr().out.splitlines()
+    assert "1 failed" in head
+    assert "agent-forms: failed: policy with L = 1, M = 1 returned" in failed
+    assert rule.startswith("    rule: act returns int64 [L]")
+    assert "docs/conformance.md#agent-forms" in fix
+    assert waiting.startswith("  blocked: ")
+    assert "agent-pure (agent-forms comes first)" in waiting
+
+
+def test_an_expression_chooses_checks_and_brings_those_they_build_on(tmp_path):
+    made = results([agent(Linear)], only="agent-pure or agent-masks", junit=tmp_path / "j.xml")
+    assert {r.check.id: r.status for r in made} == {"agent-masks": "passed", "agent-pure": "passed"}
+    (suite,) = ElementTree.parse(tmp_path / "j.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "0")
+    assert [case.get("name") for case in suite] == [
+        "test_conformance[Linear-agent-masks]",
+        "test_conformance[Linear-agent-pure]",
+    ]
+    with pytest.raises(UqbenchError, match="USAGE_ERROR"):
+        results([agent(Linear)], only="agent and (")
+
+
+def test_no_project_has_a_say_in_what_is_checked(tmp_path, monkeypatch):
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -k nothing\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing")
+    assert [r.status for r in results([agent(Linear)], only="agent-forms")] == ["passed"]
 
 
 def test_checks_are_named_and_explained():

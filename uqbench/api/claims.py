@@ -60,8 +60,8 @@ def judged(
     plan = selection.plan(experiment.host, "cpu", experiment.say)
     if boards is None:
         return judge(plan, gather(plan, experiment.store))
-    stored = experiment.stored(plan, boards, selection)
-    return judge(stored.plan, stored.scores)
+    _, board = experiment.stored(plan, boards, selection)
+    return board.claims
 
 
 def verdicts(experiment: Experiment, boards: Path | None) -> list[SuiteVerdicts]:

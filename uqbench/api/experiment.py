@@ -14,37 +14,38 @@ from pathlib import Path
 
 from uqbench.api.claims import SuiteVerdicts, judged, verdicts
 from uqbench.boards.agreement import Agreement
-from uqbench.boards.board_files import board_folder, write_board
-from uqbench.boards.check import check, rewrite
+from uqbench.boards.board_files import board_folder
 from uqbench.boards.leaderboard import Board, board
-from uqbench.boards.provenance import of_older_code
-from uqbench.boards.reproduce import repeat, sample
+from uqbench.boards.protocol import check_as_run
+from uqbench.boards.provenance import MadeWith, of_older_code
+from uqbench.boards.reproduce import reproduce, sample
 from uqbench.boards.rescored import board_by, slug
 from uqbench.boards.scores import Score
 from uqbench.boards.stored import StoredBoard
-from uqbench.boards.stored_rows import beside as with_stored
-from uqbench.boards.stored_rows import read_beside
 from uqbench.boards.submission.add import add as add_rows
 from uqbench.boards.submission.bundle import read_bundle
 from uqbench.boards.submission.judge import Judged, judge
 from uqbench.boards.submission.make import involved, submit
 from uqbench.boards.until_decided import DEFAULT_SEEDS, Decided, run_until_decided
+from uqbench.boards.with_stored import read_reference
 from uqbench.claims.judge import Judgement
 from uqbench.errors import UqbenchError
 from uqbench.identity import DeviceKind, Run
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
-from uqbench.results.states import RunState
+from uqbench.results.states import RunState, StoredRun
 from uqbench.results.store import Store
 from uqbench.runner.complete import Execution, complete, preview
 from uqbench.runner.device import find_device, stated_device
 from uqbench.runner.dispatch.drive import Driver, Where
-from uqbench.runner.forecast import Cost, cost_of
+from uqbench.runner.forecast import Forecast, MethodCost, costs
 from uqbench.runner.rerun import code_note, make_room
 from uqbench.runner.states import describe, stored_states
 from uqbench.runner.watcher import Quiet, Watcher
 from uqbench.suites.plan import Plan
 from uqbench.suites.selection import Say, Selection, warn
+from uqbench.views.board_folders import write_board, write_joined
+from uqbench.views.check import check, rewrite
 
 SEEDS_ARE_CHOSEN = (
     "--until-decided chooses the seeds as it goes: leave out --seeds, --seed, --dry-run, --beside "
@@ -92,14 +93,18 @@ class DryRun:
     Attributes:
         plan: the runs.
         device: kind of device that would compute.
-        cost: of what is left of them: how long it would take.
+        states: of the runs.
+        methods: what is left of each method, the slowest first.
+        expected: of all, on one core.
         script: what would be submitted; empty where processes are started.
         note: which finished runs are of other code than is installed; empty where none is.
     """
 
     plan: Plan
     device: DeviceKind
-    cost: Cost
+    states: Mapping[Run, StoredRun]
+    methods: Sequence[MethodCost]
+    expected: Forecast
     script: str
     note: str
 
@@ -194,7 +199,7 @@ class Experiment:
             plan, store = self.plan(execution.device), execution.store
             stored = None
             if beside is not None:
-                stored = read_beside(self.selection, plan, self.host, beside, self.say)
+                stored = read_reference(self.selection, plan, self.host, beside, self.say)
             if rerun:
                 make_room(plan, store, execution.watcher)
             states = complete(plan, execution)
@@ -202,8 +207,9 @@ class Experiment:
             unfinished = {run: store.read(run.folder).reason or "" for run in open_runs}
             if unfinished and not execution.driver.waits:
                 return Completed(plan, unfinished, None, None)
-            result = board(plan, store) if stored is None else with_stored(plan, stored, store)
-            folder = None if self.out is None else self._written(result, stored=stored).folder
+            result = board(plan, store) if stored is None else stored.with_runs(plan, store)
+            made = () if stored is None else stored.made
+            folder = None if self.out is None else self._written(result, made=made).folder
             return Completed(plan, unfinished, result, folder)
 
     def until_decided(self, max_seeds: int | None = None) -> tuple[Decided, Path] | None:
@@ -246,12 +252,12 @@ class Experiment:
         execution = self._execution(self.store)
         plan = self.plan(execution.device)
         if beside is not None:
-            read_beside(self.selection, plan, self.host, beside, self.say)
+            read_reference(self.selection, plan, self.host, beside, self.say)
         states = stored_states(plan, self.store)
         execution.watcher.say(*describe(plan, states, self.store))
+        left = costs(plan, states, self.store)
         note = code_note(states.values()) or ""
-        cost = cost_of(plan, states, self.store)
-        return DryRun(plan, execution.device, cost, preview(plan, execution), note)
+        return DryRun(plan, execution.device, states, *left, preview(plan, execution), note)
 
     def cancel(self) -> int:
         """Cancel what was submitted; return how many jobs that were."""
@@ -279,12 +285,13 @@ class Experiment:
     def check(self, to: Path | None = None) -> Checked:
         """Recompute a stored board from its scores, and compare its rows with the runs."""
         lines: list[str] = []
-        return Checked(check(self.stored(self.plan(), to), self.store, lines.append), tuple(lines))
+        good = check(*self.stored(self.plan(), to), self.store, lines.append)
+        return Checked(good, tuple(lines))
 
     def rewrite(self, to: Path | None = None) -> tuple[Path, list[Path]]:
         """Write a stored board's tables anew from its scores; return its folder, what changed."""
-        stored = self.stored(self.plan(), to)
-        return stored.folder, rewrite(stored, self.host)
+        stored, board = self.stored(self.plan(), to)
+        return stored.folder, rewrite(stored, board, self.host)
 
     def claims(self, boards: Path | None = None) -> tuple[Judgement, ...]:
         """Judge the suite's claims by the runs, or by a stored board.
@@ -314,13 +321,13 @@ class Experiment:
         Raises:
             UqbenchError: there is no such board, or its runs cannot be made here.
         """
-        stored = self.stored(self.plan(), boards)
-        stored.check_as_run()
-        chosen = sample(stored, size, stored.folder.name)
+        stored, board = self.stored(self.plan(), boards)
+        check_as_run(board, stored.folder)
+        chosen = sample(board, size, stored.folder.name)
         older = of_older_code(chosen)
         if older:
             self.say(f"{stored.folder} is of older code than is installed here: {older}")
-        return Verified(self._reproduced(stored, chosen))
+        return Verified(self._reproduced(board, chosen))
 
     def judged(self, path: Path) -> Judged:
         """A submission, its tables recomputed.
@@ -346,12 +353,14 @@ class Experiment:
         agreement: Mapping[str, Agreement] = {}
         if size and judged.follows:
             # an author cannot know which runs will be executed
-            chosen = sample(judged.stored, size, secrets.token_hex(16))
-            agreement = self._reproduced(judged.stored, chosen)
+            chosen = sample(judged.board, size, secrets.token_hex(16))
+            agreement = self._reproduced(judged.board, chosen)
         verified = Verified(agreement, judged)
         if add is None or not verified.good:
             return verified
-        return replace(verified, added=add_rows(judged, agreement, self.host, add, self.say))
+        joined = add_rows(judged, agreement, self.host, add, self.say)
+        write_joined(joined, self.host)
+        return replace(verified, added=joined.folder)
 
     def submit(self, to: Path | None = None) -> Submission:
         """Put scores, curves, manifest, versions and conformance of methods into one file.
@@ -380,8 +389,8 @@ class Experiment:
 
     def stored(
         self, plan: Plan, boards: Path | None = None, selection: Selection | None = None
-    ) -> StoredBoard:
-        """The stored board of a plan.
+    ) -> tuple[StoredBoard, Board]:
+        """The stored board of a plan, and the board that its scores make.
 
         Args:
             plan: of all methods that are installed.
@@ -392,19 +401,19 @@ class Experiment:
             UqbenchError: there is none, or it is of an earlier protocol, or damaged.
         """
         folder = board_folder(plan, boards or self.store.root / "leaderboards")
-        return StoredBoard.read(plan, selection or self.selection, self.host, folder, self.say)
+        stored = StoredBoard(folder)
+        return stored, stored.board(plan, selection or self.selection, self.host, self.say)
 
     def _written(
         self,
         board: Board,
         to: Path | None = None,
         suffix: str = "",
-        stored: StoredBoard | None = None,
+        made: Sequence[MadeWith] = (),
     ) -> Written:
-        """Write a board, some of whose rows may be of a stored one."""
+        """Write a board; ``made`` is what those of its rows that are stored were made with."""
         folder = board_folder(board.plan, to or self.store.root / "leaderboards")
         folder = folder.with_name(folder.name + suffix)
-        made = () if stored is None else stored.made[0]
         write_board(board, self.store, folder, self.host, made)
         return Written(board, folder)
 
@@ -441,10 +450,10 @@ class Experiment:
                 execution.watcher.say(f"Runs are locked by leases: {note}.")
             yield execution
 
-    def _reproduced(self, stored: StoredBoard, chosen: Sequence[Score]) -> dict[str, Agreement]:
+    def _reproduced(self, board: Board, chosen: Sequence[Score]) -> dict[str, Agreement]:
         """How runs agree that are executed once more, on the CPU and without checkpoints."""
         with self._executing(Where(checkpoint_seconds=0.0), "cpu") as execution:
-            return repeat(stored, chosen, execution)
+            return reproduce(board, chosen, execution)
 
 
 def _checks(host: Host, plugin: str) -> list[dict[str, str]]:

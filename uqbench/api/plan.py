@@ -11,18 +11,15 @@ from typing import Any
 import pandas as pd
 
 from uqbench.amounts import count, duration
-from uqbench.api.experiment import Experiment
+from uqbench.api.experiment import DryRun, Experiment
 from uqbench.api.selected import selected
-from uqbench.runner.forecast import Cost
-from uqbench.suites.plan import Plan
 
 
 class Planned:
     """What would run.
 
     Args:
-        plan: the runs.
-        cost: what is left of them.
+        left: what is left of the runs.
 
     Attributes:
         plan: the runs.
@@ -30,11 +27,9 @@ class Planned:
         basis: of the estimate, in words.
     """
 
-    def __init__(self, plan: Plan, cost: Cost) -> None:
-        self.plan = plan
-        self.seconds = cost.seconds
-        self.basis = cost.basis
-        self._cost = cost
+    def __init__(self, left: DryRun) -> None:
+        self.plan, self._left = left.plan, left
+        self.seconds, self.basis = left.expected.seconds, left.expected.basis
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -45,7 +40,7 @@ class Planned:
                 run.suite, run.budget, run.task, run.method, run.seed, stored.state.value,
                 steps[run.task], run.place,
             )
-            for run, stored in self._cost.states.items()
+            for run, stored in self._left.states.items()
         ]  # fmt: skip
         columns = ["suite", "budget", "task", "method", "seed", "state", "steps", "run"]
         return pd.DataFrame(rows, columns=columns)
@@ -54,7 +49,7 @@ class Planned:
     def methods(self) -> pd.DataFrame:
         """A row a method, the slowest first: runs to do, core seconds, MB of memory and of disk."""
         rows = [
-            (m.method, m.to_do, m.have, m.seconds, m.megabytes, m.disk) for m in self._cost.methods
+            (m.method, m.to_do, m.have, m.seconds, m.megabytes, m.disk) for m in self._left.methods
         ]
         return pd.DataFrame(
             rows, columns=["method", "to_do", "have", "core_seconds", "megabytes", "disk"]
@@ -68,7 +63,7 @@ class Planned:
         return f"<p>{escape(self._sentence())}</p>{table}"
 
     def _sentence(self) -> str:
-        left = sum(method.to_do for method in self._cost.methods)
+        left = sum(method.to_do for method in self._left.methods)
         return (
             f"{self.plan.suite.name}/{self.plan.name}: {left} of "
             f"{count(len(self.plan.runs), 'run')} to do, about {duration(self.seconds)} on one "
@@ -111,5 +106,4 @@ def plan(
     which = selected(
         suite, budget, methods=methods, tasks=tasks, seeds=seeds, steps=steps, settings=settings
     )
-    left = Experiment(which, Path(out), device).dry_run()
-    return Planned(left.plan, left.cost)
+    return Planned(Experiment(which, Path(out), device).dry_run())

@@ -14,7 +14,6 @@ from uqbench.api.results import Results
 from uqbench.api.run_tables import FoundRun
 from uqbench.api.selected import Selected, selected
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.run_boards import ComputedTables
 from uqbench.errors import UqbenchError, UqbenchWarning
 from uqbench.executor import Resources
 from uqbench.results.store import Store
@@ -24,7 +23,6 @@ from uqbench.runner.display import Terminal
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import NO_LIMITS
 from uqbench.runner.watcher import Quiet, Watcher
-from uqbench.suites.plan import Plan
 
 
 def run(
@@ -107,7 +105,7 @@ def run(
     )  # fmt: skip
     done = experiment.run(rerun=fresh, beside=None if beside is None else Path(beside))
     assert done.board is not None
-    results = results_of(done.plan, done.board, experiment.store)
+    results = results_of(done.board, experiment.store)
     if done.unfinished:
         warnings.warn(
             f"{len(done.unfinished)} of {count(len(done.plan.runs), 'run')} did not finish; the "
@@ -156,7 +154,7 @@ def until_decided(
             f"a run did not finish, so that nothing is decided: uqbench.status({str(out)!r}) says "
             f"which."
         )
-    return results_of(done[0].plan, done[0].board, experiment.store)
+    return results_of(done[0].board, experiment.store)
 
 
 def _watcher(progress: bool | Watcher) -> Watcher:
@@ -165,11 +163,8 @@ def _watcher(progress: bool | Watcher) -> Watcher:
     return progress
 
 
-def results_of(plan: Plan, result: Board, store: Store) -> Results:
+def results_of(result: Board, store: Store) -> Results:
     """The results of a plan's runs, and their board."""
     runs = [score.run for score in result.scores if score.method not in result.origins]
     found = [FoundRun.read(store, folder) for folder in runs]
-    tables = ComputedTables(
-        plan.suite.name, plan.name, f"{store.root}/{plan.suite.name}", lambda: result
-    )
-    return Results(store.root, lambda: [tables], found, store)
+    return Results(store.root, lambda: [result], found, store)

@@ -50,8 +50,8 @@ def command(
       uqbench leaderboard --suite minatar --budget quick --risk "cvar(0.1)"
     """
     from uqbench.api.experiment import Experiment
-    from uqbench.cli.terminal_table import print_board
     from uqbench.errors import UqbenchError
+    from uqbench.views.terminal import print_board
 
     if (check, rewrite, risk is not None).count(True) > 1:
         raise UqbenchError(

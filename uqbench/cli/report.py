@@ -33,7 +33,7 @@ def command(folder: Path, output: Path) -> int:
       uqbench report leaderboards -o report.html
     """
     require_plots("jinja2")
-    from uqbench.plots.tables import board_folders
+    from uqbench.boards.stored import board_folders
     from uqbench.report.page import page
     from uqbench.results.files import write_output
     from uqbench.suites.reading import read_suites

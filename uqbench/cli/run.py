@@ -102,8 +102,8 @@ def command(
     """
     from uqbench.amounts import count
     from uqbench.api.experiment import SEEDS_ARE_CHOSEN, Experiment
-    from uqbench.cli.terminal_table import print_board
     from uqbench.runner.display import Terminal
+    from uqbench.views.terminal import print_board
 
     if until_decided and (dry_run or fresh or beside is not None):
         raise UqbenchError(SEEDS_ARE_CHOSEN)
@@ -151,15 +151,15 @@ def _show_cost(left: DryRun) -> None:
     """Print what would run, and how long each method would take."""
     from uqbench.amounts import duration
 
-    cost, err = left.cost, bool(left.script)  # a script is the result
+    expected, err = left.expected, bool(left.script)  # a script is the result
     device = "device" if left.device == "cuda" else "one core"
     say(f"method                 to do  have  {device:>8}      disk  memory of a run", err=err)
-    for one in cost.methods:
+    for one in left.methods:
         memory = "not measured yet" if one.megabytes is None else f"{one.megabytes:,.0f} MB"
         runs = f"{one.method:22} {one.to_do:5,} {one.have:5,}"
         disk = "?" if one.disk is None else f"{one.disk:,.1f} MB"
         say(f"{runs}  {duration(one.seconds):>8}  {disk:>8}  {memory}", err=err)
-    if cost.basis:
-        say(f"in all, on one core: {duration(cost.seconds)} (from {cost.basis})", err=err)
+    if expected.basis:
+        say(f"in all, on one core: {duration(expected.seconds)} (from {expected.basis})", err=err)
     say(*left.script.splitlines())
     say(*filter(None, [left.note]), err=True)

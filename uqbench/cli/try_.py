@@ -72,10 +72,10 @@ def command(
       uqbench try mine.py:Mine --suite minatar --budget quick --beside leaderboards
     """
     from uqbench.api.experiment import Experiment
-    from uqbench.cli.terminal_table import print_board
     from uqbench.config import resolve
     from uqbench.registry import local
     from uqbench.runner.display import Terminal
+    from uqbench.views.terminal import print_board
 
     path, _, attribute = what.partition(":")
     example = "KEY=VALUE, e.g. learning_rate=0.001: the class is named already."

@@ -107,9 +107,7 @@ def _say_judged(path: Path, judged: Judged) -> None:
     for name in judged.differing:
         say(f"{name}: differs from what follows from scores.csv")
     if not judged.differing:
-        say(
-            f"its tables follow from its {count(len(judged.stored.scores), 'score')}, byte for byte"
-        )
+        say(f"its tables follow from its {count(len(judged.board.scores), 'score')}, byte for byte")
     reported = ", ".join(f"{n} {status}" for status, n in sorted(judged.checks.items()))
     say(f"conformance, as reported: {reported or 'nothing'}")
     for rule in judged.broken:

@@ -67,22 +67,8 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
     return data
 
 
-def stored_bytes(path: Path) -> bytes:
-    """The contents of a file that is part of a stored board.
-
-    Raises:
-        UqbenchError: it is not a regular file, or cannot be read.
-    """
-    try:
-        return read_bytes(path)
-    except OSError as error:
-        raise UqbenchError(
-            f"{path} is damaged, because it cannot be read: {error.strerror}"
-        ) from error
-
-
 def stored_text(data: bytes, path: Path) -> str:
-    """The text of such a file.
+    """The text of a file that is part of a stored board.
 
     Raises:
         UqbenchError: it is not UTF-8.

@@ -28,13 +28,13 @@ from contextlib import suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
 from uqbench.errors import StorageError
 from uqbench.identity import canonical
-from uqbench.results.files import open_file, read_bytes, write_data
+from uqbench.results.files import read_bytes, write_data
 from uqbench.results.record_files import RECORD
 from uqbench.results.records import Count, Finite, Moment, Process, Resumed, RunRecord, Timing
 
@@ -81,7 +81,7 @@ class RunCache:
         self._first: dict[bytes, RunRecord] = {}
         self._last: tuple[str, _Row | None] = "", None
         self._new = 0
-        code, template = b"", b""
+        self._template = code = template = b""
         with suppress(OSError, ValueError):
             code, *lines = read_bytes(root / FILE, MOST_BYTES).split(b"\n")
         for line in lines if code == _code() else ():
@@ -93,11 +93,10 @@ class RunCache:
 
     def read(self, folder: str) -> RunRecord | None:
         """The record of a finished run whose ``run.json`` is as it was when it was read."""
-        row, path = self._row(folder), f"{self._base}{folder}/{RECORD}"
+        row, path = self._row(folder), self._base + folder
         if row is None:
             return None
-        is_same = signature(path) == row.signature and _states(path, row.record.digest)
-        if is_same and not Path(self._base + folder).is_symlink():
+        if signature(f"{path}/{RECORD}") == row.signature and _states(path, row.record.digest):
             return row.record
         self._put(folder, None)
         return None
@@ -117,9 +116,11 @@ class RunCache:
             read: signature of ``run.json`` before it was read.
         """
         if record.checkpoint is None and self._is_same(f"{folder}/{RECORD}", read):
-            template, own = _parts(record)
-            if _digest(template, own) == record.digest:
-                self._put(folder, (template, b"\t".join((_json(read), b"{}", *own))))
+            own = _own(record)
+            if _digest(self._template, own) != record.digest:  # of another cell than the last
+                self._template = _template(record)
+            if _digest(self._template, own) == record.digest:
+                self._put(folder, (self._template, b"\t".join((_json(read), b"{}", *own))))
                 row = self._row(folder)
                 return record if row is None else row.record
         return record
@@ -187,7 +188,9 @@ class RunCache:
             record = RunRecord.model_validate_json(_together(template, fields[2:]))
             self._first[template] = record
         first = self._first[template]
-        own = dict(zip(_OWN, (began, digests, process, resumed, *rest), strict=True))
+        own: dict[str, Any] = dict(
+            zip(_OWN, (began, digests, process, resumed, *rest), strict=True)
+        )
         own["identity"] = {**first.identity, "seed": seed}
         own["scalars"] = dict(zip(first.scalars, values, strict=True))
         own["digest"] = _digest(template, fields[2:])
@@ -206,22 +209,35 @@ def signature(path: str) -> Signature | None:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-def _states(path: str, digest: str) -> bool:
-    """Whether a ``run.json`` begins with this digest."""
-    with suppress(OSError), open_file(Path(path)) as file:
-        return f'\n "digest": "{digest}",\n'.encode() in file.read(_HEAD)
+def _states(folder: str, digest: str) -> bool:
+    """Whether the ``run.json`` in a folder, which is no link, begins with this digest."""
+    with suppress(OSError):
+        if stat.S_ISLNK(os.lstat(folder).st_mode):
+            return False
+        path = f"{folder}/{RECORD}"
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            return f'\n "digest": "{digest}",\n'.encode() in os.read(descriptor, _HEAD)
+        finally:
+            os.close(descriptor)
     return False
 
 
-def _parts(record: RunRecord) -> tuple[bytes, list[bytes]]:
-    """What the record shares with others of its cell, with a tab for each part of its own."""
-    table = record.model_dump(mode="json", exclude={"digest"})
-    identity, scalars = table["identity"], dict(sorted(table["scalars"].items()))
-    shared = {**table, **dict.fromkeys(_OWN, _HOLE), "scalars": dict.fromkeys(scalars, _HOLE)}
-    shared["identity"] = {**identity, "seed": _HOLE}
+def _own(record: RunRecord) -> list[bytes]:
+    """What is the run's own, in the order in which it stands in canonical JSON."""
+    table = record.model_dump(mode="json", include={*_OWN, "scalars"})
     began, digests, process, resumed, *rest = (table[key] for key in _OWN)
-    own = [began, digests, identity["seed"], process, resumed, *scalars.values(), *rest]
-    return canonical(shared).replace(_json(_HOLE).decode(), _HOLE).encode(), [*map(_json, own)]
+    scalars = [value for _, value in sorted(table["scalars"].items())]
+    seed = record.identity["seed"]
+    return [*map(_json, (began, digests, seed, process, resumed, *scalars, *rest))]
+
+
+def _template(record: RunRecord) -> bytes:
+    """What it shares with others of its cell, with a tab for each part of its own."""
+    table = record.model_dump(mode="json", exclude={"digest"}) | dict.fromkeys(_OWN, _HOLE)
+    table["identity"] |= {"seed": _HOLE}
+    table["scalars"] = dict.fromkeys(table["scalars"], _HOLE)
+    return _json(table).replace(_json(_HOLE), _HOLE.encode())
 
 
 def _json(value: object) -> bytes:
@@ -230,7 +246,7 @@ def _json(value: object) -> bytes:
 
 def _together(template: bytes, own: Iterable[bytes]) -> bytes:
     """The record in canonical JSON."""
-    return b"".join(chain.from_iterable(zip(template.split(b"\t"), [*own, b""], strict=True)))
+    return b"".join(chain.from_iterable(zip(template.split(b"\t"), [*own, b""], strict=False)))
 
 
 def _digest(template: bytes, own: Iterable[bytes]) -> str:

@@ -130,42 +130,33 @@ def forecast(
     """
     slowness, saved = _earlier(plan.suite, store) if todo else ({}, {})
     configs = {(cell.task.name, cell.method.name): cell.config for cell in plan.cells}
-    nominal = plan.budget.step_ms / 1000
     core_seconds: dict[Run, float] = {}
     paces: dict[Run, Pace] = {}
-    bases = dict.fromkeys(
-        (
-            "the speed of earlier runs",
-            "what a step of each method takes here",
-            "the speed of runs of other budgets",
-            f"a nominal {plan.budget.step_ms:g} ms a step",
-        ),
-        False,
-    )
-    earlier, here, others, guessed = bases
+    bases = set()
     for run in todo:
         by_budget = slowness.get((run.task, run.method, str(run.identity["device"])), {})
         steps = plan.budget.task_steps.get(run.task, plan.budget.steps)
         config = configs.get((run.task, run.method))
-        start, speed = 0.0, (measured or {}).get(run.method)
-        if own := by_budget.get(plan.budget_name):
-            basis, ratios = earlier, own
-        elif speed is not None:
-            basis, ratios, start = here, [], speed.start_s / speed.lanes
-        elif ratios := [ratio for ratios in by_budget.values() for ratio in ratios]:
-            basis = others
-        else:
-            basis, ratios = guessed, [1.0]
+        start, ratios = 0.0, by_budget.get(plan.budget_name, ())
+        speed = None if ratios else (measured or {}).get(run.method)
         if ratios:
-            pace = Pace.on_average(nominal * median(ratios), steps, config)
+            bases.add("the speed of earlier runs")
         elif speed is not None:
-            pace = Pace.measured(speed, config)
-        bases[basis] = True
+            bases.add("what a step of each method takes here")
+        elif ratios := [ratio for ratios in by_budget.values() for ratio in ratios]:
+            bases.add("the speed of runs of other budgets")
+        else:
+            bases.add(f"a nominal {plan.budget.step_ms:g} ms a step")
+        if speed is None:
+            step_s = plan.budget.step_ms / 1000 * median(ratios or [1.0])
+            pace = Pace.on_average(step_s, steps, config)
+        else:
+            pace, start = Pace.measured(speed, config), speed.start_s / speed.lanes
         core_seconds[run] = start + pace.seconds(saved.get(run.folder, 0), steps)
         paces[run] = pace
-    words = " and ".join(basis for basis, used in bases.items() if used)
     processes = max(1, min(workers, len(todo)))
-    return Forecast(sum(core_seconds.values()) / processes, words, core_seconds, paces)
+    seconds = sum(core_seconds.values()) / processes
+    return Forecast(seconds, " and ".join(sorted(bases)), core_seconds, paces)
 
 
 Slowness = Mapping[tuple[str, str, str], Mapping[str, Sequence[float]]]
@@ -211,33 +202,17 @@ class MethodCost:
     disk: float | None
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What is left of a plan.
-
-    Attributes:
-        states: of every run.
-        methods: the slowest first.
-        seconds: of one core, in all.
-        basis: of the forecast, in words.
-    """
-
-    states: dict[Run, StoredRun]
-    methods: tuple[MethodCost, ...]
-    seconds: float
-    basis: str
-
-
-def cost_of(plan: Plan, states: dict[Run, StoredRun], store: Store) -> Cost:
-    """What is left of a plan, and how long it would take; nothing is executed.
+def costs(
+    plan: Plan, states: Mapping[Run, StoredRun], store: Store
+) -> tuple[list[MethodCost], Forecast]:
+    """What is left of each method of a plan, the slowest first, and of all on one core.
 
     Args:
         plan: what was planned.
         states: what is stored of its runs.
         store: holds earlier runs.
     """
-    todo = to_do(states)
-    known = Speeds(store.root).of(plan)
+    todo, known = to_do(states), Speeds(store.root).of(plan)
     alone = forecast(plan, todo, store, 1, known)
     seconds = dict.fromkeys((cell.method.name for cell in plan.cells), 0.0) | alone.by_method()
     methods = []
@@ -252,7 +227,7 @@ def cost_of(plan: Plan, states: dict[Run, StoredRun], store: Store) -> Cost:
         memory = known[name].megabytes if name in known else None
         disk = left * mean(sizes) / 1e6 if sizes else None
         methods.append(MethodCost(name, left, len(runs) - left, seconds[name], memory, disk))
-    return Cost(states, tuple(methods), alone.seconds, alone.basis)
+    return methods, alone
 
 
 @dataclass

@@ -95,14 +95,14 @@ class Adder:
     def _normalization(self, name: str, row: Any) -> Normalization:
         """A row of its own, or one of the suite's with constants of added tasks."""
         key = f"{self._where}: normalization.{name}"
-        before = self._extended and self._extended.normalization.get(name)
-        if self._extended is None or before is None:
+        suite = self._extended
+        if suite is None or name not in suite.normalization:
             made: Normalization = (
                 row if isinstance(row, Normalization) else typed(Normalization, row, key)
             )
             return made
-        read = typed(_Constants, row, key)
-        for task in self._extended.tasks:
+        read, before = typed(_Constants, row, key), suite.normalization[name]
+        for task in suite.tasks:
             if task.name in read.constants:
                 raise UqbenchError(f"{key}.constants: those of {task.name!r} are the suite's.")
         return before.model_copy(update={"constants": before.constants | read.constants})

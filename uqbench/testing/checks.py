@@ -30,8 +30,8 @@ def parametrize_with_checks(subjects: Sequence[Subject]) -> Callable[[Any], Any]
     return pytest.mark.parametrize(("subject", "check"), pairs)
 
 
-def checks_of(subjects: Sequence[Subject], without: Sequence[str] = ()) -> list[Any]:
-    """Each subject with each of its checks but those ``without``, as ``pytest.param``."""
+def checks_of(subjects: Sequence[Subject]) -> list[Any]:
+    """Each subject with each of its checks, as ``pytest.param``."""
     return [
         pytest.param(
             subject,
@@ -45,7 +45,6 @@ def checks_of(subjects: Sequence[Subject], without: Sequence[str] = ()) -> list[
         )
         for subject in subjects
         for check in checks_for(subject)
-        if check.id not in without
     ]
 
 

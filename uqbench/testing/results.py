@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -23,9 +24,10 @@ from uqbench.testing.conformance.subjects import subjects
 
 Show = Callable[[Subject, list[Result]], None]
 """Takes each subject with its results, as soon as they are there."""
+ADDED = "PYTEST_ADDOPTS"
 OPTIONS = (
-    *("--disable-plugin-autoload", "--noconftest", f"--config-file={os.devnull}"),
-    *("--import-mode=importlib", "--capture=no"),
+    *("--disable-plugin-autoload", "--noconftest", "--import-mode=importlib", "--capture=no"),
+    *(f"--config-file={os.devnull}", f"--rootdir={Path(__file__).parent}"),
     *(f"-pno:{plugin}" for plugin in ("terminal", "cacheprovider", "unraisableexception")),
 )
 """Of a pytest that reads no project's settings and prints nothing itself."""
@@ -52,16 +54,21 @@ class _Session:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if report.when == "call":
-            self.results.append(_result(report, **item.callspec.params))
+            self.results.append(_result(report, *_pair(item)))
         return report
 
     def pytest_runtest_teardown(
         self, item: pytest.Function, nextitem: pytest.Function | None
     ) -> None:
-        subject: Subject = item.callspec.params["subject"]
-        if nextitem is None or nextitem.callspec.params["subject"] is not subject:
+        subject, _ = _pair(item)
+        if nextitem is None or _pair(nextitem)[0] is not subject:
             self.show(subject, [result for result in self.results if result.subject is subject])
             subject.forget()
+
+
+def _pair(item: pytest.Function) -> tuple[Subject, Check]:
+    made: dict[str, Any] = dict(item.callspec.params)
+    return made["subject"], made["check"]
 
 
 def _result(report: pytest.TestReport, subject: Subject, check: Check) -> Result:
@@ -92,14 +99,19 @@ def results(
     Raises:
         UqbenchError: pytest cannot run, such as with an ``only`` that is no expression.
     """
-    os.environ.pop("PYTEST_ADDOPTS", None)  # a project's options are not ours
     session = _Session(subjects, show)
     report = [] if junit is None else [f"--junit-xml={junit}"]
-    code = pytest.main([*OPTIONS, *report, "-k", only, __file__], plugins=[session])
+    options = os.environ.pop(ADDED, None)
+    try:
+        code = pytest.main([*OPTIONS, *report, "-k", only, __file__], plugins=[session])
+    finally:
+        os.environ |= {} if options is None else {ADDED: options}
     if code == pytest.ExitCode.INTERRUPTED:
         raise KeyboardInterrupt
     if code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
-        raise UqbenchError(f"pytest cannot make the checks: {code.name} (-k {only!r})")
+        raise UqbenchError(
+            f"pytest cannot make the checks: {pytest.ExitCode(code).name} (-k {only!r})"
+        )
     return session.results
 
 

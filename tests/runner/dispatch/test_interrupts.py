@@ -58,6 +58,19 @@ def test_what_was_there_before_is_there_again():
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_what_a_scheduler_sends_is_one_where_it_interrupts():
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), deferred_interrupts() as interrupts:
+            os.kill(os.getpid(), signal.SIGTERM)
+            sum(range(1000))
+            interrupts.sleep(0.0)
+            pytest.fail("it was lost")
+        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def test_another_thread_has_none():
     found = []
     before = signal.getsignal(signal.SIGINT)

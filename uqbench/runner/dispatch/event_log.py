@@ -60,7 +60,7 @@ class EventLog(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="constants")
 
-    version: Literal[2] = 2
+    version: Literal[2]
     order: str
     host: str = ""
     pid: Count = 0
@@ -138,13 +138,16 @@ class EventLogWriter:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = order.name if order else secrets.token_hex(8)
-        before = (read_log(root, order.name) if order else None) or EventLog(order=self.name)
+        before = (read_log(root, order.name) if order else None) or EventLog(
+            version=2, order=self.name
+        )
         own = {"host": socket.gethostname(), "pid": os.getpid(), "attempts": before.attempts + 1}
         own |= {"ended": False, "refused": "", "steps": {}, "progress": {}}
         self._log = before.model_copy(update=own)
         self.resumed = before.attempts > 0
         self.open = set(order.runs) if order else set()
-        self._path, self._order = log_path(root, self.name), order and order.path(root)
+        self._path = log_path(root, self.name)
+        self._order = order.path(root) if order else None
         self._clock, self._due, self._every = clock, 0.0, every
 
     def add(self, event: Event) -> None:

@@ -46,10 +46,14 @@ def deferred_interrupts() -> Iterator[Interrupts]:
     if threading.current_thread() is not threading.main_thread():
         yield interrupts
         return
-    before = signal.signal(signal.SIGINT, interrupts.handle)
+    numbers = {signal.SIGINT}
+    if signal.getsignal(signal.SIGTERM) is signal.default_int_handler:  # as a scheduler's does
+        numbers.add(signal.SIGTERM)
+    before = {number: signal.signal(number, interrupts.handle) for number in numbers}
     try:
         yield interrupts
         if interrupts.came:
             raise KeyboardInterrupt
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
