@@ -25,7 +25,7 @@ def batch(name: str, runs: int) -> Any:
 
 def watch(limits: Limits, *runs: int) -> tuple[Watchdog, Clock, list[Any]]:
     group, clock = tuple(batch(str(i), n) for i, n in enumerate(runs)), Clock()
-    return Watchdog(limits, group, clock), clock, list(group)
+    return Watchdog(limits, group, clock=clock), clock, list(group)
 
 
 def test_the_time_of_a_batch_is_shared_by_its_lanes_and_counts_what_was_before_the_resumption():
@@ -58,6 +58,15 @@ def test_any_event_is_a_sign_of_life():
     clock.now += 120.1
     reason = "it made no progress for 2 minutes (--stall-minutes)"
     assert watchdog.exceeded(os.getpid()) == reason
+
+
+def test_silence_counts_only_once_the_process_has_started():
+    clock = Clock()
+    watchdog = Watchdog(Limits(stall_minutes=1.0), (), start_seconds=600.0, clock=clock)
+    clock.now = 660.0
+    assert watchdog.exceeded(os.getpid()) is None
+    clock.now = 660.1
+    assert "no progress" in str(watchdog.exceeded(os.getpid()))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

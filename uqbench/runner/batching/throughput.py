@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
-from multiprocessing.connection import Connection, wait
 from statistics import mean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from uqbench.config import CountsGradientSteps
 from uqbench.runner.batching.speeds import MethodSpeed
 from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
+from uqbench.runner.executors.messages import Channel, MessageError, ready
 from uqbench.runner.executors.spawn import start
 from uqbench.runner.pace import Pace
 
@@ -55,7 +54,7 @@ def measure_speeds(batch: Batch, cores: int) -> list[Speed]:
     speeds = []
     half = max(1, cores // 2) if batch.budget.numerics == "eager" else cores
     for processes in sorted({cores, half}, reverse=True):
-        by_process = list(_in_processes(batch, processes))
+        by_process = list(_answers([start(_measure, batch) for _ in range(processes)]))
         for lanes in sorted({lanes for rates in by_process for lanes in rates}):
             total = sum(rates.get(lanes, 0.0) for rates in by_process)
             speeds.append(Speed(lanes, processes, total))
@@ -71,51 +70,28 @@ def measure_methods(batches: Sequence[Batch], processes: int) -> Iterator[tuple[
         batches: of agents written for lanes.
         processes: number of concurrent processes.
     """
-    context = multiprocessing.get_context("spawn")
-    open_: dict[Connection, BaseProcess] = {}
+    shares = [batches[first::processes] for first in range(min(processes, len(batches)))]
+    yield from _answers([start(_measure_methods, share) for share in shares])
+
+
+def _answers(started: Sequence[tuple[BaseProcess, Channel]]) -> Iterator[Any]:
+    """What processes send until they end, or until their pipe is written to by something else."""
+    left = {channel: process for process, channel in started}
     try:
-        for first in range(min(processes, len(batches))):
-            ours, theirs = context.Pipe(duplex=False)
-            share = batches[first::processes]
-            process = context.Process(target=_measure_methods, args=(theirs, share), daemon=True)
-            start(process)
-            theirs.close()
-            open_[ours] = process
-        while open_:
-            for ready in wait(list(open_)):
-                assert isinstance(ready, Connection)
+        while left:
+            for channel in ready(left):
                 try:
-                    yield ready.recv()
-                except (EOFError, OSError):
-                    open_.pop(ready).join()
+                    yield from channel.receive()
+                except (EOFError, OSError, MessageError):
+                    process = left.pop(channel)
+                    process.kill()
+                    process.join()
     finally:
-        for left in open_.values():
-            left.kill()
-
-
-def _in_processes(batch: Batch, processes: int) -> Iterator[Mapping[int, float]]:
-    """Steps per second by number of lanes, of each of some processes that run at once."""
-    context = multiprocessing.get_context("spawn")
-    started = []
-    for _ in range(processes):
-        ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=_measure, args=(theirs, batch), daemon=True)
-        start(process)
-        theirs.close()
-        started.append((process, ours))
-    try:
-        for process, connection in started:
-            try:
-                yield connection.recv()
-            except EOFError:
-                yield {}  # it failed: so will the runs, with the reason
-            process.join()
-    finally:
-        for process, _ in started:
+        for process in left.values():
             process.kill()
 
 
-def _measure(connection: Connection, batch: Batch) -> None:
+def _measure(channel: Channel, batch: Batch) -> None:
     os.environ.update(ENVIRONMENT)
     import torch
 
@@ -127,10 +103,10 @@ def _measure(connection: Connection, batch: Batch) -> None:
     for lanes in LANES:
         if lanes <= len(batch.runs):
             rates[lanes] = time_steps(batch.of(batch.runs[:lanes]), host, device).steps_per_s
-    connection.send(rates)
+    channel.send(rates)
 
 
-def _measure_methods(connection: Connection, batches: Sequence[Batch]) -> None:
+def _measure_methods(channel: Channel, batches: Sequence[Batch]) -> None:
     os.environ.update(ENVIRONMENT)
     import torch
 
@@ -154,7 +130,7 @@ def _measure_methods(connection: Connection, batches: Sequence[Batch]) -> None:
             start_s=timed.start_s,
             megabytes=timed.megabytes / lanes,
         )
-        connection.send((batch.cell, speed))
+        channel.send((batch.cell, speed))
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class Limits:
     Attributes:
         run_minutes: of its share of the wall time of its batch, in all processes that worked on it.
         run_gigabytes: of its share of the memory of the process and those that it started.
-        stall_minutes: without any progress.
+        stall_minutes: without any progress, since its process has started.
     """
 
     run_minutes: float | None = None
@@ -56,18 +56,23 @@ class Watchdog:
     Args:
         limits: of each run.
         group: the batches, whose steps take turns in one process.
+        start_seconds: before silence begins to count, if nothing is heard.
         clock: returns seconds.
     """
 
     def __init__(
-        self, limits: Limits, group: BatchGroup, clock: Callable[[], float] = time.monotonic
+        self,
+        limits: Limits,
+        group: BatchGroup,
+        start_seconds: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._limits, self._clock = limits, clock
         self._runs = sum(len(batch.runs) for batch in group)
         self._before: dict[str, float] = {}
         self._lanes: dict[str, int] = {}
         self._began: float | None = None
-        self._heard = clock()
+        self._heard = clock() + start_seconds
 
     def hear(self, event: Event) -> None:
         """Take note of an event of the group."""

@@ -8,7 +8,6 @@ its place.
 from __future__ import annotations
 
 import ctypes
-import multiprocessing
 import os
 import signal
 import sys
@@ -18,12 +17,12 @@ from collections import Counter
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uqbench.runner.executors import mkl
 from uqbench.runner.executors.limits import Limits, Watchdog
+from uqbench.runner.executors.messages import Channel, MessageError, ready
 from uqbench.runner.executors.spawn import start
 
 if TYPE_CHECKING:  # a spawned process imports this module before it limits threads
@@ -50,6 +49,8 @@ POLL_SECONDS = 0.5
 GPU = "CUDA_VISIBLE_DEVICES"
 """Says which GPUs a process may use."""
 NO_LIMITS = Limits()
+START_SECONDS = 600.0
+"""That a worker may take to start, before its silence begins to count."""
 
 
 def run_locally(
@@ -81,7 +82,7 @@ def run_locally(
     from uqbench.runner.events import Split
 
     waiting, store = list(groups), Store(out)
-    team: dict[Connection, _Worker] = {}
+    team: dict[Channel, _Worker] = {}
     looked = time.monotonic()
     last = STOP_SECONDS if stop_seconds is None else stop_seconds
     try:
@@ -95,17 +96,16 @@ def run_locally(
                 free = Counter(gpus) - Counter(worker.gpu for worker in team.values())
                 gpu = next(iter(free.elements()), "")
                 worker = _Worker.start(out, checkpoint_seconds, limits, gpu)
-                team[worker.connection] = worker
+                team[worker.channel] = worker
                 worker.give(waiting.pop(0))
             events: list[Event] = []
-            for ready in wait(list(team), POLL_SECONDS):
-                assert isinstance(ready, Connection)
-                events += team[ready].receive()
+            for channel in ready(team, POLL_SECONDS):
+                events += team[channel].receive()
             look = time.monotonic() - looked >= POLL_SECONDS
             looked = time.monotonic() if look else looked
             for worker in list(team.values()):
                 if worker.broken or (look and not worker.process.is_alive()):
-                    del team[worker.connection]
+                    del team[worker.channel]
                     reason = worker.bury()
                     events += worker.receive()
                     if worker.process.exitcode == STOPPED:  # by others than this process
@@ -115,10 +115,10 @@ def run_locally(
                 elif worker.idle and waiting and not worker.spent:
                     worker.give(waiting.pop(0))
                 elif worker.idle:
-                    del team[worker.connection]
+                    del team[worker.channel]
                     worker.dismiss()
                 elif look and (excess := worker.watchdog.exceeded(worker.process.pid or 0)):
-                    del team[worker.connection]
+                    del team[worker.channel]
                     worker.process.terminate()
                     worker.stop(time.monotonic() + STOP_SECONDS)
                     events += worker.receive()
@@ -182,49 +182,54 @@ class _Worker:
     """A process and the group it has."""
 
     process: BaseProcess
-    connection: Connection
+    channel: Channel
     limits: Limits
     watchdog: Watchdog
     group: BatchGroup = ()
     settled: set[Run] = field(default_factory=set)
     failed_on_gpu: bool = False
     idle: bool = True
+    started: bool = False
     broken: bool = False
+    garbled: str = ""
     gpu: str = ""
 
     @classmethod
     def start(cls, out: Path, checkpoint_seconds: float, limits: Limits, gpu: str) -> _Worker:
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        arguments = (theirs, str(out), checkpoint_seconds, gpu)
-        process = context.Process(target=_work, args=arguments, daemon=True)
-        start(process)
-        theirs.close()
-        return cls(process, ours, limits, Watchdog(limits, ()), gpu=gpu)
+        process, channel = start(_work, str(out), checkpoint_seconds, gpu)
+        return cls(process, channel, limits, Watchdog(limits, ()), gpu=gpu)
 
     def give(self, group: BatchGroup) -> None:
+        """Have it execute a group, once it has started."""
         self.group, self.settled, self.idle = group, set(), False
-        self.watchdog = Watchdog(self.limits, group)
-        with suppress(BrokenPipeError):  # it died: the next read notices
-            self.connection.send(group)
+        self.watchdog = Watchdog(self.limits, group, 0.0 if self.started else START_SECONDS)
+        if self.started:
+            with suppress(OSError):  # it died: the next read notices
+                self.channel.send(group)
 
     def receive(self) -> list[Event]:
         """What it sent since the last call; notes which runs it is done with."""
         from uqbench.runner.events import Failed, Finished, Split, Taken
 
         events: list[Event] = []
+        if self.broken:
+            return events
         try:
-            while not self.broken and self.connection.poll():
-                message = self.connection.recv()
-                if message is None:
+            for message in self.channel.receive():
+                if message is not None:
+                    self.watchdog.hear(message)
+                    if isinstance(message, Finished | Failed | Split | Taken):
+                        self.settle(message)
+                    events.append(message)
+                elif self.started:
                     self.idle = True
-                    continue
-                self.watchdog.hear(message)
-                if isinstance(message, Finished | Failed | Split | Taken):
-                    self.settle(message)
-                events.append(message)
-        except Exception:  # it died, perhaps in the middle of a message, or a plugin wrote into it
+                else:
+                    self.started = True
+                    self.give(self.group)
+        except (EOFError, OSError):  # it died, perhaps in the middle of a message
             self.broken = True
+        except MessageError as error:
+            self.broken, self.garbled = True, f"the worker was ended: {error}"
         return events
 
     @property
@@ -250,6 +255,8 @@ class _Worker:
     def bury(self) -> str:
         """End what is left of a worker that died or cannot be talked to; the reason, in words."""
         self.stop(time.monotonic() + BURY_SECONDS)
+        if self.garbled:
+            return self.garbled
         code = self.process.exitcode or 0
         if code < 0:
             return f"the worker was killed by {signal.Signals(-code).name}"
@@ -257,7 +264,7 @@ class _Worker:
 
     def dismiss(self) -> None:
         """Let the process end by itself; a thread of a plugin may keep it from that."""
-        self.connection.close()
+        self.channel.connection.close()
         self.stop(time.monotonic() + STOP_SECONDS)
 
     def stop(self, deadline: float) -> None:
@@ -293,8 +300,8 @@ def prepare_process() -> None:
         mallopt(-3, 32 << 20)  # M_MMAP_THRESHOLD; more is refused
 
 
-def _work(connection: Connection, out: str, checkpoint_seconds: float, gpu: str) -> None:
-    """A worker: receive a group, execute it, send None, until the connection closes."""
+def _work(channel: Channel, out: str, checkpoint_seconds: float, gpu: str) -> None:
+    """A worker: send None, receive a group and execute it, until the channel closes."""
     os.setpgid(0, 0)  # what plugins start can be ended with it
     os.environ.update(ENVIRONMENT | ({GPU: gpu} if gpu else {}))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
@@ -312,19 +319,23 @@ def _work(connection: Connection, out: str, checkpoint_seconds: float, gpu: str)
 
     def send(message: Any) -> None:
         try:
-            connection.send(message)
+            channel.send(message)
         except OSError:
             stop.ask()  # the parent is gone
 
     try:
-        while True:
-            try:
-                group = connection.recv()
-            except (EOFError, OSError):
-                return
+        send(None)
+        for group in _groups(channel):
             execute(group, store, host, send, checkpoint_seconds, stop)
             send(None)
     except SystemExit:
         if stop.asked:
             sys.exit(STOPPED)
         raise
+
+
+def _groups(channel: Channel) -> Iterator[BatchGroup]:
+    """The groups that a worker is given."""
+    with suppress(EOFError, OSError):  # there are no more, or the parent is gone
+        while ready([channel]):
+            yield from channel.receive()

@@ -68,7 +68,7 @@ def imports(subject: PackageSubject) -> None:
     seconds, torch = [], False
     for _ in range(3):
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+            [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False
         )
         if done.returncode:
             raise Failed(f"it cannot be imported by itself: {done.stderr.strip()[-300:]}")

@@ -56,7 +56,7 @@ def new_process(subject: AgentSubject) -> None:
             task.write_bytes(pickle.dumps((subject.recipe, stop, agent.state_dict(), seen)))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise Skipped(f"another process cannot make it: {error}") from error
-        command = [sys.executable, "-m", __name__, folder]
+        command = [sys.executable, "-P", "-m", __name__, folder]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
         if done.returncode:
             raise Failed(f"in another process it fails: {done.stderr.strip()[-300:]}")

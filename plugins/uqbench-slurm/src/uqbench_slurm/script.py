@@ -50,7 +50,7 @@ def _lines(
         yield f"{number}) order={shlex.quote(order.model_dump_json())} ;;  # {_words(order)}"
     yield "esac"
     yield (
-        f"srun {shlex.quote(sys.executable)} -m uqbench.runner.dispatch.node "
+        f"srun {shlex.quote(sys.executable)} -P -m uqbench.runner.dispatch.node "
         f'{shlex.quote(str(root))} <<< "$order"'
     )
     yield "code=$?"
