@@ -31,7 +31,7 @@ def departures(manifest: Mapping[str, Any], suite: Suite, versions: Mapping[str,
     if name not in suite.budgets:
         return [f"there is no budget {name!r} any more"]
     budget = suite.budgets[name]
-    now = budget.model_dump(mode="json")
+    now = {"actors": budget.actors, **budget.model_dump(mode="json")}
     found = []
     if manifest["suite"]["version"] != suite.version:
         found.append(f"suite version {manifest['suite']['version']}, now {suite.version}")

@@ -169,30 +169,31 @@ def time_steps(
         seconds: shortest time to measure.
         clock: returns seconds.
     """
-    from uqbench.runner.train.agents import make_agent, make_lanes
+    from uqbench.runner.train.agents import make_agent, make_training_lanes
     from uqbench.runner.train.compiling import compile_agent
     from uqbench.runner.train.loop import interact
     from uqbench.runner.train.recorder import Recorder
 
     made = clock()
     batch = replace(batch, cell=replace(batch.cell, config=learning_at_once(batch.cell.config)))
-    env = make_lanes(batch, host, [run.environment_seed for run in batch.runs], device)
+    env = make_training_lanes(batch, host, device)
     agent = make_agent(batch, host, env, device)
     if batch.budget.numerics == "compiled":
         compile_agent(agent)
-    steps = batch.budget.steps
+    steps, actors = batch.budget.steps, batch.budget.actors
     events = host.environments[str(batch.cell.task.environment)].events
-    recorder = Recorder(len(batch.runs), steps, events, device)
-    first, at = min(WARM_UP, steps // 2), []
-    for position in interact(agent, env, steps, recorder):
+    recorder = Recorder(len(batch.runs), steps, events, device, actors=actors)
+    whole = steps // actors
+    first, at = min(WARM_UP, whole // 2) * actors, []
+    for position in interact(agent, env, steps, recorder, actors=actors):
         if position.step >= first:
             at.append(clock())
-        if len(at) > min(WHOLE, steps - first) and at[-1] - at[0] > seconds:
+        if len(at) > min(WHOLE, whole - first // actors) and at[-1] - at[0] > seconds:
             break
     took = [after - before for before, after in pairwise(at)]
-    pace = time_per_step(took, first, batch.cell.config)
+    pace = time_per_step(took, first, batch.cell.config, actors)
     return Timed(
-        steps_per_s=len(batch.runs) * (len(at) - 1) / (at[-1] - at[0]),
+        steps_per_s=len(batch.runs) * actors * (len(at) - 1) / (at[-1] - at[0]),
         step_s=pace.step_s,
         gradient_step_s=pace.gradient_step_s,
         start_s=max(0.0, at[0] - made - pace.seconds(0, first)),
@@ -200,26 +201,29 @@ def time_steps(
     )
 
 
-def time_per_step(took: Sequence[float], first: int, config: object) -> Pace:
+def time_per_step(
+    took: Sequence[float], first: int, config: object, actors: int = 1
+) -> Pace:
     """What a step and a gradient step take, where some steps have a gradient step and others none.
 
     Args:
-        took: seconds of every step after the first ``first``.
+        took: seconds of every vector step after the first ``first`` steps.
         first: steps that were not timed.
         config: the method's; where it does not count gradient steps, they are part of a step.
+        actors: K, steps of a vector step.
     """
     learning = [
-        config.gradient_steps(step + 1) - config.gradient_steps(step)
+        config.gradient_steps(step + actors) - config.gradient_steps(step)
         if isinstance(config, CountsGradientSteps)
         else 0
-        for step in range(first, first + len(took))
+        for step in range(first, first + actors * len(took), actors)
     ]
     others = [seconds for seconds, count in zip(took, learning, strict=True) if not count]
     if not any(learning) or not others:
-        return Pace(mean(took))
-    step_s = mean(others)
-    spent = sum(took) - step_s * len(took)
-    return Pace.measured(step_s, max(0.0, spent / sum(learning)), config)
+        return Pace(mean(took) / actors)
+    vector_step_s = mean(others)
+    spent = sum(took) - vector_step_s * len(took)
+    return Pace.measured(vector_step_s / actors, max(0.0, spent / sum(learning)), config)
 
 
 def _storages(thing: object, found: dict[int, int], seen: set[int] | None = None) -> dict[int, int]:

@@ -29,7 +29,7 @@ def kept_agent(agent: Agent, single: Agent, lane: int, lanes: int, obs: Tensor) 
         single: of this lane alone, as it was constructed; takes the state and keeps it.
         lane: which.
         lanes: L.
-        obs: ``[L, *obs]``, at which the two have to agree bit for bit.
+        obs: ``[L, M, *obs]``, at which the two have to agree bit for bit.
 
     Raises:
         CannotSaveError: the state cannot be divided by lanes, or does not act the same.
@@ -38,9 +38,7 @@ def kept_agent(agent: Agent, single: Agent, lane: int, lanes: int, obs: Tensor) 
         whole, part = _without_buffers(agent), _without_buffers(single)
         state = {name: _part(part[name], whole[name], lane, lanes, name) for name in part}
         single.load_state_dict(state)
-        same = single.policy(obs[lane : lane + 1, None]).equal(
-            agent.policy(obs[:, None])[lane : lane + 1]
-        )
+        same = single.policy(obs[lane : lane + 1]).equal(agent.policy(obs)[lane : lane + 1])
     except CannotSaveError:
         raise
     except Exception as error:  # a plugin may raise anything
