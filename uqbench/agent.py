@@ -5,8 +5,8 @@ depends on ``seeds[i]`` alone, never on the other lanes. A run has K actors, cop
 environment that step together and feed one learner: tensors of training are ``[L, K, …]``, and
 steps are environment steps of a run, K in a vector step.
 
-Shapes: ``L`` lanes, ``K`` actors, ``M`` observations per lane, ``A`` actions, ``N`` atoms of a return
-distribution, ``S`` posterior samples, ``*obs`` one observation.
+Shapes: ``L`` lanes, ``K`` actors, ``M`` observations per lane, ``A`` actions, ``N`` atoms of a
+return distribution, ``S`` posterior samples, ``*obs`` one observation.
 """
 
 from __future__ import annotations

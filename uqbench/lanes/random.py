@@ -18,7 +18,6 @@ from torch import Tensor
 
 from uqbench.lanes.clock import Clock
 
-
 BLOCK = 256
 """Steps whose numbers are drawn at once."""
 

@@ -149,7 +149,7 @@ class Budget(Table):
 
     @model_serializer(mode="wrap")
     def _table(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without ``actors`` where there is one, so that identities and boards stay as they were."""
+        """Without ``actors`` where there is one: identities and boards stay as they were."""
         table: dict[str, Any] = serialize(self)
         if table.get("actors") == 1:
             del table["actors"]

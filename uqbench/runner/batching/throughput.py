@@ -201,9 +201,7 @@ def time_steps(
     )
 
 
-def time_per_step(
-    took: Sequence[float], first: int, config: object, actors: int = 1
-) -> Pace:
+def time_per_step(took: Sequence[float], first: int, config: object, actors: int = 1) -> Pace:
     """What a step and a gradient step take, where some steps have a gradient step and others none.
 
     Args:

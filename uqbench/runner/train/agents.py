@@ -90,11 +90,12 @@ def train_agent(
         if queries is not None:
             for point in passed(queries.points, step, budget.actors):
                 recorder.add(queries.score(policy, point), point)
-        if due := recorder.due(step):
-            latest = recorder.record(metrics(), due)
+        if records := recorder.due(step):
+            latest = recorder.record(metrics(), records)
         plan = budget.evaluation
+        every = plan.every if plan and plan.every else budget.steps
         if plan and (
-            step == budget.steps or (plan.every and step % plan.every < min(plan.every, budget.actors))
+            step == budget.steps or passed(range(every, step + 1, every), step, budget.actors)
         ):
             worlds = [run.evaluation_seed(m) for run in runs for m in range(plan.episodes)]
             fresh = make_lanes(batch, host, worlds, device)

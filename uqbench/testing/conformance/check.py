@@ -18,6 +18,7 @@ PAGE = "docs/conformance.md"
 MODULES = (
     "agents",
     "repeatability",
+    "actors",
     "processes",
     "endings",
     "devices",

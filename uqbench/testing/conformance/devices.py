@@ -96,8 +96,10 @@ def capture(subject: AgentSubject) -> None:
         raise Skipped("its steps are not captured: it is no uqbench.lanes.Capturable")
     for agent, how in zip(agents, (None, simulated), strict=True):
         env = Recorded(subject.baseline.stream, subject.info)
-        recorder = Recorder(len(SEEDS), subject.steps, (), CPU)
-        for _ in interact(agent, env, subject.steps, recorder, capture=how):
+        actors = subject.info.actors
+        steps = len(subject.baseline.stream) * actors
+        recorder = Recorder(len(SEEDS), steps, (), CPU, actors=actors)
+        for _ in interact(agent, env, steps, recorder, capture=how, actors=actors):
             pass
     plain, captured = agents
     if not same(dict(captured.metrics()), dict(plain.metrics())):
@@ -157,19 +159,20 @@ def _elsewhere(subject: AgentSubject) -> Exception | None:
 
 def _run_elsewhere(subject: AgentSubject) -> None:
     lanes, info = 2, subject.info
-    shape, dtype = (lanes, *observation_shape(info)), observation_dtype(info)
+    streams = (lanes, info.actors)
+    shape, dtype = (*streams, *observation_shape(info)), observation_dtype(info)
     with fake_device():
         agent = _built(subject)
         obs = torch.zeros(shape, dtype=dtype, device=ELSEWHERE)
-        valid = torch.ones(lanes, info.n_actions, dtype=torch.bool, device=ELSEWHERE)
-        never = torch.zeros(lanes, dtype=torch.bool, device=ELSEWHERE)
-        reward = torch.zeros(lanes, device=ELSEWHERE)
+        valid = torch.ones(*streams, info.n_actions, dtype=torch.bool, device=ELSEWHERE)
+        never = torch.zeros(streams, dtype=torch.bool, device=ELSEWHERE)
+        reward = torch.zeros(streams, device=ELSEWHERE)
         with _NoWaits():
-            for t in range(min(subject.steps, DEVICE_STEPS)):
+            for t in range(0, min(subject.steps, DEVICE_STEPS), info.actors):
                 action = agent.act(obs, valid)
                 _is_elsewhere(action, "act")
                 agent.observe(Step(t, obs, action, reward, never, never, obs, valid))
-            asked = obs[:, None].expand(lanes, 5, *obs.shape[1:])
+            asked = obs[:, :1].expand(lanes, 5, *obs.shape[2:])
             _is_elsewhere(agent.policy(asked), "policy")
             predicted = agent.uncertainty(asked)
             for name, value in ({} if predicted is None else vars(predicted)).items():

@@ -92,7 +92,7 @@ class VDQN(DeepQ):
         return self.exploration.explore(action, self.exploration.noise(), valid)
 
     def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
-        """Actions ``[L, K]`` in ``obs`` ``[L, K, *obs]`` by draws ``noise`` ``[L, K, S, units]``."""
+        """Actions ``[L, K]`` in ``obs`` ``[L, K, *obs]`` by ``noise`` ``[L, K, S, units]``."""
         return greedy(self.risk_adjusted(self._samples(obs, noise)), valid)
 
     def _samples(self, obs: Tensor, noise: Tensor) -> Tensor:

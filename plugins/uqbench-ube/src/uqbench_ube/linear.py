@@ -44,7 +44,8 @@ class InverseCounts:
             ``φᵀ Σ_a φ`` as it was before, ``[L, K]`` float64; times β² the paper's equation 4.
         """
         counted = []
-        for row, phi in zip((self._first[:, None] + action).T, features.double().unbind(1)):
+        rows = (self._first[:, None] + action).unbind(1)
+        for row, phi in zip(rows, features.double().unbind(1), strict=True):
             before = self.matrices.index_select(0, row)
             projected = matvec(before, phi)
             inverse_count = dot(phi, projected)
