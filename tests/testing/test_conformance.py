@@ -44,7 +44,7 @@ class Linear(Agent):
         self.weights = torch.zeros(len(seeds), self.n, size, device=device)
         self.counts = torch.ones(len(seeds), self.n, device=device)
         self.error = torch.zeros(len(seeds), device=device)
-        self.u = Uniform(seeds, "linear", (2,), device)
+        self.u = Uniform(seeds, "linear", (info.actors, 2), device)
 
     def values(self, obs: Tensor) -> Tensor:
         return (obs.flatten(2)[:, :, None].float() * self.weights[:, None]).sum(-1)
@@ -53,21 +53,22 @@ class Linear(Agent):
         return self.u.at(self.t)
 
     def act(self, obs, valid=None):
-        return epsilon_greedy(self.values(obs[:, None])[:, 0], self.draws(), 0.3, valid)
+        return epsilon_greedy(self.values(obs), self.draws(), 0.3, valid)
 
     def ended(self, step: Step) -> Tensor:
         return step.terminated
 
     def observe(self, step):
-        following = self.values(step.next_obs[:, None])[:, 0].amax(-1)
+        following = self.values(step.next_obs).amax(-1)
         target = step.reward + self.discount * following * ~self.ended(step)
         taken = torch.nn.functional.one_hot(step.action, self.n).float()
-        now = self.values(step.obs[:, None])[:, 0]
-        self.error = target - (now * taken).sum(-1)
-        pixels = step.obs.flatten(1).float()
-        self.weights += 0.1 * (self.error[:, None] * taken)[:, :, None] * pixels[:, None]
-        self.counts += taken
-        self.t = step.t + 1
+        error = target - (self.values(step.obs) * taken).sum(-1)
+        self.error = error.mean(-1)
+        for actor, pixels in enumerate(step.obs.flatten(2).float().unbind(1)):
+            change = error[:, actor, None] * taken[:, actor]
+            self.weights += 0.1 * change[:, :, None] * pixels[:, None]
+            self.counts += taken[:, actor]
+        self.t += 1
 
     def policy(self, obs, valid=None):
         return greedy(self.values(obs), valid)
@@ -125,7 +126,7 @@ class IgnoresMasks(Linear):
 class Unrepeatable(Linear):
     def __init__(self, info, seeds, config, device):
         super().__init__(info, seeds, config, device)
-        self.u = Uniform([seed + next(CALLS) for seed in seeds], "linear", (2,), device)
+        self.u = Uniform([seed + next(CALLS) for seed in seeds], "linear", (1, 2), device)
 
 
 class NoisyPolicy(Linear):
@@ -140,7 +141,7 @@ class KeepsTensors(Linear):
     def observe(self, step):
         if self.last is not None:
             super().observe(self.last)
-        self.last, self.t = step, step.t + 1
+        self.last, self.t = step, self.t + 1
 
     def state_dict(self):
         raise TypeError("not saved")

@@ -87,10 +87,16 @@ class Recorder:
             self._flush()
 
     def record(
-        self, metrics: Mapping[str, Tensor], steps: Sequence[int]
+        self, metrics: Mapping[str, Tensor], steps: Sequence[int] | None = None
     ) -> dict[str, NDArray[np.float64]]:
-        """Record totals so far and an agent's metrics ``[L]`` after ``steps``; returns them."""
+        """Record totals so far and an agent's metrics ``[L]``, and return them.
+
+        Args:
+            metrics: by name.
+            steps: of the records; None for the one after the steps so far.
+        """
         self._flush()
+        steps = [self._taken] if steps is None else steps
         values = dict(zip(self._names, self._totals.copy(), strict=True))
         values |= {name: value.double().cpu().numpy() for name, value in metrics.items()}
         for name, lanes in values.items():

@@ -193,9 +193,11 @@ class UBEDQN(ScalarQ):
 
     def metrics(self) -> Mapping[str, Tensor]:
         """The last loss; ν and u of the last actions, and the head's last error, actors' means."""
+        known = ~self._error.isnan()
+        error = self._error.nansum(-1) / known.sum(-1).clamp(min=1)
         return {
             **super().metrics(),
             "local_uncertainty": self._local.mean(-1),
             "u": self._u.mean(-1),
-            "u_error": self._error.nanmean(-1),
+            "u_error": torch.where(known.any(-1), error, torch.nan),
         }
