@@ -140,4 +140,4 @@ def test_a_wrong_metric_is_named():
 def test_a_wrong_prediction_is_named_with_its_lanes(predicted, said):
     obs, _ = RotatingPixels(2).reset()
     with pytest.raises(UqbenchError, match=said):
-        check_uncertainty(Acts(said=Uncertainty(**predicted)), obs, 4, 7)
+        check_uncertainty(Acts(said=Uncertainty(**predicted)), obs[:, None], 4, 7)

@@ -126,7 +126,7 @@ class IgnoresMasks(Linear):
 class Unrepeatable(Linear):
     def __init__(self, info, seeds, config, device):
         super().__init__(info, seeds, config, device)
-        self.u = Uniform([seed + next(CALLS) for seed in seeds], "linear", (1, 2), device)
+        self.u = Uniform([seed + next(CALLS) for seed in seeds], "linear", (info.actors, 2), device)
 
 
 class NoisyPolicy(Linear):
