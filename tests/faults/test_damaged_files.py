@@ -2,7 +2,7 @@
 
 After each damage: the states are what the files say, what else was finished is byte for byte as it
 was, and the next command ends with the same results. Seeded: a failure names file and damage. The
-index is in use throughout.
+cache of runs is in use throughout.
 """
 
 import json
@@ -26,9 +26,9 @@ from uqbench.cli.terminal import warn
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import digest_of
 from uqbench.registry.plugins import Host
-from uqbench.results import index
+from uqbench.results import run_cache
 from uqbench.results import store as store_module
-from uqbench.results.index_file import INDEX
+from uqbench.results.run_cache import FILE
 from uqbench.results.store import TO_DO, RunState, Store
 from uqbench.runner.batching.batches import make_batch_groups
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
@@ -118,10 +118,10 @@ def plan(host: Host) -> Plan:
 
 
 @pytest.fixture(autouse=True)
-def an_index_of_every_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def a_cache_of_every_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "MANY", 0)
-    monkeypatch.setattr(index, "FEWEST", 0)
-    monkeypatch.setattr(index, "SETTLED_NS", -(10**15))
+    monkeypatch.setattr(run_cache, "FEWEST", 0)
+    monkeypatch.setattr(run_cache, "LEAST_AGE_NS", -(10**15))
 
 
 def complete(plan: Plan, root: Path, host: Host, told: list[Any] | None = None) -> None:
@@ -160,7 +160,7 @@ def files(root: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(root)): path.read_bytes()
         for path in root.rglob("*")
-        if path.is_file() and not path.is_symlink() and path.name != INDEX
+        if path.is_file() and not path.is_symlink() and path.name != FILE
     }
 
 
@@ -193,7 +193,7 @@ def targets(root: Path, plan: Plan) -> Iterator[tuple[Path, Path]]:
     yield unfinished / "run.json", second / "run.json"
     yield unfinished / "checkpoint" / "checkpoint.json", first / "run.json"
     yield next(unfinished.glob("checkpoint/step-*.pt")), first / "metrics.parquet"
-    yield root / INDEX, first / "run.json"
+    yield root / FILE, first / "run.json"
 
 
 def chosen(cases: list[tuple[int, str]]) -> list[tuple[int, str]]:

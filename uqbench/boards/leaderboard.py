@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from uqbench.boards.columns import Column, columns, grouped
 from uqbench.boards.matrices import Matrix, MethodScores, by_method
@@ -26,7 +26,7 @@ from uqbench.boards.trivial_baseline import Floor, floor
 from uqbench.claims import table
 from uqbench.claims.judge import Judgement, judge
 from uqbench.registry.local import is_local
-from uqbench.results.files import write_whole
+from uqbench.results.files import write_data
 from uqbench.results.store import RunState, Store
 from uqbench.statistics.estimate import estimate
 from uqbench.statistics.levels import MINIMUM_SEEDS
@@ -278,8 +278,4 @@ def board(plan: Plan, store: Store) -> Board:
 def write(files: Mapping[str, str], folder: Path) -> None:
     """Write a board's files, each whole or not at all."""
     for name, text in files.items():
-        write_whole(folder / name, partial(_put, text))
-
-
-def _put(text: str, file: BinaryIO) -> None:
-    file.write(text.encode())
+        write_data(folder / name, text.encode())

@@ -130,7 +130,7 @@ def gather(plan: Plan, store: Store) -> list[Score]:
                 record=finished,
             )
         )
-    store.save_index()
+    store.save_cache()
     return sorted(scores, key=lambda s: (s.task, s.method, s.seed))
 
 

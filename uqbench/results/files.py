@@ -138,8 +138,8 @@ def remove_temporaries(folder: Path, names: Iterable[str]) -> None:
     never read, and takes room alone.
     """
     left = re.compile(rf"\.(?:{'|'.join(map(re.escape, names))})\.[0-9a-f]{{16}}\.tmp")
-    with suppress(OSError), os.scandir(folder) as found:
-        for entry in list(found):
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in list(entries):
             if left.fullmatch(entry.name) and not entry.is_dir(follow_symlinks=False):
                 Path(entry).unlink()
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.results.columns import Columns, RunColumns, columns_digest
-from uqbench.results.files import NOT_A_FILE, file_digest, open_file, write_whole
+from uqbench.results.files import NOT_A_FILE, file_digest, open_file, write_data, write_whole
 from uqbench.results.record_files import RECORD
 
 METRICS = "metrics.parquet"
@@ -59,15 +59,15 @@ def write_tables(folder: Path, columns: RunColumns) -> dict[str, str]:
         tables[CURVES] = columns.curves
     for name, table in tables.items():
         write_whole(folder / name, partial(pq.write_table, pa.table(dict(table))))
-    if (agent := columns.agent) is not None:
-        write_whole(folder / AGENT, lambda file: file.write(agent))
+    if columns.agent is not None:
+        write_data(folder / AGENT, columns.agent)
     try:
-        kept = [] if agent is None else [AGENT]
-        digests = {name: file_digest(folder / name, MOST_BYTES) for name in (*tables, *kept)}
+        exported = [] if columns.agent is None else [AGENT]
+        digests = {name: file_digest(folder / name, MOST_BYTES) for name in (*tables, *exported)}
     except OSError as error:
         raise StorageError(f"{folder} cannot be read back: {error.strerror}") from error
     except ValueError as error:
-        raise UqbenchError(f"the files of a run in {folder} cannot be kept: {error}") from error
+        raise UqbenchError(f"the files of a run in {folder} cannot be stored: {error}") from error
     digests[RESULTS] = columns_digest(*tables.values())
     return digests
 

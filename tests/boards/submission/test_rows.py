@@ -192,7 +192,7 @@ def test_rows_join_a_board_verified_or_self_reported_and_the_board_follows(host,
 def test_runs_that_are_not_done_are_not_submitted(host, tmp_path):
     plan = Selection("toy", "paper", ("fast",)).plan(host, "cpu")
     with pytest.raises(UqbenchError, match=r"6 runs of 6 are not done.*uqbench run --suite toy"):
-        submit(plan, host, Store(tmp_path / "none"), tmp_path / "sent.zip")
+        submit(plan, host, Store(tmp_path / "none"), tmp_path / "sent.zip", lambda *_: [])
 
 
 def test_the_lock_file_has_every_distribution_and_no_folder(host):

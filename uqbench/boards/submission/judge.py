@@ -7,7 +7,7 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -18,7 +18,7 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.boards.submission.bundle import CHECK, LOCK, TABLES, Bundle, plain, read_json
 from uqbench.boards.submission.make import DONE, involved
 from uqbench.errors import UqbenchError
-from uqbench.results.files import write_whole
+from uqbench.results.files import write_data
 from uqbench.results.states import RunState
 from uqbench.suites.selection import Say, Selection
 
@@ -70,7 +70,7 @@ def judge(bundle: Bundle, host: Host, folder: Path, say: Say) -> Judged:
     """
     index = bundle.index
     for name in (*TABLES, "made_with.json", "cost.csv"):
-        write_whole(folder / name, _writer(bundle.files[name]))
+        write_data(folder / name, bundle.files[name])
     selection = Selection(index.suite, index.budget, tuple(index.methods))
     plan = selection.plan(host, "cpu", say)
     stored = StoredBoard.read(plan, selection, host, folder, say)
@@ -90,10 +90,6 @@ def judge(bundle: Bundle, host: Host, folder: Path, say: Say) -> Judged:
     wanted = {plugin.distribution for plugin in involved(plan, host)}
     checks, broken = _checks(read_json(bundle.files[CHECK], CHECK), wanted)
     return Judged(bundle, stored, tuple(differing), _versions(stored, bundle), checks, broken)
-
-
-def _writer(data: bytes) -> Callable[..., object]:
-    return lambda file: file.write(data)
 
 
 def _check_score(score: Score) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from uqbench.registry.registry import Plugin
     from uqbench.suites.plan import Plan
 
+Checks = Callable[["Host", str], list[dict[str, str]]]
+"""From a plugin's name to the results of its checks, as ``uqbench plugin check --json`` prints."""
 DONE = (RunState.FINISHED.value, RunState.FAILED.value)
 
 
-def submit(plan: Plan, host: Host, store: Store, path: Path) -> str:
+def submit(plan: Plan, host: Host, store: Store, path: Path, check: Checks) -> str:
     """Write a submission of a plan's runs; return its sha256.
 
     Args:
@@ -36,6 +38,7 @@ def submit(plan: Plan, host: Host, store: Store, path: Path) -> str:
         host: the plugins.
         store: of the runs.
         path: of the file.
+        check: makes the checks of a plugin.
 
     Raises:
         UqbenchError: runs are missing, a method is in no package, or a plugin breaks a required
@@ -65,7 +68,7 @@ def submit(plan: Plan, host: Host, store: Store, path: Path) -> str:
     files["made_with.json"] = made_with_json(made_with(result.scores), older).encode()
     files["cost.csv"] = cost_csv(plan, result.scores).encode()
     files[LOCK] = lock().encode()
-    files[CHECK] = json.dumps(report(host, involved(plan, host)), indent=1).encode()
+    files[CHECK] = json.dumps(report(host, involved(plan, host), check), indent=1).encode()
     files |= curve_files(plan, result.scores, store)
     return write_bundle(path, plan.suite.name, plan.budget_name, sorted(plan.roles), files)
 
@@ -86,27 +89,28 @@ def involved(plan: Plan, host: Host) -> list[Plugin]:
     return sorted(found, key=lambda plugin: (plugin.distribution, plugin.name))
 
 
-def report(host: Host, plugins: Iterable[Plugin]) -> dict[str, list[dict[str, object]]]:
+def report(host: Host, plugins: Iterable[Plugin], check: Checks) -> dict[str, list[dict[str, str]]]:
     """The conformance report of plugins, by distribution.
 
     Raises:
         UqbenchError: a required rule is broken, or nothing was checked.
     """
-    from uqbench.testing.conformance import report as conformance
-    from uqbench.testing.conformance.whole_plugins import check_plugin
-
-    found: dict[str, list[dict[str, object]]] = {}
+    checked: dict[str, list[dict[str, str]]] = {}
     for plugin in plugins:
-        results = [one for _, made in check_plugin(host, plugin.name) for one in made]
-        broken = conformance.failures(results)
+        results = check(host, plugin.name)
+        broken = [
+            f"{result['subject']}: {result['check']}"
+            for result in results
+            if result["level"] == "required" and result["status"] in ("failed", "blocked")
+        ]
         if broken or not results:
-            what = ", ".join(f"{r.subject.name}: {r.check.id}" for r in broken[:5])
+            what = ", ".join(broken[:5])
             raise UqbenchError(
                 f"{plugin.distribution} does not keep {count(len(broken), 'required rule')} "
                 f"({what or 'nothing was checked'}): uqbench plugin check {plugin.name} says more."
             )
-        found.setdefault(plugin.distribution, []).extend(conformance.as_json(results))
-    return found
+        checked.setdefault(plugin.distribution, []).extend(results)
+    return checked
 
 
 def lock() -> str:

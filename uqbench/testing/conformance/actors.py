@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 import torch
 
-from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject, step_of, take, twin
+from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject, replay_step, step_of
 from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
 from uqbench.testing.conformance.repeatability import checkpoint, lanes
@@ -61,7 +62,7 @@ def mixes(subject: AgentSubject) -> None:
     for t, (obs, valid, outcome) in enumerate(trace.stream[:-1]):
         other = obs.clone()
         other[:, 0] = trace.stream[t - 1][0][:, 0]
-        plain, swapped = (twin(agent).act(o.clone(), valid) for o in (obs, other))
+        plain, swapped = (copy.deepcopy(agent).act(o.clone(), valid) for o in (obs, other))
         if not torch.equal(plain[:, 1:], swapped[:, 1:]):
             raise Failed(
                 f"with another observation of the first actor, the others act otherwise at step "
@@ -72,14 +73,14 @@ def mixes(subject: AgentSubject) -> None:
             ends[:, 0] ^= ~outcome.terminated[:, 0]
             actions = []
             for truncated in (outcome.truncated, ends):
-                one = twin(agent)
+                one = copy.deepcopy(agent)
                 one.act(obs.clone(), valid)
                 cut = replace(outcome, truncated=truncated)
                 one.observe(step_of(t * ACTORS, obs, trace.actions[t], cut))
                 actions.append(one.act(following[0].clone(), following[1])[:, 1:])
             changed += int((actions[0] != actions[1]).sum())
             asked += actions[0].numel()
-        take(agent, trace, t)
+        replay_step(agent, trace, t)
     if changed > CHANGED * asked:
         raise Failed(
             f"where the first actor's episode ends, or does not, the others' next actions differ: "

@@ -1,10 +1,10 @@
-"""``docs/conformance.md``, made by ``python -m uqbench.testing.conformance.page``."""
+"""``docs/conformance.md``, made by ``python tools/conformance_page.py > docs/conformance.md``."""
 
 from __future__ import annotations
 
 from itertools import groupby
 
-from uqbench.testing.conformance.check import all_checks
+from uqbench.testing.conformance import all_checks
 
 HEAD = """# Conformance
 
@@ -12,8 +12,10 @@ What uqbench asks of a plugin, rule by rule. `uqbench plugin check NAME` tries t
 that a plugin registers; failures name the rule, what was found, and what to do.
 
 ```sh
+pip install "uqbench[testing]"                       # pytest makes the checks
 uqbench plugin check my-method                       # exit code 1 if a required rule is broken
-uqbench plugin check my-method --junit report.xml    # for CI; --json for other tools
+uqbench plugin check my-method --only "agent and not compiles"    # an expression as pytest's -k
+uqbench plugin check my-method --junit report.xml    # pytest's, for CI; --json for other tools
 ```
 
 Levels: *required* for a row on a board; *checkpointable* runs resume where they were interrupted;
@@ -36,9 +38,10 @@ def test_it_conforms(subject, check):
 ```
 
 `uqbench.testing.agents.AgentTests` makes the same checks of an agent with a config of your choice.
-What is known to fail is named by the hook `uqbench_expected_failures` (or the attribute
-`expected_failures` of `AgentTests`), with a reason; where the check passes, the expectation is a
-failure.
+In the test above each check is a test of its own: `pytest -k agent-lanes` runs that one, after
+those that it builds on. What is known to fail is named by the hook `uqbench_expected_failures` (or
+the attribute `expected_failures` of `AgentTests`), with a reason: a strict `xfail`, which fails
+where the check passes.
 """
 
 

@@ -9,8 +9,8 @@ import pytest
 from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.registry.plugins import Host
-from uqbench.runner.batching.speeds import MethodSpeed
-from uqbench.runner.estimates import estimate
+from uqbench.runner.forecast import forecast
+from uqbench.runner.timing import MethodSpeed
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
@@ -62,7 +62,7 @@ def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
 
 def seconds(plan: Plan, found: dict[str, Any], workers: int = 1) -> float:
     store: Any = Stored(found)
-    return estimate(plan, plan.runs, store, workers).seconds
+    return forecast(plan, plan.runs, store, workers).seconds
 
 
 def test_before_any_run_it_is_the_suites_figure(plan):
@@ -105,7 +105,7 @@ def test_a_measured_speed_comes_before_other_budgets_and_after_the_budgets_own(p
 
     def with_measured(found):
         store: Any = Stored(found)
-        return estimate(plan, plan.runs, store, 1, {"fast": speed}).seconds
+        return forecast(plan, plan.runs, store, 1, {"fast": speed}).seconds
 
     assert with_measured({}) == pytest.approx(4 * (1_000 * 3e-3 + 10 / 2))
     assert with_measured({"smoke/long/fast/0-a": timed(1.0)}) == with_measured({})
@@ -120,7 +120,7 @@ def test_the_total_is_a_sum_over_methods_the_slowest_first(plan):
         for name, ms in (("slow", 0.5), ("fast", 5.0))
     }
     store: Any = Stored({})
-    found = estimate(both, both.runs, store, 2, speeds)
+    found = forecast(both, both.runs, store, 2, speeds)
     assert list(found.by_method()) == ["fast", "slow"]
     assert found.by_method() == pytest.approx({"fast": 20.0, "slow": 2.0})
     assert found.seconds == pytest.approx(11.0)
@@ -135,7 +135,7 @@ def test_gradient_steps_that_are_dense_where_speed_was_measured_are_counted(plan
 
     def seconds(found, speeds):
         store: Any = Stored(found)
-        return estimate(plan, plan.runs[:1], store, 1, speeds).seconds
+        return forecast(plan, plan.runs[:1], store, 1, speeds).seconds
 
     folder = str(plan.runs[0].folder.relative_to("toy"))
     assert seconds({}, {"fast": speed}) == pytest.approx(1.0 + 44 * 2 * 0.05)
