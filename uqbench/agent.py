@@ -174,6 +174,14 @@ class Agent(ABC):
                 )
         return saved
 
+    def exported_state(self) -> dict[str, Any]:
+        """What of ``state_dict()`` an agent needs to act, for ``--keep-agents``.
+
+        By default all but the attributes that say ``exported = False``, such as replay buffers.
+        """
+        left_out = {n for n, value in vars(self).items() if not getattr(value, "exported", True)}
+        return {name: part for name, part in self.state_dict().items() if name not in left_out}
+
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore from ``state_dict()``, attributes in the order in which they were assigned."""
         for name, value in state.items():

@@ -156,6 +156,17 @@ class MixesLanes(Linear):
         return (super().draws() + self.weights.abs().sum()).frac()
 
 
+class MixesLanesOfActors(Linear):
+    def draws(self):
+        u = super().draws()
+        return (u + self.weights.abs().sum()).frac() if u.shape[1] > 1 else u
+
+
+class MixesActors(Linear):
+    def act(self, obs, valid=None):
+        return super().act(obs.any(1, keepdim=True).expand_as(obs), valid)
+
+
 class IgnoresSeeds(Linear):
     def __init__(self, info, seeds, config, device):
         super().__init__(info, [0] * len(seeds), config, device)
@@ -243,6 +254,8 @@ AGENTS: dict[str, Any] = {
     "agent-pure": NoisyPolicy,
     "agent-buffers": KeepsTensors,
     "agent-lanes": MixesLanes,
+    "agent-actors": MixesLanesOfActors,
+    "agent-mixes-actors": MixesActors,
     "agent-seeds": IgnoresSeeds,
     "agent-checkpoint": ForgetsWeights,
     "agent-terminal": BootstrapsFromTerminal,
@@ -263,17 +276,21 @@ AGENTS: dict[str, Any] = {
 
 def agent(kind, config=None, **expected) -> AgentSubject:
     config = config or Config()
-    info = RotatingPixels.info()
-    return AgentSubject(
-        name=kind.__name__,
-        make=lambda seeds, device: kind(info, list(seeds), config, device),
-        world=RotatingPixels,
-        info=info,
-        config=config,
-        steps=60,
-        stops=(13, 37),
-        **expected,
-    )
+
+    def made(actors: int, **more) -> AgentSubject:
+        info = RotatingPixels.info(actors=actors)
+        return AgentSubject(
+            name=kind.__name__,
+            make=lambda seeds, device: kind(info, list(seeds), config, device),
+            world=RotatingPixels,
+            info=info,
+            config=config,
+            steps=60,
+            stops=(13 // actors, 37 // actors),
+            **more,
+        )
+
+    return made(1, several=made(3), **expected)
 
 
 def broken(subject: Subject) -> set[str]:
@@ -315,9 +332,9 @@ class Posterior(Linear):
         self.sums = torch.zeros(len(seeds), self.n, device=device)
 
     def observe(self, step):
-        taken = torch.nn.functional.one_hot(step.action, self.n).float()
-        self.sums, self.counts = self.sums + taken * step.reward[:, None], self.counts + taken
-        self.t = step.t + 1
+        self.sums = self.sums.scatter_add(1, step.action, step.reward)
+        self.counts = self.counts.scatter_add(1, step.action, torch.ones_like(step.reward))
+        self.t += 1
 
     def uncertainty(self, obs):
         shape = (*obs.shape[:2], self.n)

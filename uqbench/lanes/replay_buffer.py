@@ -6,7 +6,7 @@ Its slots are numbered time by time, actor by actor: slot ``i`` is of actor ``i 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -28,10 +28,13 @@ class ReplayBuffer:
 
     Attributes:
         capacity: a multiple of K.
+        exported: an agent acts without it.
 
     Raises:
         ValueError: there is no room for a transition of each actor.
     """
+
+    exported: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -180,7 +180,8 @@ def replay_step(agent: Agent, trace: Trace, t: int, outcome: Outcome | None = No
     """
     obs, valid, own = trace.stream[t]
     action = agent.act(obs.clone(), _copied(valid)).clone()
-    agent.observe(step_of(t, obs, trace.actions[t], own if outcome is None else outcome))
+    step = t * obs.shape[1]
+    agent.observe(step_of(step, obs, trace.actions[t], own if outcome is None else outcome))
     return action
 
 
