@@ -115,7 +115,7 @@ def test_own_states_are_where_training_was_and_survive_a_checkpoint(run):
     for step in range(1, 101):
         obs = env.step(torch.tensor([step % 6, 1])).obs
         seen[step], shown[step] = env.state_dict(), obs.clone()
-        (kept if step <= 95 else resumed).see(step, env, obs)
+        (kept if step <= 95 else resumed).see(step, env, obs[:, None])
         if step == 95:
             resumed.load_state_dict(kept.state_dict())
     assert resumed.obs(None, 50) is None

@@ -23,13 +23,14 @@ class OwnStates:
 
     Of the last tenth of training's steps, ``count`` are drawn for every lane without replacement,
     by the lane's seed alone: the same as a reservoir, since the length of a run is known. Nothing
-    in training depends on it.
+    in training depends on it. With actors a step is one of them: the state that it acts on next.
 
     Args:
         rollouts: make the truth.
         runs: of the batch, one a lane.
         count: K, states of a lane.
         steps: of a run.
+        actors: of a run.
 
     Attributes:
         name: stands before the names of the scores.
@@ -37,18 +38,23 @@ class OwnStates:
 
     name = "own/"
 
-    def __init__(self, rollouts: Rollouts, runs: Sequence[Run], count: int, steps: int) -> None:
-        first = steps - max(count + 1, round(LATE * steps))
+    def __init__(
+        self, rollouts: Rollouts, runs: Sequence[Run], count: int, steps: int, actors: int = 1
+    ) -> None:
+        first = steps - max(count + actors, round(LATE * steps))
         if first < 0:
             raise ValueError(f"expected a run of more than {count} steps, got {steps}")
         self._rollouts = rollouts
         self._steps, self._count, self._lanes = steps, count, len(runs)
+        self._actors = actors
         self._due: dict[int, list[tuple[int, int]]] = {}
         for lane, run in enumerate(runs):
             (generator,) = generators([run.agent_seed], "own states", 0)
-            drawn = generator.permutation(steps - first - 1)[:count]
+            drawn = generator.permutation(steps - first - actors)[:count]
             for slot, step in enumerate(sorted(drawn.tolist())):
-                self._due.setdefault(first + 1 + step, []).append((lane, lane * count + slot))
+                vector_step, actor = divmod(first + step, actors)
+                place = lane * actors + actor, lane * count + slot
+                self._due.setdefault((vector_step + 1) * actors, []).append(place)
         self._env = rollouts.make([0] * (count * len(runs)))
         obs, _ = self._env.reset()
         self._obs = torch.zeros_like(obs)
@@ -59,13 +65,13 @@ class OwnStates:
         Args:
             step: steps taken.
             env: the training environment.
-            obs: what its lanes are to act on next, ``[L, *obs]``.
+            obs: what its lanes are to act on next, ``[L, K, *obs]``.
         """
         due = self._due.get(step)
         if due is not None:
             lanes, slots = (torch.tensor(x, device=obs.device) for x in zip(*due, strict=True))
             self._env.copy_lanes(slots, env, lanes, random_numbers=True)
-            self._obs[slots] = obs[lanes]
+            self._obs[slots] = obs.flatten(0, 1)[lanes]
 
     def obs(self, agent: Asked, step: int) -> Tensor | None:
         """Of the states of each lane, at the end of training."""

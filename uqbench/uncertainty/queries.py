@@ -27,7 +27,7 @@ class SeesTraining(HasState, Protocol):
     """Takes from training what is asked about, or scored with, later."""
 
     def see(self, step: int, env: LaneEnv, obs: Tensor) -> None:
-        """Look at the environment after ``step`` steps, and what its lanes act on next."""
+        """Look at the environment ``[L · K]``, and what it acts on next, ``[L, K, *obs]``."""
 
 
 class QueryScorer:
