@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from uqbench.hookspecs import CONTRACT, hookimpl
 from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
+from uqbench.version import __version__
 
 if TYPE_CHECKING:
     from uqbench.api.calls import (
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from uqbench.suites.selection import Selection
     from uqbench.suites.variants import grid
 
-__version__ = "0.1.0"
 __all__ = [
     "CONTRACT",
     "AgentSpec",

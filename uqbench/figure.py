@@ -7,7 +7,7 @@ the tables of a stored board, :class:`BoardTables`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -54,6 +54,18 @@ class Figure:
         """What a notebook shows; the library that draws is only imported for it."""
         text: str = import_module("uqbench.plots.render").svg(self)
         return text
+
+
+class InstalledSuite(Protocol):
+    """What figures ask of a suite as it is installed."""
+
+    @property
+    def name(self) -> str:
+        """Of the suite."""
+
+    @property
+    def claims(self) -> Sequence[Any]:
+        """Its claims: ``id``, ``settings`` (the keys of their kind), …."""
 
 
 class BoardTables(Protocol):

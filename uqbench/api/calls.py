@@ -14,10 +14,11 @@ from typing import Unpack
 from uqbench.api.claims import SuiteVerdicts
 from uqbench.api.experiment import Checked, Experiment, Submission, Verified, Written
 from uqbench.api.selected import Selected, selected
+from uqbench.errors import Say, warn
 from uqbench.results.merge import Merged
 from uqbench.results.merge import merge as merge_stores
 from uqbench.results.store import Store
-from uqbench.suites.selection import Say, Selection, warn
+from uqbench.suites.selection import Selection
 
 Place = str | PathLike[str]
 """A file or a folder."""

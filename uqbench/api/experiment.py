@@ -29,7 +29,7 @@ from uqbench.boards.submission.make import involved, submit
 from uqbench.boards.until_decided import DEFAULT_SEEDS, Decided, run_until_decided
 from uqbench.boards.with_stored import read_reference
 from uqbench.claims.judge import Judgement
-from uqbench.errors import UqbenchError
+from uqbench.errors import Say, UqbenchError, warn
 from uqbench.identity import DeviceKind, Run
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
@@ -43,7 +43,7 @@ from uqbench.runner.rerun import code_note, make_room
 from uqbench.runner.states import describe, stored_states
 from uqbench.runner.watcher import Quiet, Watcher
 from uqbench.suites.plan import Plan
-from uqbench.suites.selection import Say, Selection, warn
+from uqbench.suites.selection import Selection
 from uqbench.views.board_folders import all_files, write_board, write_files
 from uqbench.views.check import check, rewrite
 

@@ -15,11 +15,11 @@ import pandas as pd
 import pyarrow as pa
 
 from uqbench.boards.of_runs import seed_of
+from uqbench.errors import warn
 from uqbench.results.paths import run_folder
 from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
 from uqbench.results.tables import read_table
-from uqbench.suites.selection import warn
 
 CELL = ("suite", "budget", "task", "method", "seed")
 """Columns that say which run a row is of."""

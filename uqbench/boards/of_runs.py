@@ -9,12 +9,13 @@ from pathlib import PurePosixPath
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import DEVICES, gather
+from uqbench.errors import warn
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.suites.plan import Cell, Plan
 from uqbench.suites.reading import read_suites
-from uqbench.suites.selection import Selection, warn
+from uqbench.suites.selection import Selection
 from uqbench.suites.suite import Suite
 from uqbench.suites.variants import base_name
 

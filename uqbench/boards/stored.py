@@ -18,11 +18,11 @@ from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.provenance import MadeWith, read_provenance
 from uqbench.boards.scores import check_scores, from_csv
 from uqbench.boards.submitted import NAME, Submitted, read_submitted, states
-from uqbench.errors import UqbenchError, see
+from uqbench.errors import Say, UqbenchError, see, warn
 from uqbench.figure import NotDrawableError
 from uqbench.results.files import is_linked, read_bytes, stored_text
 from uqbench.results.tables import MOST_BYTES, parse_table
-from uqbench.suites.selection import Say, Selection, warn
+from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
     import pandas as pd

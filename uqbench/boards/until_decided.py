@@ -10,11 +10,11 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.matrices import by_method
 from uqbench.boards.scores import gather
 from uqbench.claims.sequential import Sequential, looks
-from uqbench.errors import UqbenchError
+from uqbench.errors import Say, UqbenchError
 from uqbench.identity import Run
 from uqbench.results.store import RunState, Store
 from uqbench.suites.plan import Cell, Plan
-from uqbench.suites.selection import Say, Selection
+from uqbench.suites.selection import Selection
 
 DEFAULT_SEEDS = 40
 """Of a method, unless the user says otherwise."""

@@ -12,8 +12,8 @@ from uqbench.boards.protocol import check_as_run
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard
-from uqbench.errors import UqbenchError
-from uqbench.suites.selection import Say, Selection
+from uqbench.errors import Say, UqbenchError
+from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host

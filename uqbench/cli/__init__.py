@@ -11,10 +11,10 @@ import sys
 
 import click
 
-from uqbench import __version__
 from uqbench.cli.terminal import say
 from uqbench.errors import StorageError, UqbenchError, did_you_mean
 from uqbench.results.files import NO_ROOM
+from uqbench.version import __version__
 
 COMMANDS = {
     "list": "list_",

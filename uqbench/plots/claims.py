@@ -19,7 +19,7 @@ from uqbench.plots import theme
 from uqbench.plots.words import spelled
 
 if TYPE_CHECKING:
-    from uqbench.suites.suite import Suite
+    from uqbench.figure import InstalledSuite
 
 PROBABILITIES = ("probability of improvement", "concordance", "share")
 """Statistics that lie between 0 and 1 whatever the claim; matched as beginnings."""
@@ -33,7 +33,7 @@ Published = Mapping[str, Mapping[str, float]]
 """Published numbers by claim and group; group "" for all of them."""
 
 
-def published_numbers(suite: Suite | None) -> Published:
+def published_numbers(suite: InstalledSuite | None) -> Published:
     """The published numbers that a suite's ``band`` claims compare with, by claim and task."""
     found: dict[str, dict[str, float]] = {}
     for claim in () if suite is None else suite.claims:

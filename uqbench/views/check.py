@@ -18,9 +18,9 @@ from uqbench.views.board_folders import all_files, write_files
 
 if TYPE_CHECKING:
     from uqbench.boards.leaderboard import Board
+    from uqbench.errors import Say
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
-    from uqbench.suites.selection import Say
 
 
 def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:

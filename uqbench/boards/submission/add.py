@@ -17,8 +17,8 @@ from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.stored import PROVENANCE, StoredBoard
 from uqbench.boards.submission.curves import CURVE_FILES, merged
 from uqbench.boards.submitted import NAME, Submitted, states, submitted_json
-from uqbench.errors import UqbenchError
-from uqbench.suites.selection import Say, Selection
+from uqbench.errors import Say, UqbenchError
+from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
     from uqbench.boards.submission.judge import Judged

@@ -95,7 +95,7 @@ def write_bundle(
         UqbenchError: it is too large.
         StorageError: it cannot be written.
     """
-    from uqbench import __version__
+    from uqbench.version import __version__
 
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     index = Index(suite=suite, budget=budget, methods=methods, uqbench=__version__, sha256=digests)

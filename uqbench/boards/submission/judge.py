@@ -18,10 +18,10 @@ from uqbench.boards.scores import DEVICES
 from uqbench.boards.stored import PROVENANCE, StoredBoard
 from uqbench.boards.submission.bundle import CHECK, LOCK, TABLES, Bundle, plain, read_json
 from uqbench.boards.submission.make import DONE, involved
-from uqbench.errors import UqbenchError
+from uqbench.errors import Say, UqbenchError
 from uqbench.results.files import write_data
 from uqbench.results.states import RunState
-from uqbench.suites.selection import Say, Selection
+from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
     from uqbench.boards.scores import Score
