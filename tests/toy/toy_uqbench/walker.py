@@ -62,7 +62,7 @@ class Walker(Agent):
         return Uncertainty(mean=mean)
 
     def metrics(self) -> Mapping[str, Tensor]:
-        return {"uniform": self.uniform.at(self.t), "walked": self.walked}
+        return {"uniform": self.uniform.at(self.t)[:, 0], "walked": self.walked}
 
     def state_dict(self) -> dict[str, Any]:
         return {"t": self.t, "walked": self.walked}
