@@ -24,6 +24,8 @@ from uqbench.suites.suite import Suite
 
 MOST_BYTES = 64 << 20
 """Of a file of another board, for its line of the index."""
+VERDICTS = (*(verdict.value for verdict in Verdict), "calibrated")
+"""Columns of the index; the last is of earlier versions, and empty."""
 SHOWN_LIBRARIES = ("python", "torch", "numpy", "uqbench")
 INTRODUCTION = """\
 What `tox -e leaderboard-SUITE-BUDGET` wrote; `docs/results.md` explains the files. Budgets that
@@ -222,9 +224,8 @@ def index_page(root: Path, suites: Mapping[str, Suite], versions: Mapping[str, s
             counts = verdicts.setdefault(found["source"].split(",")[0], {})
             counts[found["verdict"]] = counts.get(found["verdict"], 0) + 1
         boards.append([*row, *_counts([found["verdict"] for found in judged.values()])])
-    words = [verdict.value for verdict in Verdict]
     matrix = [
-        [paper, *(str(counts.get(word, 0)) for word in words)]
+        [paper, *(str(counts.get(word, 0)) for word in VERDICTS)]
         for paper, counts in sorted(verdicts.items())
     ]
     parts = [
@@ -232,9 +233,9 @@ def index_page(root: Path, suites: Mapping[str, Suite], versions: Mapping[str, s
         "# Leaderboards",
         INTRODUCTION,
         "## Claims of the papers",
-        _table(["paper", *words], matrix),
+        _table(["paper", *VERDICTS], matrix),
         "## Boards",
-        _table(["board", "methods", "runs", *words], boards),
+        _table(["board", "methods", "runs", *VERDICTS], boards),
         *([EARLIER] if any("‡" in board[0] for board in boards) else []),
     ]
     return "\n\n".join(parts) + "\n"
@@ -261,7 +262,7 @@ def _listed(
 
 
 def _counts(found: Sequence[str]) -> list[str]:
-    return [str(list(found).count(verdict.value) or "") for verdict in Verdict]
+    return [str(list(found).count(verdict) or "") for verdict in VERDICTS]
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from uqbench.boards.scores import Score
-from uqbench.claims.judge import Judgement, judge
+from uqbench.claims.judge import Judgement, Outcome, judge
 from uqbench.claims.verdict import Verdict
 from uqbench.statistics.interim_analyses import level_of_claim, repeated
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
@@ -61,7 +60,7 @@ class Sequential:
     pairs: dict[tuple[str, str], Pair] = field(default_factory=dict)
     decided_at: dict[str | tuple[str, str], int] = field(default_factory=dict)
 
-    def look(self, plan: Plan, scores: Sequence[Score]) -> None:
+    def look(self, plan: Plan, scores: Sequence[Outcome]) -> None:
         """Judge the claims that are open, by the runs of a look."""
         level = partial(level_of_claim, self.schedule)
         for judged in judge(plan, scores, level=level):

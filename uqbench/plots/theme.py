@@ -38,7 +38,6 @@ VERDICTS: Mapping[str, tuple[str, str]] = {
     "does not hold": (VERMILION, "✕"),
     "undecided": (ORANGE, "◐"),
     "not run": (FAINT, "○"),
-    "calibrated": (SKY, "◇"),
 }
 """Color and sign of each verdict."""
 

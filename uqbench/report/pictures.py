@@ -37,7 +37,6 @@ def claims_matrix(papers: Sequence[Counted]) -> Figure | None:
         "does not hold": "cross",
         "undecided": "diamond",
         "not run": "square",
-        "calibrated": "triangle-up",
     }
     chart = (
         alt.Chart(data, width=SQUARE * (int(data["place"].max()) + 1), height=alt.Step(24))

@@ -16,7 +16,6 @@ SIGNS = {
     "does not hold": "✕",
     "undecided": "◐",
     "not run": "○",
-    "calibrated": "◇",
 }
 """A verdict's sign, which says it without color."""
 
