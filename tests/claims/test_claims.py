@@ -28,7 +28,7 @@ from uqbench.statistics.location import Value, location
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import join, parse_suite, read_suites
 
-TOY = Path(__file__).parents[2] / "toy"
+TOY = Path(__file__).parents[1] / "toy"
 
 SUITE = """
 name = "claims"
