@@ -366,7 +366,7 @@ def test_a_plugin_adds_a_kind(host):
         ('kind = "band"\nmetric = "score"\nmethod = "a"\nlow = 2\nratio_to = "a"', "method itself"),
         ('kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = { nera = 1.0 }\ntolerance = 1',
          "'nera'. Did you mean 'near'"),
-        ('kind = "share"\nmetric = "score"\nmethod = "a"\nat_least = 0.5', "one of 'better_than'"),
+        ('kind = "share"\nmetric = "score"\nmethod = "a"\nat_least = 0.5', "either 'better_than' or 'above'"),
         ('kind = "share"\nmetric = "score"\nmethod = "a"\nabove = 1\nat_least = 1.5', "a share is"),
         ('kind = "trend"\nmetric = "score"\nmethods = ["a"]\nsetting = "x"\n'
          'direction = "increasing"', "two points or more"),
@@ -375,8 +375,8 @@ def test_a_plugin_adds_a_kind(host):
         ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b"]\nvalues = [1]\n'
          'direction = "increasing"', "one for each of the methods"),
         ("metric = 3", "claims.0.kind: Field required"),
-        ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 2\nat_least = 0.5\nof = "tasks"',
-         "2 trials can never decide it"),
+        ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 2\nat_least = 0.5\ntasks = ["near"]',
+         "5 trials can never decide it"),
         (f'{ORDER}\nper_task = true\npaired = true\nby = "mean"', "5 seeds can never decide it"),
         (f'{ORDER}\npaired = true\nby = "iqm"', "paired = true goes with by"),
         (f'{ORDER}\nreadings = ["decai"]\n{READING}', "no reading 'decai'. Did you mean 'decay'"),
@@ -437,7 +437,7 @@ def test_a_plugin_joins_claims_and_ids_are_unique(host):
 
 
 def test_the_examples_of_the_documentation_are_read(host):
-    text = (Path(__file__).parents[3] / "docs" / "claims.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "claims.md").read_text(encoding="utf-8")
     kinds = []
     for block in text.split("```toml\n")[1:]:
         block = block.split("```")[0]
@@ -519,6 +519,7 @@ def test_a_plugin_brings_the_readings_of_its_claims(host):
         join(suite, {"claims": [claim]}, host, "mine.toml")
 
 
+@pytest.fixture
 def stored(host, tmp_path, monkeypatch):
     """A stored board of the toy suite, and a command line that sees the toy plugin alone."""
     suite = read_suites(host).suite("toy")
