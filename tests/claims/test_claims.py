@@ -366,7 +366,8 @@ def test_a_plugin_adds_a_kind(host):
         ('kind = "band"\nmetric = "score"\nmethod = "a"\nlow = 2\nratio_to = "a"', "method itself"),
         ('kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = { nera = 1.0 }\ntolerance = 1',
          "'nera'. Did you mean 'near'"),
-        ('kind = "share"\nmetric = "score"\nmethod = "a"\nat_least = 0.5', "either 'better_than' or 'above'"),
+        ('kind = "share"\nmetric = "score"\nmethod = "a"\nat_least = 0.5',
+         "either 'better_than' or 'above'"),
         ('kind = "share"\nmetric = "score"\nmethod = "a"\nabove = 1\nat_least = 1.5', "a share is"),
         ('kind = "trend"\nmetric = "score"\nmethods = ["a"]\nsetting = "x"\n'
          'direction = "increasing"', "two points or more"),
@@ -375,7 +376,8 @@ def test_a_plugin_adds_a_kind(host):
         ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b"]\nvalues = [1]\n'
          'direction = "increasing"', "one for each of the methods"),
         ("metric = 3", "claims.0.kind: Field required"),
-        ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 2\nat_least = 0.5\ntasks = ["near"]',
+        ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 2\nat_least = 0.5\n'
+         'tasks = ["near"]',
          "5 trials can never decide it"),
         (f'{ORDER}\nper_task = true\npaired = true\nby = "mean"', "5 seeds can never decide it"),
         (f'{ORDER}\npaired = true\nby = "iqm"', "paired = true goes with by"),

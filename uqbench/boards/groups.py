@@ -10,13 +10,10 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.standings import BoardRow
 from uqbench.boards.tables import label
 from uqbench.suites.metrics import Group
+from uqbench.uncertainty.scores import scoring_rule, sibling
 
 MOST = 6
 """Columns of a group for people; ``leaderboard.csv`` has all, with intervals."""
-SAME = {"coverage_50": "coverage_90", "coverage_95": "coverage_90"}
-"""Statistics that rank methods as another one does (``benchmarks/redundant_scores.py``)."""
-CEILING = "_ceiling"
-"""Ends the name of a statistic that is the ceiling of another."""
 NONE = "–"
 
 
@@ -41,9 +38,9 @@ def group_columns(board: Board, lines: Sequence[BoardRow]) -> list[GroupColumn]:
     if len({column.metric.about for column in known}) < 2:
         return []
     ceilings = {
-        column.metric.statistic.removesuffix(CEILING): column.metric.name
+        sibling(column.metric, of): column.metric.name
         for column in known
-        if column.metric.statistic.endswith(CEILING)
+        if (of := scoring_rule(column.metric).ceiling_of) is not None
     }
     statistics = {column.metric.statistic for column in known}
     known = [
@@ -52,7 +49,10 @@ def group_columns(board: Board, lines: Sequence[BoardRow]) -> list[GroupColumn]:
         if column.metric == board.primary
         or (
             column.metric.name not in ceilings.values()
-            and _says_alike(column.metric.statistic) not in statistics
+            and (
+                (same := scoring_rule(column.metric).ranks_as) is None
+                or sibling(column.metric, same) not in statistics
+            )
         )
     ]
     found = []
@@ -92,12 +92,6 @@ def groups_note(board: Board, found: Sequence[GroupColumn]) -> str:
             f"and better in one."
         )
     return " ".join(parts)
-
-
-def _says_alike(statistic: str) -> str | None:
-    """The statistic that says the same as this one."""
-    before, slash, name = statistic.rpartition("/")
-    return f"{before}{slash}{SAME[name]}" if name in SAME else None
 
 
 def _order(board: Board, column: Column) -> tuple[bool, ...]:
