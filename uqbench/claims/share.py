@@ -53,8 +53,8 @@ class Share(ClaimKind):
     def compare(self, observations: Observations) -> Evidence:
         """One comparison."""
         if self.above is None:
-            own = observations.goodness(self.method)
-            other = np.max([observations.goodness(name) for name in self.others], axis=0)
+            own = observations.signed(self.method)
+            other = np.max([observations.signed(name) for name in self.others], axis=0)
             about = f"{self.method} better than {', '.join(self.others)}"
         else:
             own, other = observations.values(self.method), np.float64(self.above)

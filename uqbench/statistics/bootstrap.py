@@ -8,14 +8,12 @@ intervals cannot be reproduced; here every index comes from the generator that w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rliable import library
-
-from uqbench.statistics.statistic import Batched
 
 RESAMPLES = 2_000
 BATCH_NUMBERS = 200_000
@@ -59,7 +57,7 @@ class SeededStratifiedBootstrap(library.StratifiedBootstrap):  # type: ignore[mi
 
 
 def replicates(
-    statistic: Batched,
+    statistic: Callable[[NDArray[Any]], NDArray[np.float64]],
     values: NDArray[Any],
     generator: np.random.Generator,
     *,

@@ -19,7 +19,7 @@ EACH = 8
 """States of an episode, drawn from all that it visits."""
 
 
-class RealizedSource:
+class MonteCarloSource:
     """Visited states, and what became of them: one return of the action that was taken in each.
 
     Every state of an episode is as likely as any other to be among those that are asked about

@@ -27,11 +27,13 @@ class QuerySource(Protocol):
 
     Attributes:
         name: stands before the names of the scores.
-        counter: of how often training comes to each of the M states; None where it is not counted.
     """
 
     name: str
-    counter: Visits | None
+
+    @property
+    def counter(self) -> Visits | None:
+        """Of how often training comes to each of the M states; None where it is not counted."""
 
     def obs(self, agent: Queried, step: int) -> Tensor | None:
         """Observations of the M states, ``[L, M, *obs]``; None where nothing is asked now."""
@@ -63,7 +65,7 @@ class ExactSource:
         self._obs = exact.obs.to(device)
         self._valid = None if exact.valid is None else exact.valid.to(device)
         self._lanes = lanes
-        self.counter: Visits | None = Visits(exact.obs, lanes)
+        self.counter = Visits(exact.obs, lanes)
 
     def obs(self, agent: Queried, step: int) -> Tensor:
         """Of every state."""

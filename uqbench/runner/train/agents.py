@@ -33,7 +33,7 @@ from uqbench.state import HasState
 from uqbench.suites.configs import task_config
 from uqbench.suites.tables import Queries
 from uqbench.uncertainty.interval_scores import score_return_distribution, score_uncertainty
-from uqbench.uncertainty.monte_carlo_returns import RealizedSource
+from uqbench.uncertainty.monte_carlo_returns import MonteCarloSource
 from uqbench.uncertainty.queries import QueryScorer
 from uqbench.uncertainty.query_sources import ExactSource, RolloutSource
 from uqbench.uncertainty.rollouts import Make
@@ -213,7 +213,7 @@ def query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer 
     return QueryScorer(source, len(runs), steps)
 
 
-def _realized(batch: Batch, queries: Queries, make: Make, discount: float) -> RealizedSource:
+def _realized(batch: Batch, queries: Queries, make: Make, discount: float) -> MonteCarloSource:
     """Visited states of episodes as long as those of an evaluation.
 
     Raises:
@@ -226,7 +226,7 @@ def _realized(batch: Batch, queries: Queries, make: Make, discount: float) -> Re
             f"table, whose max_steps are those of an episode"
         )
     longest = batch.budget.evaluation.max_steps
-    return RealizedSource(batch.runs, make, discount, queries.states, queries.tail, longest)
+    return MonteCarloSource(batch.runs, make, discount, queries.states, queries.tail, longest)
 
 
 def _save(position: Position, parts: Mapping[str, HasState]) -> dict[str, Any]:
