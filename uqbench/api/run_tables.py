@@ -17,12 +17,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from uqbench.api.selection import warn
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.results.files import NOT_A_FILE, read_bytes
 from uqbench.results.paths import run_folder
 from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
+from uqbench.suites.selection import warn
 
 MOST_FILE_BYTES = 1 << 30
 """Of a data file, and of what is in it when it is decompressed."""
