@@ -22,7 +22,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.claims.sequential import looks
+from uqbench.claims.sequential import interim_schedule
 from uqbench.statistics.concordance import concordance
 from uqbench.statistics.interim_analyses import level, level_of_claim
 from uqbench.statistics.levels import ALPHA
@@ -140,7 +140,7 @@ def main() -> None:
     parser.add_argument("--scenes", default="", help="only those whose names begin so")
     chosen = parser.parse_args()
     print("| | wrong | differences found | seeds a method |\n| --- | --- | --- | --- |")
-    fixed, schedule = (MOST,), looks(MOST)
+    fixed, schedule = (MOST,), interim_schedule(MOST)
     for name, means in SCENES.items():
         if not name.startswith(chosen.scenes):
             continue

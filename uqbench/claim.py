@@ -127,7 +127,7 @@ class Observations:
         ]
         return np.array(columns, dtype=np.float64).T
 
-    def goodness(self, method: str, tasks: Sequence[str] | None = None) -> NDArray[np.float64]:
+    def signed(self, method: str, tasks: Sequence[str] | None = None) -> NDArray[np.float64]:
         """Raw values, signed so that higher is better, ``[runs, tasks]``."""
         values = self.values(method, tasks)
         return values if self.direction == "max" else -values

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from uqbench.boards.scores import Score
-from uqbench.claims.sequential import Sequential, looks
+from uqbench.claims.sequential import Sequential, interim_schedule
 from uqbench.claims.verdict import Verdict
 from uqbench.registry.plugins import Host
 from uqbench.statistics.interim_analyses import level, level_of_claim, repeated
@@ -18,12 +18,12 @@ MEANS = {"dqn": 0.0, "qr-dqn": 5.0, "bootstrapped-dqn": 0.1, "c51": 9.0}
 
 
 def test_seeds_double_in_three_looks_up_to_the_most():
-    assert looks(40) == (5, 6, 8, 10, 13, 16, 20, 25, 32, 40)
-    assert looks(30) == (5, 6, 8, 10, 13, 16, 20, 25, 30)
-    assert looks(5) == (5,)
-    assert looks(4) == (4,)
+    assert interim_schedule(40) == (5, 6, 8, 10, 13, 16, 20, 25, 32, 40)
+    assert interim_schedule(30) == (5, 6, 8, 10, 13, 16, 20, 25, 30)
+    assert interim_schedule(5) == (5,)
+    assert interim_schedule(4) == (4,)
     with pytest.raises(ValueError, match="2 seeds decide nothing"):
-        looks(2)
+        interim_schedule(2)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def matrices(seeds: int, names=MEANS) -> dict[str, np.ndarray]:
 
 
 def test_only_methods_of_open_pairs_get_more_seeds_and_decisions_stay(plan):
-    found = Sequential(looks(40))
+    found = Sequential(interim_schedule(40))
     found.compare(matrices(5), "mean", paired=False)
     assert found.open_methods(plan) == ["dqn", "bootstrapped-dqn"]
     assert len(found.decided_at) == 5
@@ -89,14 +89,14 @@ def scores(plan: Plan, seeds: int, names) -> list[Score]:
 
 def test_a_claim_is_judged_at_its_share_of_the_error_until_it_is_decided(plan):
     plan = claims_of(plan)
-    found = Sequential(looks(10))
-    found.look(plan, scores(plan, 5, MEANS))
+    found = Sequential(interim_schedule(10))
+    found.judge(plan, scores(plan, 5, MEANS))
     assert found.judgements["a"].verdict is Verdict.HOLDS
     one = found.judgements["a"].findings[0].alpha
-    assert repeated(one, looks(10)) == pytest.approx(0.05)
+    assert repeated(one, interim_schedule(10)) == pytest.approx(0.05)
     assert [judged.claim.id for judged in found.open_claims()] == ["b"]
     assert found.open_methods(plan) == ["dqn", "bootstrapped-dqn"]
-    found.look(plan, scores(plan, 10, ["dqn", "bootstrapped-dqn"]))
+    found.judge(plan, scores(plan, 10, ["dqn", "bootstrapped-dqn"]))
     assert found.judgements["a"].verdict is Verdict.HOLDS
     assert found.decided_at == {"a": 5}
     assert found.judgements["b"].seeds == 10
@@ -111,7 +111,7 @@ def test_ten_looks_at_equal_methods_err_in_5_percent_at_most():
     wrong = 0
     for _ in range(60):
         drawn = generator.normal(size=(2, 40, 1))
-        found = Sequential(looks(40))
+        found = Sequential(interim_schedule(40))
         for seeds in found.schedule:
             given = {f"m{i}": drawn[i, :seeds] for i in range(2)}
             found.compare(given, "mean", paired=False)
@@ -139,7 +139,7 @@ def test_the_p_value_of_all_looks_is_that_of_simulated_brownian_motion():
 
 
 def test_all_looks_cost_more_than_one_and_less_than_their_sum():
-    schedule = looks(40)
+    schedule = interim_schedule(40)
     ps = (1e-9, 1e-4, 0.01, 0.2, 0.9)
     costs = [repeated(p, schedule) for p in ps]
     assert costs == sorted(costs)
@@ -148,7 +148,7 @@ def test_all_looks_cost_more_than_one_and_less_than_their_sum():
 
 
 def test_a_claim_of_more_comparisons_gives_none_of_them_more_than_its_own_share():
-    schedule = looks(40)
+    schedule = interim_schedule(40)
     assert level_of_claim(schedule, 1) == level(0.05, schedule)
     for number in (2, 7, 50):
         for left in {1, 2, number // 2, number - 1}:

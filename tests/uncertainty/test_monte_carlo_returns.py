@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from uqbench.agent import Uncertainty
 from uqbench.environment import LaneEnv, Outcome
-from uqbench.uncertainty.monte_carlo_returns import EACH, RealizedSource
+from uqbench.uncertainty.monte_carlo_returns import EACH, MonteCarloSource
 
 GAMMA, LENGTH = 0.9, 30
 
@@ -60,7 +60,7 @@ def source(runs=(0,), states=64, tail=1e-3, max_steps=100, ends="terminated"):
     named = [
         SimpleNamespace(suite="s", task="t", seed=seed, environment_seed=seed) for seed in runs
     ]
-    return RealizedSource(named, lambda seeds: Steps(seeds, ends), GAMMA, states, tail, max_steps)
+    return MonteCarloSource(named, lambda seeds: Steps(seeds, ends), GAMMA, states, tail, max_steps)
 
 
 def worth(t):

@@ -8,13 +8,9 @@ from typing import get_args
 
 from uqbench.suites.metrics import Group, Metric
 from uqbench.suites.plan import Plan
+from uqbench.uncertainty.scores import scoring_rule
 
 GROUPS: tuple[Group, ...] = get_args(Group)
-IN_UNITS_OF_RETURN = (
-    "crps", "cvar25_error", "aleatoric_std", "aleatoric_error", "q_error", "interval_score_95",
-    "epistemic_std", "width_95", "error", "wasserstein",
-)  # fmt: skip
-"""Scores of predictions that have no mean over tasks."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,7 @@ def columns(plan: Plan) -> list[Column]:
 def on_one_scale(metric: Metric) -> bool:
     """Whether raw values of a metric mean the same on every task."""
     if metric.about == "uncertainty":
-        return metric.statistic.rpartition("/")[2] not in IN_UNITS_OF_RETURN
+        return scoring_rule(metric).unit is None
     return metric.event is not None and metric.event[0] == "episodes_with"
 
 

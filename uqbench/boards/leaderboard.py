@@ -280,7 +280,9 @@ class Board:
                 },
                 "standard": self.plan.standard
                 and not (self.planned is not None and self.planned.absent(self.scores)),
-                "primary_metric": self.primary.model_dump(mode="json", exclude={"group"}),
+                "primary_metric": self.primary.model_dump(
+                    mode="json", exclude={"group", "unit", "proper"}
+                ),
                 "ranks_by": self.ranking,
                 "paired": suite.paired,
                 "normalization": {

@@ -15,7 +15,7 @@ from uqbench.boards.curves import drawn
 from uqbench.boards.scores import Score
 from uqbench.results.store import Store
 from uqbench.results.tables import read_curves, table_bytes
-from uqbench.statistics.levels import MINIMUM_SEEDS
+from uqbench.statistics.quantiles import student
 from uqbench.suites.plan import Plan
 
 if TYPE_CHECKING:
@@ -34,15 +34,13 @@ def mean_curves(curves: pd.DataFrame) -> pd.DataFrame:
     Args:
         curves: of runs: ``task``, ``method``, ``seed``, ``step``, ``curve``, ``x``, ``y``.
     """
-    from scipy.special import stdtrit
-
     last = curves["step"] == curves.groupby(["task", "method"])["step"].transform("max")
     own = curves[last & curves["curve"].isin(KEPT)]
     own = own.assign(x=own["x"].astype(float).round(9))
     points = own.groupby(["task", "method", "curve", "x"])["y"]
     found = points.agg(y="mean", spread="std", runs="count").reset_index()
-    reach = stdtrit(found["runs"] - 1, 0.975) * found["spread"] / np.sqrt(found["runs"])
-    reach = reach.where(found["runs"] >= MINIMUM_SEEDS)
+    runs = found["runs"].to_numpy()
+    reach = student(found["spread"].to_numpy() / np.sqrt(runs), runs)
     found = found.assign(low=found["y"] - reach, high=found["y"] + reach)
     return found[["task", "method", "curve", "x", "y", "low", "high", "runs"]]
 

@@ -9,7 +9,7 @@ from uqbench.amounts import count
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.matrices import by_method
 from uqbench.boards.scores import gather
-from uqbench.claims.sequential import Sequential, looks
+from uqbench.claims.sequential import Sequential, interim_schedule
 from uqbench.errors import Say, UqbenchError
 from uqbench.identity import Run
 from uqbench.results.store import RunState, Store
@@ -63,7 +63,7 @@ def run_until_decided(
             f"--until-decided: the budget {planned.budget_name!r} cannot rank methods, so that "
             f"no number of seeds decides anything; choose a budget that can."
         )
-    found = Sequential(looks(most))
+    found = Sequential(interim_schedule(most))
     roles = planned.roles
     names = list(roles)
     cells: dict[tuple[str, str], Cell] = {}
@@ -76,7 +76,7 @@ def run_until_decided(
             return None
         cells |= {(cell.task.name, cell.method.name): cell for cell in look.cells}
         scores = gather(look, store)
-        found.look(look, scores)
+        found.judge(look, scores)
         ranked = {
             name: values
             for name, own in by_method(look.suite, scores).items()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.boards.scores import Score, is_finite
 from uqbench.claim import CannotCompareError, ClaimKind, Evidence, Observations
 from uqbench.claims.verdict import Finding, Needed, Verdict, combine, find, seeds_needed
 from uqbench.results.store import RunState
@@ -19,6 +19,30 @@ from uqbench.suites.plan import Plan
 
 MOST_NAMED = 5
 """Runs that a reason names one by one."""
+
+
+class Outcome(Protocol):
+    """What a planned run came to: a row of ``scores.csv``."""
+
+    @property
+    def task(self) -> str:
+        """Of the suite."""
+
+    @property
+    def method(self) -> str:
+        """Of the suite."""
+
+    @property
+    def seed(self) -> int:
+        """From 0 on."""
+
+    @property
+    def status(self) -> str:
+        """The run's state; values are there only where it is ``finished``."""
+
+    @property
+    def values(self) -> Mapping[str, float | None]:
+        """Raw metrics by name."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +83,7 @@ class Judgement:
 
 
 def judge(
-    plan: Plan, scores: Sequence[Score], level: Callable[[int], float] | None = None
+    plan: Plan, scores: Sequence[Outcome], level: Callable[[int], float] | None = None
 ) -> tuple[Judgement, ...]:
     """Judge all claims of a plan, in their order in the suite.
 
@@ -68,7 +92,7 @@ def judge(
         scores: of its runs.
         level: the error that a claim of so many comparisons may make; 5 % where it is None.
     """
-    by_cell: dict[tuple[str, str], list[Score]] = {}
+    by_cell: dict[tuple[str, str], list[Outcome]] = {}
     for score in sorted(scores, key=lambda score: score.seed):
         by_cell.setdefault((score.method, score.task), []).append(score)
     return tuple(
@@ -84,7 +108,7 @@ class _Case:
         plan: Plan,
         claim: Claim,
         kind: ClaimKind,
-        scores: Mapping[tuple[str, str], Sequence[Score]],
+        scores: Mapping[tuple[str, str], Sequence[Outcome]],
         level: Callable[[int], float] | None,
     ) -> None:
         suite = plan.suite
@@ -104,9 +128,6 @@ class _Case:
 
     def judgement(self) -> Judgement:
         """The verdict, with its evidence or what is missing."""
-        if self.claim.calibrated_on is not None:
-            reason = f"not judged, since a setting was calibrated on {self.claim.calibrated_on}"
-            return self._say(Verdict.CALIBRATED, reason)
         missing = self._missing()
         if missing:
             return self._say(Verdict.NOT_RUN, missing)
@@ -185,7 +206,7 @@ class _Case:
             _name(score, method)
             for (method, _), own in self.scores.items()
             for score in own
-            if not is_finite(score.values.get(self.metric.name))
+            if (value := score.values.get(self.metric.name)) is None or not math.isfinite(value)
         ]
         if not without:
             return ""
@@ -224,7 +245,7 @@ class _Case:
             shared=self.metric.kind == "cost",
         )
 
-    def _values(self, scores: Sequence[Score]) -> NDArray[np.float64]:
+    def _values(self, scores: Sequence[Outcome]) -> NDArray[np.float64]:
         return np.array([score.values[self.metric.name] for score in scores], dtype=np.float64)
 
     def _say(
@@ -270,7 +291,7 @@ def _more(needed: Needed, seeds: int) -> str:
     )
 
 
-def _name(score: Score, method: str | None = None) -> str:
+def _name(score: Outcome, method: str | None = None) -> str:
     return "/".join([score.task, *([method] if method else []), str(score.seed)])
 
 

@@ -121,14 +121,14 @@ class Order(TaskwiseKind):
     ) -> Measurement:
         paired = self._is_paired(observations.paired)
         if self.by == "improvement":
-            first, second = (observations.goodness(name, tasks) for name in (worse, better))
+            first, second = (observations.signed(name, tasks) for name in (worse, better))
             if paired:
                 wins = (second > first) + 0.5 * (second == first)
                 return Proportion(float(wins.sum()), wins.size, 2 * wins.size, len(wins))
             return concordance([list(groups) for groups in zip(first.T, second.T, strict=True)])
         # on one task raw values say who is better as well as scores do, at the threshold 0
         normalized = all(task in observations.normalize for task in tasks)
-        of = observations.scores if normalized else observations.goodness
+        of = observations.scores if normalized else observations.signed
         if paired:
             return PairedDifference.of(of(better, tasks), of(worse, tasks))
         return Difference(location(of(better, tasks), self.by), location(of(worse, tasks), self.by))

@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from uqbench.boards.scores import Score
-from uqbench.claims.judge import Judgement, judge
+from uqbench.claims.judge import Judgement, Outcome, judge
 from uqbench.claims.verdict import Verdict
 from uqbench.statistics.interim_analyses import level_of_claim, repeated
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
@@ -30,18 +29,18 @@ LOOKS_PER_DOUBLING = 3
 per doubling takes three seeds more, two take half a seed more, four a quarter of a seed less."""
 
 
-def looks(most: int) -> tuple[int, ...]:
-    """Numbers of seeds of the looks, from :data:`FIRST_SEEDS` on, the last ``most``.
+def interim_schedule(most: int) -> tuple[int, ...]:
+    """Numbers of seeds of the interim analyses, from :data:`FIRST_SEEDS` on, the last ``most``.
 
     Raises:
         ValueError: ``most`` allows no verdict.
     """
     if most < MINIMUM_SEEDS:
         raise ValueError(f"{most} seeds decide nothing: {MINIMUM_SEEDS} are the least")
-    found: list[int] = []
-    while (seeds := round(FIRST_SEEDS * 2 ** (len(found) / LOOKS_PER_DOUBLING))) < most:
-        found.append(seeds)
-    return (*found, most)
+    before: list[int] = []
+    while (seeds := round(FIRST_SEEDS * 2 ** (len(before) / LOOKS_PER_DOUBLING))) < most:
+        before.append(seeds)
+    return (*before, most)
 
 
 @dataclass
@@ -61,7 +60,7 @@ class Sequential:
     pairs: dict[tuple[str, str], Pair] = field(default_factory=dict)
     decided_at: dict[str | tuple[str, str], int] = field(default_factory=dict)
 
-    def look(self, plan: Plan, scores: Sequence[Score]) -> None:
+    def judge(self, plan: Plan, scores: Sequence[Outcome]) -> None:
         """Judge the claims that are open, by the runs of a look."""
         level = partial(level_of_claim, self.schedule)
         for judged in judge(plan, scores, level=level):

@@ -16,6 +16,7 @@ COLUMNS = (
     "group", "statistic", "estimate", "low", "high", "confidence", "must_be_above", "must_be_below",
     "comparison_is", "runs", "readings", "calibrated_on", "sentence", "source",
 )  # fmt: skip
+"""Of ``claims.csv``; ``calibrated_on`` is of earlier versions, and empty."""
 
 _WORDS = {True: "true", False: "false", None: "open"}
 
@@ -46,7 +47,6 @@ def as_json(judged: Judgement) -> dict[str, Any]:
         "sentence": claim.sentence,
         "source": claim.source,
         "readings": {name: of.model_dump() for name, of in judged.readings.items()},
-        "calibrated_on": claim.calibrated_on,
         "kind": claim.kind,
         "settings": claim.settings,
         "budget": judged.budget,

@@ -24,14 +24,12 @@ class Verdict(enum.Enum):
     DOES_NOT_HOLD: one that it needs is false.
     UNDECIDED: neither can be said from these runs.
     NOT_RUN: runs are missing.
-    CALIBRATED: a free setting was chosen by the published number: not judged.
     """
 
     HOLDS = "holds"
     DOES_NOT_HOLD = "does not hold"
     UNDECIDED = "undecided"
     NOT_RUN = "not run"
-    CALIBRATED = "calibrated"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ COLORS = {
     "does not hold": "red",
     "undecided": "yellow",
     "not run": "bright_black",
-    "calibrated": "blue",
 }
 
 
@@ -37,9 +36,9 @@ COLORS = {
 def command(selection: Selection, out: Path, boards: Path | None, as_json: bool) -> None:
     """Judge each claim of a suite by the runs.
 
-    A claim holds, does not hold, is undecided or not run; one whose number a setting was calibrated
-    on is not judged. Without --suite: a line for each suite. Without --budget: the longest budget
-    that has runs. The exit code does not depend on the verdicts.
+    A claim holds, does not hold, is undecided or not run. Without --suite: a line for each suite.
+    Without --budget: the longest budget that has runs. The exit code does not depend on the
+    verdicts.
 
     \b
     Examples:

@@ -15,6 +15,7 @@ from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
 from uqbench.seeding import derive_seed
 from uqbench.statistics.levels import MINIMUM_SEEDS
+from uqbench.statistics.quantiles import student
 from uqbench.statistics.statistic import batched
 
 Statistic = Literal["mean", "iqm"]
@@ -131,14 +132,11 @@ def _mean(
     values: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Mean over the seeds of ``[steps, seeds]``, and Student's interval."""
-    from scipy.special import stdtrit  # what scipy.stats.t calls, which takes a second to import
-
     number = np.isfinite(values).sum(1)
     some = np.maximum(number, 1)
     mean = np.where(number > 0, np.nansum(values, 1) / some, np.nan)
     square = np.nansum((values - mean[:, None]) ** 2, 1) / np.maximum(number - 1, 1)
-    reach = stdtrit(np.maximum(number - 1, 1), 0.975) * np.sqrt(square / some)
-    reach = np.where(number >= MINIMUM_SEEDS, reach, np.nan)
+    reach = student(np.sqrt(square / some), number)
     return mean, mean - reach, mean + reach
 
 

@@ -15,7 +15,6 @@ from uqbench.seeding import derive_seed
 from uqbench.statistics.levels import MINIMUM_SEEDS
 
 POINTS = 61
-REPETITIONS = 2_000
 CONFIDENCE = 0.95
 
 
@@ -101,12 +100,15 @@ def _band(
     """Percentiles of the share over resamples, ``[taus]`` each."""
     if len(matrix) < MINIMUM_SEEDS:
         return np.full(len(grid), np.nan), np.full(len(grid), np.nan)
-    generator = np.random.default_rng(seed)
+    from uqbench.statistics.bootstrap import replicates  # imports rliable, which takes a second
+
     above = matrix[..., None] > grid  # [runs, tasks, taus]
-    shares = np.empty((REPETITIONS, len(grid)))
-    for k in range(REPETITIONS):
-        runs = generator.integers(len(matrix), size=matrix.shape)  # each task by itself
-        shares[k] = above[runs, np.arange(matrix.shape[1])].mean(axis=(0, 1))
+    shares = replicates(_share, above, np.random.default_rng(seed))
     tail = 50 * (1 - CONFIDENCE)
     low, high = np.percentile(shares, [tail, 100 - tail], axis=0)
     return low, high
+
+
+def _share(above: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Of all runs of all tasks: ``[R, runs, tasks, taus]`` to ``[R, taus]``."""
+    return np.asarray(above.mean(axis=(1, 2)))

@@ -40,7 +40,6 @@ VERDICTS: Mapping[str, tuple[str, str, str]] = {
     "does not hold": (VERMILION, "cross", "✕"),
     "undecided": (ORANGE, "diamond", "◐"),
     "not run": (FAINT, "square", "○"),
-    "calibrated": (SKY, "triangle-up", "◇"),
 }
 """Color, shape and sign of each verdict."""
 

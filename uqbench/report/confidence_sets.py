@@ -19,16 +19,12 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.statistics.levels import MINIMUM_SEEDS
 from uqbench.statistics.ranks import Matrix, compare, places
 from uqbench.suites.metrics import Group, Metric
+from uqbench.uncertainty.scores import SCORING_RULES, scoring_rule
 
 if TYPE_CHECKING:
     from uqbench.suites.suite import Suite
 
 QUESTIONS = GROUPS
-PROPER = (
-    "queries/interval_skill", "queries/crps_skill", "uncertainty/interval_score_95",
-    "uncertainty/wasserstein",
-)  # fmt: skip
-"""Scores of an uncertainty that the true one has best; a coverage or a width is none."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +79,7 @@ def _metric(board: StoredBoard, question: Group, suite: Suite | None) -> Metric 
     candidates = [m for m in (own, *named, *known.values()) if m.name in board.scores.columns]
     answers = [m for m in candidates if _answers(m, question)]
     if question == "uncertainty" and answers and answers[0] not in (own, *named):
-        answers.sort(key=lambda m: (*PROPER, m.statistic).index(m.statistic))
+        answers = sorted(answers, key=_preference)
     return answers[0] if answers else None
 
 
@@ -91,8 +87,15 @@ def _answers(metric: Metric, question: Group) -> bool:
     if metric.kind == "dataset":
         return question == "uncertainty"
     if metric.about == "uncertainty":
-        return question == "uncertainty" and metric.statistic in PROPER
+        return question == "uncertainty" and scoring_rule(metric).proper
     return metric.about == question
+
+
+def _preference(metric: Metric) -> int:
+    """The place of a proper score among those that are known."""
+    known = [*SCORING_RULES]
+    name = scoring_rule(metric).name
+    return known.index(name) if name in known else len(known)
 
 
 def _values(

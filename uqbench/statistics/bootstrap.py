@@ -8,11 +8,16 @@ intervals cannot be reproduced; here every index comes from the generator that w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rliable import library
+
+RESAMPLES = 2_000
+BATCH_NUMBERS = 200_000
+"""Numbers in one batch of resamples: bounds the memory, changes no result."""
 
 
 class SeededStratifiedBootstrap(library.StratifiedBootstrap):  # type: ignore[misc]  # no stubs
@@ -49,3 +54,22 @@ class SeededStratifiedBootstrap(library.StratifiedBootstrap):  # type: ignore[mi
         size = (*resamples, *self.scores.shape)
         runs: NDArray[np.int64] = self.generator.integers(len(self.scores), size=size)
         return runs
+
+
+def replicates(
+    statistic: Callable[[NDArray[Any]], NDArray[np.float64]],
+    values: NDArray[Any],
+    generator: np.random.Generator,
+    *,
+    clustered: bool = False,
+) -> NDArray[np.float64]:
+    """A statistic of resamples of ``values``, ``[runs, tasks, *]``: :data:`RESAMPLES` of them.
+
+    Where ``clustered``, seeds are resampled with all their tasks.
+    """
+    runs, tasks = values.shape[:2]
+    strata = SeededStratifiedBootstrap(np.empty((runs, 1 if clustered else tasks)), generator)
+    size = max(1, BATCH_NUMBERS // values.size)
+    return np.concatenate([
+        statistic(values[drawn, np.arange(tasks)]) for drawn in strata.draws(RESAMPLES, size)
+    ])  # fmt: skip

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -37,10 +37,6 @@ from uqbench.statistics.quantiles import t_quantile, t_tail
 from uqbench.statistics.statistic import batched
 
 Statistic = Literal["iqm", "mean", "median"]
-
-RESAMPLES = 2_000
-BATCH_NUMBERS = 200_000
-"""Numbers in one batch of resamples: bounds the memory, changes no result."""
 
 
 @dataclass(frozen=True)
@@ -65,21 +61,20 @@ class Studentized:
 
     @cached_property
     def _errors(self) -> NDArray[np.float64]:
-        from uqbench.statistics.bootstrap import SeededStratifiedBootstrap
+        from uqbench.statistics.bootstrap import replicates  # imports rliable, which takes a second
 
-        runs, tasks = self.values.shape
         # the spelling of the name is part of the draws
         generator = np.random.default_rng(derive_seed("studentised"))
-        centered = self.values - self.values.mean()
-        size = max(1, BATCH_NUMBERS // centered.size)
-        found = []
-        for part in SeededStratifiedBootstrap(centered, generator).batches(RESAMPLES, size):
-            means = part.mean(axis=(1, 2))
-            errors = np.sqrt(part.var(axis=1, ddof=1).sum(axis=1) / runs) / tasks
-            # all one run: as far out as the smallest spread of any other resample puts it
-            least = errors[errors > 0].min(initial=1.0)
-            found.append(means / np.maximum(errors, least))
-        return np.concatenate(found)
+        return replicates(_studentized, self.values - self.values.mean(), generator)
+
+
+def _studentized(resamples: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Means over their standard errors, of ``[R, runs, tasks]``."""
+    runs, tasks = resamples.shape[1:]
+    errors = np.sqrt(resamples.var(axis=1, ddof=1).sum(axis=1) / runs) / tasks
+    # all one run: as far out as the smallest spread of any other resample puts it
+    least = errors[errors > 0].min(initial=1.0)
+    return np.asarray(resamples.mean(axis=(1, 2)) / np.maximum(errors, least))
 
 
 @dataclass(frozen=True)
@@ -234,53 +229,29 @@ def location(values: NDArray[np.float64], statistic: str, *, clustered: bool = F
     of a seed are not independent.
     """
     runs, tasks = values.shape
-    if clustered and tasks > 1:
-        return _clustered(values, statistic)
     varies = bool(
         np.ptp(values, axis=0).any()
     )  # a variance of equal numbers may be a rounding error
     if statistic == "mean":
+        value, many = float(values.mean()), values.size
+        if clustered:
+            values, tasks = values.mean(axis=1, keepdims=True), 1
+            varies = bool(np.ptp(values))
         variance = values.var(axis=0, ddof=1).sum() / runs / tasks**2 if varies else 0.0
         skewed = Studentized(values) if varies and runs <= MANY_SEEDS else None
-        return Location(float(values.mean()), float(variance), runs, values.size, skewed)
+        return Location(value, float(variance), runs, many, skewed)
     of = batched(statistic)
-    if varies and runs > MANY_SEEDS:
-        return _of_many(values, statistic)
-    # rliable takes a second to import; suites are checked without it
-    from uqbench.statistics.bootstrap import SeededStratifiedBootstrap
-
     value, variance = float(of(values[None])[0]), 0.0
+    if varies and runs > MANY_SEEDS:
+        variance = jackknife_variance(statistic, values)
+        return Location(value, variance, runs, values.size, None, GROUPS)
     if varies:
+        from uqbench.statistics.bootstrap import replicates  # imports rliable, which takes a second
+
         generator = np.random.default_rng(derive_seed("standard error"))
-        bootstrap = SeededStratifiedBootstrap(values, generator)
-        size = max(1, BATCH_NUMBERS // values.size)
-        replicates = np.concatenate([of(part) for part in bootstrap.batches(RESAMPLES, size)])
-        variance = float(replicates.var()) * runs / (runs - 1)
+        spread = replicates(of, values, generator, clustered=clustered).var()
+        variance = float(spread) * runs / (runs - 1)
     return Location(value, variance, runs, values.size)
-
-
-def _clustered(values: NDArray[np.float64], statistic: str) -> Location:
-    runs = len(values)
-    if statistic == "mean":
-        of_seeds = location(values.mean(axis=1, keepdims=True), statistic)
-        return replace(of_seeds, value=float(values.mean()), runs=values.size)
-    of = batched(statistic)
-    variance = 0.0
-    if np.ptp(values, axis=0).any():
-        if runs > MANY_SEEDS:
-            return _of_many(values, statistic)
-        generator = np.random.default_rng(derive_seed("standard error"))
-        drawn = generator.integers(runs, size=(RESAMPLES, runs))
-        size = max(1, BATCH_NUMBERS // values.size)
-        parts = [of(values[drawn[k : k + size]]) for k in range(0, RESAMPLES, size)]
-        variance = float(np.concatenate(parts).var()) * runs / (runs - 1)
-    return Location(float(of(values[None])[0]), variance, runs, values.size)
-
-
-def _of_many(values: NDArray[np.float64], statistic: str) -> Location:
-    value = float(batched(statistic)(values[None])[0])
-    variance = jackknife_variance(statistic, values)
-    return Location(value, variance, len(values), values.size, None, GROUPS)
 
 
 def _without_spread(estimate: float, parts: Sequence[Location], alpha: float) -> Interval | None:

@@ -5,6 +5,11 @@ scipy is imported when one is asked for: suites are checked without it, and it t
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
+from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
+
 
 def normal_quantile(probability: float) -> float:
     """The standard normal quantile."""
@@ -18,6 +23,16 @@ def t_quantile(probability: float, degrees: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, probability))
+
+
+def student(
+    error: NDArray[np.float64], runs: NDArray[np.int64], alpha: float = ALPHA
+) -> NDArray[np.float64]:
+    """Half-widths of Student's intervals of means, from their standard errors; NaN of few runs."""
+    from scipy.special import stdtrit
+
+    reach = stdtrit(np.maximum(runs - 1, 1), 1 - alpha / 2) * error
+    return np.where(runs >= MINIMUM_SEEDS, reach, np.nan)
 
 
 def t_tail(value: float, degrees: float) -> float:

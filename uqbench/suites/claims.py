@@ -47,8 +47,6 @@ class Claim(Table):
         budgets: under any other budget the claim is never decided.
         kind: name of the claim kind; all other keys of the table are the kind's.
         readings: names of the suite's readings that the verdict depends on.
-        calibrated_on: the published number by which a free setting was chosen; the claim is then
-            not judged.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -59,7 +57,6 @@ class Claim(Table):
     budgets: Annotated[tuple[str, ...], Field(min_length=1)]
     kind: str
     readings: tuple[Name, ...] = ()
-    calibrated_on: Annotated[str, Field(min_length=1)] | None = None
 
     @property
     def paper(self) -> str:

@@ -46,6 +46,9 @@ class Metric(Table):
         direction: whether higher (``max``) or lower (``min``) is better.
         normalized_as: the metric whose normalization constants this one uses; None for its own.
         group: what it is about, where that does not follow from its kind: see :attr:`about`.
+        unit: of a score that a plugin's agent reports: ``return`` where it is in units of return,
+            which have no mean over tasks.
+        proper: of such a score: whether the true uncertainty has it best.
         lowest, highest: the least and the greatest value that a run can have, where there are such.
         fails_beyond: set where single runs may fail in another way than the rest: a run whose
             value is worse than this one has failed. The mean of such a metric is known only as far
@@ -61,6 +64,8 @@ class Metric(Table):
     direction: Literal["max", "min"] = "max"
     normalized_as: str | None = None
     group: Group | None = None
+    unit: Literal["return"] | None = None
+    proper: bool = False
     lowest: float | None = None
     highest: float | None = None
     fails_beyond: float | None = None
@@ -117,7 +122,8 @@ class Metric(Table):
 
 
 _INTERPRETATION = {
-    "summary", "normalized_as", "direction", "group", "lowest", "highest", "fails_beyond"
+    "summary", "normalized_as", "direction", "group", "unit", "proper", "lowest", "highest",
+    "fails_beyond",
 }  # fmt: skip
 """What a metric's values do not depend on."""
 

@@ -67,7 +67,6 @@ class Evaluation(Table):
     every: Count | None = None
 
 
-_LATER = {"task_rollouts", "own"}
 Rollouts = Annotated[int, Field(ge=2)]
 """At least two, which have a standard error."""
 
@@ -83,8 +82,6 @@ class Queries(Table):
         early_states: those asked after a quarter and a half of training; None for as many.
         rollouts: of the policy after every action in each of them.
         task_rollouts: their number by task, where it differs; see :meth:`on`.
-        own: states of each run's own last tenth of training, asked next to the frozen ones, with
-            scores of their own (``queries/own/…``).
         tail: a rollout ends with its episode, or when a reward would count less than this.
     """
 
@@ -92,7 +89,6 @@ class Queries(Table):
     early_states: Count | None = None
     rollouts: Rollouts | None = None
     task_rollouts: dict[str, Rollouts] = {}
-    own: Count | None = None
     tail: Annotated[float, Field(gt=0, lt=1)] = 1e-3
 
     def on(self, task: Task) -> Queries:
@@ -102,9 +98,9 @@ class Queries(Table):
 
     @model_serializer(mode="wrap")
     def _table(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without keys that came later and are not used, so that identities stay as they were."""
+        """Without ``task_rollouts`` where there are none, so that identities stay as they were."""
         table: dict[str, Any] = serialize(self)
-        return {key: value for key, value in table.items() if value or key not in _LATER}
+        return {key: value for key, value in table.items() if value or key != "task_rollouts"}
 
 
 class Budget(Table):

@@ -10,16 +10,16 @@ from torch import Tensor
 
 from uqbench.identity import Run
 from uqbench.lanes.random import generators
+from uqbench.policy import Queried
 from uqbench.seeding import derive_seed
 from uqbench.truth import Truth
-from uqbench.uncertainty.query_sources import Asked
 from uqbench.uncertainty.rollouts import Make
 
 EACH = 8
 """States of an episode, drawn from all that it visits."""
 
 
-class RealizedSource:
+class MonteCarloSource:
     """Visited states, and what became of them: one return of the action that was taken in each.
 
     Every state of an episode is as likely as any other to be among those that are asked about
@@ -39,6 +39,8 @@ class RealizedSource:
     """
 
     name = "realized/"
+    counter = None
+    """None: the states are of episodes after training."""
 
     def __init__(
         self,
@@ -54,7 +56,7 @@ class RealizedSource:
         self._tail, self._max_steps = tail, max_steps
         self._truth: Truth | None = None
 
-    def obs(self, agent: Asked, step: int) -> Tensor | None:
+    def obs(self, agent: Queried, step: int) -> Tensor | None:
         """Of states that the agent's policy visits now; None for an agent that states nothing."""
         shape = (len(self._runs), self._episodes)
         numbers = range(self._episodes)
@@ -97,16 +99,13 @@ class RealizedSource:
         self._truth = Truth.realized(q.view(*shape[:1], -1, env.n_actions).to(obs.device))
         return kept.view(len(self._runs), self._episodes * EACH, *kept.shape[2:])
 
-    def truth(self, agent: Asked, step: int) -> Truth:
+    def truth(self, agent: Queried, step: int) -> Truth:
         """Of the states that were visited last."""
         assert self._truth is not None
         return self._truth
 
     def unseen(self, obs: Tensor) -> None:
         """None: the environment names none."""
-
-    def visits(self) -> None:
-        """None: they are of episodes after training."""
 
     def _returns(self, rewards: Tensor, when: Tensor, terminal: Tensor) -> Tensor:
         """Discounted returns ``[lanes, EACH]`` from ``rewards`` ``[T, lanes]``; NaN: not known.

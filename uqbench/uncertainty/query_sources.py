@@ -10,27 +10,16 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from uqbench.agent import Uncertainty
 from uqbench.environment import LaneEnv
 from uqbench.errors import UqbenchError
 from uqbench.identity import Run
+from uqbench.policy import Queried
 from uqbench.queries import QueryStates, visit
-from uqbench.runner.train.evaluation import Policy
 from uqbench.seeding import derive_seed
 from uqbench.suites.tables import Queries
 from uqbench.truth import ExactTruth, Truth
 from uqbench.uncertainty.rollouts import Make, rollout_returns
 from uqbench.uncertainty.visits import Visits
-
-
-class Asked(Protocol):
-    """What is asked: an ``Agent``, or a ``LoopAgent`` as one lane."""
-
-    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """Actions ``[L, M]`` of the evaluated policy."""
-
-    def uncertainty(self, obs: Tensor) -> Uncertainty | None:
-        """Predictions for ``obs`` ``[L, M, *obs]``, or None where the agent makes none."""
 
 
 class QuerySource(Protocol):
@@ -42,17 +31,18 @@ class QuerySource(Protocol):
 
     name: str
 
-    def obs(self, agent: Asked, step: int) -> Tensor | None:
+    @property
+    def counter(self) -> Visits | None:
+        """Of how often training comes to each of the M states; None where it is not counted."""
+
+    def obs(self, agent: Queried, step: int) -> Tensor | None:
         """Observations of the M states, ``[L, M, *obs]``; None where nothing is asked now."""
 
-    def truth(self, agent: Asked, step: int) -> Truth:
+    def truth(self, agent: Queried, step: int) -> Truth:
         """About the agent's evaluated policy in these states."""
 
     def unseen(self, obs: Tensor) -> Tensor | None:
         """Observations that no trajectory reaches, from some that are; None: there are none."""
-
-    def visits(self) -> Tensor | None:
-        """How often training came to each of the M states, ``[L, M]``; None: it was not counted."""
 
 
 class ExactSource:
@@ -65,7 +55,7 @@ class ExactSource:
 
     Attributes:
         name: stands before the names of the scores.
-        counter: of the states to which training comes.
+        counter: of all states.
     """
 
     name = ""
@@ -77,11 +67,11 @@ class ExactSource:
         self._lanes = lanes
         self.counter = Visits(exact.obs, lanes)
 
-    def obs(self, agent: Asked, step: int) -> Tensor:
+    def obs(self, agent: Queried, step: int) -> Tensor:
         """Of every state."""
         return self._obs.expand(self._lanes, *self._obs.shape)
 
-    def truth(self, agent: Asked, step: int) -> Truth:
+    def truth(self, agent: Queried, step: int) -> Truth:
         """Of the policy's actions in every state."""
         obs = self.obs(agent, step)
         valid = self._valid
@@ -94,42 +84,6 @@ class ExactSource:
 
     def unseen(self, obs: Tensor) -> None:
         """None: every state can be reached."""
-
-    def visits(self) -> Tensor:
-        """To every state."""
-        return self.counter.counts
-
-
-@dataclass(frozen=True)
-class Rollouts:
-    """How the truth is made where lanes can be copied.
-
-    Attributes:
-        runs: of the batch, one a lane.
-        make: makes the task's environment, one lane a seed.
-        discount: γ.
-        count: R, rollouts of each action.
-        tail: what a reward counts that is not waited for.
-    """
-
-    runs: Sequence[Run]
-    make: Make
-    discount: float
-    count: int
-    tail: float
-
-    def truth(
-        self, agent: Policy, states: LaneEnv, place: Tensor, purpose: str, step: int
-    ) -> Truth:
-        """Of states in which the lanes ``place`` ``[L, M]`` of an environment stand."""
-        number = place.shape[1] * states.n_actions * self.count
-        seeds = [
-            [derive_seed(purpose, run.suite, run.task, run.seed, step, n) for n in range(number)]
-            for run in self.runs
-        ]
-        return Truth.from_samples(
-            rollout_returns(agent, states, place, self.make, seeds, self.discount, self.tail)
-        )
 
 
 @dataclass(frozen=True)
@@ -149,10 +103,11 @@ class RolloutSource:
     """Frozen query states, and rollouts from copies of them.
 
     Args:
-        rollouts: make the truth.
         queries: the budget's table.
         states: of the task.
         runs: of the batch, one a lane.
+        make: makes the task's environment, one lane a seed.
+        discount: γ.
         steps: of a run.
 
     Raises:
@@ -160,13 +115,16 @@ class RolloutSource:
     """
 
     name = ""
+    counter = None
+    """None: training hardly ever comes to a frozen state."""
 
     def __init__(
         self,
-        rollouts: Rollouts,
         queries: Queries,
         states: QueryStates,
         runs: Sequence[Run],
+        make: Make,
+        discount: float,
         steps: int,
     ) -> None:
         if queries.states is None or queries.rollouts is None:
@@ -174,27 +132,33 @@ class RolloutSource:
                 f"task {runs[0].task!r} has query states but no exact truth: its budget's queries "
                 f"need 'states' and 'rollouts', as in queries = {{ states = 32, rollouts = 8 }}"
             )
-        self._rollouts = rollouts
+        self._runs, self._make, self._discount = runs, make, discount
         self._states = states.first(queries.states)
-        self._count, self._lanes, self._steps = queries.states, len(runs), steps
+        self._count, self._rollouts, self._tail = queries.states, queries.rollouts, queries.tail
+        self._steps = steps
         self._early = queries.early_states or queries.states
 
-    def obs(self, agent: Asked, step: int) -> Tensor:
+    def obs(self, agent: Queried, step: int) -> Tensor:
         """Of the first states, fewer before the end of training."""
         obs = self._standing.obs[: self._asked(step)]
-        return obs.expand(self._lanes, *obs.shape)
+        return obs.expand(len(self._runs), *obs.shape)
 
-    def truth(self, agent: Asked, step: int) -> Truth:
+    def truth(self, agent: Queried, step: int) -> Truth:
         """By rollouts, with seeds that depend on task, seed and step, and not on the method."""
-        place = torch.arange(self._asked(step)).expand(self._lanes, -1)
-        return self._rollouts.truth(agent, self._standing.env, place, "queries", step)
+        states = self._standing.env
+        place = torch.arange(self._asked(step)).expand(len(self._runs), -1)
+        number = place.shape[1] * states.n_actions * self._rollouts
+        seeds = [
+            [derive_seed("queries", run.suite, run.task, run.seed, step, n) for n in range(number)]
+            for run in self._runs
+        ]
+        return Truth.from_samples(
+            rollout_returns(agent, states, place, self._make, seeds, self._discount, self._tail)
+        )
 
     def unseen(self, obs: Tensor) -> Tensor | None:
         """As the environment makes them."""
         return None if self._states.unseen is None else self._states.unseen(obs)
-
-    def visits(self) -> None:
-        """None: training hardly ever comes to a frozen state."""
 
     def _asked(self, step: int) -> int:
         return self._count if step == self._steps else self._early
@@ -202,8 +166,8 @@ class RolloutSource:
     @cached_property
     def _standing(self) -> _Standing:
         """The states, visited when they are first needed."""
-        walkers = self._rollouts.make(self._states.seeds)
-        standing = self._rollouts.make([0] * self._count)
+        walkers = self._make(self._states.seeds)
+        standing = self._make([0] * self._count)
         standing.reset()
         obs: dict[int, Tensor] = {}
         for numbers, lanes, seen in visit(self._states, walkers):

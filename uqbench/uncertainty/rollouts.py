@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from uqbench.environment import LaneEnv
-from uqbench.runner.train.evaluation import Policy
+from uqbench.policy import Policy
 
 SLAB = 64
 """Observations of a lane that the policy is asked about at once: always as many, so that a lane's

@@ -8,14 +8,11 @@ from uqbench.boards import columns
 from uqbench.boards.columns import GROUPS, on_one_scale
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.tables import label
+from uqbench.uncertainty.scores import scoring_rule, sibling
 from uqbench.views.board_view import NONE, BoardView, Cell, Column, Line, number
 
 MOST = 6
 """Columns of a group for people; ``leaderboard.csv`` has all, with intervals."""
-SAME = {"coverage_50": "coverage_90", "coverage_95": "coverage_90"}
-"""Statistics that rank methods as another one does (``benchmarks/redundant_scores.py``)."""
-CEILING = "_ceiling"
-"""Ends the name of a statistic that is the ceiling of another."""
 
 
 def group_columns(board: Board, view: BoardView) -> list[Column]:
@@ -31,12 +28,17 @@ def group_columns(board: Board, view: BoardView) -> list[Column]:
     if len({column.metric.about for column in known}) < 2:
         return []
     ceilings = {
-        column.metric.statistic.removesuffix(CEILING): column
+        sibling(column.metric, of): column
         for column in known
-        if column.metric.statistic.endswith(CEILING)
+        if (of := scoring_rule(column.metric).ceiling_of) is not None
     }
     statistics = {column.metric.statistic for column in known}
-    hidden = [c for c in known if _says_alike(c.metric.statistic) in statistics]
+    hidden = [
+        column
+        for column in known
+        if (same := scoring_rule(column.metric).ranks_as) is not None
+        and sibling(column.metric, same) in statistics
+    ]
     hidden += ceilings.values()
     known = [column for column in known if column is primary or column not in hidden]
     found = []
@@ -74,12 +76,6 @@ def groups_note(board: Board, shown: Sequence[Column]) -> str:
             f"and better in one."
         )
     return " ".join(parts)
-
-
-def _says_alike(statistic: str) -> str | None:
-    """The statistic that says the same as this one."""
-    before, slash, name = statistic.rpartition("/")
-    return f"{before}{slash}{SAME[name]}" if name in SAME else None
 
 
 def _order(board: Board, column: columns.Column) -> tuple[bool, ...]:

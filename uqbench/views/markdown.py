@@ -20,6 +20,8 @@ from uqbench.views.board_view import IMPROVEMENT, BoardView, board_notes
 from uqbench.views.groups import group_columns, groups_note
 from uqbench.views.verdicts import WORDS, Counted, JudgedClaim, by_paper, judged_claims
 
+VERDICTS = (*WORDS, "calibrated")
+"""Columns of the index; the last is of earlier versions, and empty."""
 SHOWN_LIBRARIES = ("python", "torch", "numpy", "uqbench")
 INTRODUCTION = """\
 What `tox -e leaderboard-SUITE-BUDGET` wrote; `docs/results.md` explains the files. Budgets that
@@ -177,17 +179,17 @@ def index_page(root: Path, suites: Mapping[str, Suite], versions: Mapping[str, s
             # it is another board's, and whoever writes theirs is not to be held up
             row, judged = [f"{suite} · {name}: damaged", "", ""], []
         own = Counted(name, tuple(judged))
-        boards.append([*row, *(str(own.count(word) or "") for word in WORDS)])
+        boards.append([*row, *(str(own.count(word) or "") for word in VERDICTS)])
         claims += judged
-    matrix = [[of.paper, *(str(of.count(word)) for word in WORDS)] for of in by_paper(claims)]
+    matrix = [[of.paper, *(str(of.count(word)) for word in VERDICTS)] for of in by_paper(claims)]
     parts = [
         GENERATED,
         "# Leaderboards",
         INTRODUCTION,
         "## Claims of the papers",
-        _table(["paper", *WORDS], matrix),
+        _table(["paper", *VERDICTS], matrix),
         "## Boards",
-        _table(["board", "methods", "runs", *WORDS], boards),
+        _table(["board", "methods", "runs", *VERDICTS], boards),
         *([EARLIER] if any("‡" in board[0] for board in boards) else []),
     ]
     return "\n\n".join(parts) + "\n"

@@ -14,6 +14,7 @@ from torch import Tensor
 from uqbench.agent import Agent, EnvironmentInfo, LoopAgent
 from uqbench.environment import LaneEnv, OptimalQ, TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.policy import Queried
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import RunColumns
 from uqbench.runner.batching.batches import Batch
@@ -32,16 +33,9 @@ from uqbench.state import HasState
 from uqbench.suites.configs import task_config
 from uqbench.suites.tables import Queries
 from uqbench.uncertainty.interval_scores import score_return_distribution, score_uncertainty
-from uqbench.uncertainty.monte_carlo_returns import RealizedSource
-from uqbench.uncertainty.on_policy_states import OwnStates
+from uqbench.uncertainty.monte_carlo_returns import MonteCarloSource
 from uqbench.uncertainty.queries import QueryScorer
-from uqbench.uncertainty.query_sources import (
-    Asked,
-    ExactSource,
-    QuerySource,
-    Rollouts,
-    RolloutSource,
-)
+from uqbench.uncertainty.query_sources import ExactSource, RolloutSource
 from uqbench.uncertainty.rollouts import Make
 
 OnStep = Callable[[int, Mapping[str, NDArray[np.float64]]], None]
@@ -85,7 +79,7 @@ def train_agent(
     )
     latest: Mapping[str, NDArray[np.float64]] = {}
 
-    def after(step: int, policy: Asked, metrics: Callable[[], Mapping[str, Tensor]]) -> None:
+    def after(step: int, policy: Queried, metrics: Callable[[], Mapping[str, Tensor]]) -> None:
         nonlocal latest
         if queries is not None:
             for point in passed(queries.points, step, budget.actors):
@@ -212,29 +206,22 @@ def query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer 
     if queries is None:
         return None
     config, discount = _task_config(batch, host), float(batch.cell.task.discount or 0.0)
-    source: QuerySource
     exact_truth, query_states = truth(spec.exact_truth), truth(spec.queries)
     if exact_truth is not None:
         exact = exact_truth(config, discount, [run.environment_seed for run in runs])
-        known = ExactSource(exact, len(runs), device)
-        return QueryScorer([known], len(runs), steps, {"visits": known.counter})
+        return QueryScorer(ExactSource(exact, len(runs), device), len(runs), steps)
 
     def make(seeds: Sequence[int]) -> LaneEnv:
         return make_lanes(batch, host, seeds, device)
 
     states = None if query_states is None else query_states(config)
     if states is None:
-        source = _realized(batch, queries, make, discount)
-        return QueryScorer([source], len(runs), steps)
-    rollouts = Rollouts(runs, make, discount, queries.rollouts or 0, queries.tail)
-    source = RolloutSource(rollouts, queries, states, runs, steps)
-    if queries.own is None:
-        return QueryScorer([source], len(runs), steps)
-    own = OwnStates(rollouts, runs, queries.own, steps, batch.budget.actors)
-    return QueryScorer([source, own], len(runs), steps, {"own states": own})
+        return QueryScorer(_realized(batch, queries, make, discount), len(runs), steps)
+    source = RolloutSource(queries, states, runs, make, discount, steps)
+    return QueryScorer(source, len(runs), steps)
 
 
-def _realized(batch: Batch, queries: Queries, make: Make, discount: float) -> RealizedSource:
+def _realized(batch: Batch, queries: Queries, make: Make, discount: float) -> MonteCarloSource:
     """Visited states of episodes as long as those of an evaluation.
 
     Raises:
@@ -247,7 +234,7 @@ def _realized(batch: Batch, queries: Queries, make: Make, discount: float) -> Re
             f"table, whose max_steps are those of an episode"
         )
     longest = batch.budget.evaluation.max_steps
-    return RealizedSource(batch.runs, make, discount, queries.states, queries.tail, longest)
+    return MonteCarloSource(batch.runs, make, discount, queries.states, queries.tail, longest)
 
 
 def _save(position: Position, parts: Mapping[str, HasState]) -> dict[str, Any]:

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from uqbench.environment import LaneEnv
+from uqbench.policy import Policy
 from uqbench.runner.train.guards import check_action
-
-
-class Policy(Protocol):
-    """Something that acts: an ``Agent``, for one."""
-
-    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """Actions ``[L, M]`` for observations ``[L, M, *obs]``."""
 
 
 @dataclass(frozen=True)

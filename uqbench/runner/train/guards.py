@@ -17,7 +17,7 @@ from uqbench.environment import Outcome
 from uqbench.errors import UqbenchError, see
 
 if TYPE_CHECKING:
-    from uqbench.uncertainty.query_sources import Asked
+    from uqbench.policy import Queried
 
 VARIANCES = ("epistemic_var", "quantile_epistemic_var", "aleatoric_var", "oracle_var")
 VALUES = ("mean", *VARIANCES)
@@ -125,7 +125,7 @@ def check_metrics(agent: object, metrics: Mapping[str, object], lanes: int) -> N
             )
 
 
-def check_uncertainty(agent: Asked, obs: Tensor, n_actions: int, step: int) -> None:
+def check_uncertainty(agent: Queried, obs: Tensor, n_actions: int, step: int) -> None:
     """Refuse predictions of another shape, that are not finite, or negative variances.
 
     An epistemic variance may be infinite, where nothing was ever seen (O'Donoghue et al. 2018,

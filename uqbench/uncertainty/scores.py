@@ -1,0 +1,91 @@
+"""What each score of uncertainty is: its unit, its direction, and what it says of others.
+
+Names are those after ``queries/``, ``queries/realized/`` and ``uncertainty/``; what they ask is in
+``docs/uncertainty.md``. A metric of a score that a plugin's agent reports says the same of itself,
+in the suite: ``unit`` and ``proper``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from uqbench.suites.metrics import Metric
+
+PREFIXES = ("queries/", "uncertainty/")
+
+
+@dataclass(frozen=True)
+class ScoringRule:
+    """A score of uncertainty.
+
+    Attributes:
+        name: without its prefix.
+        direction: whether more (``max``) or less (``min``) is better; None where the right value
+            lies between.
+        unit: ``return`` where it is in units of return, which have no mean over tasks; None where
+            it means the same on every task.
+        proper: whether the true uncertainty has it best, or it is the skill of such a score: these
+            say who may be first.
+        ceiling_of: the score whose greatest possible value it is.
+        ranks_as: the score that ranks methods as it does (``benchmarks/redundant_scores.py``).
+    """
+
+    name: str
+    direction: Literal["max", "min"] | None
+    unit: Literal["return"] | None = None
+    proper: bool = False
+    ceiling_of: str | None = None
+    ranks_as: str | None = None
+
+
+SCORING_RULES = {
+    score.name: score
+    for score in (
+        # of the epistemic uncertainty
+        ScoringRule("interval_skill", "max", proper=True),
+        ScoringRule("crps_skill", "max", proper=True),
+        ScoringRule("interval_score_95", "min", "return", proper=True),
+        ScoringRule("wasserstein", "min", "return", proper=True),
+        ScoringRule("crps", "min", "return", proper=True),
+        ScoringRule("coverage_50", "max", ranks_as="coverage_90"),
+        ScoringRule("coverage_90", "max"),
+        ScoringRule("coverage_95", "max", ranks_as="coverage_90"),
+        ScoringRule("coverage_50_ceiling", None, ceiling_of="coverage_50"),
+        ScoringRule("coverage_90_ceiling", None, ceiling_of="coverage_90"),
+        ScoringRule("coverage_95_ceiling", None, ceiling_of="coverage_95"),
+        ScoringRule("width_95", "min", "return"),
+        ScoringRule("q_error", "min", "return"),
+        ScoringRule("error", "min", "return"),
+        ScoringRule("epistemic_std", None, "return"),
+        ScoringRule("ence", "min"),
+        ScoringRule("rank_correlation", "max"),
+        ScoringRule("sparsification_skill", "max"),
+        ScoringRule("novelty_auroc", "max"),
+        ScoringRule("contraction", "max"),
+        ScoringRule("first_rank", None),
+        ScoringRule("variance_ratio", None),
+        ScoringRule("bound_share", "max"),
+        # of the return distribution
+        ScoringRule("pit_ks", "min"),
+        ScoringRule("cvar25_error", "min", "return"),
+        ScoringRule("aleatoric_std", None, "return"),
+        ScoringRule("aleatoric_error", "min", "return"),
+        ScoringRule("aleatoric_skill", "max"),
+    )
+}
+"""The proper ones stand in the order in which they are preferred."""
+
+
+def scoring_rule(metric: Metric) -> ScoringRule:
+    """What a metric's score is: as it is known here, or as the suite says of a plugin's."""
+    if metric.statistic.startswith(PREFIXES):
+        known = SCORING_RULES.get(metric.statistic.rpartition("/")[2])
+        if known is not None:
+            return known
+    return ScoringRule(metric.statistic, metric.direction, metric.unit, metric.proper)
+
+
+def sibling(metric: Metric, name: str) -> str:
+    """The statistic of that name of the same predictions."""
+    return metric.statistic.rpartition("/")[0] + "/" + name
