@@ -5,17 +5,39 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import gather
+from uqbench.boards.stored import StoredBoard
 from uqbench.claims.judge import Judgement, judge
-from uqbench.errors import UqbenchError
+from uqbench.errors import Say, UqbenchError
+from uqbench.registry.plugins import Host
+from uqbench.results.store import Store
+from uqbench.suites.plan import Plan
 from uqbench.suites.reading import read_suites
 from uqbench.suites.selection import Selection
 from uqbench.suites.suite import Suite
 
-if TYPE_CHECKING:
-    from uqbench.api.experiment import Experiment
+
+class Judged(Protocol):
+    """What judging asks of an experiment."""
+
+    selection: Selection
+    say: Say
+
+    @property
+    def host(self) -> Host:
+        """The plugins."""
+
+    @property
+    def store(self) -> Store:
+        """Of the runs."""
+
+    def stored(
+        self, plan: Plan, boards: Path | None, selection: Selection
+    ) -> tuple[StoredBoard, Board]:
+        """The stored board of a plan, and the board that its scores make."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +69,7 @@ class SuiteVerdicts:
 
 
 def judged(
-    experiment: Experiment, selection: Selection, boards: Path | None
+    experiment: Judged, selection: Selection, boards: Path | None
 ) -> tuple[Judgement, ...]:
     """The claims of the selected suite, judged by runs, or by a board below ``boards``.
 
@@ -64,7 +86,7 @@ def judged(
     return board.claims
 
 
-def verdicts(experiment: Experiment, boards: Path | None) -> list[SuiteVerdicts]:
+def verdicts(experiment: Judged, boards: Path | None) -> list[SuiteVerdicts]:
     """The verdicts of each suite with claims, or of the selected one; an error is one of them."""
     wanted, judgements = experiment.selection, []
     suites = read_suites(experiment.host, check=())
