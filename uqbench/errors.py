@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 
@@ -64,3 +65,12 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 def unknown(kind: str, given: str, known: Iterable[str]) -> UnknownNameError:
     """Return the error for a name that does not exist."""
     return UnknownNameError(f"There is no {kind} {given!r}. {did_you_mean(given, known)}")
+
+
+Say = Callable[[str], None]
+"""Tells the user one line that does not stop the command."""
+
+
+def warn(text: str) -> None:
+    """Tell it as a Python warning."""
+    warnings.warn(text, UqbenchWarning, stacklevel=2)

@@ -17,10 +17,8 @@ import pluggy
 from uqbench.identity import Run
 from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
 
-if TYPE_CHECKING:
-    from uqbench.plots.figure import Figure
-    from uqbench.plots.tables import BoardTables
-    from uqbench.suites.suite import Suite
+if TYPE_CHECKING:  # pandas is imported where there are figures
+    from uqbench.figure import BoardTables, Figure, InstalledSuite
 
 CONTRACT = "0.1"
 ENTRY_POINT_GROUP = "uqbench"
@@ -71,7 +69,7 @@ def uqbench_executors() -> Iterable[ExecutorSpec]:  # type: ignore[empty-body]
 
 @hookspec
 def uqbench_figures(  # type: ignore[empty-body]
-    board: BoardTables, suite: Suite | None
+    board: BoardTables, suite: InstalledSuite | None
 ) -> Iterable[Figure]:
     """Figures of a stored board, and its suite as installed; none for boards of other suites."""
 

@@ -14,8 +14,7 @@ import click.testing
 import numpy as np
 import pytest
 
-from uqbench.boards.leaderboard import Board, write
-from uqbench.boards.page import page
+from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import Score
 from uqbench.claim import ClaimKind, Comparison, Evidence, Region
 from uqbench.claims.judge import judge
@@ -23,13 +22,15 @@ from uqbench.claims.table import as_json, as_text
 from uqbench.claims.verdict import Verdict
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
+from uqbench.results.files import write_data
 from uqbench.specs import Spec
 from uqbench.statistics.location import Value, location
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import parse_suite, read_suites
 from uqbench.suites.rows import extended
+from uqbench.views.markdown import page
 
-TOY = Path(__file__).parents[2] / "toy"
+TOY = Path(__file__).parents[1] / "toy"
 
 SUITE = """
 name = "claims"
@@ -547,9 +548,12 @@ def stored(host, tmp_path, monkeypatch):
         for s in scores_of(plan, value)
     ]
     folder = tmp_path / "toy" / "paper"
-    write(Board.of(plan, scores).files(), folder)
+    for name, text in Board.of(plan, scores).files().items():
+        write_data(folder / name, text.encode())
     monkeypatch.setattr(Host, "load", classmethod(lambda cls: host))
-    assert "README.md, papers.bib, made_with.json changed" in check(folder, 0, rewrite=True)
+    assert "papers.bib, made_with.json, README.md, manifest.json changed" in check(
+        folder, 0, rewrite=True
+    )
     return folder
 
 

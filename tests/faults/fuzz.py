@@ -16,16 +16,16 @@ from typing import Any
 import click
 import torch
 
-from uqbench.boards.provenance import read_made_with
+from uqbench.api.status import run_status
+from uqbench.boards.provenance import read_provenance
 from uqbench.boards.scores import check_scores, from_csv
 from uqbench.claim import ClaimKind
 from uqbench.cli.options import _settings
-from uqbench.cli.status import _entry
 from uqbench.errors import UqbenchError
 from uqbench.executor import Resources
 from uqbench.identity import digest_of
 from uqbench.registry.plugins import Host
-from uqbench.results.files import stored_bytes, stored_text
+from uqbench.results.files import read_bytes, stored_text
 from uqbench.results.store import Store
 from uqbench.runner import events
 from uqbench.runner.batching.batches import make_batch_groups
@@ -161,7 +161,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
 
     def read_record(data: bytes) -> object:
         (scratch.folder(finished) / "run.json").write_bytes(data)
-        return [json.dumps(_entry(*found, scratch, {})) for found in scratch.records()]
+        return [json.dumps(run_status(*found, scratch, {})) for found in scratch.records()]
 
     def read_sealed_record(data: bytes) -> object:
         """A record that is odd on purpose."""
@@ -188,7 +188,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
 
     def read_scores(data: bytes) -> object:
         path.write_bytes(data)
-        scores = from_csv(stored_text(stored_bytes(path), path), "scores.csv")
+        scores = from_csv(stored_text(read_bytes(path), path), "scores.csv")
         check_scores(scores, plan, "scores.csv")
         return None
 
@@ -236,7 +236,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
         Reader("checkpoint.json", read_about, (about.read_bytes(),), 0.05),
         Reader("step.pt", read_state, (state.read_bytes(),), 0.03),
         Reader("scores.csv", read_scores, (board["scores.csv"],), 0.05),
-        Reader("made_with.json", read_made_with, (board["made_with.json"],), 0.02),
+        Reader("made_with.json", read_provenance, (board["made_with.json"],), 0.02),
         Reader("parquet", read_table, (tables[0],), 0.05),
         Reader("order", read_order, (order.model_dump_json().encode(),), 0.02),
         Reader("progress", read_progress, (progress.read_bytes(),), 0.02),

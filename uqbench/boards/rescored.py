@@ -6,10 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from uqbench.boards.scores import Score, is_finite
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.scores import Score, gather, is_finite
 from uqbench.errors import UqbenchError
+from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.risk import RiskMeasure
+from uqbench.runner.final_metrics import truth_of
 from uqbench.runner.metric_values import Truth, scalar
 from uqbench.suites.metrics import EPISODE_STATISTICS, Metric
 from uqbench.suites.plan import Plan
@@ -42,6 +45,18 @@ def with_risk(plan: Plan, risk: str) -> Plan:
     return replace(plan, suite=suite, budget=budget, claims=())
 
 
+def board_by(risk: str, plan: Plan, host: Host, store: Store) -> Board:
+    """The board of a plan's runs, scored by another risk measure.
+
+    Raises:
+        UqbenchError: the measure is unknown, or the primary metric is not of episodes.
+    """
+    measure = host.risk_names.measure(risk)
+    changed = with_risk(plan, risk)
+    truths = {cell.task.name: truth_of(cell.task, host) for cell in plan.cells}
+    return Board.of(changed, rescored(changed, gather(plan, store), measure, store, truths))
+
+
 def slug(risk: str) -> str:
     """A measure's name as part of the names of metrics and folders: ``cvar-0-1``."""
     return re.sub(r"[^a-z0-9]+", "-", risk.lower()).strip("-")
@@ -66,10 +81,10 @@ def rescored(
     metric: Metric = plan.suite.primary_metric(plan.budget)
     constants = plan.suite.normalization_constants(metric)
     runs = {(run.task, run.method, run.seed): run for run in plan.runs}
-    found = []
+    by_risk = []
     for score in scores:
         if not score.digest:
-            found.append(score)
+            by_risk.append(score)
             continue
         run = runs[score.task, score.method, score.seed]
         run = run.on_device("cuda" if score.device == "cuda" else "cpu")
@@ -77,5 +92,5 @@ def rescored(
         steps = plan.budget.on(plan.suite.task(score.task)).steps
         value = scalar(metric, measure, episodes, records, steps, truths[score.task])
         normal = constants[score.task].normalize(value) if is_finite(value) else None
-        found.append(replace(score, score=normal, values=score.values | {metric.name: value}))
-    return found
+        by_risk.append(replace(score, score=normal, values=score.values | {metric.name: value}))
+    return by_risk

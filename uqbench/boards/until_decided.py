@@ -10,11 +10,11 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.matrices import by_method
 from uqbench.boards.scores import gather
 from uqbench.claims.sequential import Sequential, looks
-from uqbench.errors import UqbenchError
+from uqbench.errors import Say, UqbenchError
 from uqbench.identity import Run
 from uqbench.results.store import RunState, Store
 from uqbench.suites.plan import Cell, Plan
-from uqbench.suites.selection import Say, Selection
+from uqbench.suites.selection import Selection
 
 DEFAULT_SEEDS = 40
 """Of a method, unless the user says otherwise."""
@@ -89,6 +89,6 @@ def run_until_decided(
             break
     whole = replace(planned, cells=tuple(cells.values()), standard=False)
     plain = Board.of(replace(whole, claims=()), gather(whole, store))
-    claims = tuple(found.judgements.values())
-    board = replace(plain, claims=claims, compared=found.merged(plain.pairs))
+    judged = tuple(found.judgements.values())
+    board = replace(plain, judged=judged, compared=found.merged(plain.pairs))
     return Decided(whole, found, board)

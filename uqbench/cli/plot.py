@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from uqbench.cli.options import load_host
+from uqbench.cli.options import FOLDER, FOLDER_THERE, load_host
 from uqbench.cli.terminal import say
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
-    from uqbench.plots.figure import Figure
+    from uqbench.figure import Figure
 
 ALL = "all"
 
 
 @click.command()
-@click.argument("board", type=click.Path(file_okay=False, exists=True, path_type=Path))
+@click.argument("board", type=FOLDER_THERE)
 @click.option(
     "--what",
     default="intervals",
@@ -34,11 +34,7 @@ ALL = "all"
     metavar="F,G",
     help="svg, pdf, csv.",
 )
-@click.option(
-    "--to",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the files; default: here.",
-)
+@click.option("--to", type=FOLDER, help="Folder for the files; default: here.")
 def command(board: Path, what: str, formats: str, to: Path | None) -> int:
     """Draw figures of a leaderboard: BOARD is its folder.
 
@@ -54,7 +50,7 @@ def command(board: Path, what: str, formats: str, to: Path | None) -> int:
     """
     require_plots()
     from uqbench.plots.render import FORMATS, render
-    from uqbench.results.files import write_data
+    from uqbench.results.files import write_output
 
     wanted = _listed("--format", formats)
     for form in wanted:
@@ -65,7 +61,7 @@ def command(board: Path, what: str, formats: str, to: Path | None) -> int:
     for figure in _figures(board, _listed("--what", what)):
         for form in wanted:
             path = folder / f"{stem}-{figure.name}.{form}"
-            write_data(path, render(figure, form))
+            write_output(path, render(figure, form))
             say(str(path))
     return 0
 
@@ -87,13 +83,13 @@ def require_plots(*more: str) -> None:
 
 
 def _figures(folder: Path, names: list[str]) -> list[Figure]:
+    from uqbench.boards.stored import StoredBoard
+    from uqbench.figure import NotDrawableError
     from uqbench.plots.catalog import FIGURES, draw, plugin_figures
-    from uqbench.plots.figure import NotDrawableError
-    from uqbench.plots.tables import BoardTables
     from uqbench.suites.reading import read_suites
 
     host = load_host()
-    board = BoardTables.read(folder.resolve())
+    board = StoredBoard.read(folder.resolve())
     suite = read_suites(host, check=()).suites.get(board.suite)
     if names != [ALL]:
         return [draw(board, name, suite, host) for name in names]

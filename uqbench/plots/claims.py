@@ -14,13 +14,12 @@ import numpy as np
 import pandas as pd
 
 from uqbench.amounts import count
+from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import spelled
 
 if TYPE_CHECKING:
-    from uqbench.suites.suite import Suite
+    from uqbench.figure import InstalledSuite
 
 PROBABILITIES = ("probability of improvement", "concordance", "share")
 """Statistics that lie between 0 and 1 whatever the claim; matched as beginnings."""
@@ -34,7 +33,7 @@ Published = Mapping[str, Mapping[str, float]]
 """Published numbers by claim and group; group "" for all of them."""
 
 
-def published_numbers(suite: Suite | None) -> Published:
+def published_numbers(suite: InstalledSuite | None) -> Published:
     """The published numbers that a suite's ``band`` claims compare with, by claim and task."""
     found: dict[str, dict[str, float]] = {}
     for claim in () if suite is None else suite.claims:

@@ -67,22 +67,8 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
     return data
 
 
-def stored_bytes(path: Path) -> bytes:
-    """The contents of a file that is part of a stored board.
-
-    Raises:
-        UqbenchError: it is not a regular file, or cannot be read.
-    """
-    try:
-        return read_bytes(path)
-    except OSError as error:
-        raise UqbenchError(
-            f"{path} is damaged, because it cannot be read: {error.strerror}"
-        ) from error
-
-
 def stored_text(data: bytes, path: Path) -> str:
-    """The text of such a file.
+    """The text of a file that is part of a stored board.
 
     Raises:
         UqbenchError: it is not UTF-8.
@@ -228,6 +214,34 @@ def copy_whole(source: Path, path: Path) -> None:
 def write_data(path: Path, data: bytes) -> None:
     """The same of bytes that are at hand."""
     write_whole(path, lambda file: file.write(data))
+
+
+def check_output(path: Path) -> None:
+    """See that a file that the user names is a new one, or a regular one of their own.
+
+    Raises:
+        UqbenchError: it is a link, a folder, a pipe, a device, or somebody else's.
+    """
+    try:
+        found = path.lstat()
+    except OSError:
+        return  # there is none, or writing says why it cannot be
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        what = "is somebody else's" if stat.S_ISREG(found.st_mode) else "is no regular file"
+        raise UqbenchError(
+            f"{path} {what}, and would be replaced: name a new file, or a regular one of your own."
+        )
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write a file that the user names.
+
+    Raises:
+        UqbenchError: see :func:`check_output`.
+        StorageError: it cannot be written.
+    """
+    check_output(path)
+    write_data(path, data)
 
 
 def _discard(temporary: Path | None) -> None:

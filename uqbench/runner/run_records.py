@@ -13,7 +13,7 @@ from uqbench.registry.registry import Plugin
 from uqbench.results.provenance import provenance
 from uqbench.results.records import SCHEMA_VERSION, RunRecord
 from uqbench.results.store import Store, now, this_process
-from uqbench.runner.executors import mkl
+from uqbench.runner import mkl
 
 if TYPE_CHECKING:  # it takes seconds, and most who write records do not compute
     import torch

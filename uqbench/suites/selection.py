@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from uqbench.errors import UqbenchWarning
+from uqbench.errors import Say, warn
 
 if TYPE_CHECKING:
     from uqbench.identity import DeviceKind
     from uqbench.registry.plugins import Host
     from uqbench.suites.plan import Plan
-
-Say = Callable[[str], None]
-"""Tells the user one line that does not stop the command."""
-
-
-def warn(text: str) -> None:
-    """Tell it as a Python warning."""
-    warnings.warn(text, UqbenchWarning, stacklevel=2)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from uqbench import __version__
 from uqbench.errors import UqbenchError
+from uqbench.version import __version__
 
 NEEDS: dict[str, tuple[str, ...]] = {
     "agent": ("environment",),

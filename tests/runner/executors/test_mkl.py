@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from uqbench.runner.executors import mkl
+from uqbench.runner import mkl
 from uqbench.runner.executors.local import ENVIRONMENT
 
 INTEL = "vendor_id\t: GenuineIntel\nmodel name\t: Xeon\nflags\t\t: fpu avx2 fma{}\n"

@@ -15,7 +15,8 @@ from uqbench.amounts import count
 from uqbench.boards.board_files import curve_files
 from uqbench.boards.cost import cost_csv
 from uqbench.boards.leaderboard import board
-from uqbench.boards.provenance import made_with, made_with_json, of_older_code
+from uqbench.boards.provenance import of_older_code, provenance, provenance_json
+from uqbench.boards.stored import PROVENANCE
 from uqbench.boards.submission.bundle import CHECK, LOCK, write_bundle
 from uqbench.errors import UqbenchError, see
 from uqbench.results.store import RunState, Store
@@ -65,7 +66,7 @@ def submit(plan: Plan, host: Host, store: Store, path: Path, check: Checks) -> s
             f"{see('other-code')}"
         )
     files = {name: text.encode() for name, text in result.files().items()}
-    files["made_with.json"] = made_with_json(made_with(result.scores), older).encode()
+    files[PROVENANCE] = provenance_json(provenance(result.scores), older).encode()
     files["cost.csv"] = cost_csv(plan, result.scores).encode()
     files[LOCK] = lock().encode()
     files[CHECK] = json.dumps(report(host, involved(plan, host), check), indent=1).encode()
@@ -85,8 +86,8 @@ def involved(plan: Plan, host: Host) -> list[Plugin]:
             tasks.add(host.environments.origin(cell.task.environment))
         if cell.task.dataset is not None:
             tasks.add(host.datasets.origin(cell.task.dataset))
-    found = methods | {plugin for plugin in tasks if not plugin.shipped}
-    return sorted(found, key=lambda plugin: (plugin.distribution, plugin.name))
+    plugins = methods | {plugin for plugin in tasks if not plugin.shipped}
+    return sorted(plugins, key=lambda plugin: (plugin.distribution, plugin.name))
 
 
 def report(host: Host, plugins: Iterable[Plugin], check: Checks) -> dict[str, list[dict[str, str]]]:
@@ -127,7 +128,7 @@ def lock() -> str:
 
 def _source(direct_url: str) -> str:
     """Where a distribution is from that no index has; a folder's name is nobody's business."""
-    found = json.loads(direct_url)
-    if "vcs_info" in found:
-        return f"{found['url']} at {found['vcs_info']['commit_id']}"
-    return "from a folder" if "dir_info" in found else "from a file"
+    origin = json.loads(direct_url)
+    if "vcs_info" in origin:
+        return f"{origin['url']} at {origin['vcs_info']['commit_id']}"
+    return "from a folder" if "dir_info" in origin else "from a file"

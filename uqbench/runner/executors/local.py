@@ -18,8 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uqbench.runner import mkl
 from uqbench.runner.batching.gpus import GPU
-from uqbench.runner.executors import mkl
 from uqbench.runner.executors.limits import Limits, Watchdog
 from uqbench.runner.executors.messages import Channel, MessageError, ready
 from uqbench.runner.executors.spawn import start

@@ -7,17 +7,15 @@ from collections.abc import Iterator
 import altair as alt
 import pandas as pd
 
+from uqbench.figure import BoardTables, Figure, InstalledSuite
 from uqbench.plots import claims, theme
-from uqbench.plots.figure import Figure
-from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural
-from uqbench.suites.suite import Suite
 
 CLAIMS = "published-"
 """Begins the names of the claims that a method has the published numbers."""
 
 
-def published_panels(board: BoardTables, suite: Suite) -> Iterator[Figure]:
+def published_panels(board: BoardTables, suite: InstalledSuite) -> Iterator[Figure]:
     """A panel a task: each method's score with its interval, and the published one."""
     data = claims.frame(board.claims, claims.published_numbers(suite))
     data = data[data["claim"].str.startswith(CLAIMS) & data["published"].notna()]

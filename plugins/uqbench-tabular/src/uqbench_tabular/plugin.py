@@ -16,9 +16,7 @@ from uqbench_tabular.environments.ground_truth import (
 )
 
 if TYPE_CHECKING:
-    from uqbench.plots.figure import Figure
-    from uqbench.plots.tables import BoardTables
-    from uqbench.suites.suite import Suite
+    from uqbench.figure import BoardTables, Figure, InstalledSuite
 
 SUITES = (
     "five-state",
@@ -203,7 +201,7 @@ def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
 
 
 @hookimpl
-def uqbench_figures(board: BoardTables, suite: Suite | None) -> Iterable[Figure]:
+def uqbench_figures(board: BoardTables, suite: InstalledSuite | None) -> Iterable[Figure]:
     """Measured regret against the published panels; what each kind of uncertainty follows."""
     if board.suite == "noise-and-ignorance":
         from uqbench_tabular.leakage_figure import leakage_matrix  # imports Altair

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
-from uqbench.boards.coverage import coverage_note
-from uqbench.boards.groups import group_columns, groups_note, pareto_cells
+from uqbench.boards.cost import read_cost
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.planned import missing_note
 from uqbench.boards.protocol import departures
 from uqbench.boards.provenance import MadeWith
-from uqbench.boards.row_notes import remark, remarks_note
-from uqbench.boards.standings import shown_statistics
-from uqbench.boards.tables import interval, label
+from uqbench.boards.stored import StoredBoard
+from uqbench.boards.tables import label
 from uqbench.claims.judge import Judgement
-from uqbench.claims.verdict import Verdict
-from uqbench.results.files import read_bytes
+from uqbench.errors import UqbenchError
 from uqbench.suites.suite import Suite
+from uqbench.views.board_view import IMPROVEMENT, BoardView, board_notes
+from uqbench.views.groups import group_columns, groups_note
+from uqbench.views.verdicts import WORDS, Counted, JudgedClaim, by_paper, judged_claims
 
-MOST_BYTES = 64 << 20
-"""Of a file of another board, for its line of the index."""
 SHOWN_LIBRARIES = ("python", "torch", "numpy", "uqbench")
 INTRODUCTION = """\
 What `tox -e leaderboard-SUITE-BUDGET` wrote; `docs/results.md` explains the files. Budgets that
@@ -52,14 +48,14 @@ def page(
         older: the packages whose contents differed from the installed ones when it was written.
         bibtex: its ``papers.bib``; empty where there is none.
     """
-    plan, suite = board.plan, board.plan.suite
+    plan, suite, view = board.plan, board.plan.suite, BoardView.of(board)
     normalization = suite.normalization[board.primary.normalized_as or board.primary.name]
     parts = [
         GENERATED,
         f"# {suite.name} · {plan.name}",
         suite.summary,
         f"Budget `{plan.budget_name}`: {plan.budget.summary}",
-        _ranking(board),
+        _ranking(board, view),
         missing_note(board.scores, board.planned),
         f"Score: `{board.primary.name}`, {board.primary.summary}; 0 = {normalization.zero}, "
         f"1 = {normalization.one}. Ranked by {label(board.ranking)}. In brackets: 95 % intervals "
@@ -70,9 +66,8 @@ def page(
             if board.places
             else " The budget is too short to rank methods."
         ),
-        remarks_note(board),
-        coverage_note(board),
-        _groups(board),
+        *board_notes(board, view),
+        _groups(board, view),
         older and f"**Of older code** than was installed when this page was written: {older}.",
         _claims(board),
         _readings(board),
@@ -84,46 +79,28 @@ def page(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _ranking(board: Board) -> str:
-    names = (*shown_statistics(board.plan)[:1], "worst_quarter")
-    baseline = board.plan.suite.baseline
-    header = ["rank", "method", *map(label, dict.fromkeys(names)), f"P(better than {baseline})"]
-    if board.primary.fails_beyond is not None:
-        header.append("fail share")
-    header.append("runs")
-    rows = []
-    for line in board.best_first:
-        row = [
-            str(board.places.get(line.method, "")),
-            f"`{line.method}`{remark(board, line.method)}",
-        ]
-        row += [interval(line.primary.get(name)) for name in dict.fromkeys(names)]
-        row.append("" if line.method == baseline else interval(line.improvement))
-        if board.primary.fails_beyond is not None:
-            row.append(interval(line.fail_share))
-        rows.append([*row, f"{line.scored}/{line.planned}"])
-    return _table(header, rows)
+def _ranking(board: Board, view: BoardView) -> str:
+    names = ["rank", "method", view.ranking, "worst_quarter"]
+    names += [f"{IMPROVEMENT}{board.plan.suite.baseline}"]
+    names += ["fail_share"] * (board.primary.fails_beyond is not None) + ["runs"]
+    columns = [view.column(name) for name in dict.fromkeys(names)]
+    texts = {column.name: column.texts for column in columns}
+    texts["method"] = tuple(f"`{line.method}`{line.remark}" for line in view.lines)
+    return _table([column.header for column in columns], _rows(list(texts.values())))
 
 
-def _groups(board: Board) -> str:
+def _groups(board: Board, view: BoardView) -> str:
     """Return, risk and uncertainty of every method; empty where the suite has no such groups."""
-    lines = board.best_first
-    found = group_columns(board, lines)
-    if not found:
+    columns = group_columns(board, view)
+    if not columns:
         return ""
-    front = pareto_cells(board, lines)
-    first = [at == 0 or found[at - 1].group != column.group for at, column in enumerate(found)]
-    header = ["", *(c.group if new else "" for c, new in zip(found, first, strict=True))]
-    names = ["method", *(column.header for column in found)]
-    cells = [[f"`{line.method}`" for line in lines], *(column.cells for column in found)]
-    if front is not None:
-        header.append("")
-        names.append("pareto")
-        cells.append(front)
-    bold = [f"**{name}**" for name in names]
-    rows = [bold, *(list(row) for row in zip(*cells, strict=True))]
+    groups = ["", *(column.group for column in columns)]
+    header = [new if new != old else "" for old, new in pairwise(["", *groups])]
+    names = [f"**{name}**" for name in ("method", *(column.header for column in columns))]
+    methods = [f"`{line.method}`" for line in view.lines]
+    rows = [names, *_rows([methods, *(column.texts for column in columns)])]
     title = "## Return, risk and uncertainty"
-    return "\n\n".join([title, _table(header, rows), groups_note(board, found)])
+    return "\n\n".join([title, _table(header, rows), groups_note(board, columns)])
 
 
 def _readings(board: Board) -> str:
@@ -131,21 +108,15 @@ def _readings(board: Board) -> str:
         [f"`{name}`", *map(_cell, (reading.chosen, reading.alternative, reading.moved))]
         for name, reading in board.plan.suite.readings.items()
     ]
-    if not rows:
-        return ""
-    header = ["reading", "chosen", "alternative", "what moved"]
-    return "## Readings of the paper\n\n" + _table(header, rows)
+    return _titled("Readings of the paper", "reading,chosen,alternative,what moved", rows)
 
 
 def _claims(board: Board) -> str:
-    if not board.claims:
-        return ""
     rows = [
-        [_verdict(judged), _cell(judged.claim.sentence), _cell(judged.claim.source),
-         _cell(judged.reason)]
-        for judged in board.claims
-    ]  # fmt: skip
-    return "## Claims\n\n" + _table(["verdict", "claim", "source", "why not decided"], rows)
+        [_verdict(of), *map(_cell, (of.claim.sentence, of.claim.source, of.reason))]
+        for of in board.claims
+    ]
+    return _titled("Claims", "verdict,claim,source,why not decided", rows)
 
 
 def _verdict(judged: Judgement) -> str:
@@ -155,10 +126,9 @@ def _verdict(judged: Judgement) -> str:
 
 
 def _cost(text: str) -> str:
-    hours = [float(row["device_hours"]) for row in csv.DictReader(io.StringIO(text))]
-    if not hours:
-        return ""
-    return f"## Cost\n\n{sum(hours):.2f} hours of one core or device (`cost.csv`)."
+    hours = [row.device_hours for row in read_cost(text)]
+    told = f"## Cost\n\n{sum(hours):.2f} hours of one core or device (`cost.csv`)."
+    return told if hours else ""
 
 
 def _made(board: Board, made: Sequence[MadeWith]) -> str:
@@ -179,18 +149,13 @@ def _made(board: Board, made: Sequence[MadeWith]) -> str:
     for package, hashes in board.content.items():
         mixed = " (mixed)" if len(hashes) > 1 else ""
         lines.append(f"- contents of `{package}`: {', '.join(f'`{h}`' for h in hashes)}{mixed}")
-    lines += [
-        "",
-        "`uqbench leaderboard … --check` says whether that is the code that is installed.",
-    ]
-    return "\n".join(lines)
+    end = "`uqbench leaderboard … --check` says whether that is the code that is installed."
+    return "\n".join([*lines, "", end])
 
 
 def _sources(board: Board) -> str:
-    sources = dict.fromkeys(
-        [board.plan.suite.source, *(judged.claim.source for judged in board.claims)]
-    )
-    listed = [f"- {source}" for source in sources if source]
+    sources = [board.plan.suite.source, *(judged.claim.source for judged in board.claims)]
+    listed = [f"- {source}" for source in dict.fromkeys(sources) if source]
     return "\n".join(["## Sources", "", *listed]) if listed else ""
 
 
@@ -203,70 +168,56 @@ def index_page(root: Path, suites: Mapping[str, Suite], versions: Mapping[str, s
         versions: of the installed agents and estimators, by name.
     """
     boards: list[list[str]] = []
-    verdicts: dict[str, dict[str, int]] = {}
+    claims: list[JudgedClaim] = []
     for manifest in sorted(root.glob("*/*/manifest.json")):
         suite, name = manifest.parts[-3:-1]
         try:
-            row, judged = _listed(manifest, suites.get(suite), versions)
-        except (
-            OSError,
-            ValueError,
-            LookupError,
-            TypeError,
-            AttributeError,
-            RecursionError,
-        ) as error:
+            row, judged = _listed(StoredBoard(manifest.parent), suites.get(suite), versions)
+        except (UqbenchError, LookupError):
             # it is another board's, and whoever writes theirs is not to be held up
-            row, judged = [f"{suite} · {name}: damaged ({type(error).__name__})", "", ""], {}
-        for found in judged.values():
-            counts = verdicts.setdefault(found["source"].split(",")[0], {})
-            counts[found["verdict"]] = counts.get(found["verdict"], 0) + 1
-        boards.append([*row, *_counts([found["verdict"] for found in judged.values()])])
-    words = [verdict.value for verdict in Verdict]
-    matrix = [
-        [paper, *(str(counts.get(word, 0)) for word in words)]
-        for paper, counts in sorted(verdicts.items())
-    ]
+            row, judged = [f"{suite} · {name}: damaged", "", ""], []
+        own = Counted(name, tuple(judged))
+        boards.append([*row, *(str(own.count(word) or "") for word in WORDS)])
+        claims += judged
+    matrix = [[of.paper, *(str(of.count(word)) for word in WORDS)] for of in by_paper(claims)]
     parts = [
         GENERATED,
         "# Leaderboards",
         INTRODUCTION,
         "## Claims of the papers",
-        _table(["paper", *words], matrix),
+        _table(["paper", *WORDS], matrix),
         "## Boards",
-        _table(["board", "methods", "runs", *words], boards),
+        _table(["board", "methods", "runs", *WORDS], boards),
         *([EARLIER] if any("‡" in board[0] for board in boards) else []),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def _listed(
-    manifest: Path, suite: Suite | None, versions: Mapping[str, str]
-) -> tuple[list[str], dict[str, dict[str, str]]]:
-    """A board's row of the index, and its claims by name."""
-    folder = manifest.parent
-    name, budget = folder.parent.name, folder.name
-    entry = json.loads(read_bytes(manifest, MOST_BYTES))
-    judged = {}
-    if (folder / "claims.csv").exists():
-        text = read_bytes(folder / "claims.csv", MOST_BYTES).decode("utf-8")
-        for row in csv.DictReader(io.StringIO(text)):
-            judged[row["claim"]] = {field: row[field] for field in ("source", "verdict")}
-    page_name = "README.md" if (folder / "README.md").exists() else "leaderboard.csv"
-    link = f"[{name} · {budget}]({name}/{budget}/{page_name})"
-    if suite is not None and departures(entry, suite, versions):
+    board: StoredBoard, suite: Suite | None, versions: Mapping[str, str]
+) -> tuple[list[str], list[JudgedClaim]]:
+    """A board's row of the index, and its claims."""
+    place = "/".join(board.folder.parts[-2:])
+    page_name = "README.md" if board.has("README.md") else "leaderboard.csv"
+    link = f"[{place.replace('/', ' · ')}]({place}/{page_name})"
+    if suite is not None and departures(board.manifest, suite, versions):
         link += " ‡"
-    methods = len({key.rsplit("/", 1)[1] for key in entry["methods"]})
-    return [link, str(methods), str(entry["runs"]["finished"])], judged
+    methods = len({key.rsplit("/", 1)[1] for key in board.configs})
+    return [link, str(methods), str(board.manifest.runs["finished"])], judged_claims(board)
 
 
-def _counts(found: Sequence[str]) -> list[str]:
-    return [str(list(found).count(verdict.value) or "") for verdict in Verdict]
+def _rows(columns: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    return list(zip(*columns, strict=True))
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _titled(title: str, header: str, rows: Sequence[Sequence[str]]) -> str:
+    """A table under its title; empty without rows."""
+    return f"## {title}\n\n{_table(header.split(','), rows)}" if rows else ""
 
 
 def _cell(text: str) -> str:

@@ -11,10 +11,10 @@ from rich.console import Console
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import Score
-from uqbench.cli.terminal_table import show_board
 from uqbench.registry.plugins import Host
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
+from uqbench.views.terminal import show_board
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 METRICS = (

@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from uqbench.boards.groups import group_columns, groups_note, pareto_cells
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.page import page
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.scores import Score
 from uqbench.registry.plugins import Host
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
+from uqbench.views.board_view import BoardView
+from uqbench.views.groups import group_columns, groups_note
+from uqbench.views.markdown import page
 
 
 def metric(kind, **fields):
@@ -83,7 +84,8 @@ def cartpole(host):
 
 
 def test_every_group_has_columns_and_the_front_s_come_first(cartpole):
-    found = group_columns(cartpole, cartpole.lines)
+    *found, last = group_columns(cartpole, BoardView.of(cartpole))
+    assert (last.header, last.group) == ("pareto", "")
     by_group = {}
     for column in found:
         by_group.setdefault(column.group, []).append(column.header)
@@ -95,14 +97,15 @@ def test_every_group_has_columns_and_the_front_s_come_first(cartpole):
 
 
 def test_a_coverage_stands_with_its_ceiling_and_what_is_not_stated_is_a_dash(cartpole):
-    cells = {c.header: c.cells for c in group_columns(cartpole, cartpole.lines)}
+    columns = group_columns(cartpole, BoardView.of(cartpole))
+    cells = {column.header: column.texts for column in columns}
     assert [line.method for line in cartpole.lines] == ["c51-cvar", "sentinel-4"]
     assert cells["q coverage 90 / most"] == ("–", "0.250 / 0.60")
     assert cells["crps skill"] == ("–", "0.250")
     assert cells["falls ↓"] == ("0.250", "0.250")
     assert not any("ceiling" in header for header in cells)
-    assert pareto_cells(cartpole, cartpole.lines) == ["", "yes"]  # equal but for what is unsaid
-    assert "/ most" in groups_note(cartpole, group_columns(cartpole, cartpole.lines))
+    assert cells["pareto"] == ("", "yes")  # equal but for what is unsaid
+    assert "/ most" in groups_note(cartpole, columns)
 
 
 def test_leaderboard_csv_has_the_groups_in_order_and_the_manifest_names_them(cartpole):
@@ -141,7 +144,7 @@ def test_a_board_of_data_sets_or_of_uncertainty_alone_has_no_groups(host, name):
     suite = read_suites(host, check=()).suite(name)
     plan = make_plan(suite, host, "smoke", device="cpu")
     board = Board.of(replace(plan, claims=()), [])
-    assert group_columns(board, board.lines) == []
+    assert group_columns(board, BoardView.of(board)) == []
 
 
 def test_coverages_of_other_levels_are_left_to_leaderboard_csv(host):
@@ -149,7 +152,7 @@ def test_coverages_of_other_levels_are_left_to_leaderboard_csv(host):
     names = [name for names in json.loads(board.files()["manifest.json"])["groups"].values()
              for name in names]  # fmt: skip
     assert {"coverage_50_mean", "coverage_90_mean", "coverage_95_mean"} <= set(names)
-    shown = [column.header for column in group_columns(board, board.lines)]
+    shown = [column.header for column in group_columns(board, BoardView.of(board))]
     assert [header for header in shown if "coverage" in header] == ["coverage 90"]
 
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from uqbench.boards.frames import NO_VALUE
+from uqbench.boards.stored import StoredBoard
 from uqbench.claims.verdict import Verdict
-from uqbench.plots.tables import BoardTables
+from uqbench.errors import UqbenchError
 from uqbench.statistics.levels import ALPHA
 
 WORDS = tuple(verdict.value for verdict in Verdict)
 TESTED = (Verdict.HOLDS.value, Verdict.DOES_NOT_HOLD.value, Verdict.UNDECIDED.value)
-SIGNS = {
-    "holds": "●",
-    "does not hold": "✕",
-    "undecided": "◐",
-    "not run": "○",
-    "calibrated": "◇",
-}
-"""A verdict's sign, which says it without color."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +25,7 @@ class JudgedClaim:
         tested: whether its runs were compared: only then can the verdict be a wrong one.
     """
 
-    board: BoardTables
+    board: StoredBoard
     id: str
     verdict: str
     sentence: str
@@ -76,42 +72,32 @@ class Counted:
         return ALPHA * self.tested
 
 
-def judged_claims(board: BoardTables) -> list[JudgedClaim]:
-    """The claims of a board, in its order."""
-    if not board.has("claims.csv"):
-        return []
-    found = []
-    for claim, rows in board.claims.groupby("claim", sort=False):
-        row = rows.iloc[0]
-        compared = rows["low"].notna().any() and row["verdict"] in TESTED
-        found.append(
-            JudgedClaim(
-                board=board,
-                id=str(claim),
-                verdict=str(row["verdict"]),
-                sentence=str(row["sentence"]),
-                source=str(row["source"]),
-                reason=str(row["reason"]),
-                readings=str(row.get("readings", "")),
-                tested=bool(compared and board.ranks),
-            )
-        )
-    return found
+def judged_claims(board: StoredBoard) -> list[JudgedClaim]:
+    """The claims of a board, in its order.
+
+    Raises:
+        UqbenchError: ``claims.csv`` is damaged.
+    """
+    rows: dict[str, list[dict[str, str]]] = {}
+    try:
+        for row in csv.DictReader(io.StringIO(board.text("claims.csv") or "")):
+            rows.setdefault(row["claim"], []).append(row)
+        return [_judged(board, name, own) for name, own in rows.items()]
+    except (csv.Error, KeyError) as error:
+        raise UqbenchError(f"{board.folder / 'claims.csv'} is damaged: {error!r:.300}") from None
+
+
+def _judged(board: StoredBoard, name: str, rows: Sequence[Mapping[str, str]]) -> JudgedClaim:
+    verdict, sentence, source = (rows[0][key] or "" for key in ("verdict", "sentence", "source"))
+    reason, readings = (rows[0].get(key) or "" for key in ("reason", "readings"))
+    compared = verdict in TESTED and any(row["low"] not in NO_VALUE for row in rows)
+    tested = compared and board.ranks
+    return JudgedClaim(board, name, verdict, sentence, source, reason, readings, tested)
 
 
 def by_paper(claims: Sequence[JudgedClaim]) -> list[Counted]:
     """The claims of each paper, by its name; in a paper by verdict."""
-    papers = sorted({claim.paper for claim in claims})
-    order = {word: place for place, word in enumerate(WORDS)}
-    return [
-        Counted(
-            paper,
-            tuple(
-                sorted(
-                    (claim for claim in claims if claim.paper == paper),
-                    key=lambda claim: order.get(claim.verdict, len(order)),
-                )
-            ),
-        )
-        for paper in papers
-    ]
+    papers: dict[str, list[JudgedClaim]] = {}
+    for claim in sorted(claims, key=lambda claim: (*WORDS, claim.verdict).index(claim.verdict)):
+        papers.setdefault(claim.paper, []).append(claim)
+    return [Counted(paper, tuple(own)) for paper, own in sorted(papers.items())]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from uqbench.cli.suites_table import show_suites
+from uqbench.views.suites import show_suites
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 ENTRIES = [
