@@ -43,8 +43,16 @@ def step_of_actors(
     actors: int = 1,
 ) -> Step:
     """A step ``[L, K, …]`` from tensors ``[L · K, …]``."""
-    tensors = (obs, action, reward, terminated, truncated, next_obs, valid_actions)
-    return Step(t, *(by_actor(tensor, actors) for tensor in tensors))
+    return Step(
+        t=t,
+        obs=by_actor(obs, actors),
+        action=by_actor(action, actors),
+        reward=by_actor(reward, actors),
+        terminated=by_actor(terminated, actors),
+        truncated=by_actor(truncated, actors),
+        next_obs=by_actor(next_obs, actors),
+        valid_actions=by_actor(valid_actions, actors),
+    )
 
 
 def act(agent: Agent, obs: Tensor, valid: Tensor | None = None, actors: int = 1) -> Tensor:

@@ -20,7 +20,7 @@ def test_the_updates_give_the_explicit_inverse():
     phi, action = data(lanes, 200, features, actions)
     counts = InverseCounts(lanes, actions, features, prior, CPU)
     for t in range(200):
-        counts.update(phi[t], action[t])
+        counts.update(phi[t][:, None], action[t][:, None])
     for lane in range(lanes):
         for a in range(actions):
             taken = phi[action[:, lane] == a, lane].double()
@@ -37,7 +37,7 @@ def test_what_an_update_returns_is_the_inverse_count_before_it():
     g = torch.Generator().manual_seed(1)
     for _ in range(50):
         state, action = torch.randint(3, (2,), generator=g), torch.randint(2, (2,), generator=g)
-        returned = counts.update(e[state], action)
+        returned = counts.update(e[state][:, None], action[:, None])[:, 0]
         lanes = torch.arange(2)
         expected = 1 / (seen[lanes, action, state] + 2)
         torch.testing.assert_close(returned, expected.double())
@@ -55,7 +55,7 @@ def test_it_stays_symmetric_and_positive_definite_where_float32_would_not():
     single = torch.eye(features)
     action = torch.zeros(lanes, dtype=torch.int64)
     for t in range(steps):
-        assert counts.update(phi[t], action) > 0
+        assert counts.update(phi[t][:, None], action[:, None]) > 0
         v = single @ phi[t, 0]
         single = single - torch.outer(v, v) / (1 + phi[t, 0] @ v)
     matrix = counts.matrices[0]
@@ -76,9 +76,9 @@ def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(features):
     together = InverseCounts(5, 3, features, 1.0, CPU)
     alone = [InverseCounts(1, 3, features, 1.0, CPU) for _ in range(5)]
     for t in range(30):
-        returned = together.update(phi[t], action[t])
+        returned = together.update(phi[t][:, None], action[t][:, None])
         for lane, own in enumerate(alone):
-            single = own.update(phi[t, lane : lane + 1], action[t, lane : lane + 1])
+            single = own.update(phi[t, None, lane : lane + 1], action[t, None, lane : lane + 1])
             assert torch.equal(single[0], returned[lane])
     for lane, own in enumerate(alone):
         assert torch.equal(own.matrices, together.matrices[lane * 3 : lane * 3 + 3])
