@@ -23,8 +23,13 @@ from uqbench.suites.suite import Suite
 class Judged(Protocol):
     """What judging asks of an experiment."""
 
-    selection: Selection
-    say: Say
+    @property
+    def selection(self) -> Selection:
+        """The runs that are meant."""
+
+    @property
+    def say(self) -> Say:
+        """Is told what stops nothing."""
 
     @property
     def host(self) -> Host:
