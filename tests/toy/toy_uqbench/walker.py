@@ -25,7 +25,6 @@ class Walker(Agent):
     ) -> None:
         self.config = config
         self.t = 0
-        self.actors = info.actors
         self.uniform = Uniform(seeds, "walk", (info.actors,), device)
         self.walked = torch.zeros(len(seeds), device=device)
         self.hurt = self.uniform.at(0)[:, 0] < config.only_below
@@ -62,7 +61,7 @@ class Walker(Agent):
         return Uncertainty(mean=mean)
 
     def metrics(self) -> Mapping[str, Tensor]:
-        return {"uniform": self.uniform.at(self.t), "walked": self.walked}
+        return {"uniform": self.uniform.at(self.t)[:, 0], "walked": self.walked}
 
     def state_dict(self) -> dict[str, Any]:
         return {"t": self.t, "walked": self.walked}
