@@ -25,7 +25,6 @@ class Walker(Agent):
     ) -> None:
         self.config = config
         self.t = 0
-        self.actors = info.actors
         self.uniform = Uniform(seeds, "walk", (info.actors,), device)
         self.walked = torch.zeros(len(seeds), device=device)
         self.hurt = self.uniform.at(0)[:, 0] < config.only_below
