@@ -73,9 +73,7 @@ class SuiteVerdicts:
         return entry | {"papers": self.papers}
 
 
-def judged(
-    experiment: Judged, selection: Selection, boards: Path | None
-) -> tuple[Judgement, ...]:
+def judged(experiment: Judged, selection: Selection, boards: Path | None) -> tuple[Judgement, ...]:
     """The claims of the selected suite, judged by runs, or by a board below ``boards``.
 
     Where no budget is selected, that of :func:`budgets_with_runs` which comes first.

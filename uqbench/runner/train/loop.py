@@ -59,8 +59,7 @@ def interact(
         The position after each vector step; its tensors are overwritten by the next.
     """
     if start is None:
-        begun, begun_valid = env.reset()
-        start = Position(0, by_actor(begun, actors), by_actor(begun_valid, actors))
+        start = Position(0, *reset_by_actor(env, actors))
     first, begun, begun_valid = start
     # copies: an environment may overwrite what it returned
     obs, valid = begun.clone(), _kept(None, begun_valid)
@@ -110,6 +109,12 @@ def by_actor(values: None, actors: int) -> None: ...
 def by_actor(values: Tensor | None, actors: int) -> Tensor | None:
     """An environment's ``[L · K, …]`` as ``[L, K, …]``, a view."""
     return None if values is None else values.unflatten(0, (-1, actors))
+
+
+def reset_by_actor(env: LaneEnv, actors: int) -> tuple[Tensor, Tensor | None]:
+    """The first observations ``[L, K, *obs]`` of an environment, and the valid actions."""
+    obs, valid = env.reset()
+    return by_actor(obs, actors), by_actor(valid, actors)
 
 
 def _kept(buffer: Tensor | None, valid: Tensor | None) -> Tensor | None:

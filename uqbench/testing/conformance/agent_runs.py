@@ -14,7 +14,7 @@ from torch import Tensor
 from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.environment import LaneEnv, Outcome
 from uqbench.runner.gpu_check import difference
-from uqbench.runner.train.loop import by_actor
+from uqbench.runner.train.loop import by_actor, reset_by_actor
 from uqbench.specs import Role
 from uqbench.testing.conformance.check import Subject
 
@@ -142,7 +142,7 @@ class AgentSubject(Subject):
         agent = self.make(seeds, CPU)
         env = self.world(len(seeds) * actors, first * actors)
         actions, metrics, stream = [], [], []
-        obs, valid = (by_actor(tensor, actors) for tensor in env.reset())
+        obs, valid = reset_by_actor(env, actors)
         for t in range(0, self.steps if steps is None else steps, actors):
             obs, valid = obs.clone(), _copied(valid)
             action = agent.act(obs.clone(), _copied(valid)).clone()

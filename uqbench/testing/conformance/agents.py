@@ -13,7 +13,7 @@ from torch import Tensor
 from uqbench.agent import Agent, Step
 from uqbench.config import is_scheduled, scaled
 from uqbench.registry.side_effects import watched
-from uqbench.runner.train.loop import by_actor
+from uqbench.runner.train.loop import reset_by_actor
 from uqbench.testing.conformance.agent_runs import (
     CPU,
     SEEDS,
@@ -45,7 +45,7 @@ def forms(subject: AgentSubject) -> None:
         agent, env = subject.make(range(lanes), CPU), subject.world(lanes, 0)
         if not isinstance(agent, Agent):
             raise Failed(f"the factory made a {type(agent).__name__}, not a uqbench.agent.Agent")
-        obs, valid = (by_actor(tensor, 1) for tensor in env.reset())
+        obs, valid = reset_by_actor(env, 1)
         for t in range(FORM_STEPS):
             obs = obs.clone()
             action = agent.act(obs, valid)
@@ -100,7 +100,7 @@ def global_state(subject: AgentSubject) -> None:
 def inputs(subject: AgentSubject) -> None:
     """Observations, masks and steps are the same after a call as before it."""
     agent, env = subject.make(SEEDS, CPU), subject.world(len(SEEDS), 0)
-    obs, valid = (by_actor(tensor, 1) for tensor in env.reset())
+    obs, valid = reset_by_actor(env, 1)
     for t in range(min(subject.steps, 60)):
         obs, valid = obs.clone(), None if valid is None else valid.clone()
         before = (obs.clone(), None if valid is None else valid.clone())
