@@ -1,1 +1,1 @@
-"""Templates of ``uqbench plugin new``, package data; ``render`` fills them in."""
+"""What ``uqbench plugin new`` writes: templates as package data, and ``render``, which fills them in."""

@@ -1,1 +1,2 @@
-"""What executes together: batches of lanes, their number, and how fast they are."""
+"""What executes together: ``batches`` (runs as lanes of a batch, batches as a group), the
+plugins that they come from, and the GPUs that processes share."""
