@@ -1,5 +1,5 @@
 """What uqbench registers itself, by the hooks that plugins use.
 
-Read ``plugin`` (trivial agents, kinds of claim, executors, loggers, risk measures, one hook each),
-then ``trivial`` (agents that learn nothing) and ``configs``.
+Read ``plugin`` (trivial agents, risk measures, kinds of claim, executors, one hook each), then
+``trivial`` (agents that learn nothing) and ``configs``.
 """

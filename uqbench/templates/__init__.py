@@ -1,1 +1,1 @@
-"""What ``uqbench plugin new`` writes: templates as package data, and ``render``, which fills them in."""
+"""What ``uqbench plugin new`` writes: templates, package data, which ``render`` fills in."""
