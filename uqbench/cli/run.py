@@ -89,7 +89,7 @@ def command(
     Safe to interrupt at any moment: run it again, and it does only what is missing. Unfinished runs
     resume from their last checkpoint, also on another machine that has a copy of --out. A run that
     exceeds a limit fails with that reason, and the others continue. Finished runs that were made
-    with other code than is installed are told; --fresh makes them again, and moves the earlier ones
+    with other code than is installed are named; --fresh makes them again and moves the earlier ones
     to OUT/.earlier/1 (2, …), which is a results folder, too.
 
     \b
