@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from uqbench.environment import GymnasiumLanes, OptimalQ, TimeLimit
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.environment import OptimalQ, TimeLimit
 from uqbench.errors import MissingDataError
 from uqbench.estimator import Data
 from uqbench.lanes import Uniform

@@ -7,8 +7,9 @@ import pytest
 import torch
 from gymnasium import Env, spaces
 
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.agent import LoopAgent, Uncertainty
-from uqbench.environment import GymnasiumLanes, TimeLimit
+from uqbench.environment import TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.runner.train.exported_agents import kept_loop_agent
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
