@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -227,11 +228,10 @@ class LoopAgent(ABC):
         """
 
     @abstractmethod
-    def policy(self, obs: NDArray[Any]) -> int:
+    def policy(self, obs: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> int:
         """The evaluated policy's action for one observation ``[*obs]``; changes no state.
 
-        Defined as ``policy(self, obs, valid=None)`` it is given the valid actions ``[A]`` too, or
-        None where all are.
+        One of the ``valid`` actions ``[A]``; of all where that is None.
         """
 
     def uncertainty(self, obs: NDArray[Any]) -> Uncertainty | None:

@@ -405,7 +405,7 @@ class Stops(Loop):
 
 
 class TooHigh(Loop):
-    def policy(self, obs):
+    def policy(self, obs, valid=None):
         return 4 if obs.any() and self.counts.sum() > 203 else super().policy(obs)
 
 
