@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -130,6 +130,9 @@ class Agent(ABC):
     and CUDA graphs need is a mixin of its own, :class:`uqbench.lanes.Capturable`.
     """
 
+    shared_by_lanes: ClassVar[tuple[str, ...]] = ()
+    """What of ``exported_state()`` has no lanes, by name: ``support``, or ``net.scale`` in it."""
+
     @abstractmethod
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """Training actions ``[L, K]`` for ``obs`` ``[L, K, *obs]`` among ``valid`` ``[L, K, A]``.
@@ -187,6 +190,10 @@ class Agent(ABC):
         """What of ``state_dict()`` an agent needs to act, for ``--keep-agents``.
 
         By default all but the attributes that say ``exported = False``, such as replay buffers.
+
+        Of a batch, a run keeps its lane's part: tensors have the lanes first, ``[L, …]`` or
+        ``[L·n, …]`` with the n rows of a lane together. What ``shared_by_lanes`` names, tensors
+        without dimensions and whatever is no tensor are the same for all lanes.
         """
         left_out = {n for n, value in vars(self).items() if not getattr(value, "exported", True)}
         return {name: part for name, part in self.state_dict().items() if name not in left_out}
