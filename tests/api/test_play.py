@@ -72,6 +72,14 @@ def test_what_all_lanes_share_is_declared():
         kept_agent(Undeclared([1, 2, 3]), Undeclared([1]), 0, 3, torch.zeros(3, 1, 2))
 
 
+def test_a_part_may_have_grown_since_the_start():
+    agent, single = Counter([4, 6]), Counter([6])
+    agent.numbers = agent.numbers[..., None].expand(-1, -1, 2).clone()
+    agent.policy = single.policy = lambda obs: torch.zeros(len(obs), 1)
+    kept_agent(agent, single, 1, 2, torch.zeros(2, 1, 2))
+    assert single.numbers.tolist() == [[[6, 6]] * 3]
+
+
 def test_an_agent_that_acts_otherwise_alone_is_refused():
     class Crowd(Counter):
         def policy(self, obs, valid=None):

@@ -79,7 +79,7 @@ def _written(state: Mapping[str, Any]) -> bytes:
 def _part(
     single: Any, whole: Any, lane: int, lanes: int, shared: Sequence[str], name: str = ""
 ) -> Any:
-    """One lane's part of a value, which has to be of the form of ``single``, an agent's alone."""
+    """One lane's part of a value, whose tensors have L times the rows of an agent's alone."""
     if name in shared:
         return whole
     if isinstance(whole, Mapping):
@@ -92,7 +92,7 @@ def _part(
         return type(whole)(_part(s, w, lane, lanes, shared, f"{name}[{i}]") for i, (s, w) in pairs)
     if not isinstance(whole, Tensor) or not whole.dim():
         return whole
-    if single.dim() and whole.shape == (len(single) * lanes, *single.shape[1:]):
+    if single.dim() and len(whole) == len(single) * lanes:
         return whole[lane * len(single) : (lane + 1) * len(single)]
     raise CannotSaveError(
         f"the agent's {name} is {tuple(whole.shape)} for {lanes} lanes and {tuple(single.shape)} "
