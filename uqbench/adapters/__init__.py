@@ -1,5 +1,5 @@
 """Environments of other libraries as lanes, and lanes as theirs.
 
-``vector``: Gymnasium's vector environments, used as lanes, and made of any lanes. A
-``gymnasium.Env`` needs no adapter: :class:`uqbench.environment.GymnasiumLanes` is in the contract.
+``gymnasium_lanes`` makes lanes of ``gymnasium.Env`` objects. ``vector`` uses Gymnasium's vector
+environments as lanes, and makes them of any lanes.
 """
