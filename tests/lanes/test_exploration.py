@@ -116,11 +116,11 @@ def test_exploring_and_choosing_where_to_are_independent() -> None:
 def test_epsilon_greedy_replaces_actions_by_its_own_draws_with_a_decaying_epsilon() -> None:
     clock, seeds = Clock(torch.device("cpu")), [3, 4, 9]
     exploration = EpsilonGreedy(seeds, 5, clock, initial=1.0, final=0.2, start=10, decay_steps=40)
-    values = torch.randn(3, 5, generator=torch.Generator().manual_seed(0))
+    values = torch.randn(3, 1, 5, generator=torch.Generator().manual_seed(0))
     for t in range(60):
         epsilon = 1 - 0.8 * min(max((t - 10) / 40, 0), 1)
         assert exploration.metrics()["epsilon"].tolist() == pytest.approx([epsilon] * 3)
-        expected = epsilon_greedy(values, Uniform(seeds, "explore", (2,)).at(t), epsilon)
+        expected = epsilon_greedy(values, Uniform(seeds, "explore", (1, 2)).at(t), epsilon)
         assert torch.equal(exploration.explore(greedy(values), exploration.noise()), expected)
         clock.advance()
 
@@ -128,12 +128,12 @@ def test_epsilon_greedy_replaces_actions_by_its_own_draws_with_a_decaying_epsilo
 def test_thompson_sampling_is_greedy_in_a_sample_that_is_new_at_every_step() -> None:
     clock, seeds = Clock(torch.device("cpu")), [3, 4]
     thompson = ThompsonSampling(seeds, 4, clock, scale=0.5)
-    mean, std = torch.randn(2, 2, 4, generator=torch.Generator().manual_seed(0))
+    mean, std = torch.randn(2, 2, 1, 4, generator=torch.Generator().manual_seed(0))
     for t in range(20):
-        score = mean + 0.5 * Normal(seeds, "thompson", (4,)).at(t) * std.abs()
+        score = mean + 0.5 * Normal(seeds, "thompson", (1, 4)).at(t) * std.abs()
         assert torch.equal(thompson.choose(mean, std.abs(), thompson.noise()), score.argmax(-1))
         clock.advance()
-    only = torch.tensor([[False, True, False, False]])
+    only = torch.tensor([False, True, False, False])
     assert (thompson.choose(mean, std.abs(), thompson.noise(), only) == 1).all()
 
 

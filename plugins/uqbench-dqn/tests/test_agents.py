@@ -109,7 +109,8 @@ def test_compiled_updates_agree_with_eager_ones(kind: type[DeepQ]) -> None:
         learned = (agent.optimizer.parameters for agent in (eager, compiled))
         for one, other in zip(*learned, strict=True):
             torch.testing.assert_close(other, one, rtol=0, atol=2.1 * eager.config.learning_rate)
-        obs, u = torch.rand(len(SEEDS), *RotatingPixels.SHAPE) < 0.1, torch.ones(len(SEEDS), 2)
+        obs = torch.rand(len(SEEDS), 1, *RotatingPixels.SHAPE) < 0.1
+        u = torch.ones(len(SEEDS), 1, 2)
         compiled.load_state_dict(eager.state_dict())
         assert torch.equal(compiled.choose_action(obs, u, None), eager.choose_action(obs, u, None))
 

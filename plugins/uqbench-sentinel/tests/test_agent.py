@@ -268,7 +268,7 @@ def test_a_shared_minibatch_is_weighed_by_the_masks_of_its_transitions() -> None
     batch = agent.replay.gather(slots.flatten(1))
     losses = agent.losses({name: value.unsqueeze(1) for name, value in batch.items()})
     masks = agent._masks  # drawn once a step: drawn again here, they are the same
-    own = torch.stack([masks.at(t) < 0.5 for t in range(75)], -1)
+    own = torch.stack([masks.at(t)[:, 0] < 0.5 for t in range(75)], -1)
     assert own.any(-1).all()
     assert not own.all()
     torch.testing.assert_close(agent.learn(slots).unflatten(1, (3, 75)), losses * own)

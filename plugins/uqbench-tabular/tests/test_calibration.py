@@ -37,7 +37,7 @@ def train(config: DrawnMDPConfig, discount: float) -> tuple[PSRL, Visits]:
             step_of_actors(t, obs, action, out.reward, out.terminated, out.truncated, out.next_obs)
         )
         obs = out.obs
-        visits.see(t + 1, env, obs)
+        visits.see(t + 1, env, obs[:, None])
     return agent, visits
 
 

@@ -116,7 +116,7 @@ def test_targets_are_those_of_the_sweep_and_every_step_is_learned_once(horizon):
     learn, sample, update = agent.learn_uncertainty, agent.thompson_sample, agent.counts.update
 
     def spy_learn(*example):
-        learned.append(tuple(part.clone() for part in example))
+        learned.append(tuple(part[:, 0].clone() for part in example))  # of the one actor
         return learn(*example)
 
     def spy_sample(*given):
@@ -138,7 +138,7 @@ def test_targets_are_those_of_the_sweep_and_every_step_is_learned_once(horizon):
     )
     for lane in range(2):
         expected = reference_targets(
-            local=[nu[lane].item() for nu in locals_[1:]],
+            local=[nu[lane, 0].item() for nu in locals_[1:]],
             u=[seen.u[lane, 0].item() for seen in samples],
             u_last=[seen.u[lane, 1].item() for seen in samples],
             ends=ends,
@@ -307,7 +307,7 @@ def test_the_bonus_is_the_root_of_the_local_uncertainty():
     for lane in range(2):
         gram = (torch.eye(6) / 2.0).double().repeat(4, 1, 1)
         for t in range(20):
-            phi = agent.features(obs[t])[lane].double()
+            phi = agent.features(obs[t][:, None])[lane, 0].double()
             a = int(actions[t][lane])
             expected = 1 + 0.3 * math.sqrt(phi @ torch.linalg.inv(gram[a]) @ phi)
             assert stored["reward"][lane, t].item() == pytest.approx(expected, rel=1e-5)
@@ -342,12 +342,12 @@ def test_compiled_steps_agree_with_eager_ones(monkeypatch):
     drive(eager, observations(20))
     compile_agent(compiled)
     compiled.load_state_dict(eager.state_dict())
-    obs, noise = observations(2).movedim(0, 1), torch.randn(2, 4)
+    obs, noise = observations(2).movedim(0, 1), torch.randn(2, 1, 4).expand(-1, 2, -1)
     with torch.no_grad():
         samples = [agent.thompson_sample(obs, noise, None) for agent in (eager, compiled)]
         torch.testing.assert_close(tuple(samples[1]), tuple(samples[0]), rtol=1e-4, atol=1e-5)
-        example = (samples[0].trunk[:, 0], samples[0].action[:, 0], torch.ones(2))
-        ready = torch.tensor([True, False])
+        example = (samples[0].trunk[:, :1], samples[0].action[:, :1], torch.ones(2, 1))
+        ready = torch.tensor([[True], [False]])
         errors = [agent.learn_uncertainty(*example, ready) for agent in (eager, compiled)]
     torch.testing.assert_close(errors[1], errors[0], rtol=1e-4, atol=1e-5, equal_nan=True)
     states = [agent.head_optimizer.state_dict()["squares"] for agent in (eager, compiled)]

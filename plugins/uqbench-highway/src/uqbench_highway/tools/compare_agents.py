@@ -20,6 +20,7 @@ from uqbench.config import resolve, scaled
 from uqbench.environment import TimeLimit
 from uqbench.registry.plugins import Host
 from uqbench.runner.executors.local import prepare_process
+from uqbench.runner.train.loop import by_actor
 from uqbench.suites.configs import method_config
 from uqbench.suites.reading import read_suites
 from uqbench.suites.tables import Method, Task
@@ -41,14 +42,14 @@ def drive(
     config = scaled(method_config(method, task, host, where=method.name), steps / 100_000)
     about = EnvironmentInfo(env.observation_space, env.n_actions, float(task.discount or 0), steps)
     agent: Agent = spec.load_factory()(about, [0], config, CPU)
-    obs = env.reset()[0].clone()
+    obs = by_actor(env.reset()[0], 1).clone()
     for t in range(steps):
         action = agent.act(obs)
-        out = env.step(action)
-        ends = out.terminated, out.truncated
-        agent.observe(Step(t, obs, action, out.reward, *ends, out.next_obs))
+        out = env.step(action.flatten())
+        seen = (out.reward, out.terminated, out.truncated, out.next_obs)
+        agent.observe(Step(t, obs, action, *(by_actor(part, 1) for part in seen)))
         yield int(action), float(out.reward), out.next_obs[0].clone()
-        obs = out.obs.clone()
+        obs = by_actor(out.obs, 1).clone()
 
 
 def main() -> None:

@@ -36,7 +36,8 @@ def measure(steps: int, lanes: int) -> NDArray[np.float64]:
     falls = np.zeros((2, lanes))
     obs, _ = env.reset()
     for t in range(2 * steps):
-        outcome = env.step(exploration.explore(agent.act(obs), exploration.noise()))
+        action = exploration.explore(agent.act(obs[:, None]), exploration.noise())  # of one actor
+        outcome = env.step(action.flatten())
         falls[t // steps] += outcome.events["falls"].numpy()
         obs = outcome.obs
         clock.advance()
