@@ -20,7 +20,13 @@ from uqbench.boards.pareto import pareto_methods
 from uqbench.boards.planned import Planned
 from uqbench.boards.rliable import CONFIDENCE, REPETITIONS, rliable_columns, rliable_rows
 from uqbench.boards.scores import Score, gather, to_csv
-from uqbench.boards.standings import BoardRow, raw_failures, shown_statistics, standings
+from uqbench.boards.standings import (
+    BoardRow,
+    normalized_failures,
+    raw_failures,
+    shown_statistics,
+    standings,
+)
 from uqbench.boards.tables import PAIR_COLUMNS, Row, cells, csv_text, pair_row
 from uqbench.boards.trivial_baseline import Floor, floor
 from uqbench.claims import table
@@ -28,9 +34,8 @@ from uqbench.claims.judge import Judgement, judge
 from uqbench.registry.local import is_local
 from uqbench.results.files import write_whole
 from uqbench.results.store import RunState, Store
-from uqbench.statistics.estimate import estimate
+from uqbench.statistics.estimate import Failures, estimate
 from uqbench.statistics.levels import MINIMUM_SEEDS
-from uqbench.statistics.paired import DRAWS
 from uqbench.statistics.ranks import Pair, Place, compare, places
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
@@ -103,7 +108,14 @@ class Board:
             self.ranking,
             paired=self.plan.suite.paired,
             unranked=[name for name, role in self.plan.roles.items() if role != "method"],
+            failures=self.failures,
         )
+
+    @property
+    def failures(self) -> Failures | None:
+        """That runs of the score may fail; None where they may not."""
+        tasks = {score.task for score in self.scores}
+        return normalized_failures(self.plan.suite, self.primary, tasks)
 
     @cached_property
     def places(self) -> dict[str, Place]:
@@ -266,7 +278,7 @@ class Board:
             "mixes_content": any(len(hashes) > 1 for hashes in self.content.values()),
             "devices": sorted({score.device for score in self.scores if score.device}),
             "digests_of": self.scores[0].digest_of if self.scores else "results",
-            "intervals": {"confidence": CONFIDENCE, "minimum_seeds": MINIMUM_SEEDS, "swaps": DRAWS},
+            "intervals": {"confidence": CONFIDENCE, "minimum_seeds": MINIMUM_SEEDS},
             "rliable": {"repetitions": REPETITIONS, "confidence": CONFIDENCE},
             "sha256": {name: sha256(text.encode()).hexdigest() for name, text in tables.items()},
         }

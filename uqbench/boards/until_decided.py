@@ -83,7 +83,8 @@ def run_until_decided(
             if roles[name] == "method" and (values := own.normalized_primary) is not None
         }
         ranking = look.suite.ranking_statistic(look.budget)
-        found.compare(ranked, ranking, paired=look.suite.paired)
+        failures = Board.of(look, scores).failures
+        found.compare(ranked, ranking, paired=look.suite.paired, failures=failures)
         names = found.open_methods(planned)
         if not names:
             break

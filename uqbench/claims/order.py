@@ -11,7 +11,7 @@ from uqbench.claim import Comparison, Evidence, Measurement, Observations, Regio
 from uqbench.claims.per_task import TaskwiseKind, check_normalized
 from uqbench.statistics.concordance import check_permutations, concordance
 from uqbench.statistics.location import Difference, location
-from uqbench.statistics.paired import PairedDifference, check_flips
+from uqbench.statistics.paired import PairedDifference
 from uqbench.statistics.proportion import Proportion, check_trials
 
 
@@ -82,9 +82,7 @@ class Order(TaskwiseKind):
             if self.by == "improvement":
                 check_permutations(seeds, together, comparisons)
         elif self.by == "improvement":
-            check_trials(seeds * together, self.boundary, comparisons)
-        else:
-            check_flips(seeds, comparisons)
+            check_trials(seeds, self.boundary, comparisons)
 
     def compare(self, observations: Observations) -> Evidence:
         """One comparison a pair of neighboring tiers' methods, and a task if so asked."""
@@ -123,12 +121,11 @@ class Order(TaskwiseKind):
         if self.by == "improvement":
             first, second = (observations.signed(name, tasks) for name in (worse, better))
             if paired:
-                wins = (second > first) + 0.5 * (second == first)
-                return Proportion(float(wins.sum()), wins.size, 2 * wins.size, len(wins))
+                return Proportion.of_seeds((second > first) + 0.5 * (second == first), methods=2)
             return concordance([list(groups) for groups in zip(first.T, second.T, strict=True)])
         # on one task raw values say who is better as well as scores do, at the threshold 0
         normalized = all(task in observations.normalize for task in tasks)
         of = observations.scores if normalized else observations.signed
         if paired:
-            return PairedDifference.of(of(better, tasks), of(worse, tasks))
+            return PairedDifference.between(of(better, tasks), of(worse, tasks))
         return Difference(location(of(better, tasks), self.by), location(of(worse, tasks), self.by))

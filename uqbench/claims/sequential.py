@@ -16,13 +16,15 @@ from functools import partial
 
 from uqbench.claims.judge import Judgement, Outcome, judge
 from uqbench.claims.verdict import Verdict
+from uqbench.statistics.estimate import Failures
 from uqbench.statistics.interim_analyses import level_of_claim, repeated
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
 from uqbench.statistics.ranks import Matrix, Pair, compare, holm
 from uqbench.suites.plan import Plan
 
-FIRST_SEEDS = 5
-"""Of the first look."""
+FIRST_SEEDS = 10
+"""Of the first look: at five, methods of equal means of which one fails in one run in five, and the
+other never, are told apart one time in three."""
 
 LOOKS_PER_DOUBLING = 3
 """Every look has a quarter more seeds than the one before. Of two methods one spread apart one look
@@ -73,11 +75,18 @@ class Sequential:
             if judged.verdict in (Verdict.HOLDS, Verdict.DOES_NOT_HOLD):
                 self.decided_at[name] = judged.seeds
 
-    def compare(self, scores: Mapping[str, Matrix], statistic: str, *, paired: bool) -> None:
+    def compare(
+        self,
+        scores: Mapping[str, Matrix],
+        statistic: str,
+        *,
+        paired: bool,
+        failures: Failures | None = None,
+    ) -> None:
         """Compare the ranked methods of a look, ``[runs, tasks]`` each, where pairs are open."""
         fresh = [
             pair
-            for pair in compare(scores, statistic, paired=paired)
+            for pair in compare(scores, statistic, paired=paired, failures=failures)
             if (pair.first, pair.second) not in self.decided_at and pair.p is not None
         ]
         of_all_looks = [repeated(pair.p or 0.0, self.schedule) for pair in fresh]

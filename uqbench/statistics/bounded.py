@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ from uqbench.statistics.levels import MOST_SEEDS
 CAP = 0.75
 """Greatest share of the capital that is staked, as recommended there."""
 BISECTIONS = 40
+LEVELS = tuple(10 ** (-k / 8) for k in range(64))
+"""That p-values are rounded up to."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class BoundedMean:
         """Runs of all tasks."""
         return len(self.values) * self.tasks
 
+    @lru_cache(maxsize=4096)  # noqa: B019 -- of frozen values, for all pairs of a board
     def interval(self, alpha: float, seeds: int | None = None) -> Interval:
         """Every mean that the bets do not rule out; with ``seeds``, of the values repeated."""
         low, high = self.bounds
@@ -72,6 +76,41 @@ class BoundedMean:
             unit = np.resize(unit, min(seeds, MOST_SEEDS))
         least, most = _lowest_mean(unit, alpha), 1.0 - _lowest_mean(1.0 - unit, alpha)
         return low + (high - low) * least, low + (high - low) * most
+
+
+@dataclass(frozen=True)
+class BoundedDifference:
+    """One bounded mean minus another; see :class:`uqbench.claim.Measurement`.
+
+    Each mean has half of the error, so that the runs may share their seeds' worlds.
+    """
+
+    first: BoundedMean
+    second: BoundedMean
+
+    @property
+    def estimate(self) -> float:
+        """The difference."""
+        return self.first.estimate - self.second.estimate
+
+    @property
+    def runs(self) -> int:
+        """Runs of both."""
+        return self.first.runs + self.second.runs
+
+    def interval(self, alpha: float, seeds: int | None = None) -> Interval:
+        """The differences of means in both intervals."""
+        low, high = self.first.interval(alpha / 2, seeds)
+        least, most = self.second.interval(alpha / 2, seeds)
+        return low - most, high - least
+
+    def p_value(self) -> float:
+        """The least of :data:`LEVELS` at which the interval leaves out zero; 1 for none."""
+        apart = 0
+        for step in (32, 16, 8, 4, 2, 1):  # the lower the level, the wider the interval
+            low, high = self.interval(LEVELS[apart + step])
+            apart += step if low > 0 or high < 0 else 0
+        return LEVELS[apart]
 
 
 @dataclass(frozen=True)

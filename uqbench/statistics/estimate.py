@@ -90,6 +90,6 @@ def improvement(
 
 def share(failed: NDArray[np.bool_], alpha: float = ALPHA) -> Estimate:
     """Share of ``failed`` runs, ``[runs, tasks]``."""
-    measured = Proportion(float(failed.sum()), failed.size, failed.size, len(failed))
+    measured = Proportion.of_seeds(failed.astype(np.float64), methods=1)
     few = len(failed) < MINIMUM_SEEDS
     return Estimate.around(measured.estimate, None if few else measured.interval(alpha))

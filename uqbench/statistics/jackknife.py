@@ -19,20 +19,13 @@ many are normal enough."""
 GROUPS = 30
 
 
-def jackknife_variance(
-    statistic: str, first: NDArray[np.float64], second: NDArray[np.float64] | None = None
-) -> float:
-    """Squared standard error of a statistic of ``[runs, tasks]``, or of the difference of two.
+def jackknife_variance(statistic: str, values: NDArray[np.float64]) -> float:
+    """Squared standard error of a statistic of ``[runs, tasks]``.
 
     Args:
         statistic: a name of :mod:`uqbench.statistics.statistic`.
-        first: a seed's runs are left out on all tasks together.
-        second: of the same seeds in the same order.
+        values: a seed's runs are left out on all tasks together.
     """
-    of = batched(statistic)
-    found = []
-    for group in range(GROUPS):
-        kept = np.arange(len(first)) % GROUPS != group
-        value = float(of(first[None, kept])[0])
-        found.append(value if second is None else value - float(of(second[None, kept])[0]))
-    return float(np.var(found) * (GROUPS - 1))
+    of, group = batched(statistic), np.arange(len(values)) % GROUPS
+    without = [float(of(values[None, group != number])[0]) for number in range(GROUPS)]
+    return float(np.var(without) * (GROUPS - 1))

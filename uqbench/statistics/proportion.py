@@ -1,12 +1,16 @@
 """A share of runs or tasks, with Clopper & Pearson's binomial interval (1934).
 
 The interval covers at least at its level at any number of trials. A trial that is half a success
-(a tie) spreads less than one that is a success or none, so that the level is kept.
+(a tie, or a seed that succeeds on half of its tasks) spreads less than one that is a success or
+none, so that the level is kept however the tasks of a seed go together.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from uqbench.claim import Interval
 from uqbench.statistics.levels import ALPHA
@@ -28,6 +32,12 @@ class Proportion:
     trials: int
     runs: int
     seeds: int | None
+
+    @classmethod
+    def of_seeds(cls, successes: NDArray[np.float64], methods: int) -> Proportion:
+        """Of ``[runs, tasks]``: a seed with all its tasks is a trial, and may be half a success."""
+        shares = successes.mean(axis=1)
+        return cls(float(shares.sum()), len(shares), methods * successes.size, len(shares))
 
     @property
     def estimate(self) -> float:

@@ -16,10 +16,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.statistics.estimate import Estimate, improvement
+from uqbench.statistics.bounded import BoundedDifference, BoundedMean
+from uqbench.statistics.estimate import Estimate, Failures, improvement
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
 from uqbench.statistics.location import Difference, Location, location
-from uqbench.statistics.paired import PairedDifference, swap_test
+from uqbench.statistics.paired import PairedDifference
 from uqbench.statistics.statistic import point
 
 Matrix = NDArray[np.float64]
@@ -64,46 +65,58 @@ def compare(
     *,
     paired: bool,
     unranked: Container[str] = (),
+    failures: Failures | None = None,
 ) -> tuple[Pair, ...]:
     """All pairs of methods, by their ``[runs, tasks]`` scores.
 
     Args:
         scores: by method, with the same tasks, and the same seeds in the same order.
         statistic: that ranks.
-        paired: whether seeds with all their tasks are the unit: p-values are those of the swap
-            test, which compares seed by seed, instead of Welch's.
+        paired: whether seeds with all their tasks are the unit: means are compared seed by seed.
         unranked: rows that take no part in the ranking: pairs with one of them have no adjusted
             p-value, and do not raise those of the others.
+        failures: of the metric, where its runs may fail: means are compared by their bounded
+            intervals then, and not at all where its range is not known.
     """
-    if not scores:
-        return ()
-    few = min(map(len, scores.values())) < MINIMUM_SEEDS
-    locations = (
-        {}
-        if few
-        else {name: location(m, statistic, clustered=paired) for name, m in scores.items()}
-    )
+    few = min(map(len, scores.values()), default=0) < MINIMUM_SEEDS
+    known = {} if few else {name: _of(m, statistic, paired, failures) for name, m in scores.items()}
     pairs = []
     for first, second in combinations(sorted(scores), 2):
         a, b = scores[first], scores[second]
-        same = len(a) == len(b)
-        difference = point(statistic, a) - point(statistic, b)
-        interval = p = None
+        difference = Estimate(point(statistic, a) - point(statistic, b), None, None)
         by_seed = Estimate(float(a.mean() - b.mean()), None, None)
+        p = None
         if not few:
-            measured = Difference(locations[first], locations[second])
-            interval = measured.interval(ALPHA)
-            if same:
-                of = PairedDifference.of(a, b)
-                by_seed = Estimate.around(of.estimate, of.interval(ALPHA))
-            p = swap_test(a, b, statistic) if paired and same else _welch(measured)
-        pairs.append(
-            Pair(
-                first, second, improvement(a, b), Estimate.around(difference, interval), by_seed, p
-            )
-        )
+            matched = PairedDifference.between(a, b) if len(a) == len(b) else None
+            if matched is not None:
+                by_seed = Estimate.around(matched.estimate, matched.interval(ALPHA))
+            measured = _difference(known[first], known[second])
+            if measured is not None:
+                difference = Estimate.around(difference.value, measured.interval(ALPHA))
+                seedwise = paired and statistic == "mean" and failures is None
+                p = (matched if seedwise and matched is not None else measured).p_value()
+        pairs.append(Pair(first, second, improvement(a, b), difference, by_seed, p))
     ranked = [pair.first not in unranked and pair.second not in unranked for pair in pairs]
     return tuple(_adjusted(pairs, ranked))
+
+
+def _of(
+    matrix: Matrix, statistic: str, clustered: bool, failures: Failures | None
+) -> Location | BoundedMean | None:
+    """What is known of a method's statistic; None for nothing."""
+    if failures is None or statistic != "mean":
+        return location(matrix, statistic, clustered=clustered)
+    return None if failures.bounds is None else BoundedMean.of(matrix, failures.bounds)
+
+
+def _difference(
+    first: Location | BoundedMean | None, second: Location | BoundedMean | None
+) -> Difference | BoundedDifference | None:
+    if isinstance(first, Location) and isinstance(second, Location):
+        return Difference(first, second)
+    if isinstance(first, BoundedMean) and isinstance(second, BoundedMean):
+        return BoundedDifference(first, second)
+    return None
 
 
 def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) -> dict[str, Place]:
@@ -133,19 +146,6 @@ def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) 
         name: Place(rank, 1 + better[name], len(ordered) - worse[name])
         for rank, name in enumerate(ordered, start=1)
     }
-
-
-def _welch(measured: Difference) -> float:
-    """Two-sided p-value; of runs that are all equal, that of the swap of all medians."""
-    if measured.first.variance + measured.second.variance == 0:
-        return _without_spread(measured.first, measured.second)
-    return measured.p_value()
-
-
-def _without_spread(first: Location, second: Location) -> float:
-    if first.value == second.value:
-        return 1.0
-    return min(1.0, sum(x.runs / x.seeds * 2.0 ** (1 - x.seeds) for x in (first, second)))
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -26,8 +26,7 @@ class Suite(Table):
 
     Attributes:
         ranks_by: the statistic of the normalized scores that orders the methods: ``iqm``, ``mean``
-            (of a regret, where the runs that fail are what matters), ``median``, or
-            ``quantile(q)``; None for the mean on one task and the IQM on several.
+            or ``median`` of runs, or ``quantile(q)``; None for the mean.
         pareto: metrics of return, risk and uncertainty; boards mark the methods that no other one
             beats in all of them.
         paired: whether the methods meet the same data sets, or worlds, of a seed, and these matter
@@ -104,7 +103,7 @@ class Suite(Table):
 
     def ranking_statistic(self, budget: Budget) -> str:
         """The statistic that orders the methods of a budget's board."""
-        return self.ranks_by or ("iqm" if len(self.tasks_of(budget)) > 1 else "mean")
+        return self.ranks_by or "mean"
 
     def methods_of(self, budget: str) -> tuple[Method, ...]:
         """The methods included in a budget."""
