@@ -17,12 +17,14 @@ from uqbench.statistics import bootstrap
 from uqbench.statistics import concordance as ranks
 from uqbench.statistics import location as locations
 from uqbench.statistics.aggregate import probability_of_improvement
-from uqbench.statistics.bounded import BoundedMean, BoundedRatio
+from uqbench.statistics.bounded import BoundedDifference, BoundedMean, BoundedRatio
 from uqbench.statistics.concordance import concordance, exchangeable_variance
+from uqbench.statistics.estimate import Failures
 from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.location import Difference, Ratio, Value, location
-from uqbench.statistics.paired import PairedDifference, swap_test
+from uqbench.statistics.paired import PairedDifference
 from uqbench.statistics.proportion import Proportion
+from uqbench.statistics.ranks import compare, decidable
 from uqbench.statistics.statistic import batched
 from uqbench.suites.metrics import NormalizationConstants
 
@@ -169,14 +171,24 @@ def test_of_one_task_means_have_students_and_welchs_intervals():
         Difference(*(location(v, "mean") for v in (x, y))),
     )
     expected = stats.ttest_1samp(x[:, 0], 0).confidence_interval(0.9)
-    reached = value.interval(0.1)
-    assert reached[0] <= expected[0] + 1e-12
-    assert reached[1] >= expected[1] - 1e-12
-    assert value.interval(1e-9) == pytest.approx(
-        stats.ttest_1samp(x[:, 0], 0).confidence_interval(1 - 1e-9)
-    )
+    assert value.interval(0.1) == pytest.approx(expected)
     expected = stats.ttest_ind(x[:, 0], y[:, 0], equal_var=False).confidence_interval(0.95)
     assert difference.interval(0.05) == pytest.approx(expected)
+
+
+def test_degrees_of_freedom_are_satterthwaites_over_the_tasks_of_both_methods():
+    """All of them where the tasks spread alike, those of one task where the others do not vary."""
+    alike = np.tile(np.array([0.0, 1.0, 2.0, 5.0])[:, None], 3)
+    assert location(alike, "mean").degrees == pytest.approx(9)
+    assert location(alike * [1, 0, 0], "mean").degrees == pytest.approx(3)
+    assert location(alike, "mean", clustered=True).degrees == pytest.approx(3)
+    a, b = location(alike, "mean"), location(alike[:, :1] / 3 + 1, "mean")
+    variance = a.variance + b.variance
+    degrees = variance**2 / (a.variance**2 / 9 + b.variance**2 / 3)
+    p = 2 * stats.t.sf(abs(a.value - b.value) / math.sqrt(variance), degrees)
+    assert Difference(a, b).p_value() == pytest.approx(p)
+    for bound in Difference(a, b).interval(p):
+        assert min(abs(bound), abs(bound - 2 * (a.value - b.value))) == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize("statistic", ["iqm", "median", "mean"])
@@ -215,7 +227,7 @@ def test_fiellers_interval_holds_the_ratios_that_a_t_test_does_not_reject():
     for r in ratio.interval(0.05):
         error = math.sqrt(a.variance + r**2 * b.variance)
         degrees = locations._welch(
-            a, locations.Location(0, b.variance * ratio.estimate**2, b.seeds, b.runs)
+            a, locations.Location(0, b.variance * ratio.estimate**2, b.seeds, b.runs, b.degrees)
         )
         p = 2 * stats.t.sf(abs(a.value - r * b.value) / error, degrees)
         assert p == pytest.approx(0.05)
@@ -445,15 +457,6 @@ def test_a_step_that_clearly_goes_the_other_way_refutes_a_trend():
 # -- skewed and failing runs ----------------------------------------------------------------------
 
 
-def test_a_skewed_mean_reaches_further_on_the_side_of_its_tail():
-    values = np.random.default_rng(20).lognormal(size=(10, 1))
-    of = location(values, "mean")
-    low, high = Value(of).interval(0.05)
-    student = stats.ttest_1samp(values[:, 0], 0).confidence_interval(0.95)
-    assert high - of.value > 1.5 * (student.high - of.value)
-    assert low == pytest.approx(student.low)
-
-
 def one_in_five_fails(generator, size):
     return np.where(generator.random(size) < 0.2, 0.0, 1.0)
 
@@ -497,43 +500,61 @@ def test_a_value_outside_the_stated_range_is_told():
 # -- seed by seed ---------------------------------------------------------------------------------
 
 
-def test_a_paired_difference_has_students_interval_or_the_sign_flips_where_that_is_wider():
+def test_a_paired_difference_has_students_interval_over_seeds():
     generator = np.random.default_rng(24)
     world = 10 * generator.normal(size=(12, 2))  # what the methods of a seed share
     a, b = (world + shift + 0.1 * generator.normal(size=(12, 2)) for shift in (1.0, 0.0))
-    low, high = PairedDifference.of(a, b).interval(0.05)
-    student = stats.ttest_1samp((a - b).mean(axis=1), 0).confidence_interval(0.95)
-    assert low <= student.low < 1.0 < student.high <= high
-    assert high - low < 1.5 * (student.high - student.low)
+    measured = PairedDifference.between(a, b)
+    student = stats.ttest_1samp((a - b).mean(axis=1), 0)
+    assert measured.interval(0.05) == pytest.approx(student.confidence_interval(0.95))
+    assert measured.p_value() == pytest.approx(student.pvalue)
     assert Difference(location(a, "mean"), location(b, "mean")).interval(0.05)[0] < 0
 
 
-def test_the_sign_flips_interval_excludes_what_the_exact_test_rejects():
-    differences = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, -0.5])
-    of = PairedDifference(tuple(differences), 1)
-    for alpha in (0.05, 0.1, 0.3):
-        edge = of._subset_means[math.floor(alpha / 2 * 2**7) - 1]
-        for truth, rejected in ((edge - 0.01, True), (edge + 0.01, False)):
-            x = (differences - truth)[:, None]
-            p = swap_test(x, np.zeros_like(x), "mean")
-            assert (p <= alpha) == rejected
+@pytest.mark.parametrize("tasks", [1, 4])
+def test_the_tasks_of_a_seed_are_no_trials_of_their_own(tasks):
+    """Where all tasks of a seed agree, the share's interval is that of one task."""
+    wins = np.array([1.0, 1, 0, 1, 1, 1, 1, 1])[:, None]
+    one, all_of_them = (Proportion.of_seeds(w, 2) for w in (wins, wins.repeat(tasks, axis=1)))
+    assert all_of_them.interval(0.05) == one.interval(0.05)
+    assert all_of_them.runs == 2 * 8 * tasks
 
 
-def test_the_swap_test_rejects_in_5_percent_where_nothing_differs():
-    """Shared worlds ten times as wide as the runs; 1,000 simulations."""
-    generator = np.random.default_rng(25)
-    rejected = 0
-    for _ in range(1_000):
-        world = 10 * generator.normal(size=(7, 3))
-        a, b = (world + generator.exponential(size=(7, 3)) for _ in range(2))
-        rejected += swap_test(a, b, "iqm") <= 0.05
-    assert rejected <= 50
+def test_where_a_seeds_tasks_share_its_world_a_paired_order_errs_in_5_percent_at_most():
+    generator = np.random.default_rng(26)
+    kind = Order(metric="m", methods=("a", "b"), paired=True)
+
+    def draw():
+        shared = generator.normal(size=(10, 1))
+        return {"a": shared + 0.3 * generator.normal(size=(10, 5)), "b": np.zeros((10, 5))}
+
+    assert sum(rates(kind, draw)) <= 0.05
 
 
-def test_five_seeds_are_too_few_for_a_paired_verdict():
-    a = np.arange(5.0)[:, None]
-    assert PairedDifference.of(a + 1, a * 0.9).interval(0.05) is None
-    assert PairedDifference.of(np.arange(6.0)[:, None] + 1, np.zeros((6, 1))).interval(0.05)
+def test_bounded_means_are_apart_where_their_intervals_are():
+    never, often = (BoundedMean.of(np.full((60, 1), v), (0, 1)) for v in (0.1, 0.9))
+    apart = BoundedDifference(often, never)
+    p = apart.p_value()
+    assert p < 1e-4
+    assert apart.interval(p)[0] > 0
+    assert BoundedDifference(never, never).p_value() == 1.0
+    assert apart.interval(0.05) == pytest.approx(
+        (
+            often.interval(0.025)[0] - never.interval(0.025)[1],
+            often.interval(0.025)[1] - never.interval(0.025)[0],
+        )
+    )
+
+
+def test_few_seeds_of_runs_that_may_fail_can_rank_nothing():
+    for seeds, possible in ((5, False), (10, False), (40, True)):
+        assert decidable(seeds, 9, Failures((0.0, 1.0))) == possible
+        scores = {
+            f"m{k}": np.full((seeds, 1), float(k > 7)) for k in range(9)
+        }  # one never fails, the others always
+        pairs = compare(scores, "mean", paired=False, failures=Failures((0.0, 1.0)))
+        assert any(pair.adjusted <= 0.05 for pair in pairs) == possible
+    assert not decidable(1_000, 2, Failures(None))
 
 
 # -- seeds that would decide ----------------------------------------------------------------------
@@ -565,7 +586,6 @@ def test_an_estimate_on_the_boundary_is_decided_by_no_number_of_seeds():
         (Order(metric="m", methods=("a", "b")), 3, 1),
         (Order(metric="m", methods=("a", "b"), per_task=True), 3, 57),
         (Order(metric="m", methods=("a", "b"), paired=True), 5, 1),
-        (Order(metric="m", methods=("a", "b"), paired=True, by="mean"), 5, 9),
         (
             Trend(metric="m", methods=("a", "b", "c"), values=(1, 2, 3), direction="increasing"),
             4,

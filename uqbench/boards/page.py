@@ -18,8 +18,9 @@ from uqbench.boards.row_notes import remark, remarks_note
 from uqbench.boards.standings import shown_statistics
 from uqbench.boards.tables import interval, label
 from uqbench.claims.judge import Judgement
-from uqbench.claims.verdict import Verdict
+from uqbench.claims.verdict import Verdict, of_boards
 from uqbench.results.files import read_bytes
+from uqbench.statistics.ranks import decidable
 from uqbench.suites.suite import Suite
 
 MOST_BYTES = 64 << 20
@@ -66,12 +67,7 @@ def page(
         f"Score: `{board.primary.name}`, {board.primary.summary}; 0 = {normalization.zero}, "
         f"1 = {normalization.one}. Ranked by {label(board.ranking)}. In brackets: 95 % intervals "
         f"over seeds (`docs/claims.md`). `worst quarter` is the CVaR 0.25 over seeds."
-        + (
-            " A rank that the runs leave open is a set such as 1–3; together the sets hold with "
-            "95 %."
-            if board.places
-            else " The budget is too short to rank methods."
-        ),
+        + _ranks_note(board),
         remarks_note(board),
         coverage_note(board),
         _groups(board),
@@ -84,6 +80,24 @@ def page(
         bibtex and f"## BibTeX\n\nAlso in `papers.bib`.\n\n```bibtex\n{bibtex.strip()}\n```",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _ranks_note(board: Board) -> str:
+    """How ranks were found, or why there are none."""
+    if not board.places:
+        return " The budget is too short to rank methods."
+    seeds, methods = len({score.seed for score in board.scores}), len(board.places)
+    test = f"a t test of their {label(board.ranking)}"
+    if board.ranking == "mean" and board.failures is not None:
+        test = "bounded intervals of their means, which hold however runs fail"
+        if not decidable(seeds, methods, board.failures):
+            return f" {seeds} seeds of runs that may fail are too few to rank {methods} methods."
+    elif board.plan.suite.paired:
+        test += ", seed by seed"
+    return (
+        f" A rank that the runs leave open is a set such as 1–3: two methods differ where {test}, "
+        f"adjusted for all pairs (Holm, 5 % together), says so."
+    )
 
 
 def _ranking(board: Board) -> str:
@@ -205,7 +219,7 @@ def index_page(root: Path, suites: Mapping[str, Suite], versions: Mapping[str, s
         versions: of the installed agents and estimators, by name.
     """
     boards: list[list[str]] = []
-    verdicts: dict[str, dict[str, int]] = {}
+    claims: dict[tuple[str, str, str], list[str]] = {}
     for manifest in sorted(root.glob("*/*/manifest.json")):
         suite, name = manifest.parts[-3:-1]
         try:
@@ -220,13 +234,16 @@ def index_page(root: Path, suites: Mapping[str, Suite], versions: Mapping[str, s
         ) as error:
             # it is another board's, and whoever writes theirs is not to be held up
             row, judged = [f"{suite} · {name}: damaged ({type(error).__name__})", "", ""], {}
-        for found in judged.values():
-            counts = verdicts.setdefault(found["source"].split(",")[0], {})
-            counts[found["verdict"]] = counts.get(found["verdict"], 0) + 1
+        for claim, found in judged.items():
+            paper = found["source"].split(",")[0]
+            claims.setdefault((paper, suite, claim), []).append(found["verdict"])
         boards.append([*row, *_counts([found["verdict"] for found in judged.values()])])
+    verdicts: dict[str, list[str]] = {}
+    for (paper, *_), of in claims.items():
+        verdicts.setdefault(paper, []).append(of_boards(of))
     matrix = [
-        [paper, *(str(counts.get(word, 0)) for word in VERDICTS)]
-        for paper, counts in sorted(verdicts.items())
+        [paper, *(str(own.count(word)) for word in VERDICTS)]
+        for paper, own in sorted(verdicts.items())
     ]
     parts = [
         GENERATED,

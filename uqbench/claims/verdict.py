@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from uqbench.claim import Comparison, Evidence, Interval
@@ -30,6 +30,13 @@ class Verdict(enum.Enum):
     DOES_NOT_HOLD = "does not hold"
     UNDECIDED = "undecided"
     NOT_RUN = "not run"
+
+
+def of_boards(verdicts: Iterable[str]) -> str:
+    """What several boards of a suite say of one claim: the verdict of the one that decides it."""
+    order = (Verdict.DOES_NOT_HOLD, Verdict.HOLDS, Verdict.UNDECIDED, Verdict.NOT_RUN)
+    words = [verdict.value for verdict in order]
+    return min(verdicts, key=lambda word: words.index(word) if word in words else len(words))
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,8 @@ class BoundedMean:
         unit = np.clip((np.array(self.values) - low) / (high - low), 0.0, 1.0)
         if seeds is not None:
             unit = np.resize(unit, min(seeds, MOST_SEEDS))
-        least, most = _lowest_mean(unit, alpha), 1.0 - _lowest_mean(1.0 - unit, alpha)
-        return low + (high - low) * least, low + (high - low) * most
+        least, rest = lowest_mean(np.stack([unit, 1.0 - unit]), alpha).tolist()
+        return low + (high - low) * least, high - (high - low) * rest
 
 
 @dataclass(frozen=True)
@@ -144,24 +144,24 @@ class BoundedRatio:
         return min(ratios), max(ratios)
 
 
-def _lowest_mean(unit: NDArray[np.float64], alpha: float) -> float:
-    """The least mean in [0, 1] that bets on "more" do not rule out at ``alpha / 2``."""
-    n = len(unit)
+def lowest_mean(unit: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
+    """The least mean in [0, 1] that bets on "more" do not rule out at ``alpha / 2``.
+
+    Of runs ``[*, runs]`` in [0, 1], each row by itself: ``[*]``.
+    """
+    n = unit.shape[-1]
     steps = np.arange(1, n + 1)
-    means = (0.5 + np.cumsum(unit)) / (steps + 1)
-    variances = (0.25 + np.cumsum((unit - means) ** 2)) / (steps + 1)
-    known = np.concatenate([[0.25], variances[:-1]])  # before each run
-    stakes = np.sqrt(2 * math.log(2 / alpha) / (n * known))
+    means = (0.5 + np.cumsum(unit, axis=-1)) / (steps + 1)
+    variances = (0.25 + np.cumsum((unit - means) ** 2, axis=-1)) / (steps + 1)
+    known = np.full(unit.shape, 0.25)  # before each run
+    known[..., 1:] = variances[..., :-1]
     goal = math.log(2 / alpha)
-
-    def ruled_out(m: float) -> bool:
-        won = np.log1p(np.minimum(stakes, CAP / m) * (unit - m))
-        return bool(np.cumsum(won).max() >= goal)
-
-    outside, inside = 0.0, float(unit.mean())
-    if inside == 0.0:
-        return 0.0
+    stakes = np.sqrt(2 * goal / (n * known))
+    outside, inside = np.zeros(unit.shape[:-1]), unit.mean(axis=-1)
     for _ in range(BISECTIONS):
         middle = (outside + inside) / 2
-        outside, inside = (middle, inside) if ruled_out(middle) else (outside, middle)
+        m = np.maximum(middle, 1e-300)[..., None]
+        won = np.log1p(np.minimum(stakes, CAP / m) * (unit - m))
+        ruled_out = np.cumsum(won, axis=-1).max(axis=-1) >= goal
+        outside, inside = np.where(ruled_out, middle, outside), np.where(ruled_out, inside, middle)
     return outside

@@ -100,6 +100,18 @@ def compare(
     return tuple(_adjusted(pairs, ranked))
 
 
+def decidable(seeds: int, methods: int, failures: Failures) -> bool:
+    """Whether any runs that may fail could tell two of so many methods apart.
+
+    A t test can always, and the intervals of bounded means only with enough seeds.
+    """
+    if failures.bounds is None:
+        return False
+    ends = (BoundedMean((end,) * seeds, failures.bounds, 1) for end in failures.bounds)
+    pairs = methods * (methods - 1) // 2
+    return BoundedDifference(*ends).p_value() <= ALPHA / max(1, pairs)
+
+
 def _of(
     matrix: Matrix, statistic: str, clustered: bool, failures: Failures | None
 ) -> Location | BoundedMean | None:
