@@ -241,7 +241,7 @@ def ranks(simulations: int) -> Iterator[Row]:
                 p = p_values(values, paired)
                 if seeds == 5:
                     board = dict(zip(names[:3], values[0, :3], strict=True))
-                    own = [pair.p for pair in compare(board, "mean", paired=paired)]
+                    own = [float(pair.p or 0) for pair in compare(board, "mean", paired=paired)]
                     assert np.allclose(own, p[0, [0, 1, METHODS - 1]])
                 wrong = [
                     any(x <= ALPHA and same for x, same in zip(holm(one), equal, strict=True))

@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from uqbench.amounts import count
 from uqbench.boards.tables import label
 
 if TYPE_CHECKING:
@@ -19,8 +20,9 @@ WORSE = 0.06
 
 def coverage_note(board: Board) -> str:
     """What errs more than it states with so few seeds and tasks; empty where nothing does."""
-    seeds = len({score.seed for score in board.scores})
-    tasks = len({score.task for score in board.scores})
+    seeds, tasks = simulated(
+        len({score.seed for score in board.scores}), len({score.task for score in board.scores})
+    )
     worse = [
         f"{words} {', '.join(f'{100 * share:.0f} % ({law})' for law, share in found.items())}"
         for name, words in _printed(board).items()
@@ -29,8 +31,8 @@ def coverage_note(board: Board) -> str:
     if not worse:
         return ""
     return (
-        f"Of simulated boards of so few runs more err than the 5 % that is stated "
-        f"(docs/coverage.md): {'; '.join(worse)}."
+        f"Of simulated boards of {count(seeds, 'seed')} on {count(tasks, 'task')} more err than "
+        f"the 5 % that is stated (docs/coverage.md): {'; '.join(worse)}."
     )
 
 
@@ -48,21 +50,22 @@ def _printed(board: Board) -> dict[str, str]:
     return printed
 
 
-def errors(what: str, seeds: int, tasks: int) -> Mapping[str, float]:
-    """The share of simulated boards that err, by law of the runs, where it is surely too large.
+def simulated(seeds: int, tasks: int) -> tuple[int, int]:
+    """The simulated numbers of seeds and tasks that are nearest below these, or the least."""
+    known = [(int(row["seeds"]), int(row["tasks"])) for row in _table() if row["what"] == "mean"]
+    sizes, counts = (sorted(set(numbers)) for numbers in zip(*known, strict=True))
+    return (
+        max((n for n in sizes if n <= seeds), default=sizes[0]),
+        max((n for n in counts if n <= tasks), default=counts[0]),
+    )
 
-    Of the simulated numbers of seeds and tasks the nearest below these counts.
-    """
-    known = [row for row in _table() if row["what"] == what]
-    sizes = sorted({int(row["seeds"]) for row in known if int(row["seeds"]) <= seeds})
-    counts = sorted({int(row["tasks"]) for row in known if int(row["tasks"]) <= tasks})
-    if not sizes or not counts:
-        return {}
-    key = (str(counts[-1]), str(sizes[-1]))
+
+def errors(what: str, seeds: int, tasks: int) -> Mapping[str, float]:
+    """The share of simulated boards that err, by law of the runs, where it is surely too large."""
     return {
         row["law"]: float(row["error"])
-        for row in known
-        if (row["tasks"], row["seeds"]) == key
+        for row in _table()
+        if (row["what"], row["seeds"], row["tasks"]) == (what, str(seeds), str(tasks))
         and float(row["error"]) - 2 * float(row["se"]) > WORSE
     }
 

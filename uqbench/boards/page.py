@@ -95,8 +95,8 @@ def _ranks_note(board: Board) -> str:
     elif board.plan.suite.paired:
         test += ", seed by seed"
     return (
-        f" A rank that the runs leave open is a set such as 1–3: two methods differ where {test}, "
-        f"adjusted for all pairs (Holm, 5 % together), says so."
+        f" A rank that the runs leave open is a set such as 1–3: two methods differ by {test}, "
+        f"adjusted for all pairs (Holm, 5 % together)."
     )
 
 
