@@ -28,8 +28,8 @@ import pyarrow.parquet as pq
 
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import columns_digest
-from uqbench.results.index_file import INDEX
 from uqbench.results.records import Provenance, RunRecord, Timing
+from uqbench.results.run_cache import FILE
 from uqbench.results.store import EPISODES, METRICS, now, this_process
 from uqbench.runner.metric_values import record_step
 from uqbench.suites.metrics import RECORDS
@@ -115,7 +115,7 @@ def measure(
             continue
         for index in indexes:
             if index == "none":
-                (root / INDEX).unlink(missing_ok=True)
+                (root / FILE).unlink(missing_ok=True)
             began = time.monotonic()
             child = subprocess.Popen(
                 [sys.executable, "-m", "uqbench", *arguments], stdout=subprocess.DEVNULL

@@ -24,7 +24,7 @@ def measure(options: argparse.Namespace, _turn: int, *, method: str, lanes: int)
 
     from uqbench.registry.plugins import Host
     from uqbench.runner.batching.batches import Batch
-    from uqbench.runner.batching.throughput import time_steps
+    from uqbench.runner.timing import time_steps
     from uqbench.suites.plan import make_plan
     from uqbench.suites.reading import read_suites
 
@@ -46,7 +46,7 @@ def measure(options: argparse.Namespace, _turn: int, *, method: str, lanes: int)
     )
     (cell,) = plan.cells
     batch = Batch(cell, budget.on(cell.task), suite.metrics, "cpu")
-    return time_steps(batch, host, torch.device("cpu"), options.seconds, seconds).steps_per_s
+    return time_steps(batch, host, torch.device("cpu"), options.seconds, seconds)[0]
 
 
 def main() -> None:

@@ -77,7 +77,7 @@ def measure(host: Host, batch: Batch, step_seconds: float) -> dict[str, Any]:
     """Seconds of one run, of one core, in training and in answering."""
     import torch
 
-    from uqbench.runner.batching.throughput import time_steps
+    from uqbench.runner.timing import time_steps
     from uqbench.runner.train.agents import make_agent, make_lanes, query_scorer
 
     device, lanes = torch.device("cpu"), len(batch.runs)
@@ -85,7 +85,7 @@ def measure(host: Host, batch: Batch, step_seconds: float) -> dict[str, Any]:
     if scorer is None or queries is None:
         sys.exit(f"error: the budget asks nothing on {batch.cell.task.name}")
     torch.compiler.reset()
-    timed = time_steps(batch, host, device, step_seconds, seconds)
+    steps_per_s, _ = time_steps(batch, host, device, step_seconds, seconds)
     env = make_lanes(batch, host, [run.environment_seed for run in batch.runs], device)
     agent = Counting(make_agent(batch, host, env, device))
     scorer.score(agent, min(scorer.points))  # visits the states and compiles kernels
@@ -94,7 +94,7 @@ def measure(host: Host, batch: Batch, step_seconds: float) -> dict[str, Any]:
     for step in sorted(scorer.points):
         scorer.score(agent, step)
     asked = (seconds() - began) / lanes
-    training = batch.budget.steps * lanes / timed.steps_per_s / lanes
+    training = batch.budget.steps * lanes / steps_per_s / lanes
     row: dict[str, Any] = {
         "task": batch.cell.task.name,
         "tail": queries.tail,

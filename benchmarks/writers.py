@@ -19,16 +19,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from uqbench.executor import Life, Order, Resources
+from uqbench.executor import JobStatus, Order, Resources
 from uqbench.registry.plugins import Host
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import Store, now, this_process
 from uqbench.runner import events
 from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
-from uqbench.runner.dispatch.event_log import steps_now
+from uqbench.runner.dispatch.event_log import REMOTE_SECONDS, EventLogWriter, latest_steps
 from uqbench.runner.dispatch.follow import follow
-from uqbench.runner.dispatch.orders import Planner, make_order, read_order, write_order
-from uqbench.runner.dispatch.progress import REMOTE_SECONDS, ProgressWriter
+from uqbench.runner.dispatch.orders import make_order, plan_again, read_order, write_order
 from uqbench.runner.executors.limits import Limits
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
@@ -69,7 +68,7 @@ def main() -> None:
     ready.wait()
     driver = _follow(list(zip(orders, groups, strict=True)), store, asked.seconds)
     began = time.perf_counter()
-    running = steps_now(store.root)
+    running = latest_steps(store.root)
     states = Counter(found.state.value for _, found in store.records())
     status = time.perf_counter() - began
     found = [queue.get() for _ in nodes]
@@ -88,7 +87,7 @@ def main() -> None:
                 "fsyncs a second": round(total["fsyncs"] / asked.seconds, 1),
                 "progress files a second": round(total["replaced"] / asked.seconds, 1),
                 "driver": driver,
-                "seconds of steps_now and records": round(status, 2),
+                "seconds of latest_steps and records": round(status, 2),
                 "runs with steps": len(running),
                 "states": dict(states),
             },
@@ -103,8 +102,10 @@ class _Alive:
     def __init__(self, until: float) -> None:
         self._until = until
 
-    def alive(self, names: Any) -> dict[str, Life]:
-        return dict.fromkeys(names, Life(time.monotonic() < self._until, "the benchmark is over"))
+    def alive(self, names: Any) -> dict[str, JobStatus]:
+        return dict.fromkeys(
+            names, JobStatus(time.monotonic() < self._until, "the benchmark is over")
+        )
 
 
 def _follow(orders: list[tuple[Order, BatchGroup]], store: Store, seconds: float) -> dict[str, Any]:
@@ -147,16 +148,15 @@ def _nodes(paths: list[str], seconds: float, ready: Any, queue: Any) -> None:
         return replace(path, target)
 
     replace = Path.replace
-    planner = Planner(Host.load())
+    host = Host.load()
     orders = [read_order(Path(path)) for path in paths]
-    groups = list(planner.groups(orders))
+    groups = [plan_again(order, host) for order in orders]
     root = Path(paths[0]).parents[1]
     store = Store(root)
     began = [threading.Event() for _ in orders]
     threads = [
         threading.Thread(target=_node, args=(order, group, store, seconds, counts, event))
-        for (order, group), event in zip(groups, began, strict=True)
-        if not isinstance(group, Exception)
+        for order, group, event in zip(orders, groups, began, strict=True)
     ]
     for thread in threads:
         thread.start()
@@ -187,8 +187,8 @@ def _node(
             identity=dict(run.identity), status="running", step=0, began=now(), updated=now(),
             process=this_process(), provenance=MADE,
         ))  # fmt: skip
-    writer = ProgressWriter(order, store.root, every=REMOTE_SECONDS)
-    writer.hear(events.Started(batch, 0, 0.0, len(batch.runs)))
+    writer = EventLogWriter(store.root, order, REMOTE_SECONDS)
+    writer.add(events.Started(batch, 0, 0.0, len(batch.runs)))
     counts["started"] += int(1000 * (time.perf_counter() - clock))
     begun.set()
     end, step = time.monotonic() + seconds + 5.0, 0
@@ -196,7 +196,7 @@ def _node(
         time.sleep(0.5)
         step += 100
         metrics = {run.seed: {f"metric {i}": 0.1 * i for i in range(METRICS)} for run in batch.runs}
-        writer.hear(events.Progress(batch, step, step / 200, metrics))
+        writer.add(events.Progress(batch, step, step / 200, metrics))
     for lock in locks:
         if lock is not None:
             lock.release()

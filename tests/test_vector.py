@@ -12,8 +12,8 @@ from uqbench.errors import UqbenchError
 from uqbench.runner.train.environments import lanes_of
 from uqbench.specs import EnvironmentSpec
 from uqbench.templates.render import KINDS, render
-from uqbench.testing.conformance.check import checks_for
 from uqbench.testing.conformance.environment_runs import EnvironmentSubject
+from uqbench.testing.results import results
 
 CPU = torch.device("cpu")
 LIMIT = TimeLimit(7, "truncation")
@@ -77,10 +77,10 @@ def test_a_registered_vector_environment_passes_the_checks():
         events=("bumps",),
         limit=LIMIT,
     )
-    results = {c.id: subject.result(c) for c in checks_for(subject)}
-    assert [str(r) for r in results.values() if not r.ok] == []
-    assert results["environment-lanes"].status == "passed"
-    assert results["environment-state"].status == "skipped"
+    made = {r.check.id: r for r in results([subject])}
+    assert [str(r) for r in made.values() if not r.ok] == []
+    assert made["environment-lanes"].status == "passed"
+    assert made["environment-state"].status == "skipped"
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.plots import catalog, render
-from uqbench.plots.tables import BoardTables, board_folders
 from uqbench.registry.load_host import load_host
 from uqbench.report.pictures import claims_matrix
-from uqbench.report.verdicts import by_paper, judged_claims
 from uqbench.suites.reading import read_suites
+from uqbench.views.verdicts import by_paper, judged_claims
 
 ROOT = Path(__file__).resolve().parents[1]
 BOARDS = ROOT / "leaderboards"
@@ -28,14 +28,14 @@ SHOWN = (("deepsea", "paper", "intervals"), ("priormdp-sbc", "paper", "reliabili
 
 def pictures() -> Iterator[tuple[str, str]]:
     """Name and SVG of each picture."""
-    boards = [BoardTables.read(folder) for folder in board_folders(BOARDS)]
+    boards = [StoredBoard.read(folder) for folder in board_folders(BOARDS)]
     matrix = claims_matrix(by_paper([claim for board in boards for claim in judged_claims(board)]))
     assert matrix is not None
     yield "claims.svg", render.svg(matrix, adaptive=True)
     host = load_host()
     suites = read_suites(host, check=()).suites
     for suite, name, figure in SHOWN:
-        board = BoardTables.read(BOARDS / suite / name)
+        board = StoredBoard.read(BOARDS / suite / name)
         drawn = catalog.draw(board, figure, suites.get(suite), host)
         yield f"{suite}-{name}.svg", render.svg(drawn, adaptive=True)
 

@@ -32,6 +32,18 @@ method that was tuned for five million steps learns within ten thousand.
 """
 
 
+class _WarmUp:
+    """Marks the number of steps that a method collects before it learns."""
+
+
+WarmUpSteps = Annotated[int, _Scheduled, _WarmUp]
+"""The :data:`Steps` before a method's first gradient step, at most one field of a config.
+
+What times a method's steps, or checks how it learns, need not wait for them: see
+:func:`learning_from`.
+"""
+
+
 @runtime_checkable
 class CountsGradientSteps(Protocol):
     """A config that knows when its method learns; the time that a run takes is estimated by it."""
@@ -136,9 +148,31 @@ def scaled(config: Any, schedule: float) -> Any:
 
 def is_scheduled(hint: object) -> bool:
     """Whether a field's type is ``Steps``, or a union with it, such as ``Steps | None``."""
+    return _is_marked(hint, _Scheduled)
+
+
+def _is_marked(hint: object, mark: type) -> bool:
     if get_origin(hint) is Annotated:
-        return _Scheduled in get_args(hint)
-    return any(is_scheduled(option) for option in get_args(hint))
+        return mark in get_args(hint)
+    return any(_is_marked(option, mark) for option in get_args(hint))
+
+
+def warm_up_steps(config: object) -> int:
+    """The steps before a method's first gradient step, as its :data:`WarmUpSteps` say; else 0."""
+    return getattr(config, _warm_up_field(config), None) or 0
+
+
+def learning_from(config: Any, step: int) -> Any:
+    """The config with :data:`WarmUpSteps` of ``step``; the same config where it has none."""
+    name = _warm_up_field(config)
+    return dataclasses.replace(config, **{name: step}) if name else config
+
+
+def _warm_up_field(config: object) -> str:
+    if not dataclasses.is_dataclass(config):
+        return ""
+    hints = get_type_hints(type(config), include_extras=True)
+    return next((name for name, hint in hints.items() if _is_marked(hint, _WarmUp)), "")
 
 
 def explain(error: ValidationError) -> str:

@@ -14,14 +14,11 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from uqbench.identity import DeviceKind
-
-if TYPE_CHECKING:
-    from uqbench.registry.plugins import Host
 
 ORDERS = ".orders"
 """Folder of a store with its orders and what became of them."""
@@ -57,7 +54,7 @@ class Order(BaseModel):
         device: kind of device that the runs are for; it has to be there where they are executed.
         steps: instead of the budget's; None for the budget's.
         settings: values of ``--set``, by method.
-        batches: digests of the runs of each batch; the steps of the batches take turns.
+        batches: digests of the runs of each batch; the steps of the batches are interleaved.
         runs: task, method and seed of each run, by its digest.
         content: sha256 of the packages that the runs are made with.
         checkpoint_seconds: between two checkpoints of a batch; 0 for none.
@@ -109,34 +106,29 @@ def order_path(root: Path, name: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Site:
+class ExecutorContext:
     """What an executor is made for.
 
     Attributes:
         root: of the store, an absolute path; the same folder on every machine.
-        host: the plugins of this process.
         workers: orders to execute at once; None for as many as there is room for.
     """
 
     root: Path
-    host: Host
     workers: int | None = None
 
 
 @dataclass(frozen=True)
-class Life:
+class JobStatus:
     """Whether an order is alive.
 
     Attributes:
         alive: it waits, is executed, or will be executed again.
         note: in words, where it is, or how it ended.
-        unwritten: its progress, where the disk was too full for the file; only from an executor
-            that shares a process with the driver.
     """
 
     alive: bool
     note: str = ""
-    unwritten: bytes | None = None
 
 
 class Executor(Protocol):
@@ -154,8 +146,8 @@ class Executor(Protocol):
             UqbenchError: they cannot be submitted.
         """
 
-    def alive(self, names: Collection[str]) -> Mapping[str, Life]:
-        """The life of each order, also of those that an earlier driver submitted."""
+    def alive(self, names: Collection[str]) -> Mapping[str, JobStatus]:
+        """The status of each order, also of those that an earlier driver submitted."""
 
     def preview(self, orders: Sequence[Order]) -> str:
         """What would be submitted, to read; nothing is started."""

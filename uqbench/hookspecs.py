@@ -18,8 +18,7 @@ from uqbench.identity import Run
 from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
 
 if TYPE_CHECKING:
-    from uqbench.plots.figure import Figure
-    from uqbench.plots.tables import BoardTables
+    from uqbench.figure import BoardTables, Figure
     from uqbench.suites.suite import Suite
 
 CONTRACT = "0.1"

@@ -101,8 +101,8 @@ def runs_of(
         seeds: of the runs.
     """
     # keys are sorted: what is before the seed is hashed once, a third of the time for many runs
-    before = _canonical({key: value for key, value in identity.items() if key < "seed"})[:-1]
-    after = _canonical({key: value for key, value in identity.items() if key > "seed"})[1:]
+    before = canonical({key: value for key, value in identity.items() if key < "seed"})[:-1]
+    after = canonical({key: value for key, value in identity.items() if key > "seed"})[1:]
     start = sha256((before + ("," if len(before) > 1 else "") + '"seed":').encode())
     end = (("," if len(after) > 1 else "") + after).encode()
     runs = []
@@ -117,8 +117,9 @@ def runs_of(
 
 def digest_of(table: Any) -> str:
     """The sha256 of a JSON value in canonical form: sorted keys, no spaces."""
-    return sha256(_canonical(table).encode()).hexdigest()
+    return sha256(canonical(table).encode()).hexdigest()
 
 
-def _canonical(table: Any) -> str:
+def canonical(table: Any) -> str:
+    """A JSON value in canonical form."""
     return json.dumps(table, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

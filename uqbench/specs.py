@@ -183,11 +183,14 @@ class DatasetSpec(Spec):
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutorSpec(Spec):
-    """An executor: ``factory(site, config)`` returns a :class:`uqbench.executor.Executor`.
+    """An executor: ``factory(context, config)`` returns a :class:`uqbench.executor.Executor`.
+
+    ``context`` is a :class:`uqbench.executor.ExecutorContext`.
 
     Attributes:
-        elsewhere: whether its orders outlive the driver, on machines that share the store's folder
-            with it; a driver that is started again follows them.
+        elsewhere: whether it is given orders, which outlive the driver on machines that share the
+            store's folder with it; a driver that is started again follows them. Not for ``local``
+            alone: the driver executes its batches in processes of its own.
         waits: whether the command follows its orders to their end unless told not to.
     """
 

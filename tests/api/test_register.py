@@ -98,8 +98,8 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> None:
 def add_files(folder: Path, plugin: str = PLUGIN) -> None:
     (folder / "filed.py").write_text(plugin)
     (folder / "filed.toml").write_text(SUITE)
-    local.add_file(folder / "filed.py", "module")
-    local.add_file(folder / "filed.toml", "suite")
+    local.add_file(folder / "filed.py")
+    local.add_file(folder / "filed.toml")
 
 
 def test_a_file_joins_a_suite_under_its_digest(toy, tmp_path):
@@ -127,7 +127,13 @@ def test_a_file_that_was_edited_meanwhile_is_refused(toy, tmp_path):
 
 def test_a_file_that_is_not_there_is_named(toy, tmp_path):
     with pytest.raises(UqbenchError, match=r"none\.py cannot be read"):
-        local.add_file(tmp_path / "none.py", "module")
+        local.add_file(tmp_path / "none.py")
+
+
+def test_a_file_of_another_kind_is_refused(toy, tmp_path):
+    (tmp_path / "filed.txt").write_text(SUITE)
+    with pytest.raises(UqbenchError, match=r"expected a Python file \(\.py\) or a suite file"):
+        local.add_file(tmp_path / "filed.txt")
 
 
 def test_what_cannot_be_registered_says_why(toy):

@@ -7,14 +7,19 @@ from pathlib import Path
 import pytest
 
 from uqbench.boards.leaderboard import board
-from uqbench.boards.page import index_page
+from uqbench.boards.manifest import Manifest
 from uqbench.boards.protocol import departures
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
+from uqbench.views.markdown import index_page
 
 VERSIONS = {"psrl": "2"}
+
+
+def parsed(table) -> Manifest:
+    return Manifest.model_validate_json(json.dumps(table))
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +34,7 @@ def manifest(suite, tmp_path_factory):
 
 
 def test_a_board_of_the_suite_as_it_is_departs_in_nothing(suite, manifest):
-    assert departures(manifest, suite, VERSIONS) == []
+    assert departures(parsed(manifest), suite, VERSIONS) == []
 
 
 @pytest.mark.parametrize(
@@ -44,20 +49,18 @@ def test_a_board_of_the_suite_as_it_is_departs_in_nothing(suite, manifest):
 )
 def test_what_departs_is_named(suite, manifest, table, field, value, said):
     earlier = {**manifest, table: {**manifest[table], field: value}}
-    (found,) = departures(earlier, suite, VERSIONS)
+    (found,) = departures(parsed(earlier), suite, VERSIONS)
     assert said in found
 
 
 def test_another_version_of_an_agent_is_named(suite, manifest):
-    assert departures(manifest, suite, {"psrl": "0"}) == ["psrl version 2, now 0"]
+    assert departures(parsed(manifest), suite, {"psrl": "0"}) == ["psrl version 2, now 0"]
 
 
 @pytest.mark.parametrize("field", ["summary", "step_ms", "lanes"])
 def test_what_changes_no_number_is_no_departure(suite, manifest, field):
-    assert (
-        departures({**manifest, "budget": {**manifest["budget"], field: "7"}}, suite, VERSIONS)
-        == []
-    )
+    other = {**manifest, "budget": {**manifest["budget"], field: "7"}}
+    assert departures(parsed(other), suite, VERSIONS) == []
 
 
 def test_the_index_marks_boards_of_earlier_protocols(suite, manifest, tmp_path: Path):

@@ -8,17 +8,28 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.boards.leaderboard import Board, write
-from uqbench.boards.page import page
+from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard
-from uqbench.cli.leaderboard import _check, _rewrite
 from uqbench.cli.options import Selection
-from uqbench.cli.terminal import warn
 from uqbench.errors import UqbenchError
 from uqbench.results.store import Store
+from uqbench.views.board_folders import all_files
+from uqbench.views.check import check, rewrite
+from uqbench.views.markdown import page
 
 SELECTION = Selection("toy", "paper", None, None, None, None)
+
+
+def write(board: Board, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in all_files(board, {}).items():
+        (folder / name).write_bytes(data)
+
+
+def read(plan, host, folder):
+    stored = StoredBoard(folder)
+    return stored, stored.board(plan, SELECTION, host, print)
 
 
 def keep(path: Path, methods: set[str]) -> None:
@@ -32,11 +43,11 @@ def keep(path: Path, methods: set[str]) -> None:
 
 def test_rows_of_a_seed_that_were_removed_are_missed(host, tmp_path):
     plan = SELECTION.plan(host, "cpu")
-    write(Board.of(plan, gather(plan, Store(tmp_path / "none"))).files(), tmp_path)
+    write(Board.of(plan, gather(plan, Store(tmp_path / "none"))), tmp_path)
     lines = (tmp_path / "scores.csv").read_text().splitlines(keepends=True)
     (tmp_path / "scores.csv").write_text("".join(lines[:-1]))
     with pytest.raises(UqbenchError, match=r"no rows of short/slow \(seeds 0-2\), which manifest"):
-        StoredBoard.read(plan, SELECTION, host, tmp_path)
+        read(plan, host, tmp_path)
 
 
 def test_a_page_says_which_planned_runs_and_methods_of_the_suite_are_missing(host, tmp_path):
@@ -56,14 +67,13 @@ def test_a_board_that_was_written_from_fewer_rows_is_not_standard_and_a_check_sa
     whole = Board.of(plan, scores)
     assert json.loads(whole.files()["manifest.json"])["standard"] is True
     folder = tmp_path / "toy" / "paper"
-    write({**whole.files(), "README.md": page(whole, [], "")}, folder)
+    write(whole, folder)
     keep(folder / "scores.csv", {"slow"})
     (folder / "manifest.json").unlink()
-    assert _rewrite(StoredBoard.read(plan, SELECTION, host, folder, warn), host) == 0
+    rewrite(*read(plan, host, folder), host)
     assert json.loads((folder / "manifest.json").read_text())["standard"] is False
     capsys.readouterr()
-    stored = StoredBoard.read(plan, SELECTION, host, folder, warn)
-    assert _check(stored, Store(tmp_path / "none")) == 0
+    assert check(*read(plan, host, folder), Store(tmp_path / "none"), print)
     assert "methods of the suite without runs here: fast" in capsys.readouterr().out
 
 
@@ -71,22 +81,22 @@ def test_a_board_from_before_the_plan_was_kept_is_checked_as_it_was_written(host
     plan = SELECTION.plan(host, "cpu")
     board = replace(Board.of(plan, gather(plan, Store(tmp_path / "none"))), planned=None)
     folder = tmp_path / "toy" / "paper"
-    write({**board.files(), "README.md": page(board, [], "")}, folder)
-    stored = StoredBoard.read(plan, SELECTION, host, folder, warn)
-    assert stored.planned is None
-    assert _check(stored, Store(tmp_path / "none")) == 0
+    write(board, folder)
+    stored, own = read(plan, host, folder)
+    assert stored.manifest.planned is None
+    assert check(stored, own, Store(tmp_path / "none"), print)
 
 
 def test_rows_of_a_method_that_were_removed_are_missed(host, tmp_path, capsys):
     plan = SELECTION.plan(host, "cpu")
-    write(Board.of(plan, gather(plan, Store(tmp_path / "none"))).files(), tmp_path)
-    assert StoredBoard.read(plan, SELECTION, host, tmp_path).plan.runs == plan.runs
+    write(Board.of(plan, gather(plan, Store(tmp_path / "none"))), tmp_path)
+    assert read(plan, host, tmp_path)[1].plan.runs == plan.runs
     keep(tmp_path / "scores.csv", {"slow"})
     with pytest.raises(UqbenchError, match=r"no rows of long/fast, short/fast, which manifest"):
-        StoredBoard.read(plan, SELECTION, host, tmp_path)
+        read(plan, host, tmp_path)
     (tmp_path / "manifest.json").unlink()
-    StoredBoard.read(plan, SELECTION, host, tmp_path, warn)
-    assert "has no runs of fast, which the suite has here" in capsys.readouterr().err
+    read(plan, host, tmp_path)
+    assert "has no runs of fast, which the suite has here" in capsys.readouterr().out
     (tmp_path / "manifest.json").write_text('{"methods": 3}')
     with pytest.raises(UqbenchError, match=r"manifest\.json is damaged"):
-        StoredBoard.read(plan, SELECTION, host, tmp_path)
+        read(plan, host, tmp_path)

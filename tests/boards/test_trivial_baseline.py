@@ -9,12 +9,13 @@ import pytest
 
 from uqbench import AgentSpec
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.page import page
 from uqbench.boards.scores import Score
-from uqbench.cli.terminal_table import notes
 from uqbench.registry.plugins import Host
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
+from uqbench.views.board_view import BoardView
+from uqbench.views.markdown import page
+from uqbench.views.terminal import notes
 
 MEANS = {
     "uniform-random": 0.0,
@@ -83,7 +84,7 @@ def test_only_methods_have_ranks_and_other_rows_do_not_change_them(plan):
 
 def test_what_does_not_beat_the_best_trivial_row_is_marked(plan):
     board = Board.of(plan, simulated(plan))
-    assert board.floor.best == "constant-action"
+    assert board.trivial.best == "constant-action"
     assert {name: row["beats_trivial"] for name, row in rows(board).items()} == {
         "uniform-random": "", "constant-action": "", "dqn": "no", "qr-dqn": "yes", "planner": "",
     }  # fmt: skip
@@ -92,29 +93,29 @@ def test_what_does_not_beat_the_best_trivial_row_is_marked(plan):
              "`uniform-random` (trivial)"]  # fmt: skip
     places = [shown.index(name) for name in order]
     assert places == sorted(places)
-    (note,) = [note for note in notes(board) if "trivial" in note]
+    (note,) = [note for note in notes(board, BoardView.of(board)) if "trivial" in note]
     assert note in shown
     assert "† does not beat constant-action" in note
     assert "Knowing more than an agent (oracle): planner 1." in note
 
 
-def test_worse_than_the_floor_is_no_beating_of_it(plan):
+def test_worse_than_the_trivial_baseline_is_no_beating_of_it(plan):
     """Whichever name comes first in the pair: dqn after constant-action, and before uniform."""
     for means, best in ((MEANS | {"dqn": -1.0}, "constant-action"),
                         (MEANS | {"uniform-random": 0.5}, "uniform-random")):  # fmt: skip
         board = Board.of(plan, simulated(plan, means))
-        assert board.floor.best == best
-        assert board.floor.beaten == {"dqn": False, "qr-dqn": True}
+        assert board.trivial.best == best
+        assert board.trivial.beaten == {"dqn": False, "qr-dqn": True}
 
 
 def test_without_intervals_or_trivial_runs_nothing_is_marked(plan):
     scores = simulated(plan)
     two = Board.of(plan, [s for s in scores if s.seed < 2])
-    assert two.floor.beaten == {"dqn": None, "qr-dqn": None}
+    assert two.trivial.beaten == {"dqn": None, "qr-dqn": None}
     lacking = [
         replace(s, status="failed", score=None) if s.method == "uniform-random" else s
         for s in scores
     ]
     board = Board.of(plan, lacking)
-    assert board.floor is None
+    assert board.trivial is None
     assert {row["beats_trivial"] for row in rows(board).values()} == {""}

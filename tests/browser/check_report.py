@@ -17,7 +17,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from uqbench.plots.tables import board_folders
+from uqbench.boards.stored import board_folders
 from uqbench.registry.load_host import load_host
 from uqbench.report.page import page
 from uqbench.suites.reading import read_suites

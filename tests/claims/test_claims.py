@@ -14,8 +14,7 @@ import click.testing
 import numpy as np
 import pytest
 
-from uqbench.boards.leaderboard import Board, write
-from uqbench.boards.page import page
+from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import Score
 from uqbench.claim import ClaimKind, Comparison, Evidence, Region
 from uqbench.claims.judge import judge
@@ -23,10 +22,13 @@ from uqbench.claims.table import as_json, as_text
 from uqbench.claims.verdict import Verdict
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
+from uqbench.results.files import write_data
 from uqbench.specs import Spec
 from uqbench.statistics.location import Value, location
 from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import join, parse_suite, read_suites
+from uqbench.suites.reading import parse_suite, read_suites
+from uqbench.suites.rows import extended
+from uqbench.views.markdown import page
 
 TOY = Path(__file__).parents[1] / "toy"
 
@@ -430,12 +432,12 @@ def test_a_plugin_joins_claims_and_ids_are_unique(host):
         "metric": "score",
         "methods": ["mine", "a"],
     }
-    joined = join(suite, {"claims": [own]}, host, "mine.toml: extend.claims")
+    joined, _ = extended(suite, {"claims": [own]}, host, "mine.toml", {})
     assert [claim.id for claim in joined.claims] == ["it", "mine"]
-    with pytest.raises(UqbenchError, match="the name 'it' is taken"):
-        join(suite, {"claims": [own | {"id": "it"}]}, host, "mine.toml: extend.claims")
-    with pytest.raises(UqbenchError, match="no metric 'scores'"):
-        join(suite, {"claims": [own | {"metric": "scores"}]}, host, "mine.toml: extend.claims")
+    wrong = [own | {"id": "it"}, own | {"metric": "scores"}]
+    _, (taken, unknown) = extended(suite, {"claims": wrong}, host, "mine.toml", {})
+    assert "the name 'it' is taken" in taken
+    assert "no metric 'scores'" in unknown
 
 
 def test_the_examples_of_the_documentation_are_read(host):
@@ -513,12 +515,13 @@ def test_a_plugin_brings_the_readings_of_its_claims(host):
     suite = parse_suite(stated(f"{ORDER}\n{READING}"), host, "claims.toml")
     reading = suite.readings["decay"].model_dump()
     claim = suite.claims[0].model_dump() | {"id": "mine", "readings": ["ramp", "decay"]}
-    joined = join(suite, {"claims": [claim], "readings": {"ramp": reading}}, host, "mine.toml")
+    rows = {"claims": [claim], "readings": {"ramp": reading}}
+    joined, _ = extended(suite, rows, host, "mine.toml", {})
     assert [*joined.readings] == ["decay", "ramp"]
-    with pytest.raises(UqbenchError, match="readings: the name 'decay' is taken"):
-        join(suite, {"readings": {"decay": reading}}, host, "mine.toml")
-    with pytest.raises(UqbenchError, match=r"mine\.toml: claims\.mine\.readings: there is no"):
-        join(suite, {"claims": [claim]}, host, "mine.toml")
+    _, (taken,) = extended(suite, {"readings": {"decay": reading}}, host, "mine.toml", {})
+    assert "readings: the name 'decay' is taken" in taken
+    _, (missing,) = extended(suite, {"claims": [claim]}, host, "mine.toml", {})
+    assert "mine.toml: claims.mine.readings: there is no" in missing
 
 
 @pytest.fixture
@@ -537,9 +540,12 @@ def stored(host, tmp_path, monkeypatch):
         for s in scores_of(plan, value)
     ]
     folder = tmp_path / "toy" / "paper"
-    write(Board.of(plan, scores).files(), folder)
+    for name, text in Board.of(plan, scores).files().items():
+        write_data(folder / name, text.encode())
     monkeypatch.setattr(Host, "load", classmethod(lambda cls: host))
-    assert "README.md, papers.bib, made_with.json changed" in check(folder, 0, rewrite=True)
+    assert "papers.bib, made_with.json, README.md, manifest.json changed" in check(
+        folder, 0, rewrite=True
+    )
     return folder
 
 

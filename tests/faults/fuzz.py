@@ -16,7 +16,7 @@ from typing import Any
 import click
 import torch
 
-from uqbench.boards.provenance import read_made_with
+from uqbench.boards.provenance import read_provenance
 from uqbench.boards.scores import check_scores, from_csv
 from uqbench.claim import ClaimKind
 from uqbench.cli.options import _settings
@@ -25,15 +25,20 @@ from uqbench.errors import UqbenchError
 from uqbench.executor import Resources
 from uqbench.identity import digest_of
 from uqbench.registry.plugins import Host
-from uqbench.results.files import stored_bytes, stored_text
+from uqbench.results.files import read_bytes, stored_text
 from uqbench.results.store import Store
 from uqbench.runner import events
 from uqbench.runner.batching.batches import make_batch_groups
 from uqbench.runner.checkpoints import files as checkpoints
-from uqbench.runner.dispatch.event_log import steps_now
-from uqbench.runner.dispatch.follow import _Followed
-from uqbench.runner.dispatch.orders import PlannedRuns, make_order, parse_order, write_order
-from uqbench.runner.dispatch.progress import ProgressWriter, parse
+from uqbench.runner.dispatch.event_log import EventLogWriter, latest_steps, read_log
+from uqbench.runner.dispatch.follow import FollowedOrder
+from uqbench.runner.dispatch.orders import (
+    batches_of,
+    cells_by_digest,
+    make_order,
+    parse_order,
+    write_order,
+)
 from uqbench.runner.executors.limits import Limits
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
@@ -183,7 +188,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
 
     def read_scores(data: bytes) -> object:
         path.write_bytes(data)
-        scores = from_csv(stored_text(stored_bytes(path), path), "scores.csv")
+        scores = from_csv(stored_text(read_bytes(path), path), "scores.csv")
         check_scores(scores, plan, "scores.csv")
         return None
 
@@ -198,20 +203,20 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
     [batch] = group = make_batch_groups(plan, {finished}, "cpu", 1)[0]
     order = make_order(plan, group, host, 60.0, Limits(), Resources())
     write_order(order, scratch.root)
-    writer = ProgressWriter(order, scratch.root)
-    writer.hear(events.Started(batch))
-    writer.hear(events.Notice(batch, "a word"))
-    writer.hear(events.Progress(batch, 3, 1.0, {finished.seed: {"reward": 1.0}}))
+    writer = EventLogWriter(scratch.root, order)
+    writer.add(events.Started(batch))
+    writer.add(events.Notice(batch, "a word"))
+    writer.add(events.Progress(batch, 3, 1.0, {finished.seed: {"reward": 1.0}}))
     [progress] = (scratch.root / ".orders").glob("*.progress")
 
     def read_order(data: bytes) -> object:
-        return PlannedRuns(plan).group(parse_order(data, "order"))
+        return batches_of(parse_order(data, "order"), plan, cells_by_digest(plan))
 
     def read_progress(data: bytes) -> object:
         progress.write_bytes(data)
-        found = parse(data, order.name)
-        told = [] if found is None else list(_Followed(order, group, scratch).news(found))
-        return told, steps_now(scratch.root)
+        log = read_log(scratch.root, order.name)
+        events = [] if log is None else list(FollowedOrder(group, scratch).news(log))
+        return events, latest_steps(scratch.root)
 
     settings = (
         b"slow.forward=0.5",
@@ -231,7 +236,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
         Reader("checkpoint.json", read_about, (about.read_bytes(),), 0.05),
         Reader("step.pt", read_state, (state.read_bytes(),), 0.03),
         Reader("scores.csv", read_scores, (board["scores.csv"],), 0.05),
-        Reader("made_with.json", read_made_with, (board["made_with.json"],), 0.02),
+        Reader("made_with.json", read_provenance, (board["made_with.json"],), 0.02),
         Reader("parquet", read_table, (tables[0],), 0.05),
         Reader("order", read_order, (order.model_dump_json().encode(),), 0.02),
         Reader("progress", read_progress, (progress.read_bytes(),), 0.02),

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from fuzz import readers, uncaught
 
 from uqbench.boards.leaderboard import board
-from uqbench.boards.provenance import made_with, made_with_json
+from uqbench.boards.provenance import provenance, provenance_json
 from uqbench.results.store import Store
 from uqbench.runner.batching.batches import make_batch_groups
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
@@ -52,7 +52,7 @@ def test_no_input_raises_what_a_command_does_not_expect(host, tmp_path, monkeypa
             execute(last, store, host, lambda event: None, 1000.0, Stop())
     made = board(plan, store)
     files = {name: text.encode() for name, text in made.files().items()}
-    files["made_with.json"] = made_with_json(made_with(made.scores), "").encode()
+    files["made_with.json"] = provenance_json(provenance(made.scores), "").encode()
     failures, counts = [], Counter[str]()
     for reader in readers(host, plan, store, files, tmp_path):
         for data in reader.examples:

@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from rliable import library, metrics
+from scipy.stats import binomtest
 
+from uqbench.boards.stored import StoredBoard
 from uqbench.boards.uncertainty_curves import mean_curves
+from uqbench.figure import NotDrawableError
 from uqbench.plots import claims, curves, efficiency, intervals, pairs, profiles, seeds, uncertainty
-from uqbench.plots.figure import NotDrawableError
-from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural, number
 
-BOARD = BoardTables.read(Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper")
+BOARD = StoredBoard.read(Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper")
 
 
 def scores(**methods: np.ndarray) -> pd.DataFrame:
@@ -156,7 +157,9 @@ def test_curves_of_uncertainty_are_of_the_last_occasion():
     found = uncertainty.frame(means, "reliability")
     reach = 4.302653 * 0.1 / math.sqrt(3)  # Student's, of two degrees of freedom
     expected = [0.5, 0.5 - reach, 0.5 + reach, 3]
-    assert found[["y", "low", "high", "runs"]].iloc[0].tolist() == pytest.approx(expected)
+    stored = means[means["curve"] == "reliability"]
+    assert stored[["y", "low", "high", "runs"]].iloc[0].tolist() == pytest.approx(expected)
+    assert found[["y", "runs"]].iloc[0].tolist() == [0.5, 3]
     assert (
         uncertainty.frame(mean_curves(table[table["seed"] < 2]), "reliability")["low"].isna().all()
     )
@@ -165,6 +168,43 @@ def test_curves_of_uncertainty_are_of_the_last_occasion():
     assert shares["best"].tolist() == [1.0, 0.25]
     with pytest.raises(NotDrawableError, match="no run has the curve 'pit'"):
         uncertainty.frame(means, "pit")
+
+
+@pytest.mark.parametrize("hits", [0, 2, 300, 1000])
+def test_the_band_of_a_share_of_hits_is_wilsons(hits):
+    cell = {"task": "t", "method": "m", "step": 1, "curve": "pit", "x": 0.5}
+    rows = [{**cell, "seed": seed, "y": float(seed < hits)} for seed in range(1000)]
+    found = uncertainty.frame(mean_curves(pd.DataFrame(rows)), "pit").iloc[0]
+    known = binomtest(hits, 1000).proportion_ci(method="wilson")
+    if 0 < hits < 1000:
+        assert (found["low"], found["high"]) == pytest.approx((known.low, known.high), abs=2e-4)
+    else:  # all runs agree
+        assert found["low"] == found["y"] == found["high"]
+
+
+@pytest.mark.parametrize("kind", ["reliability", "pit"])
+def test_bands_of_shares_stay_between_0_and_1(kind):
+    board = StoredBoard.read(BOARD.folder.parents[1] / "minatar" / "cpu")
+    found = uncertainty.figure(board, kind).data.dropna()
+    assert len(found) > 100
+    assert (found["low"] >= 0).all()
+    assert (found["high"] <= 1).all()
+    assert found["y"].between(found["low"] - 1e-9, found["high"] + 1e-9).all()
+
+
+def test_a_method_has_the_same_color_and_dash_in_every_figure_of_a_board():
+    methods = [f"m{i}" for i in range(12)]
+    seen: dict[str, set[tuple[str, str]]] = {}
+    for drawn in (methods, methods[3:], ["m9", "m1"]):
+        data = pd.DataFrame({"method": drawn, "task": "t", "x": 0.5, "y": 0.5, "low": 0, "high": 1})
+        chart = uncertainty.chart(data, "pit", methods).to_dict(validate=False)
+        line = chart["spec"]["layer"][-1]["encoding"]
+        color, dash = line["color"]["scale"], line["strokeDash"]["scale"]
+        assert sorted(color["domain"]) == sorted(drawn)
+        for name, one, other in zip(color["domain"], color["range"], dash["range"], strict=True):
+            seen.setdefault(name, set()).add((one, str(other)))
+    assert {name: len(drawn) for name, drawn in seen.items()} == dict.fromkeys(methods, 1)
+    assert len(set.union(*seen.values())) == len(methods)
 
 
 def test_names_are_sorted_by_their_numbers_and_numbers_have_a_minus():

@@ -8,11 +8,11 @@ import altair as alt
 import pandas as pd
 import pytest
 
+from uqbench.boards.stored import StoredBoard
 from uqbench.cli import main
 from uqbench.errors import UqbenchError
+from uqbench.figure import Figure
 from uqbench.plots import claims, render
-from uqbench.plots.figure import Figure
-from uqbench.plots.tables import BoardTables
 
 FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
 
@@ -29,7 +29,7 @@ def figure(mark: str = "point", **encoding: object) -> Figure:
 
 
 def test_a_figure_has_the_same_bytes_every_time():
-    drawn = claims.figure(BoardTables.read(FOLDER))
+    drawn = claims.figure(StoredBoard.read(FOLDER))
     for form in render.FORMATS:
         assert render.render(drawn, form) == render.render(drawn, form), form
     assert render.render(drawn, "pdf").startswith(b"%PDF")

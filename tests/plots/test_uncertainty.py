@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError
+from uqbench.figure import NotDrawableError
 from uqbench.plots import uncertainty
-from uqbench.plots.figure import NotDrawableError
-from uqbench.plots.tables import BoardTables
 
 FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
 
@@ -19,7 +19,7 @@ def test_a_board_without_curves_of_uncertainty_says_why_that_may_be(tmp_path):
     folder = tmp_path / "uncertainty-toy" / "paper"
     shutil.copytree(FOLDER, folder, ignore=shutil.ignore_patterns("uncertainty.parquet"))
     with pytest.raises(NotDrawableError, match="has no curves of uncertainty: the budget"):
-        uncertainty.figure(BoardTables.read(folder), "reliability")
+        uncertainty.figure(StoredBoard.read(folder), "reliability")
 
 
 @pytest.mark.parametrize("kept", [pd.DataFrame({"x": [1]}), pd.DataFrame({"task": [[1]]})])
@@ -28,7 +28,7 @@ def test_a_damaged_file_of_them_is_named(kept, tmp_path):
     shutil.copytree(FOLDER, folder)
     kept.to_parquet(folder / "uncertainty.parquet")
     with pytest.raises(UqbenchError, match=r"uncertainty\.parquet is damaged"):
-        uncertainty.figure(BoardTables.read(folder), "reliability")
+        uncertainty.figure(StoredBoard.read(folder), "reliability")
 
 
 def test_a_figure_of_curves_says_how_far_from_perfect_each_method_is():

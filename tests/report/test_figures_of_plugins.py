@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from uqbench import hookimpl
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure
 from uqbench.plots import catalog
-from uqbench.plots.figure import Figure
-from uqbench.plots.tables import BoardTables
 from uqbench.registry.plugins import Host
 from uqbench.report import sections
-from uqbench.report.drawing import drawing_beside
+from uqbench.report.drawing import drawing
 
 FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
 DATA = pd.DataFrame({"x": [1.0, 2.0], "url": ["http://x.test"] * 2})
@@ -58,7 +58,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
 
 
 def test_a_plugin_that_fails_is_named_and_the_others_draw(host, monkeypatch):
-    board = BoardTables.read(FOLDER)
+    board = StoredBoard.read(FOLDER)
     added, problems = catalog.plugin_figures(board, None, host)
     assert sorted(one.name for one in added) == ["hollow", "linked", "two-points"]
     assert sorted(problem.split(": ")[2] for problem in problems) == [
@@ -66,9 +66,8 @@ def test_a_plugin_that_fails_is_named_and_the_others_draw(host, monkeypatch):
     ]  # fmt: skip
     assert catalog.draw(board, "two-points", None, host).data is DATA
     monkeypatch.setattr(sections, "SHOWN", ())
-    with drawing_beside() as pictures:
-        begun = sections.board_section(board, None, {}, host, pictures.of("here-"))
-        section = sections.settled(begun)
+    with drawing() as begin:
+        section = sections.BoardSection(board, None, {}, host, begin)
     assert [picture.figure.name for picture in section.figures] == ["two-points"]
     assert section.figures[0].svg.startswith("<svg ")
     assert any("refers to nothing outside of itself" in text for text in section.missing)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.plots.tables import BoardTables
+from uqbench.boards.stored import StoredBoard
 from uqbench.registry.load_host import load_host
-from uqbench.report.confidence_sets import first_set
+from uqbench.report.confidence_sets import best_set
 from uqbench.report.page import page, policy
 from uqbench.report.runs import read_run_data
-from uqbench.report.verdicts import by_paper, judged_claims
 from uqbench.suites.reading import read_suites
+from uqbench.views.verdicts import by_paper, judged_claims
 
 BOARDS = Path(__file__).parents[2] / "leaderboards"
 FOLDER = BOARDS / "uncertainty-toy" / "paper"
@@ -133,35 +133,35 @@ def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, hos
     assert found.count('<small class="role">verified</small>') == 1
 
 
-def test_the_first_set_by_the_boards_score_is_that_of_its_ranks(host):
-    board = BoardTables.read(BOARDS / "highway" / "paper")
+def test_the_confidence_set_of_the_best_by_the_boards_score_is_that_of_its_ranks(host):
+    board = StoredBoard.read(BOARDS / "highway" / "paper")
     suite = read_suites(host, check=()).suites["highway"]
-    found = first_set(board, "return", suite)
+    found = best_set(board, "return", suite)
     with (board.folder / "leaderboard.csv").open() as file:
         first = {row["method"] for row in csv.DictReader(file) if row["rank_low"] == "1"}
     assert set(found.methods) == first
-    risk = first_set(board, "risk", suite)
+    risk = best_set(board, "risk", suite)
     assert risk.metric == "value_cvar"
     assert set(risk.methods) < {*board.methods}
-    assert first_set(board, "uncertainty", suite).metric == "crps_skill"
+    assert best_set(board, "uncertainty", suite).metric == "crps_skill"
 
 
 def test_a_question_that_no_column_answers_is_not_measured(host):
-    board = BoardTables.read(BOARDS / "ube-chain" / "paper")
+    board = StoredBoard.read(BOARDS / "ube-chain" / "paper")
     suite = read_suites(host, check=()).suites["ube-chain"]
-    assert first_set(board, "return", suite).why == ""
+    assert best_set(board, "return", suite).why == ""
     for question in ("risk", "uncertainty"):
-        assert first_set(board, question, suite).why == "not measured"
+        assert best_set(board, question, suite).why == "not measured"
 
 
-def test_a_budget_that_is_too_short_has_no_first_set(host):
-    board = BoardTables.read(BOARDS / "minatar" / "quick")
+def test_a_budget_that_is_too_short_has_no_best_set(host):
+    board = StoredBoard.read(BOARDS / "minatar" / "quick")
     suite = read_suites(host, check=()).suites["minatar"]
-    assert first_set(board, "return", suite).why == "too short to rank"
+    assert best_set(board, "return", suite).why == "too short to rank"
 
 
 def test_the_matrix_counts_each_claim_once_and_only_tested_ones_can_be_wrong():
-    board = BoardTables.read(FOLDER)
+    board = StoredBoard.read(FOLDER)
     judged = judged_claims(board)
     with (FOLDER / "claims.csv").open() as file:
         assert len(judged) == len({row["claim"] for row in csv.DictReader(file)})

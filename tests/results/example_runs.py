@@ -34,6 +34,7 @@ def make_record(run: Run, **changes: object) -> RunRecord:
     return record.model_copy(update=changes)
 
 
-def finish(store: Store, run: Run) -> Path:
-    store.finish(run, make_record(run, status="finished", step=2), RunColumns(METRICS, EPISODES))
+def finish(store: Store, run: Run, **changes: object) -> Path:
+    record = make_record(run, status="finished", step=2, **changes)
+    store.finish(run, record, RunColumns(METRICS, EPISODES))
     return store.folder(run)

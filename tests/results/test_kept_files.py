@@ -11,7 +11,7 @@ from example_runs import EPISODES, METRICS, finish, make_record, make_run
 from uqbench.identity import Run
 from uqbench.results import tables
 from uqbench.results.columns import RunColumns
-from uqbench.results.merge import Fate, merge
+from uqbench.results.merge import Outcome, merge
 from uqbench.results.store import RunState, Store
 
 NOBODY = 65534
@@ -19,7 +19,7 @@ AGENT = b"state of an agent " * 100_000
 STATUS_AS_ANOTHER_USER = f"""
 import os, sys
 from uqbench.cli.status import command
-import uqbench.amounts, uqbench.results.store, uqbench.runner.dispatch.told
+import uqbench.amounts, uqbench.results.store, uqbench.runner.dispatch.event_log
 import uqbench.runner.checkpoints.saved
 if os.getuid() == 0:
     os.setgid({NOBODY}); os.setuid({NOBODY})
@@ -89,7 +89,7 @@ def test_merged_runs_have_every_file_that_their_record_lists(tmp_path):
     source, run = Store(tmp_path / "source"), named_run()
     folder = keep(source, run)
     into = tmp_path / "into"
-    assert [one.fate for one in merge([source.root], into)] == [Fate.COPIED]
+    assert [one.outcome for one in merge([source.root], into)] == [Outcome.COPIED]
     copied = Store(into).folder(run)
     assert {p.name: p.read_bytes() for p in copied.iterdir()} == {
         p.name: p.read_bytes() for p in folder.iterdir()
@@ -102,7 +102,7 @@ def test_an_agent_that_the_target_was_finished_without_is_named_and_not_added(tm
     keep(source, run)
     folder = keep(into, run, agent=None)
     [one] = merge([source.root], into.root)
-    assert one.fate is Fate.THERE
+    assert one.outcome is Outcome.THERE
     assert one.reason == "without agent.pt there, and a finished run is never altered"
     assert not (folder / "agent.pt").exists()
 

@@ -10,7 +10,7 @@ import pytest
 from uqbench.errors import UqbenchError
 from uqbench.identity import Run
 from uqbench.results.columns import RunColumns
-from uqbench.results.merge import Fate, merge
+from uqbench.results.merge import Outcome, merge
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import RunState, Store, now, this_process
 
@@ -41,7 +41,7 @@ def write(root: Path, seed: int, value: float = 1.0, status: str = "finished", v
 def fates(*sources: Path, into: Path, dry_run: bool = False) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for one in merge(sources, into, dry_run):
-        found.setdefault(one.fate.value, []).append(f"{one.source.name}/{one.run.name[0]}")
+        found.setdefault(one.outcome.value, []).append(f"{one.source.name}/{one.run.name[0]}")
     return found
 
 
@@ -83,7 +83,7 @@ def test_other_results_of_a_run_are_refused_with_what_differs(dry_run, two):
     shutil.rmtree(b)
     write(b, 1, value=2.0, version="2")
     found = list(merge([a, b], c, dry_run))
-    [conflict] = [one for one in found if one.fate is Fate.CONFLICT]
+    [conflict] = [one for one in found if one.outcome is Outcome.CONFLICT]
     assert conflict.source == b
     assert conflict.reason == f"other results than in {c}: made with other versions of torch"
     if not dry_run:
@@ -99,11 +99,11 @@ def test_a_copy_made_in_the_middle_of_a_run_is_recognized(two):
     half = Store(copy).folder(make_run(0)) / "metrics.parquet"
     half.write_bytes(half.read_bytes()[:-5])
     (Store(copy).folder(make_run(1)) / "episodes.parquet").unlink()
-    found = {one.run.name[0]: (one.fate, one.reason) for one in merge([copy], c)}
+    found = {one.run.name[0]: (one.outcome, one.reason) for one in merge([copy], c)}
     assert found == {
-        "0": (Fate.DAMAGED, "metrics.parquet does not match its digest"),
-        "1": (Fate.DAMAGED, "episodes.parquet is missing"),
-        "3": (Fate.UNFINISHED, "it was running when it was copied, at step 1"),
+        "0": (Outcome.DAMAGED, "metrics.parquet does not match its digest"),
+        "1": (Outcome.DAMAGED, "episodes.parquet is missing"),
+        "3": (Outcome.UNFINISHED, "it was running when it was copied, at step 1"),
     }
     assert not c.exists()
     assert lock is not None

@@ -7,7 +7,7 @@ from uqbench.errors import StorageError
 from uqbench.identity import Run
 from uqbench.registry.contents import content_hash
 from uqbench.results.columns import RunColumns
-from uqbench.results.earlier import keep_earlier
+from uqbench.results.earlier import move_earlier
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import RunState, Store, now, this_process
 from uqbench.runner.rerun import code_note, make_room
@@ -97,6 +97,6 @@ def test_runs_are_not_moved_through_a_link(stored, tmp_path):
 
 def test_a_run_that_was_made_again_meanwhile_stays(stored):
     _, store, _, old = stored
-    _, moved = keep_earlier(store, [old], lambda found: False)  # as it is under the lock
+    _, moved = move_earlier(store, [old], lambda found: False)  # as it is under the lock
     assert moved == []
     assert store.find(old).state is RunState.FINISHED

@@ -1,4 +1,4 @@
-"""What batches cost that take turns in one process."""
+"""What batches cost that are interleaved in one process."""
 
 import time
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_only_own_turns_count_also_those_that_raise(monkeypatch):
     assert watch.seconds == 5
 
 
-def test_batches_that_take_turns_cost_no_more_than_the_process_took(monkeypatch, tmp_path):
+def test_interleaved_batches_cost_no_more_than_the_process_took(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(TOY))
     monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
     host = Host.load()

@@ -2,16 +2,16 @@
 
 import heapq
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.registry.plugins import Host
 from uqbench.runner import events
 from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
-from uqbench.runner.estimates import Estimate
-from uqbench.runner.pace import Pace
-from uqbench.runner.time_left import TimeLeft
+from uqbench.runner.forecast import Forecast, Pace, TimeLeft, seconds_left
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 from uqbench.updates import triangular_numbers
@@ -45,7 +45,7 @@ def announced(groups, takes, expected, processes=2):
         for (batch,) in groups
         for run in batch.runs
     }
-    time_left = TimeLeft(groups, Estimate(0.0, "", core_seconds), processes, lambda: clock)
+    time_left = TimeLeft(groups, Forecast(0.0, "", core_seconds), processes, lambda: clock)
     waiting, queue, told = [batch for (batch,) in groups], [], []
     order = iter(range(10**6))
 
@@ -101,7 +101,7 @@ def test_a_method_that_nothing_was_known_of_is_corrected_when_it_is_seen(groups)
 def test_what_failed_or_belongs_to_others_takes_no_more_time(groups):
     (first,), (second,), (third,) = groups[:3]
     core_seconds = {run: 1.0 for (batch,) in groups[:3] for run in batch.runs}
-    time_left = TimeLeft(groups[:3], Estimate(0.0, "", core_seconds), 1, lambda: 0.0)
+    time_left = TimeLeft(groups[:3], Forecast(0.0, "", core_seconds), 1, lambda: 0.0)
     assert time_left.left() == 30
     time_left.show(events.Failed(first, "broken"))
     assert time_left.left() == 20
@@ -116,7 +116,7 @@ def test_what_failed_or_belongs_to_others_takes_no_more_time(groups):
 def test_an_estimate_that_is_used_up_gives_way_to_the_pace_that_is_seen(groups):
     clock = 0.0
     (batch,) = groups[0]
-    expected = Estimate(0.0, "", dict.fromkeys(batch.runs, 1.0))
+    expected = Forecast(0.0, "", dict.fromkeys(batch.runs, 1.0))
     time_left = TimeLeft(groups[:1], expected, 1, lambda: clock)
     steps = batch.budget.steps
     time_left.show(events.Started(batch))
@@ -138,7 +138,7 @@ def test_steps_with_most_of_the_updates_are_over_soon(groups, slowdown):
     truth = Pace(1e-5 * slowdown, 0.1 * slowdown, triangular_numbers)
     each = pace.seconds(0, steps)
     runs = batch.runs
-    expected = Estimate(0.0, "", dict.fromkeys(runs, each), dict.fromkeys(runs, pace))
+    expected = Forecast(0.0, "", dict.fromkeys(runs, each), dict.fromkeys(runs, pace))
     time_left = TimeLeft(groups[:1], expected, 1, lambda: clock)
     time_left.show(events.Started(batch))
     total = len(runs) * truth.seconds(0, steps)
@@ -150,10 +150,25 @@ def test_steps_with_most_of_the_updates_are_over_soon(groups, slowdown):
             assert time_left.left_of(batch) == time_left.left()
 
 
-def test_batches_whose_steps_take_turns_share_the_time_that_is_left(groups):
+def test_the_pace_of_a_batch_alone_is_weighed_by_its_gradient_steps(groups):
+    """Without a forecast, as ``uqbench status`` reads it: half of all updates in a quarter."""
+    (batch,) = groups[0]
+    steps = batch.budget.steps
+    config = SentinelConfig(schedule="triangular")
+    learning = replace(batch, cell=replace(batch.cell, config=config))
+    for first in (0, steps // 10):
+        taken = config.gradient_steps(steps // 4) - config.gradient_steps(first)
+        whole = config.gradient_steps(steps) - config.gradient_steps(first)
+        seen = events.Progress(learning, steps // 4, 10.0, {}, first)
+        assert seconds_left(seen) == pytest.approx(10.0 * (whole - taken) / taken)
+    assert seconds_left(events.Progress(batch, steps // 4, 10.0, {})) == pytest.approx(30.0)
+    assert seconds_left(events.Progress(batch, 0, 10.0, {})) is None
+
+
+def test_batches_whose_steps_are_interleaved_share_the_time_that_is_left(groups):
     clock = 0.0
     first, second = (batch for group in groups[:2] for batch in group)
-    expected = Estimate(0.0, "", dict.fromkeys([*first.runs, *second.runs], 1.0))
+    expected = Forecast(0.0, "", dict.fromkeys([*first.runs, *second.runs], 1.0))
     time_left = TimeLeft([[first, second]], expected, 1, lambda: clock)
     alone = TimeLeft([[first], [second]], expected, 1, lambda: clock)
     assert time_left.left() == alone.left()

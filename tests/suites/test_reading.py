@@ -8,7 +8,8 @@ from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.suites.configs import method_config
 from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import join, parse_suite, read_suites
+from uqbench.suites.reading import parse_suite, read_suites
+from uqbench.suites.rows import extended
 from uqbench.suites.suite import Suite
 
 TOY = Path(__file__).parents[1] / "toy"
@@ -113,6 +114,14 @@ def test_what_is_wrong_in_a_suite_is_told_with_file_key_and_nearest_name(host, o
         parse(host, old, new)
     assert str(caught.value).startswith("toy.toml: ")
     assert message in str(caught.value)
+
+
+def test_all_rows_of_a_kind_that_are_wrong_are_told_at_once(host):
+    with pytest.raises(UqbenchError) as caught:
+        parse_suite(text().replace('agent = "walker"', 'agent = "waker"'), host, "toy.toml")
+    slow, fast = str(caught.value).splitlines()
+    assert slow.startswith("toy.toml: methods.slow.agent: there is no agent 'waker'")
+    assert fast.startswith("toy.toml: methods.fast.agent: there is no agent 'waker'")
 
 
 def test_another_plugin_joins_methods_and_a_wrong_one_is_left_out_with_its_reason(host, tmp_path):
@@ -257,8 +266,10 @@ def test_a_name_in_a_budgets_config_is_checked_once_all_methods_are_there(host, 
 
 
 def test_a_joined_method_may_not_take_a_name(host):
-    with pytest.raises(UqbenchError, match="the name 'fast' is taken"):
-        join(parse(host), {"methods": [{"name": "fast", "agent": "walker"}]}, host, "x.toml")
+    table = {"methods": [{"name": "fast", "agent": "walker"}]}
+    joined, (problem,) = extended(parse(host), table, host, "x.toml", {})
+    assert "the name 'fast' is taken" in problem
+    assert joined == parse(host)
 
 
 def test_minatar_is_the_protocol_of_the_paper():

@@ -5,21 +5,25 @@ from __future__ import annotations
 import importlib
 import itertools
 import math
+import runpy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import torch
 from torch import Tensor
 
 from uqbench.agent import Agent, Step, Uncertainty, observation_shape
+from uqbench.cli.plugin import _show
 from uqbench.config import Steps
+from uqbench.errors import UqbenchError
 from uqbench.lanes import Capturable, Clock, Uniform, epsilon_greedy, greedy
 from uqbench.testing.conformance import LEVELS, all_checks
 from uqbench.testing.conformance.agent_runs import AgentSubject
-from uqbench.testing.conformance.check import Subject, checks_for
-from uqbench.testing.conformance.page import page
+from uqbench.testing.conformance.check import Subject
+from uqbench.testing.results import results
 from uqbench.testing.worlds import RotatingPixels
 
 CALLS = itertools.count()
@@ -272,22 +276,22 @@ def agent(kind, config=None, **expected) -> AgentSubject:
 
 
 def broken(subject: Subject) -> set[str]:
-    return {r.check.id for r in subject.results() if r.status == "failed"}
+    return {r.check.id for r in results([subject]) if r.status == "failed"}
 
 
 @pytest.mark.parametrize("kind", [Linear, Captured])
 def test_a_correct_agent_passes_every_check(kind):
-    results = agent(kind).results()
-    assert [str(r) for r in results if not r.ok] == []
-    skipped = {r.check.id for r in results if r.status == "skipped"}
+    made = results([agent(kind)])
+    assert [str(r) for r in made if not r.ok] == []
+    skipped = {r.check.id for r in made if r.status == "skipped"}
     uncaptured = set() if kind is Captured else {"agent-capture", "agent-compiles"}
     assert skipped == uncaptured | {"agent-new-process", "uncertainty-coverage"}
 
 
 @pytest.mark.parametrize("check", AGENTS)
 def test_an_agent_that_breaks_a_rule_is_rejected(check):
-    subject = agent(AGENTS[check])
-    assert [subject.result(c).status for c in checks_for(subject) if c.id == check] == ["failed"]
+    (result,) = results([agent(AGENTS[check])], only=check)
+    assert result.status == "failed"
 
 
 @pytest.mark.long
@@ -337,8 +341,8 @@ def test_a_planted_posterior_reaches_its_nominal_coverage(kind, status):
     info = replace(RotatingPixels.info(), discount=0.0)
     planted = lambda seeds: kind(info, seeds, Config(), torch.device("cpu"))  # noqa: E731
     subject = agent(kind, planted=planted)
-    (check,) = [c for c in checks_for(subject) if c.id == "uncertainty-coverage"]
-    assert subject.result(check).status == status
+    (result,) = results([subject], only="uncertainty-coverage")
+    assert result.status == status
 
 
 ELSEWHERE = """
@@ -373,7 +377,7 @@ def test_what_is_kept_in_a_class_is_missed_in_another_process(name, status, tmp_
     kind = getattr(module, name)
     subject = agent(kind)
     subject.recipe = f"tests_conformance_elsewhere:{name}", subject.info, subject.config
-    found = {r.check.id: r.status for r in subject.results()}
+    found = {r.check.id: r.status for r in results([subject])}
     assert found["agent-checkpoint"] == "passed"
     assert found["agent-new-process"] == status
 
@@ -389,7 +393,7 @@ def test_an_episode_that_ends_once_is_enough_to_tell_truncation():
 
     for kind, status in ((Linear, "passed"), (StopsAtTruncation, "failed")):
         subject = replace(agent(kind), world=Rare)
-        found = {c.id: subject.result(c).status for c in checks_for(subject) if "trunc" in c.id}
+        found = {r.check.id: r.status for r in results([subject], only="agent-truncation")}
         assert found == {"agent-truncation": status}
 
 
@@ -403,6 +407,37 @@ def test_an_expected_failure_needs_a_reason_and_is_strict():
         agent(Linear, expected_failures={"agent-sseds": "a slip"})
 
 
+def test_what_waits_for_a_failure_is_one_line(capsys):
+    results([agent(AGENTS["agent-forms"])], only="agent", show=_show)
+    head, failed, rule, fix, waiting = capsys.readouterr().out.splitlines()
+    assert "1 failed" in head
+    assert "agent-forms: failed: policy with L = 1, M = 1 returned" in failed
+    assert rule.startswith("    rule: act returns int64 [L]")
+    assert "docs/conformance.md#agent-forms" in fix
+    assert waiting.startswith("  blocked: ")
+    assert "agent-pure (agent-forms comes first)" in waiting
+
+
+def test_an_expression_chooses_checks_and_brings_those_they_build_on(tmp_path):
+    made = results([agent(Linear)], only="agent-pure or agent-masks", junit=tmp_path / "j.xml")
+    assert {r.check.id: r.status for r in made} == {"agent-masks": "passed", "agent-pure": "passed"}
+    (suite,) = ElementTree.parse(tmp_path / "j.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "0")
+    assert [case.get("name") for case in suite] == [
+        "test_conformance[Linear-agent-masks]",
+        "test_conformance[Linear-agent-pure]",
+    ]
+    with pytest.raises(UqbenchError, match="USAGE_ERROR"):
+        results([agent(Linear)], only="agent and (")
+
+
+def test_no_project_has_a_say_in_what_is_checked(tmp_path, monkeypatch):
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -k nothing\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing")
+    assert [r.status for r in results([agent(Linear)], only="agent-forms")] == ["passed"]
+
+
 def test_checks_are_named_and_explained():
     ids = [check.id for check in all_checks()]
     assert len(ids) == len(set(ids)) > 50
@@ -413,6 +448,7 @@ def test_checks_are_named_and_explained():
 
 
 def test_the_page_of_the_docs_is_that_of_the_checks():
-    """``python -m uqbench.testing.conformance.page > docs/conformance.md`` makes it."""
-    docs = Path(__file__).parents[2] / "docs" / "conformance.md"
-    assert docs.read_text(encoding="utf-8") == page()
+    """``python tools/conformance_page.py > docs/conformance.md`` makes it."""
+    root = Path(__file__).parents[2]
+    tool = runpy.run_path(str(root / "tools" / "conformance_page.py"))
+    assert (root / "docs" / "conformance.md").read_text(encoding="utf-8") == tool["page"]()

@@ -18,7 +18,7 @@ from uqbench.estimator import Data
 from uqbench.lanes import Uniform
 from uqbench.statistics.location import Value, location
 from uqbench.templates.render import KINDS, render
-from uqbench.testing.conformance.check import Subject, checks_for
+from uqbench.testing.conformance.check import Subject
 from uqbench.testing.conformance.claims import ClaimSubject
 from uqbench.testing.conformance.components import ComponentSubject
 from uqbench.testing.conformance.environment_runs import EnvironmentSubject
@@ -26,6 +26,7 @@ from uqbench.testing.conformance.estimators import DatasetSubject, EstimatorSubj
 from uqbench.testing.conformance.loop_agents import LoopAgentSubject
 from uqbench.testing.conformance.packages import PackageSubject
 from uqbench.testing.conformance.risks import RiskSubject
+from uqbench.testing.results import results
 from uqbench.testing.worlds import RotatingPixels
 
 CPU = torch.device("cpu")
@@ -133,7 +134,7 @@ def package(**changes: Any) -> PackageSubject:
 
 
 def broken(subject: Subject) -> set[str]:
-    return {r.check.id for r in subject.results() if r.status == "failed"}
+    return {r.check.id for r in results([subject]) if r.status == "failed"}
 
 
 CORRECT = {
@@ -157,9 +158,9 @@ CORRECT = {
     ids=[*CORRECT, "claim-kind", "far-environment"],
 )
 def test_what_new_plugins_are_made_of_passes_every_check(make):
-    results = make().results()
-    assert [str(r) for r in results if not r.ok] == []
-    assert sum(r.status == "passed" for r in results) >= 2
+    made = results([make()])
+    assert [str(r) for r in made if not r.ok] == []
+    assert sum(r.status == "passed" for r in made) >= 2
 
 
 class BadSpace(Walk):
@@ -285,9 +286,9 @@ class SaysAndReplays(Walk):
     ],
 )
 def test_what_says_that_it_can_be_saved_takes_no_step_again_to_resume(subject, status):
-    results = {r.check.id: r for r in subject().results()}
-    assert results["environment-state"].status == "passed", str(results)
-    resumed = results["environment-resumption"]
+    made = {r.check.id: r for r in results([subject()])}
+    assert made["environment-state"].status == "passed", str(made)
+    resumed = made["environment-resumption"]
     assert resumed.status == status, str(resumed)
     if status == "failed":
         assert "after 10 steps" in str(resumed)
@@ -485,10 +486,10 @@ def gusty(off: float = 0.0) -> OptimalQ:
 
 def test_what_is_too_rare_to_be_met_everywhere_is_no_error_of_the_truth():
     """A standard error of a sample without a gust is nearly zero: it rejected such a truth."""
-    results = {r.check.id: r for r in lanes(Gusty, optimal_q=gusty).results()}
-    assert results["environment-optimal-q"].status == "passed", str(results)
-    assert results["environment-greedy"].status == "passed", str(results)
-    wrong = {r.check.id: r for r in lanes(Gusty, optimal_q=lambda: gusty(20.0)).results()}
+    right = {r.check.id: r for r in results([lanes(Gusty, optimal_q=gusty)])}
+    assert right["environment-optimal-q"].status == "passed", str(right)
+    assert right["environment-greedy"].status == "passed", str(right)
+    wrong = {r.check.id: r for r in results([lanes(Gusty, optimal_q=lambda: gusty(20.0))])}
     assert wrong["environment-optimal-q"].status == "failed"
 
 
@@ -525,13 +526,13 @@ def component(problem: Any) -> ComponentSubject:
 
 def test_data_that_is_elsewhere_is_no_failure():
     for problem in (MissingDataError("put it there"), "no installed suite uses it"):
-        assert [r.status for r in component(problem).results()] == ["skipped"]
+        assert [r.status for r in results([component(problem)])] == ["skipped"]
 
     class Elsewhere(Line):
         def data(self, seeds):
             raise MissingDataError("put it there")
 
-    found = {r.check.id: r.status for r in dataset(Elsewhere).results()}
+    found = {r.check.id: r.status for r in results([dataset(Elsewhere)])}
     assert found["dataset-forms"] == found["dataset-seeds"] == "skipped"
     assert "failed" not in found.values()
 
@@ -544,13 +545,14 @@ def test_a_data_set_refuses_an_estimator_by_a_value_error_and_by_no_other(error,
         def score(self, seeds, predict):
             raise error
 
-    found = {r.check.id: r.status for r in dataset(Refuses).results()}
+    found = {r.check.id: r.status for r in results([dataset(Refuses)])}
     assert found["dataset-scores"] == status
 
 
 def result_of_optimal_return(kind):
-    results = lanes(kind, optimal_return=lambda: 0.8).results()
-    return next(r for r in results if r.check.id == "environment-optimal-return")
+    subject = lanes(kind, optimal_return=lambda: 0.8)
+    (result,) = results([subject], only="environment-optimal-return")
+    return result
 
 
 def test_an_environment_that_breaks_under_a_constant_action_is_rejected():
@@ -638,8 +640,8 @@ QUICK = [name for name in MUTANTS if name not in ("claim-intervals", "environmen
 
 @pytest.mark.parametrize("check", QUICK)
 def test_a_mutant_is_rejected(check):
-    subject = MUTANTS[check]()
-    assert [subject.result(c).status for c in checks_for(subject) if c.id == check] == ["failed"]
+    (result,) = results([MUTANTS[check]()], only=check)
+    assert result.status == "failed"
 
 
 @pytest.mark.long

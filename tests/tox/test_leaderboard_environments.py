@@ -5,14 +5,17 @@ nothing is downloaded.
 """
 
 import csv
+import os
 import shutil
 import site
 import subprocess
 import sys
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 pytest.importorskip("tox", reason="tox is not installed beside the tests")
 
@@ -59,6 +62,27 @@ def test_there_is_an_environment_for_every_suite_and_budget(checkout):
     assert {f"leaderboard-{suite}-{budget}" for suite in TWO for budget in ("smoke", "paper")} <= {
         *listed
     }
+
+
+def test_a_fresh_clone_has_them_where_tox_is_installed_and_uqbench_is_not(tmp_path):
+    waiting, names = {"tox"}, set()
+    while waiting:
+        name = waiting.pop()
+        names.add(name)
+        needed = map(Requirement, metadata.requires(name) or ())
+        waiting |= {r.name for r in needed if r.marker is None or r.marker.evaluate()} - names
+    for name in names:
+        for file in metadata.distribution(name).files or ():
+            link = tmp_path / file.parts[0]
+            if file.parts[0] != ".." and not link.exists():
+                link.symlink_to(Path(file.locate()).parents[len(file.parts) - 1] / file.parts[0])
+    done = subprocess.run(
+        [sys.executable, "-P", "-S", "-m", "tox", "list", "--no-desc", "-qq"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+        env={"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "leaderboard-five-state-smoke" in done.stdout.split()
 
 
 def test_two_leaderboards_are_made_at_once_from_one_installation(checkout):

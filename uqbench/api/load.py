@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 from uqbench.api.results import Results
 from uqbench.api.run_tables import stored_runs
-from uqbench.boards.run_boards import MANIFEST, StoredTables
+from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.errors import UqbenchError
-from uqbench.results.files import is_linked
 from uqbench.results.record_files import RECORD
 from uqbench.results.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from uqbench.boards.run_boards import Tables
+    from uqbench.boards.leaderboard import Board
 
 
 def load(results: str | PathLike[str] = "results") -> Results:
@@ -35,27 +34,24 @@ def load(results: str | PathLike[str] = "results") -> Results:
         >>> uqbench.load("leaderboards").claims("sine")  # doctest: +SKIP
     """
     root = Path(results)
-    if (root / MANIFEST).is_file():
-        return Results(root, lambda: [StoredTables(root)])
     if any(root.glob(f"*/*/*/*/*/{RECORD}")):
         return of_store(Store(root))
-    folders = [path.parent for path in sorted(root.glob(f"*/*/{MANIFEST}"))]
-    whole = [folder for folder in folders if not is_linked(root, folder)]
-    if not whole:
+    folders = board_folders(root)
+    if not folders:
         what = "has neither runs nor leaderboards" if root.is_dir() else "is not a folder"
         raise UqbenchError(
             f"{root} {what}: expected the --out of uqbench run, or a folder of leaderboards."
         )
-    return Results(root, lambda: [StoredTables(folder) for folder in whole])
+    return Results(root, lambda: [StoredBoard(folder) for folder in folders])
 
 
 def of_store(store: Store) -> Results:
     """All runs of a store; a board for each suite and budget that has some."""
-    found = stored_runs(store)
+    runs = stored_runs(store)
 
-    def boards() -> Sequence[Tables]:
-        from uqbench.boards.found_boards import found_boards
+    def boards() -> Sequence[Board]:
+        from uqbench.boards.of_runs import boards_of
 
-        return found_boards(store, found)
+        return boards_of(store, [run.folder for run in runs])
 
-    return Results(store.root, boards, found, store)
+    return Results(store.root, boards, runs, store)

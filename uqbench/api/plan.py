@@ -14,9 +14,9 @@ from uqbench.amounts import count, duration
 from uqbench.errors import UqbenchError
 from uqbench.registry.load_host import load_host
 from uqbench.results.store import Store
-from uqbench.runner.cost_forecast import Outlook, outlook
 from uqbench.runner.device import find_device
-from uqbench.runner.watcher import Quiet
+from uqbench.runner.forecast import costs
+from uqbench.runner.states import stored_states
 from uqbench.suites.plan import Plan
 from uqbench.suites.selection import Selection
 
@@ -26,7 +26,7 @@ class Planned:
 
     Args:
         plan: the runs.
-        found: what is left of them.
+        store: holds earlier runs.
 
     Attributes:
         plan: the runs.
@@ -34,11 +34,10 @@ class Planned:
         basis: of the estimate, in words.
     """
 
-    def __init__(self, plan: Plan, found: Outlook) -> None:
-        self.plan = plan
-        self.seconds = found.seconds
-        self.basis = found.basis
-        self._found = found
+    def __init__(self, plan: Plan, store: Store) -> None:
+        self.plan, self._states = plan, stored_states(plan, store)
+        self._methods, expected = costs(plan, self._states, store)
+        self.seconds, self.basis = expected.seconds, expected.basis
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -46,10 +45,10 @@ class Planned:
         steps = {c.task.name: self.plan.budget.on(c.task).steps for c in self.plan.cells}
         rows = [
             (
-                run.suite, run.budget, run.task, run.method, run.seed, found.state.value,
+                run.suite, run.budget, run.task, run.method, run.seed, stored.state.value,
                 steps[run.task], run.place,
             )
-            for run, found in self._found.states.items()
+            for run, stored in self._states.items()
         ]  # fmt: skip
         columns = ["suite", "budget", "task", "method", "seed", "state", "steps", "run"]
         return pd.DataFrame(rows, columns=columns)
@@ -57,9 +56,7 @@ class Planned:
     @property
     def methods(self) -> pd.DataFrame:
         """A row a method, the slowest first: runs to do, core seconds, MB of memory and of disk."""
-        rows = [
-            (m.method, m.to_do, m.have, m.seconds, m.megabytes, m.disk) for m in self._found.methods
-        ]
+        rows = [(m.method, m.to_do, m.have, m.seconds, m.megabytes, m.disk) for m in self._methods]
         return pd.DataFrame(
             rows, columns=["method", "to_do", "have", "core_seconds", "megabytes", "disk"]
         ).astype({"megabytes": float, "disk": float})
@@ -72,7 +69,7 @@ class Planned:
         return f"<p>{escape(self._sentence())}</p>{table}"
 
     def _sentence(self) -> str:
-        left = sum(method.to_do for method in self._found.methods)
+        left = sum(method.to_do for method in self._methods)
         return (
             f"{self.plan.suite.name}/{self.plan.name}: {left} of "
             f"{count(len(self.plan.runs), 'run')} to do, about {duration(self.seconds)} on one "
@@ -114,7 +111,7 @@ def plan(
     """
     chosen = selection(suite, budget, methods, tasks, seeds, steps, settings)
     planned = chosen.plan(load_host(), find_device(device))
-    return Planned(planned, outlook(planned, Store(Path(out)), Quiet()))
+    return Planned(planned, Store(Path(out)))
 
 
 def selection(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import copyreg
 import dataclasses
-import hashlib
 import re
 import shutil
 import sys
@@ -19,7 +18,8 @@ from typing import Any
 from uqbench.api.source import source_digest
 from uqbench.errors import UqbenchError
 from uqbench.registry import local
-from uqbench.registry.methods import Kind, NoConfig, joining, method_name, spec_of
+from uqbench.registry.methods import Kind, method_name, spec_of
+from uqbench.specs import NoConfig, Spec
 
 
 def register(
@@ -69,17 +69,13 @@ def register(
         )
     if not dataclasses.is_dataclass(config):
         raise UqbenchError(f"config={config!r}: expected a dataclass, frozen and of plain values.")
-    found, spec = spec_of(own, factory, config, version, kind)
+    made, spec = spec_of(own, factory, config, version, kind)
     digest = source_digest(factory, config)
     _make_importable(config, f"uqbench_notebook_{own.replace('-', '_')}_{digest[:8]}")
+    path = _folder() / f"{own}-{digest[:16]}{local.PICKLE}"
+    path.write_bytes(_pickled(spec, config))
     suites = [suite] if isinstance(suite, str) else list(suite)
-    text = joining(suites, own, f"{local.PREFIX}{own}:{own}", found, settings or {})
-    plugin = local.MethodPlugin(found, spec, text)
-    data = _pickled(plugin, config)
-    path = _folder() / f"{own}-{digest[:16]}.cloudpickle"
-    path.write_bytes(data)
-    seal = hashlib.sha256(data).hexdigest()
-    local.add(local.LocalPlugin("pickle", own, str(path), digest, seal), plugin)
+    local.join(local.LocalPlugin(own, str(path), digest), made, suites, settings or {}, spec)
     return own
 
 
@@ -91,8 +87,8 @@ def _make_importable(config: type[Any], module: str) -> None:
         config.__module__ = module
 
 
-def _pickled(plugin: local.MethodPlugin, config: type[Any]) -> bytes:
-    """The plugin with its classes by value, as the workers load it."""
+def _pickled(spec: Spec, config: type[Any]) -> bytes:
+    """The method with its classes by value, as the workers load it."""
     import cloudpickle
 
     # a copy of the sentinel would be a default value of every field
@@ -102,12 +98,12 @@ def _pickled(plugin: local.MethodPlugin, config: type[Any]) -> bytes:
     if by_value:
         cloudpickle.register_pickle_by_value(home)
     try:
-        data: bytes = cloudpickle.dumps((plugin, config if by_value else None))
+        data: bytes = cloudpickle.dumps((spec, config if by_value else None))
         return data
     except Exception as error:  # whatever a notebook holds
         raise UqbenchError(
-            f"{plugin!r} cannot be sent to the workers: {type(error).__name__}: {error}; keep what "
-            f"cannot be pickled (open files, locks, connections) out of it."
+            f"{spec.name} cannot be sent to the workers: {type(error).__name__}: {error}; keep "
+            f"what cannot be pickled (open files, locks, connections) out of it."
         ) from error
     finally:
         if by_value:

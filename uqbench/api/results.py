@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from uqbench.amounts import count
-from uqbench.api import page
-from uqbench.api.frames import frame
 from uqbench.api.run_tables import CELL, FoundRun, data_frame, runs_frame
-from uqbench.boards.run_boards import ComputedTables, Tables
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.results.store import CURVES, EPISODES, METRICS, Store
+from uqbench.views.board_view import BoardView
+from uqbench.views.notebook import html
 
 if TYPE_CHECKING:
     from uqbench.api.agents import KeptAgent
-    from uqbench.boards.leaderboard import Board
 
+POINTS = ("task", "method", "seed", "step", "metric", "value")
+"""Columns of the curves that stored boards keep."""
 NOT_FROM_BOARDS = (
     "{what} are in the runs' own files, which a stored board has not: load the results folder "
     "instead, e.g. uqbench.load('results')."
@@ -44,7 +46,7 @@ class Results:
     def __init__(
         self,
         origin: Path,
-        boards: Callable[[], Sequence[Tables]],
+        boards: Callable[[], Sequence[Board | StoredBoard]],
         found: Sequence[FoundRun] = (),
         store: Store | None = None,
     ) -> None:
@@ -54,8 +56,8 @@ class Results:
         self.store = store
 
     @cached_property
-    def boards(self) -> tuple[Tables, ...]:
-        """The tables of each board."""
+    def boards(self) -> tuple[Board | StoredBoard, ...]:
+        """Each board: stored, or computed from runs when one of its tables is asked for."""
         return tuple(self._find_boards())
 
     @cached_property
@@ -99,10 +101,8 @@ class Results:
         """
         names = [metric] if isinstance(metric, str) else None if metric is None else list(metric)
         if self.store is None:
-            from uqbench.api.curves import stored_curves
-
-            found = stored_curves(self.boards)
-            return found if names is None else found[found["metric"].isin(names)]
+            points = self._points()
+            return points if names is None else points[points["metric"].isin(names)]
         filters = None if names is None else [("metric", "in", names)]
         return data_frame(self.store, self.found, METRICS, filters)
 
@@ -166,13 +166,13 @@ class Results:
             UqbenchError: there are several, or it is a stored one: its tables are all there is.
         """
         chosen = self._chosen(suite, board)
-        if len(chosen) != 1 or not isinstance(chosen[0], ComputedTables):
-            names = ", ".join(f"{t.suite}/{t.board}" for t in chosen)
+        if len(chosen) != 1 or not isinstance(chosen[0], Board):
+            names = ", ".join(f"{b.suite}/{b.name}" for b in chosen)
             raise UqbenchError(
                 f"expected one board that is computed from runs, found {names}: say which with "
                 f"suite= and board=, or read its tables with board(), pairs() and claims()."
             )
-        return chosen[0].computed
+        return chosen[0]
 
     def agent(self, run: str) -> KeptAgent:
         """The trained agent of a run that was made with ``keep_agents``.
@@ -195,37 +195,47 @@ class Results:
         return f"<uqbench.Results of {self.origin}: {count(len(self), 'run')}>"
 
     def _repr_html_(self) -> str:
-        return page.html(self)
+        states = {str(name): n for name, n in self.runs["state"].value_counts().items()}
+        return html(str(self.origin), states, list(map(BoardView.of, self.boards)))
 
-    def _chosen(self, suite: str | None, board: str | None) -> list[Tables]:
+    def _chosen(self, suite: str | None, board: str | None) -> list[Board | StoredBoard]:
         for given, known, what in (
-            (suite, [tables.suite for tables in self.boards], "suite"),
-            (board, [tables.board for tables in self.boards], "board"),
+            (suite, [one.suite for one in self.boards], "suite"),
+            (board, [one.name for one in self.boards], "board"),
         ):
             if given is not None and given not in known:
                 raise UqbenchError(
                     f"There is no {what} {given!r} in {self.origin}. {did_you_mean(given, known)}"
                 )
         return [
-            tables
-            for tables in self.boards
-            if suite in (None, tables.suite) and board in (None, tables.board)
+            one for one in self.boards if suite in (None, one.suite) and board in (None, one.name)
         ]
 
     def _table(self, name: str, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
-        parts = []
-        for tables in self._chosen(suite, board):
-            text = tables.text(name)
-            if text is not None:
-                part = frame(text, f"{tables.where}/{name}")
-                part.insert(0, "suite", tables.suite)
-                part.insert(1, "board", tables.board)
-                parts.append(part)
-        if not parts:
-            return pd.DataFrame({"suite": [], "board": []})
-        return parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+        chosen = self._chosen(suite, board)
+        return _joined([(one, one.table(name)) for one in chosen], ())
+
+    def _points(self) -> pd.DataFrame:
+        stored = [one for one in self.boards if isinstance(one, StoredBoard)]
+        return _joined([(one, one.curve_points) for one in stored], POINTS)
 
     def _store(self, what: str) -> Store:
         if self.store is None:
             raise UqbenchError(NOT_FROM_BOARDS.format(what=what))
         return self.store
+
+
+def _joined(
+    tables: Sequence[tuple[Board | StoredBoard, pd.DataFrame | None]], columns: Sequence[str]
+) -> pd.DataFrame:
+    """Tables below each other, with their boards; empty, with these columns, without any."""
+    parts = []
+    for board, table in tables:
+        if table is not None:
+            part = table.copy(deep=False)
+            part.insert(0, "suite", board.suite)
+            part.insert(1, "board", board.name)
+            parts.append(part)
+    if not parts:
+        return pd.DataFrame(columns=["suite", "board", *columns])
+    return parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)

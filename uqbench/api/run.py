@@ -13,9 +13,8 @@ from uqbench.amounts import count
 from uqbench.api.plan import selection
 from uqbench.api.results import Results
 from uqbench.api.run_tables import FoundRun
-from uqbench.boards.board_files import board_folder, write_board
+from uqbench.boards.board_files import board_folder
 from uqbench.boards.leaderboard import Board, board
-from uqbench.boards.run_boards import ComputedTables
 from uqbench.errors import UqbenchError, UqbenchWarning
 from uqbench.executor import Resources
 from uqbench.registry.load_host import load_host
@@ -29,7 +28,7 @@ from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import NO_LIMITS
 from uqbench.runner.rerun import make_room
 from uqbench.runner.watcher import Quiet, Watcher
-from uqbench.suites.plan import Plan
+from uqbench.views.board_folders import write_board
 
 
 def run(
@@ -119,7 +118,7 @@ def run(
     states = complete(plan, execution)
     result = board(plan, store)
     write_board(result, store, board_folder(plan, store.root / "leaderboards"), host)
-    results = results_of(plan, result, store)
+    results = results_of(result, store)
     wrong = [name for name, state in states.items() if state is not RunState.FINISHED]
     if wrong:
         warnings.warn(
@@ -131,11 +130,8 @@ def run(
     return results
 
 
-def results_of(plan: Plan, result: Board, store: Store) -> Results:
+def results_of(result: Board, store: Store) -> Results:
     """The results of a plan's runs, and their board."""
     runs = [score.run for score in result.scores]
     found = [FoundRun.read(store, folder) for folder in runs]
-    tables = ComputedTables(
-        plan.suite.name, plan.name, f"{store.root}/{plan.suite.name}", lambda: result
-    )
-    return Results(store.root, lambda: [tables], found, store)
+    return Results(store.root, lambda: [result], found, store)

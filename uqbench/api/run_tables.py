@@ -6,8 +6,6 @@ in its run's record before anything in it is read, and one that would not fit in
 
 from __future__ import annotations
 
-import hashlib
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -15,19 +13,14 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from uqbench.errors import StorageError, UqbenchError
-from uqbench.results.files import NOT_A_FILE, read_bytes
+from uqbench.boards.of_runs import seed_of
 from uqbench.results.paths import run_folder
 from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
+from uqbench.results.tables import read_table
 from uqbench.suites.selection import warn
 
-MOST_FILE_BYTES = 1 << 30
-"""Of a data file, and of what is in it when it is decompressed."""
-MOST_ROWS = 50_000_000
-"""Of a data file."""
 CELL = ("suite", "budget", "task", "method", "seed")
 """Columns that say which run a row is of."""
 RUN_COLUMNS = (
@@ -54,9 +47,8 @@ class FoundRun:
     @property
     def cell(self) -> tuple[str, str, str, str, int]:
         """Suite, budget, task, method and seed."""
-        suite, budget, task, method, leaf = self.folder.parts
-        seed = leaf.partition("-")[0]
-        return suite, budget, task, method, int(seed) if seed.isdecimal() else -1
+        suite, budget, task, method, _ = self.folder.parts
+        return suite, budget, task, method, seed_of(self.folder)
 
     @property
     def row(self) -> dict[str, Any]:
@@ -136,7 +128,8 @@ def _tables(store: Store, runs: Sequence[FoundRun], name: str, filters: Any) -> 
             continue
         if name not in run.record.digests:
             continue
-        table = _read(store, run, name, filters)
+        path = run_folder(store.root, run.folder) / name
+        table = read_table(path, run.record.digests[name], filters)
         own = {
             column: pa.array([value] * len(table), pa.int64() if column == "seed" else None)
             for column, value in zip(CELL, run.cell, strict=True)
@@ -144,31 +137,3 @@ def _tables(store: Store, runs: Sequence[FoundRun], name: str, filters: Any) -> 
         }
         if len(table):
             yield pa.table(own | {n: table[n] for n in table.column_names})
-
-
-def _read(store: Store, run: FoundRun, name: str, filters: Any) -> pa.Table:
-    """A run's data file, once its digest and size are what they should be."""
-    path = run_folder(store.root, run.folder) / name
-    assert run.record is not None
-    try:
-        data = read_bytes(path, MOST_FILE_BYTES)
-    except ValueError as error:
-        raise UqbenchError(f"{path} is damaged, because {error}") from None
-    except OSError as error:
-        if error.errno in NOT_A_FILE:
-            raise UqbenchError(f"{path} is damaged, because {error.strerror}") from error
-        raise StorageError(f"{path} cannot be read: {error.strerror}") from error
-    if hashlib.sha256(data).hexdigest() != run.record.digests[name]:
-        raise UqbenchError(f"{path} does not match its digest in run.json")
-    try:
-        file = pq.ParquetFile(io.BytesIO(data))
-        about = file.metadata
-        size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-        if size > MOST_FILE_BYTES or about.num_rows > MOST_ROWS:
-            raise UqbenchError(
-                f"{path} is refused: {about.num_rows:,} rows of {size:,} bytes; at most "
-                f"{MOST_ROWS:,} rows of {MOST_FILE_BYTES:,} bytes are read."
-            )
-        return pq.read_table(io.BytesIO(data), filters=filters)
-    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
-        raise UqbenchError(f"{path} is damaged, because it is not a table: {error}") from error

@@ -32,32 +32,32 @@ class Agreement(enum.Enum):
 
 
 def agreement(
-    stored: Score, again: Score, others: Sequence[Score], measured: Sequence[str], among: int
+    stored: Score, repeated: Score, others: Sequence[Score], measured: Sequence[str], among: int
 ) -> Agreement:
     """Compare a run with its repetition.
 
     Args:
         stored: the row of the run.
-        again: the row of its repetition.
+        repeated: the row of its repetition.
         others: all stored rows of the run's task and method, the run's own included.
         measured: names of the metrics of cost, which differ from run to run.
         among: how many runs are compared: all of them together err with 5 %.
     """
-    if stored.same_result(again, measured):
+    if stored.same_result(repeated, measured):
         return Agreement.SAME_BITS
-    if stored.status != again.status:
+    if stored.status != repeated.status:
         return Agreement.INCONSISTENT
     names = [name for name in stored.values if name not in measured]
-    if all(_close(stored.values[name], again.values.get(name)) for name in names):
+    if all(_close(stored.values[name], repeated.values.get(name)) for name in names):
         return Agreement.LAST_PLACES
     usual = [score.score for score in others if is_finite(score.score)]
-    fresh = again.score
-    if not is_finite(fresh) or len(usual) < MINIMUM_SEEDS:
+    score = repeated.score
+    if not is_finite(score) or len(usual) < MINIMUM_SEEDS:
         return Agreement.INCONSISTENT
     n = len(usual)
     # Student's prediction interval of one more run
     reach = t_quantile(1 - ALPHA / among / 2, n - 1) * float(np.std(usual, ddof=1))
-    inside = abs(fresh - float(np.mean(usual))) <= reach * math.sqrt(1 + 1 / n)
+    inside = abs(score - float(np.mean(usual))) <= reach * math.sqrt(1 + 1 / n)
     return Agreement.CONSISTENT if inside else Agreement.INCONSISTENT
 
 

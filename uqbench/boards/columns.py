@@ -41,15 +41,15 @@ def columns(plan: Plan) -> list[Column]:
     suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
     ranking = suite.ranking_statistic(plan.budget)
     one_task = len({cell.task.name for cell in plan.cells}) <= 1
-    found = []
+    chosen = []
     for metric in suite.metrics:
         if metric == primary:
             continue
         if suite.normalization_constants(metric):
-            found.append(Column(metric, ranking, normalized=True))
+            chosen.append(Column(metric, ranking, normalized=True))
         elif metric.about is not None and (one_task or on_one_scale(metric)):
-            found.append(Column(metric, "mean", normalized=False))
-    return sorted(found, key=lambda column: _place(column.metric))
+            chosen.append(Column(metric, "mean", normalized=False))
+    return sorted(chosen, key=lambda column: _place(column.metric))
 
 
 def on_one_scale(metric: Metric) -> bool:
@@ -59,12 +59,12 @@ def on_one_scale(metric: Metric) -> bool:
     return metric.event is not None and metric.event[0] == "episodes_with"
 
 
-def grouped(found: Sequence[Column]) -> dict[str, list[str]]:
+def grouped(chosen: Sequence[Column]) -> dict[str, list[str]]:
     """Names of the columns of each group, for those who read ``leaderboard.csv``."""
     return {
         group: names
         for group in GROUPS
-        if (names := [column.name for column in found if column.metric.about == group])
+        if (names := [column.name for column in chosen if column.metric.about == group])
     }
 
 

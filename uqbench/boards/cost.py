@@ -4,25 +4,44 @@ from __future__ import annotations
 
 import csv
 import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import median
 
-from uqbench.boards.scores import Score
+from uqbench.boards.scores import DEVICES, Score
+from uqbench.errors import UqbenchError
 from uqbench.suites.plan import Plan
 
+COLUMNS = ("task", "method", "device", "runs", "steps_per_s", "device_hours")
 
-def cost_csv(plan: Plan, scores: tuple[Score, ...]) -> str:
-    """``cost.csv``: a row for each task and method with finished runs.
 
-    ``steps_per_s`` is the median over runs of environment steps per second of a device or core;
-    ``device_hours`` the sum of their shares of it.
+@dataclass(frozen=True)
+class CellCost:
+    """What the finished runs of a task and method cost.
+
+    Attributes:
+        device: ``cpu``, ``cuda`` or ``cpu+cuda``.
+        runs: how many.
+        steps_per_s: the median over runs of environment steps per second of a device or core.
+        device_hours: the sum of their shares of it.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["task", "method", "device", "runs", "steps_per_s", "device_hours"])
+
+    task: str
+    method: str
+    device: str
+    runs: int
+    steps_per_s: float
+    device_hours: float
+
+
+def cost_csv(plan: Plan, scores: Sequence[Score]) -> str:
+    """``cost.csv``: a row for each task and method with finished runs."""
     finished: dict[tuple[str, str], list[Score]] = {}
     for score in scores:
         if score.digest:
             finished.setdefault((score.task, score.method), []).append(score)
+    rows = []
     for cell in plan.cells:
         name = (cell.task.name, cell.method.name)
         own = finished.get(name, [])
@@ -31,5 +50,39 @@ def cost_csv(plan: Plan, scores: tuple[Score, ...]) -> str:
             speed = median(timing.steps_per_s for timing in timings)
             hours = sum(timing.seconds / timing.lanes for timing in timings) / 3600
             devices = "+".join(sorted({score.device for score in own}))
-            writer.writerow([*name, devices, len(timings), f"{speed:.1f}", f"{hours:.4f}"])
+            rows.append(CellCost(*name, devices, len(timings), speed, hours))
+    return to_csv(rows)
+
+
+def to_csv(rows: Sequence[CellCost]) -> str:
+    """The file."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for r in rows:
+        speed, hours = f"{r.steps_per_s:.1f}", f"{r.device_hours:.4f}"
+        writer.writerow([r.task, r.method, r.device, r.runs, speed, hours])
     return text.getvalue()
+
+
+def read_cost(text: str) -> list[CellCost]:
+    """Read ``cost.csv`` from anywhere; no rows where it is empty.
+
+    Raises:
+        UqbenchError: it is damaged.
+    """
+    rows = []
+    try:
+        header, *lines = list(csv.reader(io.StringIO(text))) or [list(COLUMNS)]
+        if header != list(COLUMNS):
+            raise ValueError(f"expected the columns {', '.join(COLUMNS)}")
+        for task, method, device, runs, speed, hours in lines:
+            row = CellCost(task, method, device, int(runs), float(speed), float(hours))
+            if not all(math.isfinite(n) and n >= 0 for n in (row.steps_per_s, row.device_hours)):
+                raise ValueError(f"a row of {task[:50]!r} and {method[:50]!r} has no such numbers")
+            if set(device.split("+")) - set(DEVICES):
+                raise ValueError(f"a device {device[:50]!r}")
+            rows.append(row)
+    except (ValueError, csv.Error) as error:
+        raise UqbenchError(f"cost.csv is damaged, because {error!s:.300}") from error
+    return rows

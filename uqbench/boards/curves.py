@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -11,6 +10,7 @@ from uqbench.boards.scores import Score
 from uqbench.identity import Run
 from uqbench.results.columns import Columns
 from uqbench.results.store import Store
+from uqbench.results.tables import table_bytes
 from uqbench.runner.metric_values import record_step
 from uqbench.suites.metrics import RECORDS
 from uqbench.suites.plan import Plan
@@ -28,7 +28,6 @@ def curves_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> bytes |
     ``reward_per_step``.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     runs = {(run.task, run.method, run.seed): run for run in drawn(plan)}
     parts: dict[str, list[object]] = {name: [] for name in ("task", "method", "seed")}
@@ -55,9 +54,7 @@ def curves_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> bytes |
             "reward_per_step": pa.array(reward.astype(np.float32)),
         }
     )
-    file = io.BytesIO()
-    pq.write_table(table, file, compression="zstd")
-    return file.getvalue()
+    return table_bytes(table)
 
 
 def drawn(plan: Plan) -> Iterator[Run]:

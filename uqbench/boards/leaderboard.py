@@ -6,18 +6,19 @@ counts and never averaged away.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING
 
 from uqbench.boards.columns import Column, columns, grouped
+from uqbench.boards.frames import frame
+from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest
 from uqbench.boards.matrices import Matrix, MethodScores, by_method
 from uqbench.boards.pareto import pareto_methods
 from uqbench.boards.planned import Planned
+from uqbench.boards.provenance import contents
 from uqbench.boards.rliable import CONFIDENCE, REPETITIONS, rliable_columns, rliable_rows
 from uqbench.boards.scores import Score, gather, to_csv
 from uqbench.boards.standings import (
@@ -28,11 +29,10 @@ from uqbench.boards.standings import (
     standings,
 )
 from uqbench.boards.tables import PAIR_COLUMNS, Row, cells, csv_text, pair_row
-from uqbench.boards.trivial_baseline import Floor, floor
+from uqbench.boards.trivial_baseline import TrivialBaseline, trivial_baseline
 from uqbench.claims import table
 from uqbench.claims.judge import Judgement, judge
 from uqbench.registry.local import is_local
-from uqbench.results.files import write_whole
 from uqbench.results.store import RunState, Store
 from uqbench.statistics.estimate import Failures, estimate
 from uqbench.statistics.levels import MINIMUM_SEEDS
@@ -40,8 +40,8 @@ from uqbench.statistics.ranks import Pair, Place, compare, places
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
 
-SCHEMA_VERSION = 3
-"""Of ``manifest.json``: 2 since ranks are sets, 3 since rows have roles and claims readings."""
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -49,24 +49,57 @@ class Board:
     """A plan's scores, and the tables and verdicts that follow from them.
 
     Attributes:
-        compared: the pairs, where they were not all compared by these scores, but at several looks.
+        gathered: the scores, or what gathers them when they are first asked for.
+        judged: the verdicts, where they do not follow from these scores, but from several looks.
+        compared: the pairs, likewise.
         origins: by method, the stored board that its scores are from; none for runs of the store.
         submitted: by method, ``verified`` or ``self-reported``, of rows that others sent.
         planned: what its manifest lists; None of a stored board from before it was kept.
     """
 
     plan: Plan
-    scores: tuple[Score, ...]
-    claims: tuple[Judgement, ...]
+    gathered: Sequence[Score] | Callable[[], Sequence[Score]]
+    judged: tuple[Judgement, ...] | None = None
     compared: tuple[Pair, ...] | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
     planned: Planned | None = None
     submitted: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Plan, scores: Sequence[Score]) -> Board:
-        """Judge the claims; tables are computed when they are asked for."""
-        return cls(plan, tuple(scores), judge(plan, scores), planned=Planned.of(plan))
+    def of(cls, plan: Plan, scores: Sequence[Score] | Callable[[], Sequence[Score]]) -> Board:
+        """The board of a plan and the plugins that are installed."""
+        gathered = scores if callable(scores) else tuple(scores)
+        return cls(plan, gathered, planned=Planned.of(plan))
+
+    @property
+    def suite(self) -> str:
+        """Name of the suite."""
+        return self.plan.suite.name
+
+    @property
+    def name(self) -> str:
+        """Name of the board: the budget, or a selection of its runs."""
+        return self.plan.name
+
+    @property
+    def title(self) -> str:
+        """Suite and name."""
+        return f"{self.suite} · {self.name}"
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the budget can rank methods."""
+        return self.plan.budget.ranks
+
+    @cached_property
+    def scores(self) -> tuple[Score, ...]:
+        """A row a planned run."""
+        return tuple(self.gathered() if callable(self.gathered) else self.gathered)
+
+    @cached_property
+    def claims(self) -> tuple[Judgement, ...]:
+        """The verdicts on the plan's claims."""
+        return judge(self.plan, self.scores) if self.judged is None else self.judged
 
     @cached_property
     def methods(self) -> dict[str, MethodScores]:
@@ -127,18 +160,10 @@ class Board:
         return places(ranked, self.pairs, self.ranking)
 
     @cached_property
-    def floor(self) -> Floor | None:
+    def trivial(self) -> TrivialBaseline | None:
         """The best trivial row, and which methods beat it."""
         values = {line.method: line.primary[self.ranking].value for line in self._scored}
-        return floor(values, self.plan.roles, self.pairs, paired=self.plan.suite.paired)
-
-    @property
-    def best_first(self) -> list[BoardRow]:
-        """The lines, by the ranking statistic where the budget can rank; incomplete ones last."""
-        if not self.plan.budget.ranks:
-            return list(self.lines)
-        scored = sorted(self._scored, key=lambda line: -line.primary[self.ranking].value)
-        return scored + [line for line in self.lines if line not in scored]
+        return trivial_baseline(values, self.plan.roles, self.pairs, paired=self.plan.suite.paired)
 
     @property
     def _scored(self) -> list[BoardRow]:
@@ -147,12 +172,7 @@ class Board:
     @property
     def content(self) -> dict[str, list[str]]:
         """The content hashes that each package had in the scored runs; one, unless mixed."""
-        found: dict[str, set[str]] = {}
-        for score in self.scores:
-            for part in score.content.split():
-                package, _, value = part.partition(":")
-                found.setdefault(package, set()).add(value)
-        return {package: sorted(hashes) for package, hashes in sorted(found.items())}
+        return {name: sorted(hashes) for name, hashes in sorted(contents(self.scores).items())}
 
     @property
     def local(self) -> frozenset[str]:
@@ -165,12 +185,13 @@ class Board:
 
     @cached_property
     def _matrices(self) -> dict[str, Matrix]:
-        found = {name: own.normalized_primary for name, own in self.methods.items()}
-        return {name: values for name, values in found.items() if values is not None}
+        matrices = {name: own.normalized_primary for name, own in self.methods.items()}
+        return {name: values for name, values in matrices.items() if values is not None}
 
-    def files(self) -> dict[str, str]:
-        """The board's tables by name, deterministic to the byte."""
-        tables = {
+    @cached_property
+    def tables(self) -> dict[str, str]:
+        """What follows from the scores, by name, deterministic to the byte."""
+        return {
             "claims.csv": csv_text(table.rows(self.claims), table.COLUMNS),
             "leaderboard.csv": csv_text(self.rows()),
             "pairs.csv": csv_text(list(map(pair_row, self.pairs)), PAIR_COLUMNS),
@@ -180,8 +201,15 @@ class Board:
             "scores.csv": to_csv(self.scores, self.plan.suite.metrics),
             "tasks.csv": csv_text(self._task_rows()),
         }
-        manifest = json.dumps(self._manifest(tables), indent=1, sort_keys=True, allow_nan=False)
-        return {**tables, "manifest.json": manifest + "\n"}
+
+    def files(self, version: int = SCHEMA_VERSION) -> dict[str, str]:
+        """The tables, and a manifest of these, in the form of a schema version."""
+        return {**self.tables, MANIFEST: self.manifest({}, version).text}
+
+    def table(self, name: str) -> pd.DataFrame | None:
+        """A table as a frame; None where there is none of that name."""
+        text = self.tables.get(name)
+        return None if text is None else frame(text, f"{self.suite}/{self.name}/{name}")
 
     def rows(self) -> list[Row]:
         """The lines of ``leaderboard.csv``."""
@@ -189,7 +217,7 @@ class Board:
         rows = []
         for line in self.lines:
             place = self.places.get(line.method)
-            beaten = None if self.floor is None else self.floor.beaten.get(line.method)
+            beaten = None if self.trivial is None else self.trivial.beaten.get(line.method)
             row = {
                 "method": line.method,
                 "role": self.plan.roles[line.method],
@@ -240,60 +268,58 @@ class Board:
             rows.append(row)
         return rows
 
-    def _manifest(self, tables: Mapping[str, str]) -> dict[str, Any]:
+    def manifest(self, others: Mapping[str, str], version: int = SCHEMA_VERSION) -> Manifest:
+        """What the board says of itself.
+
+        Args:
+            others: the digests of its files that are no tables.
+            version: of the schema; earlier ones list the tables alone.
+        """
         suite, budget = self.plan.suite, self.plan.budget
         normalization = self.primary.normalized_as or self.primary.name
         groups = grouped(self.columns)
-        return {
-            **({"groups": groups} if groups else {}),
-            "schema_version": SCHEMA_VERSION,
-            "suite": {"name": suite.name, "version": suite.version},
-            "budget": {
-                "name": self.plan.budget_name,
-                **budget.model_dump(
-                    mode="json", exclude=set() if budget.task_steps else {"task_steps"}
+        optional = {"groups": groups or None, "planned": self.planned}
+        digests = {name: sha256(text.encode()).hexdigest() for name, text in self.tables.items()}
+        left_out = set() if budget.task_steps else {"task_steps"}
+        return Manifest.model_validate(
+            {name: value for name, value in optional.items() if value is not None}
+            | {
+                "schema_version": version,
+                "suite": {"name": suite.name, "version": suite.version},
+                "budget": {
+                    "name": self.plan.budget_name,
+                    **budget.model_dump(mode="json", exclude=left_out),
+                },
+                "standard": self.plan.standard
+                and not (self.planned is not None and self.planned.absent(self.scores)),
+                "primary_metric": self.primary.model_dump(
+                    mode="json", exclude={"group", "unit", "proper"}
                 ),
-            },
-            "standard": self.plan.standard
-            and not (self.planned is not None and self.planned.absent(self.scores)),
-            "primary_metric": self.primary.model_dump(
-                mode="json", exclude={"group", "unit", "proper"}
-            ),
-            "ranks_by": self.ranking,
-            "paired": suite.paired,
-            "normalization": {
-                "metric": normalization,
-                **suite.normalization[normalization].model_dump(mode="json"),
-            },
-            "methods": {
-                f"{cell.task.name}/{cell.method.name}": cell.runs[0].identity["method"]
-                for cell in self.plan.cells
-            },
-            **({} if self.planned is None else {"planned": self.planned.as_table()}),
-            "runs": {
-                state.value: sum(score.status == state.value for score in self.scores)
-                for state in RunState
-            },
-            "content": self.content,
-            "mixes_content": any(len(hashes) > 1 for hashes in self.content.values()),
-            "devices": sorted({score.device for score in self.scores if score.device}),
-            "digests_of": self.scores[0].digest_of if self.scores else "results",
-            "intervals": {"confidence": CONFIDENCE, "minimum_seeds": MINIMUM_SEEDS},
-            "rliable": {"repetitions": REPETITIONS, "confidence": CONFIDENCE},
-            "sha256": {name: sha256(text.encode()).hexdigest() for name, text in tables.items()},
-        }
+                "ranks_by": self.ranking,
+                "paired": suite.paired,
+                "normalization": {
+                    "metric": normalization,
+                    **suite.normalization[normalization].model_dump(mode="json"),
+                },
+                "methods": {
+                    f"{cell.task.name}/{cell.method.name}": cell.runs[0].identity["method"]
+                    for cell in self.plan.cells
+                },
+                "runs": {
+                    state.value: sum(score.status == state.value for score in self.scores)
+                    for state in RunState
+                },
+                "content": self.content,
+                "mixes_content": any(len(hashes) > 1 for hashes in self.content.values()),
+                "devices": sorted({score.device for score in self.scores if score.device}),
+                "digests_of": self.scores[0].digest_of if self.scores else "results",
+                "intervals": {"confidence": CONFIDENCE, "minimum_seeds": MINIMUM_SEEDS},
+                "rliable": {"repetitions": REPETITIONS, "confidence": CONFIDENCE},
+                "sha256": {**digests, **others} if version >= 4 else digests,
+            }
+        )
 
 
 def board(plan: Plan, store: Store) -> Board:
     """The leaderboard of a plan, from the store."""
     return Board.of(plan, gather(plan, store))
-
-
-def write(files: Mapping[str, str], folder: Path) -> None:
-    """Write a board's files, each whole or not at all."""
-    for name, text in files.items():
-        write_whole(folder / name, partial(_put, text))
-
-
-def _put(text: str, file: BinaryIO) -> None:
-    file.write(text.encode())

@@ -72,19 +72,19 @@ class MethodScores:
         return self._raw[name]
 
     def _columns(self, value: Callable[[Score], float | None]) -> dict[str, Matrix | None]:
-        found: dict[str, Matrix | None] = {}
+        columns: dict[str, Matrix | None] = {}
         for task, own in self._by_task.items():
             column = np.array([value(score) for score in own], dtype=np.float64)  # None is NaN
-            found[task] = column if np.isfinite(column).all() else None
-        return found
+            columns[task] = column if np.isfinite(column).all() else None
+        return columns
 
 
 def by_method(suite: Suite, scores: Iterable[Score]) -> dict[str, MethodScores]:
     """The scores of each method, by name."""
-    found: dict[str, list[Score]] = {}
+    rows: dict[str, list[Score]] = {}
     for score in scores:
-        found.setdefault(score.method, []).append(score)
-    return {method: MethodScores(suite, own) for method, own in sorted(found.items())}
+        rows.setdefault(score.method, []).append(score)
+    return {method: MethodScores(suite, own) for method, own in sorted(rows.items())}
 
 
 def _stacked(columns: dict[str, Matrix | None]) -> Matrix | None:

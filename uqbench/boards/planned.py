@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+
+from pydantic import BaseModel, ConfigDict
 
 from uqbench.boards.scores import Score
 from uqbench.suites.plan import Plan
@@ -14,8 +14,7 @@ SHOWN = 12
 """Cells that a page names; of the others it gives the number."""
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(BaseModel):
     """Methods and runs.
 
     Attributes:
@@ -23,38 +22,21 @@ class Planned:
         runs: seeds such as ``0-4,7`` of each ``task/method`` of the board.
     """
 
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
     methods: tuple[str, ...]
-    runs: Mapping[str, str]
+    runs: dict[str, str]
 
     @classmethod
     def of(cls, plan: Plan) -> Planned:
         """Of a plan, and the plugins that are installed."""
         return cls(
-            tuple(sorted(method.name for method in plan.suite.methods_of(plan.budget_name))),
-            {
+            methods=tuple(sorted(m.name for m in plan.suite.methods_of(plan.budget_name))),
+            runs={
                 f"{cell.task.name}/{cell.method.name}": _spans(run.seed for run in cell.runs)
                 for cell in plan.cells
             },
         )
-
-    @classmethod
-    def read(cls, table: Any) -> Planned | None:
-        """As a manifest has it; boards from before it was kept have none.
-
-        Raises:
-            ValueError: it is damaged.
-        """
-        if table is None:
-            return None
-        methods, runs = table["methods"], table["runs"]
-        texts = [*methods, *runs, *runs.values()]
-        if not all(isinstance(text, str) for text in texts):
-            raise ValueError("planned: expected names, and seeds by task/method")
-        return cls(tuple(methods), dict(runs))
-
-    def as_table(self) -> dict[str, Any]:
-        """For the manifest."""
-        return {"methods": list(self.methods), "runs": dict(self.runs)}
 
     def absent(self, scores: Sequence[Score]) -> list[str]:
         """Methods of the suite that have no row."""

@@ -8,8 +8,12 @@ as it is installed, and its rows are not to be compared with new runs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
 
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.manifest import Manifest
+from uqbench.boards.scores import DEVICES
+from uqbench.errors import UqbenchError, see
 from uqbench.registry.plugins import Host
 from uqbench.suites.suite import Suite
 
@@ -17,36 +21,37 @@ NOT_PROTOCOL = {"name", "summary", "step_ms", "lanes"}
 """Fields of a budget that change no number."""
 
 
-def departures(manifest: Mapping[str, Any], suite: Suite, versions: Mapping[str, str]) -> list[str]:
+def departures(manifest: Manifest, suite: Suite, versions: Mapping[str, str]) -> list[str]:
     """What the suite does otherwise by now than a board's ``manifest.json`` says; mostly nothing.
 
-    Fields that the manifest does not have are newer than it, and had their defaults.
+    Fields that the manifest has not are newer than it, and had their defaults.
 
     Args:
         manifest: the board's.
         suite: as it is installed.
         versions: of the installed agents and estimators, by name.
     """
-    name = str(manifest["budget"]["name"])
+    name = manifest.budget["name"]
     if name not in suite.budgets:
         return [f"there is no budget {name!r} any more"]
     budget = suite.budgets[name]
-    now = budget.model_dump(mode="json")
-    found = []
-    if manifest["suite"]["version"] != suite.version:
-        found.append(f"suite version {manifest['suite']['version']}, now {suite.version}")
-    for field, value in now.items():
-        then = manifest["budget"].get(field, type(budget).model_fields[field].default)
+    earlier = {**manifest.budget}
+    changed = []
+    if manifest.suite["version"] != suite.version:
+        changed.append(f"suite version {manifest.suite['version']}, now {suite.version}")
+    for field, value in budget.model_dump(mode="json").items():
+        then = earlier.get(field, type(budget).model_fields[field].default)
         if field not in NOT_PROTOCOL and then != value:
-            found.append(f"{field} {then}, now {value}")
-    run = {(m["agent"] or m["estimator"], m["version"]) for m in manifest["methods"].values()}
+            changed.append(f"{field} {then}, now {value}")
+    methods = manifest.methods.values()
+    run = {(m["agent"] or m["estimator"] or m["name"], m["version"]) for m in methods}
     for method, version in sorted(run):
         if versions.get(method, version) != version:
-            found.append(f"{method} version {version}, now {versions[method]}")
-    metric, primary = manifest["primary_metric"]["name"], suite.primary_metric(budget).name
+            changed.append(f"{method} version {version}, now {versions[method]}")
+    metric, primary = manifest.primary_metric["name"], suite.primary_metric(budget).name
     if metric != primary:
-        found.append(f"score {metric}, now {primary}")
-    return found
+        changed.append(f"score {metric}, now {primary}")
+    return changed
 
 
 def versions_here(host: Host) -> dict[str, str]:
@@ -54,3 +59,26 @@ def versions_here(host: Host) -> dict[str, str]:
     return {
         spec.name: spec.version for of in (host.agents, host.estimators) for spec in of.values()
     }
+
+
+def check_as_run(board: Board, folder: Path) -> None:
+    """See that the scored runs of a stored board are those that its plan would run today.
+
+    Raises:
+        UqbenchError: a method or task has another version or other settings by now, or a metric is
+            gone, so that tables written now would say what was not run.
+    """
+    planned = {(run.task, run.method, run.seed): run for run in board.plan.runs}
+    metrics = {metric.name for metric in board.plan.suite.metrics}
+    for score in board.scores:
+        run = planned[score.task, score.method, score.seed]
+        if score.run not in {str(run.on_device(device).folder) for device in DEVICES}:
+            raise UqbenchError(
+                f"{folder}: {score.run} was run with other settings or versions than {run.folder} "
+                f"would be now; run the suite again instead.{see('earlier-protocol')}"
+            )
+        if not metrics >= score.values.keys():
+            gone = ", ".join(sorted(score.values.keys() - metrics))
+            raise UqbenchError(
+                f"{folder}: the suite has no metric {gone} any more; run it again instead."
+            )

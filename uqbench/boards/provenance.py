@@ -41,7 +41,7 @@ class MadeWith:
     runs: int
 
 
-def made_with(scores: Sequence[Score]) -> list[MadeWith]:
+def provenance(scores: Sequence[Score]) -> list[MadeWith]:
     """What the scored runs were made with, the most frequent first."""
     groups: dict[str, tuple[MadeWith, list[tuple[str, str]]]] = {}
     for score in scores:
@@ -57,7 +57,7 @@ def made_with(scores: Sequence[Score]) -> list[MadeWith]:
         versions = dict(sorted(of.versions.items()))
         one = MadeWith(of.device, of.platform, versions, content, of.git_revision, "", "", 0)
         groups[key] = one, [(record.began, record.updated)]
-    found = [
+    rows = [
         MadeWith(
             **{
                 **asdict(one),
@@ -68,10 +68,10 @@ def made_with(scores: Sequence[Score]) -> list[MadeWith]:
         )
         for one, times in groups.values()
     ]
-    return sorted(found, key=lambda one: (-one.runs, one.first))
+    return sorted(rows, key=lambda one: (-one.runs, one.first))
 
 
-def made_with_json(made: Sequence[MadeWith], older: str) -> str:
+def provenance_json(made: Sequence[MadeWith], older: str) -> str:
     """``made_with.json``; ``older`` is :func:`of_older_code` when the board is written."""
     return json.dumps({"older": older, "runs": [asdict(one) for one in made]}, indent=1) + "\n"
 
@@ -82,7 +82,7 @@ class _Stored:
     runs: list[MadeWith]
 
 
-def read_made_with(text: bytes | None) -> tuple[list[MadeWith], str]:
+def read_provenance(text: bytes | None) -> tuple[list[MadeWith], str]:
     """Read it back; nothing where a board has none.
 
     Boards from before it was kept whether they are of older code have the list alone.
@@ -93,21 +93,16 @@ def read_made_with(text: bytes | None) -> tuple[list[MadeWith], str]:
     if text is None:
         return [], ""
     try:
-        found = TypeAdapter(_Stored | list[MadeWith]).validate_json(text, strict=True)
+        read = TypeAdapter(_Stored | list[MadeWith]).validate_json(text, strict=True)
     except (ValueError, RecursionError) as error:
         raise UqbenchError(f"made_with.json is damaged, because {error!s:.300}") from error
-    return (found, "") if isinstance(found, list) else (found.runs, found.older)
+    return (read, "") if isinstance(read, list) else (read.runs, read.older)
 
 
 def of_older_code(scores: Sequence[Score]) -> str:
     """The packages whose content was another than what is installed; empty where none was."""
-    found: dict[str, set[str]] = {}
-    for score in scores:
-        for part in score.content.split():
-            package, _, value = part.partition(":")
-            found.setdefault(package, set()).add(value)
     parts = []
-    for package, values in sorted(found.items()):
+    for package, values in sorted(contents(scores).items()):
         try:
             here = content_hash(package)[:8]
         except ModuleNotFoundError:
@@ -115,3 +110,12 @@ def of_older_code(scores: Sequence[Score]) -> str:
         if values != {here}:
             parts.append(f"{package} {'+'.join(sorted(values))} (here {here})")
     return ", ".join(parts)
+
+
+def contents(scores: Sequence[Score]) -> dict[str, set[str]]:
+    """The content hashes that each package had in the runs; one, unless mixed."""
+    hashes: dict[str, set[str]] = {}
+    for part in {part for score in scores for part in score.content.split()}:
+        package, _, value = part.partition(":")
+        hashes.setdefault(package, set()).add(value)
+    return hashes

@@ -6,69 +6,63 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from uqbench.amounts import count
+from uqbench.boards.agreement import Agreement, agreement
+from uqbench.boards.scores import Score, gather
 from uqbench.errors import UqbenchError
+from uqbench.results.store import RunState
+from uqbench.seeding import derive_seed
 
 if TYPE_CHECKING:
-    from uqbench.boards.agreement import Agreement
-    from uqbench.boards.scores import Score
-    from uqbench.boards.stored import StoredBoard
+    from uqbench.boards.leaderboard import Board
     from uqbench.runner.complete import Execution
     from uqbench.suites.plan import Plan
 
 
-def sample(stored: StoredBoard, size: int, draw: str) -> list[Score]:
+def sample(board: Board, size: int, draw: str) -> list[Score]:
     """Finished runs of the CPU.
 
     Args:
-        stored: the board.
+        board: of the stored scores.
         size: how many runs.
         draw: that they follow from: the same text gives the same runs.
 
     Raises:
         UqbenchError: there are none.
     """
-    import numpy as np
-
-    from uqbench.seeding import derive_seed
-
-    usable = [score for score in stored.scores if score.digest and score.device == "cpu"]
+    usable = [score for score in board.scores if score.digest and score.device == "cpu"]
     if not usable:
         raise UqbenchError(
-            f"{stored.folder} has no finished runs of a CPU that could be run again."
+            f"{board.suite}/{board.name} has no finished runs of a CPU that could be run again."
         )
     generator = np.random.default_rng(derive_seed("verify", draw))
     drawn = generator.choice(len(usable), size=min(size, len(usable)), replace=False)
     return [usable[i] for i in sorted(drawn.tolist())]
 
 
-def repeat(
-    stored: StoredBoard, chosen: Sequence[Score], execution: Execution
-) -> dict[str, Agreement]:
-    """Make runs again on the CPU; return how each agrees with the stored one, by its folder.
+def reproduce(board: Board, chosen: Sequence[Score], execution: Execution) -> dict[str, Agreement]:
+    """Make runs of a board again on the CPU; return how each agrees, by its folder.
 
     Raises:
         UqbenchError: one did not finish.
     """
-    from uqbench.boards.agreement import agreement
-    from uqbench.boards.scores import gather
-    from uqbench.results.store import RunState
     from uqbench.runner.complete import complete
 
-    store = execution.store
-    part = _only(stored.plan, chosen)
+    part = _only(board.plan, chosen)
     states = complete(part, execution)
     failed = [str(run.folder) for run, state in states.items() if state != RunState.FINISHED]
     if failed:
         raise UqbenchError(f"{count(len(failed), 'run')} did not finish: {', '.join(failed)}")
-    again = {(s.task, s.method, s.seed): s for s in gather(part, store)}
-    measured = [metric.name for metric in stored.plan.suite.metrics if metric.kind == "cost"]
-    found = {}
+    repeated = {(s.task, s.method, s.seed): s for s in gather(part, execution.store)}
+    measured = [metric.name for metric in board.plan.suite.metrics if metric.kind == "cost"]
+    agreements = {}
     for score in chosen:
-        fresh = again[score.task, score.method, score.seed]
-        cell = [s for s in stored.scores if (s.task, s.method) == (score.task, score.method)]
-        found[score.run] = agreement(score, fresh, cell, measured, len(chosen))
-    return found
+        own = repeated[score.task, score.method, score.seed]
+        cell = [s for s in board.scores if (s.task, s.method) == (score.task, score.method)]
+        agreements[score.run] = agreement(score, own, cell, measured, len(chosen))
+    return agreements
 
 
 def _only(plan: Plan, scores: Sequence[Score]) -> Plan:

@@ -66,10 +66,10 @@ def rescored(
     metric: Metric = plan.suite.primary_metric(plan.budget)
     constants = plan.suite.normalization_constants(metric)
     runs = {(run.task, run.method, run.seed): run for run in plan.runs}
-    found = []
+    by_risk = []
     for score in scores:
         if not score.digest:
-            found.append(score)
+            by_risk.append(score)
             continue
         run = runs[score.task, score.method, score.seed]
         run = run.on_device("cuda" if score.device == "cuda" else "cpu")
@@ -77,5 +77,5 @@ def rescored(
         steps = plan.budget.on(plan.suite.task(score.task)).steps
         value = scalar(metric, measure, episodes, records, steps, truths[score.task])
         normal = constants[score.task].normalize(value) if is_finite(value) else None
-        found.append(replace(score, score=normal, values=score.values | {metric.name: value}))
-    return found
+        by_risk.append(replace(score, score=normal, values=score.values | {metric.name: value}))
+    return by_risk

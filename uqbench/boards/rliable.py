@@ -27,10 +27,10 @@ def rliable_rows(suite: Suite, scores: Mapping[str, NDArray[np.float64]]) -> lis
     rows = []
     for method, matrix in scores.items():
         seed = derive_seed("bootstrap", suite.name, method)
-        found = aggregate(matrix, seed=seed, repetitions=REPETITIONS, confidence=CONFIDENCE)
+        intervals = aggregate(matrix, seed=seed, repetitions=REPETITIONS, confidence=CONFIDENCE)
         row: Row = {"method": method}
         for name in STATISTICS:
-            row |= cells(name, found[name])
+            row |= cells(name, intervals[name])
         over = None
         if baseline is not None and method != suite.baseline:
             seed = derive_seed("bootstrap", suite.name, method, "improvement")

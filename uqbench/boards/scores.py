@@ -111,8 +111,8 @@ def gather(plan: Plan, store: Store) -> list[Score]:
     constants = plan.suite.normalization_constants(primary)
     definitions, scores = _Definitions(plan.suite), []
     for planned in plan.runs:
-        run, found = _either_device(planned, store)
-        finished = found.record if found.state is RunState.FINISHED else None
+        run, stored = _either_device(planned, store)
+        finished = stored.record if stored.state is RunState.FINISHED else None
         values = definitions.values(run, finished) if finished else {}
         raw = values.get(primary.name)
         scores.append(
@@ -120,7 +120,7 @@ def gather(plan: Plan, store: Store) -> list[Score]:
                 task=run.task,
                 method=run.method,
                 seed=run.seed,
-                status=found.state.value,
+                status=stored.state.value,
                 device=str(run.identity["device"]) if finished else "",
                 score=constants[run.task].normalize(raw) if is_finite(raw) else None,
                 values=values,
@@ -130,7 +130,7 @@ def gather(plan: Plan, store: Store) -> list[Score]:
                 record=finished,
             )
         )
-    store.save_index()
+    store.save_cache()
     return sorted(scores, key=lambda s: (s.task, s.method, s.seed))
 
 
@@ -199,9 +199,9 @@ def _either_device(run: Run, store: Store) -> tuple[Run, StoredRun]:
     if planned.state is not RunState.FINISHED:
         for device in DEVICES:
             other = run.on_device(device)
-            found = store.find(other) if other != run else planned
-            if found.state is RunState.FINISHED:
-                return other, found
+            stored = store.find(other) if other != run else planned
+            if stored.state is RunState.FINISHED:
+                return other, stored
     return run, planned
 
 

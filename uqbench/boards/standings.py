@@ -68,15 +68,15 @@ def standings(plan: Plan, methods: Mapping[str, MethodScores]) -> list[BoardRow]
         others = {}
         for column in columns(plan):
             metric = column.metric
-            found = own.normalized(metric) if column.normalized else own.raw(metric)
-            if found is not None:
+            values_of = own.normalized(metric) if column.normalized else own.raw(metric)
+            if values_of is not None:
                 beyond = (
                     normalized_failures(suite, metric, tasks)
                     if column.normalized
                     else raw_failures(metric)
                 )
                 others[metric.name] = estimate(
-                    column.statistic, found, beyond, clustered=suite.paired
+                    column.statistic, values_of, beyond, clustered=suite.paired
                 )
         lines.append(
             BoardRow(

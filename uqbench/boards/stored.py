@@ -1,210 +1,382 @@
-"""A stored leaderboard: its scores, and the plan that they are of."""
+"""A stored leaderboard: a folder, what its files say, and the board that its scores make."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from uqbench.boards.frames import frame
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.manifest import MANIFEST, Manifest, read_manifest
+from uqbench.boards.protocol import departures, versions_here
+from uqbench.boards.provenance import MadeWith, read_provenance
+from uqbench.boards.scores import check_scores, from_csv
+from uqbench.boards.submitted import NAME, Submitted, read_submitted, states
 from uqbench.errors import UqbenchError, see
+from uqbench.figure import NotDrawableError
+from uqbench.results.files import is_linked, read_bytes, stored_text
+from uqbench.results.tables import MOST_BYTES, parse_table
 from uqbench.suites.selection import Say, Selection, warn
 
 if TYPE_CHECKING:
-    from uqbench.boards.planned import Planned
-    from uqbench.boards.provenance import MadeWith
-    from uqbench.boards.scores import Score
-    from uqbench.claim import ClaimKind
+    import pandas as pd
+
     from uqbench.registry.plugins import Host
-    from uqbench.suites.claims import Claim
     from uqbench.suites.plan import Plan
 
-
-SUFFIXES = (".csv", ".json", ".md", ".bib")
-"""Of the files of a board."""
+PROVENANCE = "made_with.json"
+CURVES, UNCERTAINTY = "curves.parquet", "uncertainty.parquet"
+RECORDED = ("cost.csv", PROVENANCE, "papers.bib", NAME, CURVES, UNCERTAINTY)
+"""The files of a board that do not follow from its scores."""
 
 
 @dataclass(frozen=True)
 class StoredBoard:
-    """A leaderboard's folder, what is in it, and what it is of.
+    """A leaderboard's folder; each file is read when it is asked for.
+
+    Frames are of the CSV files as they are stored, held against the digests of the manifest.
 
     Attributes:
-        files: contents by name.
-        plan: of the board's own methods; others may be installed here.
+        folder: ``<root>/<suite>/<name>``.
     """
 
     folder: Path
-    files: dict[str, bytes]
-    plan: Plan
-    scores: list[Score]
 
     @classmethod
-    def read(
-        cls, plan: Plan, selection: Selection, host: Host, folder: Path, say: Say = warn
-    ) -> StoredBoard:
-        """Read the board of a plan.
+    def read(cls, folder: Path) -> StoredBoard:
+        """A board, once its manifest is read.
+
+        Raises:
+            UqbenchError: there is none, or its manifest is damaged.
+        """
+        stored = cls(folder)
+        if not stored.has("scores.csv") or not stored.has(MANIFEST):
+            raise UqbenchError(
+                f"{folder} is not a leaderboard's folder: expected scores.csv and {MANIFEST} in "
+                f"it. uqbench leaderboard --suite NAME writes one."
+            )
+        _ = stored.manifest
+        return stored
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What the board says of itself.
+
+        Raises:
+            UqbenchError: there is none, or it is damaged.
+        """
+        return read_manifest(self.unchecked(MANIFEST), str(self.folder / MANIFEST))
+
+    @property
+    def suite(self) -> str:
+        """Name of the suite."""
+        return self.manifest.suite["name"]
+
+    @property
+    def name(self) -> str:
+        """Name of the board: the budget, or a selection of its runs."""
+        return self.folder.name
+
+    @property
+    def title(self) -> str:
+        """Suite and name."""
+        return f"{self.suite} · {self.name}"
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the budget can rank methods."""
+        return self.manifest.budget["ranks"]
+
+    @property
+    def ranking(self) -> str:
+        """The statistic that the board is ranked by."""
+        return self.manifest.ranks_by
+
+    @property
+    def primary(self) -> Mapping[str, Any]:
+        """The metric that the board is scored by: ``name``, ``summary``, …."""
+        return self.manifest.primary_metric
+
+    @property
+    def configs(self) -> Mapping[str, Mapping[str, Any]]:
+        """By ``task/method``: ``agent`` or ``estimator``, ``version``, ``config``."""
+        return self.manifest.methods
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file of that name."""
+        return (self.folder / name).is_file()
+
+    def unchecked(self, name: str) -> bytes:
+        """The contents of a file, whatever the manifest lists.
+
+        Raises:
+            UqbenchError: it is not a regular file, too large, or cannot be read.
+        """
+        path = self.folder / name
+        try:
+            return read_bytes(path, MOST_BYTES)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise UqbenchError(f"{path} is damaged, because it cannot be read: {why}") from error
+
+    def checked(self, name: str) -> bytes:
+        """The contents of a file.
+
+        Raises:
+            UqbenchError: it is not the one that the manifest lists, or cannot be read.
+        """
+        data = self.unchecked(name)
+        if sha256(data).hexdigest() != self.manifest.sha256.get(name, sha256(data).hexdigest()):
+            raise UqbenchError(
+                f"{self.folder / name} does not match its digest in {MANIFEST}: it was edited, or "
+                f"cut; write the board again."
+            )
+        return data
+
+    def text(self, name: str) -> str | None:
+        """A text, read like :meth:`checked`; None where the board has none of that name."""
+        if not (self.folder / name).exists():
+            return None
+        return stored_text(self.checked(name), self.folder / name)
+
+    def table(self, name: str) -> pd.DataFrame | None:
+        """A CSV file as a frame; None where the board has none of that name."""
+        text = self.text(name)
+        return None if text is None else frame(text, str(self.folder / name))
+
+    @cached_property
+    def leaderboard(self) -> pd.DataFrame:
+        """A row a method, the best first where the budget ranks."""
+        table = self._csv("leaderboard.csv", "method", "role")
+        if self.ranks and "rank" in table:
+            table = table.sort_values(["rank", "method"], kind="stable", na_position="last")
+        return table.reset_index(drop=True)
+
+    @property
+    def methods(self) -> list[str]:
+        """The rows' names, the best first where the budget ranks."""
+        return [str(name) for name in self.leaderboard["method"]]
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """A row a pair of methods."""
+        return self._csv("pairs.csv", "first", "second", "improvement")
+
+    @cached_property
+    def claims(self) -> pd.DataFrame:
+        """A row a comparison of a claim."""
+        return self._csv("claims.csv", "claim", "verdict", "source")
+
+    @cached_property
+    def tasks(self) -> pd.DataFrame:
+        """A row a method and task."""
+        return self._csv("tasks.csv", "task", "method")
+
+    @cached_property
+    def cost(self) -> pd.DataFrame:
+        """A row a method and task."""
+        return self._csv("cost.csv", "task", "method", "steps_per_s", "device_hours")
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """A row a run."""
+        return self._csv("scores.csv", "task", "method", "seed", "status", "score", "run")
+
+    @cached_property
+    def curve_points(self) -> pd.DataFrame | None:
+        """``task``, ``method``, ``seed``, ``step``, ``metric``, ``value``; None without curves.
+
+        A row a hundredth of a run and ``metric``: ``return`` or ``reward_per_step``.
+        """
+        if not self.has(CURVES):
+            return None
+        names, values = ["task", "method", "seed", "step"], ["return", "reward_per_step"]
+        kinds = dict.fromkeys(("task", "method"), object) | dict.fromkeys(values, float)
+        return (
+            self._parquet(CURVES, kinds)
+            .melt(id_vars=names, value_vars=values, var_name="metric", value_name="value")
+            .astype({"metric": object})
+        )
+
+    @cached_property
+    def curves(self) -> pd.DataFrame:
+        """``task``, ``method``, ``seed``, ``step``, ``value``, ``of``: a row a hundredth of a run.
+
+        ``value`` is of the episodes that ended in it, ``of`` being ``return``; where none ever
+        does, since the tasks are continuing, the ``reward_per_step``.
+
+        Raises:
+            NotDrawableError: the board keeps none.
+        """
+        points = self.curve_points
+        if points is None:
+            raise NotDrawableError(
+                f"{self.folder} has no {CURVES}, and so no learning curves: boards keep them "
+                f"since they were introduced, where their runs are of environments; run the suite "
+                f"again."
+            )
+        own = points[points["metric"] == "return"]
+        if own["value"].isna().all():
+            own = points[points["metric"] == "reward_per_step"]
+        own = own.rename(columns={"metric": "of"}).reset_index(drop=True)
+        return own[["task", "method", "seed", "step", "value", "of"]]
+
+    @cached_property
+    def uncertainty(self) -> pd.DataFrame:
+        """``task``, ``method``, ``curve``, ``x``, ``y``, ``low``, ``high``, ``runs``.
+
+        The mean over a method's runs, with its pointwise 95 % interval.
+
+        Raises:
+            NotDrawableError: the board keeps none.
+        """
+        if not self.has(UNCERTAINTY):
+            raise NotDrawableError(
+                f"{self.folder} has no curves of uncertainty: the budget does not ask for them "
+                f"(docs/uncertainty.md), the methods predict none, or the board was written "
+                f"before boards kept them."
+            )
+        names = dict.fromkeys(("task", "method", "curve"), object)
+        return self._parquet(
+            UNCERTAINTY, names | dict.fromkeys(("x", "y", "low", "high", "runs"), float)
+        )
+
+    @property
+    def provenance(self) -> tuple[list[MadeWith], str]:
+        """What its runs were made with, and what was older than the code installed then."""
+        return read_provenance(self.unchecked(PROVENANCE) if self.has(PROVENANCE) else None)
+
+    @property
+    def submitted(self) -> dict[str, Submitted]:
+        """By method, the rows that others submitted.
+
+        Raises:
+            UqbenchError: ``submissions.json`` is damaged.
+        """
+        return read_submitted(self.unchecked(NAME) if self.has(NAME) else None)
+
+    @property
+    def recorded(self) -> dict[str, bytes]:
+        """Its files that do not follow from the scores, by name."""
+        return {name: self.unchecked(name) for name in RECORDED if self.has(name)}
+
+    def altered(self) -> list[str]:
+        """Files that are not those that the manifest lists, or that it lacks.
+
+        Boards from before schema 4 list only what follows from the scores.
+        """
+        listed = self.manifest.sha256
+        there = {name: sha256(data).hexdigest() for name, data in self.recorded.items()}
+        lists_all = self.manifest.schema_version >= 4
+        return [
+            name
+            for name in RECORDED
+            if there.get(name) != listed.get(name) and (lists_all or name in listed)
+        ]
+
+    def board(self, plan: Plan, selection: Selection, host: Host, say: Say = warn) -> Board:
+        """The board that its scores make, of the suite as it is installed.
 
         Args:
             plan: of all methods that are installed.
             selection: that the plan is of.
             host: the plugins.
-            folder: of the board.
             say: is told which methods the board has not.
 
-        Raises:
-            UqbenchError: there is none, it is of an earlier protocol, or its scores are not those
-                of the plan and of its own manifest.
-        """
-        from uqbench.boards.protocol import versions_here
-        from uqbench.boards.scores import check_scores, from_csv
-        from uqbench.results.files import stored_bytes, stored_text
+        Returns:
+            A board of the stored methods alone; others may be installed here.
 
-        path = folder / "scores.csv"
+        Raises:
+            UqbenchError: it is of an earlier protocol, or its scores are not those of the plan and
+                of its own manifest.
+        """
+        path = self.folder / "scores.csv"
         if not path.exists():
             raise UqbenchError(
                 f"{path} is not there: write it with uqbench leaderboard --suite {plan.suite.name} "
                 f"--budget {plan.budget_name}."
             )
-        files = {p.name: stored_bytes(p) for p in folder.iterdir() if p.suffix in SUFFIXES}
-        scores = from_csv(stored_text(files["scores.csv"], path), str(path))
-        _check_manifest(files, scores, plan, versions_here(host), folder)
-        methods = tuple(sorted({score.method for score in scores}))
-        if methods:
+        scores = from_csv(stored_text(self.unchecked("scores.csv"), path), str(path))
+        rows = Board(plan, scores)
+        if self.has(MANIFEST):  # where it is missing, a check says so
+            self._check_protocol(rows, host)
+        if methods := tuple(sorted({score.method for score in scores})):
             own = replace(selection, methods=methods).plan(host, "cpu", say)
             absent = sorted({cell.method.name for cell in plan.cells} - set(methods))
             if absent:
                 say(
-                    f"uqbench: {folder} has no runs of {', '.join(absent)}, which the suite has "
-                    f"here: not judged."
+                    f"uqbench: {self.folder} has no runs of {', '.join(absent)}, which the suite "
+                    f"has here: not judged."
                 )
             plan = replace(own, standard=plan.standard)
         check_scores(scores, plan, str(path))
-        return cls(folder, files, plan, scores)
+        planned = self.manifest.planned if self.has(MANIFEST) else None
+        return Board(plan, scores, planned=planned, submitted=states(self.submitted))
 
-    @property
-    def made(self) -> tuple[list[MadeWith], str]:
-        """What its runs were made with, and what was older than the code installed then."""
-        from uqbench.boards.provenance import read_made_with
-
-        return read_made_with(self.files.get("made_with.json"))
-
-    @property
-    def planned(self) -> Planned | None:
-        """What its manifest lists as planned."""
-        from uqbench.boards.planned import Planned
-
-        return Planned.read(json.loads(self.files.get("manifest.json", b"{}")).get("planned"))
-
-    @property
-    def submitted(self) -> Mapping[str, str]:
-        """The methods whose rows others submitted: ``verified`` or ``self-reported``.
-
-        Raises:
-            UqbenchError: ``submissions.json`` is damaged.
-        """
-        from uqbench.boards.submitted import read_submitted, states
-
-        return states(read_submitted(self.files.get("submissions.json")))
-
-    @property
-    def own_claims(self) -> tuple[tuple[Claim, ClaimKind], ...]:
-        """The plan's claims that are on the board.
+    def own_claims(self, board: Board) -> Board:
+        """Its board with those claims alone that ``claims.csv`` has: others came later.
 
         Raises:
             UqbenchError: ``claims.csv`` is damaged.
         """
-        from uqbench.results.files import stored_text
+        path = self.folder / "claims.csv"
+        text = stored_text(self.unchecked(path.name), path) if path.exists() else ""
+        known = {row.get("claim") for row in csv.DictReader(io.StringIO(text))}
+        claims = tuple(pair for pair in board.plan.claims if pair[0].id in known)
+        return replace(board, plan=replace(board.plan, claims=claims))
 
-        text = stored_text(self.files.get("claims.csv", b""), self.folder / "claims.csv")
-        stored = {row.get("claim") for row in csv.DictReader(io.StringIO(text))}
-        return tuple(pair for pair in self.plan.claims if pair[0].id in stored)
+    def _check_protocol(self, rows: Board, host: Host) -> None:
+        """Check that a board is of today's protocol, with rows of all that its manifest lists."""
+        manifest, suite = self.manifest, rows.plan.suite
+        changed = departures(manifest, suite, versions_here(host))
+        if changed:
+            raise UqbenchError(
+                f"{self.folder} is of an earlier protocol: {'; '.join(changed)}. It is kept as it "
+                f"was written; tox -e leaderboard-{suite.name}-{rows.plan.budget_name} runs it "
+                f"again.{see('earlier-protocol')}"
+            )
+        scores, planned = rows.scores, manifest.planned
+        missing = sorted(manifest.methods.keys() - {f"{s.task}/{s.method}" for s in scores})
+        if planned is not None and not missing:
+            lacking = planned.without_rows(scores)
+            missing = [f"{name} (seeds {planned.runs[name]})" for name in lacking]
+        if missing:
+            raise UqbenchError(
+                f"{self.folder / 'scores.csv'} has no rows of {', '.join(missing[:5])}"
+                f"{' …' if len(missing) > 5 else ''}, which {MANIFEST} lists: restore them, or "
+                f"write the board again from its runs."
+            )
 
-    def tables(self, plan: Plan, older: str, planned: Planned | None) -> dict[str, str]:
-        """What follows from the scores, and from what was written down when they were made.
+    def _csv(self, name: str, *columns: str) -> pd.DataFrame:
+        table = self.table(name)
+        if table is None:
+            raise NotDrawableError(f"{self.folder} has no {name}.")
+        if not {*columns} <= {*table.columns}:
+            raise UqbenchError(
+                f"{self.folder / name} is damaged: expected the columns {', '.join(columns)}."
+            )
+        return table
 
-        Args:
-            plan: of the scores, with the claims that are judged.
-            older: the packages that were older than what was installed when the page is written.
-            planned: what the manifest lists.
-        """
-        from uqbench.boards.leaderboard import Board
-        from uqbench.boards.page import page
-        from uqbench.results.files import stored_text
-
-        board = replace(Board.of(plan, self.scores), planned=planned, submitted=self.submitted)
-        cost, bibtex = (
-            stored_text(self.files.get(name, b""), self.folder / name)
-            for name in ("cost.csv", "papers.bib")
-        )
-        text = page(board, self.made[0], cost, older, bibtex)
-        return {**board.files(), "README.md": text}
-
-    def check_as_run(self) -> None:
-        """See that the scored runs are those that the plan would run today.
-
-        Raises:
-            UqbenchError: a method or task has another version or other settings by now, or a
-                metric is gone, so that tables written now would say what was not run.
-        """
-        from uqbench.boards.scores import DEVICES
-
-        planned = {(run.task, run.method, run.seed): run for run in self.plan.runs}
-        metrics = {metric.name for metric in self.plan.suite.metrics}
-        for score in self.scores:
-            run = planned[score.task, score.method, score.seed]
-            if score.run not in {str(run.on_device(device).folder) for device in DEVICES}:
-                raise UqbenchError(
-                    f"{self.folder}: {score.run} was run with other settings or versions than "
-                    f"{run.folder} would be now; run the suite again instead."
-                    f"{see('earlier-protocol')}"
-                )
-            if not metrics >= score.values.keys():
-                gone = ", ".join(sorted(score.values.keys() - metrics))
-                raise UqbenchError(
-                    f"{self.folder}: the suite has no metric {gone} any more; run it again instead."
-                )
+    def _parquet(self, name: str, kinds: Mapping[str, type]) -> pd.DataFrame:
+        """A file of curves, with these types of columns."""
+        where = str(self.folder / name)
+        table = parse_table(self.checked(name), where).to_pandas()
+        try:
+            return table.astype(kinds)
+        except (KeyError, ValueError, TypeError) as error:
+            raise UqbenchError(f"{where} is damaged, because {error!s:.300}") from error
 
 
-def _check_manifest(
-    files: Mapping[str, bytes],
-    scores: Sequence[Score],
-    plan: Plan,
-    versions: Mapping[str, str],
-    folder: Path,
-) -> None:
-    """Check that a board is of today's protocol, with rows of all that its manifest lists.
-
-    Raises:
-        UqbenchError: the protocol was another, rows were removed, or the manifest is damaged.
-    """
-    from uqbench.boards.planned import Planned
-    from uqbench.boards.protocol import departures
-
-    if "manifest.json" not in files:
-        return  # it is compared, and missed, where the board is checked
-    path = folder / "manifest.json"
-    try:
-        manifest = json.loads(files["manifest.json"])
-        listed = set(manifest["methods"])
-        planned = Planned.read(manifest.get("planned"))
-        changed = departures(manifest, plan.suite, versions)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UqbenchError(f"{path} is damaged: {type(error).__name__}: {error!s:.300}") from error
-    if changed:
-        raise UqbenchError(
-            f"{folder} is of an earlier protocol: {'; '.join(changed)}. It is kept as it was "
-            f"written; tox -e leaderboard-{plan.suite.name}-{plan.budget_name} runs it again."
-            f"{see('earlier-protocol')}"
-        )
-    missing = sorted(map(str, listed - {f"{score.task}/{score.method}" for score in scores}))
-    if planned is not None and not missing:
-        missing = [f"{name} (seeds {planned.runs[name]})" for name in planned.without_rows(scores)]
-    if missing:
-        raise UqbenchError(
-            f"{folder / 'scores.csv'} has no rows of {', '.join(missing[:5])}"
-            f"{' …' if len(missing) > 5 else ''}, which {path.name} lists: restore them, or write "
-            f"the board again from its runs."
-        )
+def board_folders(root: Path) -> list[Path]:
+    """The boards below a folder: a results folder, one of leaderboards, or a board itself."""
+    if (root / MANIFEST).is_file():
+        return [root]
+    place = root / "leaderboards" if (root / "leaderboards").is_dir() else root
+    folders = [path.parent for path in sorted(place.glob(f"*/*/{MANIFEST}"))]
+    return [folder for folder in folders if not is_linked(place, folder)]

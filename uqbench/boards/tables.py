@@ -62,12 +62,3 @@ def csv_text(rows: Sequence[Row], columns: Sequence[str] = ()) -> str:
 def label(statistic: str) -> str:
     """A statistic's name for people."""
     return LABELS.get(statistic, statistic)
-
-
-def interval(estimate: Estimate | None) -> str:
-    """An estimate with its interval, or a dash."""
-    if estimate is None:
-        return "–"
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"

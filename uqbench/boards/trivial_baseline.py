@@ -1,4 +1,4 @@
-"""What costs no learning, as the floor that a method has to beat."""
+"""The trivial baseline: what costs no learning, and a method has to beat."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uqbench.statistics.ranks import Pair
 
 
 @dataclass(frozen=True)
-class Floor:
+class TrivialBaseline:
     """The best trivial row of a board, and which methods beat it.
 
     Attributes:
@@ -24,10 +24,10 @@ class Floor:
     beaten: Mapping[str, bool | None]
 
 
-def floor(
+def trivial_baseline(
     values: Mapping[str, float], roles: Mapping[str, Role], pairs: Sequence[Pair], *, paired: bool
-) -> Floor | None:
-    """The floor of a board; None where it has no trivial row, or one that lacks runs.
+) -> TrivialBaseline | None:
+    """The trivial baseline of a board; None where it has no trivial row, or one that lacks runs.
 
     Args:
         values: the ranking statistic of each fully scored row; more is better.
@@ -46,7 +46,7 @@ def floor(
             if roles[other] == "method":
                 difference = pair.paired if paired else pair.difference
                 beaten[other] = _above(difference, reverse=pair.first == best)
-    return Floor(best, beaten)
+    return TrivialBaseline(best, beaten)
 
 
 def _above(difference: Estimate, *, reverse: bool) -> bool | None:

@@ -6,7 +6,6 @@ its runs, so that reliability, sparsification and PIT can be drawn without the r
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ import numpy as np
 from uqbench.boards.curves import drawn
 from uqbench.boards.scores import Score
 from uqbench.results.store import Store
-from uqbench.results.tables import read_curves
+from uqbench.results.tables import read_curves, table_bytes
 from uqbench.statistics.quantiles import student
 from uqbench.suites.plan import Plan
 
@@ -50,7 +49,6 @@ def uncertainty_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> by
     """The mean curves of a board's runs; None where no run in the store has any."""
     import pandas as pd
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     runs = {(run.task, run.method, run.seed): run for run in drawn(plan)}
     parts = []
@@ -68,6 +66,4 @@ def uncertainty_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> by
         return None
     found = mean_curves(pd.concat(parts, ignore_index=True))
     names = found.astype(dict.fromkeys(("task", "method", "curve"), "category"))
-    file = io.BytesIO()
-    pq.write_table(pa.Table.from_pandas(names, preserve_index=False), file, compression="zstd")
-    return file.getvalue()
+    return table_bytes(pa.Table.from_pandas(names, preserve_index=False))

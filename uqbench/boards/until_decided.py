@@ -90,6 +90,6 @@ def run_until_decided(
             break
     whole = replace(planned, cells=tuple(cells.values()), standard=False)
     plain = Board.of(replace(whole, claims=()), gather(whole, store))
-    claims = tuple(found.judgements.values())
-    board = replace(plain, claims=claims, compared=found.merged(plain.pairs))
+    judged = tuple(found.judgements.values())
+    board = replace(plain, judged=judged, compared=found.merged(plain.pairs))
     return Decided(whole, found, board)

@@ -95,8 +95,7 @@ def uqbench_executors() -> Iterable[ExecutorSpec]:
         ExecutorSpec(
             name="local",
             version="1",
-            factory="uqbench.runner.executors.this_machine:ThisMachine",
-            config="uqbench.runner.executors.this_machine:ThisMachineConfig",
+            factory="uqbench.runner.executors.local:run_locally",
             summary="processes of this machine",
             elsewhere=False,
         )

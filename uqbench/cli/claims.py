@@ -87,8 +87,8 @@ def _judged(
     plan = selection.plan(host, "cpu")
     if boards is None:
         return judge(plan, gather(plan, Store(out)))
-    stored = StoredBoard.read(plan, selection, host, board_folder(plan, boards), warn)
-    return judge(stored.plan, stored.scores)
+    stored = StoredBoard(board_folder(plan, boards))
+    return stored.board(plan, selection, host, warn).claims
 
 
 def _overview(

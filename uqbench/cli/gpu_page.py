@@ -78,8 +78,8 @@ def kernels(plan: Plan, host: Host, device: torch.device) -> Iterator[tuple[bool
     for cell in {cell.task.name: cell for cell in plan.cells}.values():
         batch, seeds = _batch(plan, cell.task.name, cell.method.name, 1), range(KERNEL_LANES)
         on_cpu = make_lanes(batch, host, seeds, torch.device("cpu"))
-        found = compare_lanes(on_cpu, make_lanes(batch, host, seeds, device), KERNEL_STEPS)
-        yield found is None, f"| {cell.task.name} | {_said(found)} |"
+        first = compare_lanes(on_cpu, make_lanes(batch, host, seeds, device), KERNEL_STEPS)
+        yield first is None, f"| {cell.task.name} | {_compared(first)} |"
 
 
 def methods(
@@ -121,25 +121,25 @@ def _method(
     from uqbench.runner.train.compiling import can_be_captured, compile_agent
 
     few, many = (_batch(plan, task, name, lanes) for lanes in (CAPTURE_LANES, SPEED_LANES))
-    found, said = None, "runs from Python"
+    first, compared = None, "runs from Python"
     if capturable := can_be_captured(*_made(few, host, device), device):
-        found = compare_captured(lambda: _made(few, host, device), CAPTURE_STEPS, new_capture())
-        said = _said(found)
+        first = compare_captured(lambda: _made(few, host, device), CAPTURE_STEPS, new_capture())
+        compared = _compared(first)
     torch.cuda.reset_peak_memory_stats(device)
     agent, env = _made(many, host, device)
     compile_agent(agent)
     capture = new_capture() if capturable else None
     speed = updates_per_second(agent, env, SPEED_STEPS, capture, _seconds)
     memory = torch.cuda.max_memory_allocated(device) / 2**30
-    return found is None, f"| {name} | {said} | {speed:,.0f} | {memory:.1f} |"
+    return first is None, f"| {name} | {compared} | {speed:,.0f} | {memory:.1f} |"
 
 
 def _made(batch: Batch, host: Host, device: torch.device) -> tuple[Agent, LaneEnv]:
     """A batch's agent, which learns from its first steps on, and its environment."""
-    from uqbench.runner.batching.throughput import learning_at_once
+    from uqbench.config import learning_from
     from uqbench.runner.train.agents import make_agent, make_lanes
 
-    batch = replace(batch, cell=replace(batch.cell, config=learning_at_once(batch.cell.config)))
+    batch = replace(batch, cell=replace(batch.cell, config=learning_from(batch.cell.config, 1)))
     env = make_lanes(batch, host, [run.environment_seed for run in batch.runs], device)
     return make_agent(batch, host, env, device), env
 
@@ -160,6 +160,6 @@ def _batch(plan: Plan, task: str, method: str, lanes: int) -> Batch:
     return batch.of(cell.runs[:lanes])
 
 
-def _said(found: Difference | None) -> str:
+def _compared(first: Difference | None) -> str:
     """A cell of the table."""
-    return "the same bits" if found is None else f"differs at {found.where} by {found.largest:.3g}"
+    return "the same bits" if first is None else f"differs at {first.where} by {first.largest:.3g}"

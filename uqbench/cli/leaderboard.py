@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from uqbench.cli.terminal import say, warn
 
 if TYPE_CHECKING:
     from uqbench.boards.leaderboard import Board
-    from uqbench.boards.stored import StoredBoard
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
     from uqbench.suites.plan import Plan
@@ -64,13 +62,16 @@ def command(
       uqbench leaderboard --suite minatar --budget quick --to leaderboards --check
       uqbench leaderboard --suite minatar --budget quick --risk "cvar(0.1)"
     """
-    from uqbench.boards.board_files import board_folder, write_board
+    from uqbench.boards.board_files import board_folder
     from uqbench.boards.leaderboard import board
     from uqbench.boards.rescored import slug
     from uqbench.boards.stored import StoredBoard
-    from uqbench.cli.terminal_table import print_board
     from uqbench.errors import UqbenchError
     from uqbench.results.store import Store
+    from uqbench.views.board_folders import write_board
+    from uqbench.views.check import check as check_board
+    from uqbench.views.check import rewrite as rewrite_board
+    from uqbench.views.terminal import print_board
 
     host = load_host()
     plan = selection.plan(host, "cpu")
@@ -82,8 +83,13 @@ def command(
             "runs: give one of them."
         )
     if check or rewrite:
-        stored = StoredBoard.read(plan, selection, host, folder, warn)
-        return _check(stored, store) if check else _rewrite(stored, host)
+        stored = StoredBoard(folder)
+        scored = stored.board(plan, selection, host, warn)
+        if check:
+            return 0 if check_board(stored, scored, store, say) else 1
+        changed = rewrite_board(stored, scored, host)
+        say(f"{folder}: {', '.join(path.name for path in changed) or 'nothing'} changed")
+        return 0
     if risk is None:
         result = board(plan, store)
     else:
@@ -109,68 +115,3 @@ def _with_risk(plan: Plan, risk: str, host: Host, store: Store) -> Board:
     changed = with_risk(plan, risk)
     truths = {cell.task.name: truth_of(cell.task, host) for cell in plan.cells}
     return Board.of(changed, rescored(changed, gather(plan, store), measure, store, truths))
-
-
-def _check(stored: StoredBoard, store: Store) -> int:
-    """Compare what is stored with what follows from it; return the exit code.
-
-    The stored board's own methods and claims are what is checked: others may be installed here.
-    """
-    from uqbench.boards.planned import Planned, missing_note
-    from uqbench.boards.provenance import of_older_code
-    from uqbench.boards.scores import gather
-
-    folder, scores = stored.folder, stored.scores
-    plan = replace(stored.plan, claims=stored.own_claims)
-    expected = stored.tables(plan, stored.made[1], stored.planned)
-    differing = [name for name, text in expected.items() if stored.files.get(name) != text.encode()]
-    for name in differing:
-        say(f"{folder / name}: differs from what follows from scores.csv")
-    rerun = {(s.task, s.method, s.seed): s for s in gather(plan, store) if s.digest}
-    measured = [metric.name for metric in plan.suite.metrics if metric.kind == "cost"]
-    for score in scores:
-        own_score = rerun.get((score.task, score.method, score.seed))
-        if own_score is not None and not score.same_result(own_score, measured):
-            differing.append(score.run)
-            say(
-                f"{folder / 'scores.csv'}: the row of {score.run} differs from the run in "
-                f"{store.root}"
-            )
-    lacking = missing_note(scores, Planned.of(plan))
-    if lacking:
-        say(f"{folder}: {lacking.replace('*', '').replace('`', '')}")
-    if not differing:
-        say(
-            f"{folder}: {', '.join(expected)} follow from scores.csv, byte for byte; "
-            f"{len(rerun)} of its {len(scores)} rows compared with runs in {store.root}"
-        )
-    if rerun and scores[0].digest_of == "record":
-        say(
-            f"{folder / 'scores.csv'}: its digests are of run.json, times and all: values were "
-            f"compared, digests were not"
-        )
-    older = of_older_code(scores)
-    if older:
-        say(f"{folder}: of older code than is installed here: {older}")
-    return 1 if differing else 0
-
-
-def _rewrite(stored: StoredBoard, host: Host) -> int:
-    """Write the tables anew from the stored scores; return the exit code."""
-    from uqbench.boards.board_files import papers, write_index
-    from uqbench.boards.leaderboard import write
-    from uqbench.boards.planned import Planned
-    from uqbench.boards.provenance import made_with_json, of_older_code
-
-    stored.check_as_run()
-    older = of_older_code(stored.scores)
-    bibtex = papers(stored.plan, host)
-    cited = replace(stored, files={**stored.files, "papers.bib": bibtex.encode()})
-    files = cited.tables(stored.plan, older, Planned.of(stored.plan)) | {"papers.bib": bibtex}
-    if "made_with.json" in stored.files or older:
-        files["made_with.json"] = made_with_json(stored.made[0], older)
-    changed = [name for name, text in files.items() if stored.files.get(name) != text.encode()]
-    write(files, stored.folder)
-    write_index(stored.folder.parents[1], host)
-    say(f"{stored.folder}: {', '.join(changed) or 'nothing'} changed")
-    return 0

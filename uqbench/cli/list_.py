@@ -26,10 +26,10 @@ def command(kind: str | None, as_json: bool) -> None:
     Example:
       uqbench list agents
     """
-    from uqbench.cli.suites_table import print_suites
     from uqbench.registry.docstrings import source, summary
     from uqbench.registry.registry import Registry
     from uqbench.suites.reading import read_suites
+    from uqbench.views.suites import print_suites
 
     host = load_host()
     catalog = read_suites(host, check=())

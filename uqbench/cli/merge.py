@@ -40,7 +40,7 @@ def command(sources: tuple[Path, ...], into: Path, dry_run: bool, as_json: bool)
     Example:
       uqbench merge cluster-a/results cluster-b/results --into results
     """
-    from uqbench.results.merge import Fate, merge
+    from uqbench.results.merge import Outcome, merge
     from uqbench.results.store import Store
 
     if not dry_run:
@@ -48,10 +48,10 @@ def command(sources: tuple[Path, ...], into: Path, dry_run: bool, as_json: bool)
         if note:
             say(f"Runs are locked by leases: {note}.", err=True)
     found = list(merge(sources, into, dry_run))
-    refused = [one for one in found if one.fate in (Fate.CONFLICT, Fate.DAMAGED)]
+    refused = [one for one in found if one.outcome in (Outcome.CONFLICT, Outcome.DAMAGED)]
     if as_json:
         rows = [
-            {"from": str(one.source), "run": str(one.run), "fate": one.fate.value,
+            {"from": str(one.source), "run": str(one.run), "fate": one.outcome.value,
              "reason": one.reason}
             for one in found
         ]  # fmt: skip
@@ -59,12 +59,12 @@ def command(sources: tuple[Path, ...], into: Path, dry_run: bool, as_json: bool)
         return 1 if refused else 0
     for one in found:
         if one.reason:
-            say(f"{one.fate.value}: {one.source}/{one.run}: {one.reason}")
-    counted = Counter(one.fate for one in found)
+            say(f"{one.outcome.value}: {one.source}/{one.run}: {one.reason}")
+    counted = Counter(one.outcome for one in found)
     would = "would be " if dry_run else ""
     shown = [
-        f"{number} {would if fate is Fate.COPIED else ''}{fate.value}"
-        for fate in Fate
+        f"{number} {would if fate is Outcome.COPIED else ''}{fate.value}"
+        for fate in Outcome
         if (number := counted[fate])
     ]
     say(f"{len(found)} runs: {', '.join(shown)}; in {into}/.")

@@ -141,10 +141,8 @@ def add_local(plugins: Sequence[Path], suite_files: Sequence[Path]) -> None:
     if plugins or suite_files:
         from uqbench.registry import local
 
-        for path in plugins:
-            local.add_file(path, "module")
-        for path in suite_files:
-            local.add_file(path, "suite")
+        for path in (*plugins, *suite_files):
+            local.add_file(path)
 
 
 def limit_options(function: F) -> F:

@@ -12,7 +12,7 @@ from uqbench.cli.terminal import say
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
-    from uqbench.plots.figure import Figure
+    from uqbench.figure import Figure
 
 ALL = "all"
 
@@ -87,13 +87,13 @@ def require_plots(*more: str) -> None:
 
 
 def _figures(folder: Path, names: list[str]) -> list[Figure]:
+    from uqbench.boards.stored import StoredBoard
+    from uqbench.figure import NotDrawableError
     from uqbench.plots.catalog import FIGURES, draw, plugin_figures
-    from uqbench.plots.figure import NotDrawableError
-    from uqbench.plots.tables import BoardTables
     from uqbench.suites.reading import read_suites
 
     host = load_host()
-    board = BoardTables.read(folder.resolve())
+    board = StoredBoard.read(folder.resolve())
     suite = read_suites(host, check=()).suites.get(board.suite)
     if names != [ALL]:
         return [draw(board, name, suite, host) for name in names]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,41 +69,56 @@ def new(name: str, kinds: tuple[str, ...], to: Path | None) -> None:
 @command.command()
 @click.argument("name")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="JUnit XML.")
-@click.option("--only", help="Subjects or checks whose name contains this.")
+@click.option(
+    "--only",
+    default="",
+    metavar="EXPRESSION",
+    help="Subjects or checks whose name contains this; pytest's -k: 'dqn and not compiles'.",
+)
 @json_option
-def check(name: str, junit: Path | None, only: str | None, as_json: bool) -> int:
+def check(name: str, junit: Path | None, only: str, as_json: bool) -> int:
     """Check what an installed plugin registers against the rules of docs/conformance.md.
 
-    Exits with 1 if a required rule is broken, or if there was nothing to check.
+    pytest makes the checks: pip install 'uqbench[testing]'. Exits with 1 if a required rule is
+    broken, or if there was nothing to check.
 
     \b
     Example:
       uqbench plugin check dqn
     """
-    from uqbench.testing.conformance import report
-    from uqbench.testing.conformance.whole_plugins import check_plugin
+    from uqbench.testing.results import check_plugin
 
-    results: list[Result] = []
-    for subject, made in check_plugin(load_host(), name, only):
-        results += made
-        if made and not as_json:
-            _show(subject, made)
-    if junit is not None:
-        junit.write_bytes(report.as_junit(results))
+    host = load_host()
+    results = check_plugin(host, name, only, junit, lambda *made: None if as_json else _show(*made))
     if as_json:
-        click.echo(json.dumps(report.as_json(results), indent=1))
+        click.echo(json.dumps([result.as_json() for result in results], indent=1))
     elif results:
-        say(report.summary(results))
+        say(_summary(results))
     if not results:
         raise UqbenchError(f"no check was made of the plugin {name!r}: that is a failure")
-    return 1 if report.failures(results) else 0
+    return 1 if any(not r.ok and r.check.level == "required" for r in results) else 0
 
 
-def _show(subject: Subject, results: list[Result]) -> None:
-    from uqbench.testing.conformance import report
+def _summary(results: Sequence[Result]) -> str:
+    """How many checks passed, failed and so on."""
+    counts = Counter(result.status for result in results)
+    return ", ".join(f"{count} {status}" for status, count in counts.most_common())
 
-    reached = report.levels(results)
-    say(f"{subject.kind} {subject.name}: {report.summary(results)} ({', '.join(reached) or '-'})")
+
+def _show(subject: Subject, results: Sequence[Result]) -> None:
+    """A subject's counts and levels, what is broken, and what waits for that."""
+    from uqbench.testing.conformance import LEVELS
+
+    by_level = {level: [r for r in results if r.check.level == level] for level in LEVELS}
+    reached = [
+        level
+        for level, own in by_level.items()
+        if all(r.ok for r in own) and any(r.status == "passed" for r in own)
+    ]
+    say(f"{subject.kind} {subject.name}: {_summary(results)} ({', '.join(reached) or '-'})")
     for result in results:
-        if not result.ok or result.status == "expected":
+        if result.status in ("failed", "expected"):
             say(*(f"  {line}" for line in str(result).splitlines()))
+    waiting = [f"{r.check.id} ({r.message})" for r in results if r.status == "blocked"]
+    if waiting:
+        say(f"  blocked: {', '.join(waiting)}")

@@ -9,6 +9,7 @@ import click
 from uqbench.cli.options import load_host
 from uqbench.cli.plot import require_plots
 from uqbench.cli.terminal import say
+from uqbench.errors import UqbenchError
 
 
 @click.command()
@@ -35,14 +36,20 @@ def command(folder: Path, output: Path) -> int:
       uqbench report leaderboards -o report.html
     """
     require_plots("jinja2")
-    from uqbench.plots.tables import board_folders
+    from uqbench.boards.stored import board_folders
     from uqbench.report.page import page
     from uqbench.results.files import write_data
     from uqbench.suites.reading import read_suites
 
     host = load_host()
     suites = read_suites(host, check=()).suites
-    text, missing = page(board_folders(folder), str(folder), suites, host)
+    folders = board_folders(folder)
+    if not folders:
+        raise UqbenchError(
+            f"{folder} has no leaderboards: expected SUITE/BUDGET/manifest.json below it. "
+            f"uqbench run writes a results folder with them."
+        )
+    text, missing = page(folders, str(folder), suites, host)
     write_data(output, text.encode())
     for line in missing:
         say(f"uqbench: not shown: {line}", err=True)

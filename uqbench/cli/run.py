@@ -25,7 +25,7 @@ from uqbench.errors import UqbenchError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from uqbench.boards.stored import StoredBoard
+    from uqbench.boards.with_stored import Reference
     from uqbench.identity import Run
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store, StoredRun
@@ -108,7 +108,7 @@ def command(
       uqbench run --suite minatar --budget paper --device cuda --executor slurm --slurm time=240
     """
     from uqbench.amounts import count
-    from uqbench.boards.stored_rows import read_beside
+    from uqbench.boards.with_stored import read_reference
     from uqbench.results.store import RunState, Store
     from uqbench.runner.complete import Execution, complete
     from uqbench.runner.device import find_device, stated_device
@@ -146,9 +146,9 @@ def command(
         return _until_decided(selection, plan, max_seeds, execution)
     if max_seeds is not None:
         raise UqbenchError("--max-seeds goes with --until-decided; --seeds N runs N seeds.")
-    stored = None if beside is None else read_beside(selection, plan, host, beside, warn)
+    stored = None if beside is None else read_reference(selection, plan, host, beside, warn)
     if dry_run:
-        states = _show_outlook(plan, execution)
+        states = _show_cost(plan, execution)
         say(*filter(None, [code_note(states.values())]), err=True)
         return 0
     if fresh:
@@ -184,38 +184,41 @@ def _until_decided(
     return 0
 
 
-def _show_outlook(plan: Plan, execution: Execution) -> Mapping[Run, StoredRun]:
+def _show_cost(plan: Plan, execution: Execution) -> Mapping[Run, StoredRun]:
     """Print what would run, and how long each method would take; return what is stored."""
     from uqbench.amounts import duration
     from uqbench.runner.complete import preview
-    from uqbench.runner.cost_forecast import outlook
+    from uqbench.runner.forecast import costs
+    from uqbench.runner.states import describe, stored_states
 
-    found = outlook(plan, execution.store, execution.watcher)
+    states = stored_states(plan, execution.store)
+    execution.watcher.say(*describe(plan, states, execution.store))
+    methods, expected = costs(plan, states, execution.store)
     script = preview(plan, execution)
     err = bool(script)  # which is then the result
     device = "device" if execution.device == "cuda" else "one core"
     say(f"method                 to do  have  {device:>8}      disk  memory of a run", err=err)
-    for one in found.methods:
+    for one in methods:
         memory = "not measured yet" if one.megabytes is None else f"{one.megabytes:,.0f} MB"
         left = f"{one.method:22} {one.to_do:5,} {one.have:5,}"
         disk = "?" if one.disk is None else f"{one.disk:,.1f} MB"
         say(f"{left}  {duration(one.seconds):>8}  {disk:>8}  {memory}", err=err)
-    if found.basis:
-        say(f"in all, on one core: {duration(found.seconds)} (from {found.basis})", err=err)
+    if expected.basis:
+        say(f"in all, on one core: {duration(expected.seconds)} (from {expected.basis})", err=err)
     if script:
         say(*script.splitlines())
-    return found.states
+    return states
 
 
-def _show(plan: Plan, store: Store, stored: StoredBoard | None, host: Host) -> None:
+def _show(plan: Plan, store: Store, stored: Reference | None, host: Host) -> None:
     """Write and print the leaderboard, a stored one with the plan's runs in it if there is one."""
-    from uqbench.boards.board_files import board_folder, write_board
+    from uqbench.boards.board_files import board_folder
     from uqbench.boards.leaderboard import board
-    from uqbench.boards.stored_rows import beside
-    from uqbench.cli.terminal_table import print_board
+    from uqbench.views.board_folders import write_board
+    from uqbench.views.terminal import print_board
 
-    result = board(plan, store) if stored is None else beside(plan, stored, store)
+    result = board(plan, store) if stored is None else stored.with_runs(plan, store)
     folder = board_folder(result.plan, store.root / "leaderboards")
-    write_board(result, store, folder, host, () if stored is None else stored.made[0])
+    write_board(result, store, folder, host, () if stored is None else stored.made)
     print_board(result)
     say(str(folder / "leaderboard.csv"))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from uqbench.results.store import Store, StoredRun
-    from uqbench.runner.dispatch.event_log import Now
+    from uqbench.runner.dispatch.event_log import Latest
 
 
 @click.command()
@@ -33,10 +33,10 @@ def command(out: Path, as_json: bool) -> None:
     """
     from uqbench.amounts import duration
     from uqbench.results.store import Store
-    from uqbench.runner.dispatch.event_log import steps_now
+    from uqbench.runner.dispatch.event_log import latest_steps
 
-    store, now = Store(out), steps_now(out)
-    entries = [_entry(folder, found, store, now) for folder, found in store.records()]
+    store, latest = Store(out), latest_steps(out)
+    entries = [_entry(folder, stored, store, latest) for folder, stored in store.records()]
     if as_json:
         click.echo(json.dumps(entries, indent=1))
         return
@@ -60,15 +60,15 @@ def command(out: Path, as_json: bool) -> None:
 
 
 def _entry(
-    folder: PurePosixPath, found: StoredRun, store: Store, running: Mapping[str, Now]
+    folder: PurePosixPath, stored: StoredRun, store: Store, running: Mapping[str, Latest]
 ) -> dict[str, Any]:
     from uqbench.runner.checkpoints.saved import saved_step
 
-    record = found.record
+    record = stored.record
     entry: dict[str, Any] = {
         "run": str(folder),
-        "state": found.state.value,
-        "reason": found.reason,
+        "state": stored.state.value,
+        "reason": stored.reason,
         "step": None,
         "steps": None,
         "checkpoint_step": None,
@@ -78,9 +78,8 @@ def _entry(
         steps = record.identity["budget"]["steps"]
         entry |= {"step": record.step, "steps": steps}
         entry["checkpoint_step"] = saved_step(record, store)
-        now = running.get(str(folder))
-        if record.status == "running" and now is not None:
-            entry["step"] = max(record.step, now.step)
-            if now.rate > 0:
-                entry["seconds_left"] = max(0.0, (steps - now.step) / now.rate)
+        latest = running.get(str(folder))
+        if record.status == "running" and latest is not None:
+            entry["step"] = max(record.step, latest.step)
+            entry["seconds_left"] = latest.seconds_left
     return entry

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from uqbench.cli.options import Selection, load_host, names, out_option
 from uqbench.cli.terminal import say
+
+if TYPE_CHECKING:
+    from uqbench.registry.plugins import Host
 
 
 @click.command()
@@ -33,6 +37,7 @@ def command(suite: str, budget: str | None, methods: str, out: Path, to: Path | 
     from uqbench.boards.submission.make import involved, submit
     from uqbench.errors import UqbenchError
     from uqbench.results.store import Store
+    from uqbench.testing.results import check_plugin
 
     host = load_host()
     chosen = names(methods) or ()
@@ -42,7 +47,11 @@ def command(suite: str, budget: str | None, methods: str, out: Path, to: Path | 
         raise UqbenchError(f"{path} exists; nothing is overwritten: name another file with --to.")
     packages = ", ".join(plugin.distribution for plugin in involved(plan, host))
     say(f"Making the checks of {packages}: a minute or so.", err=True)
-    digest = submit(plan, host, Store(out), path)
+
+    def checks(host: Host, name: str) -> list[dict[str, str]]:
+        return [result.as_json() for result in check_plugin(host, name)]
+
+    digest = submit(plan, host, Store(out), path, checks)
     say(f"{path}: {path.stat().st_size / 1e6:.1f} MB, sha256 {digest}")
     say(f"next: uqbench verify {path} --sample 1 makes one of its runs again", err=True)
     return 0

@@ -75,9 +75,8 @@ def command(
       uqbench try mine.py --suite windy-cliff --budget smoke
       uqbench try mine.py:Mine --suite minatar --budget quick --beside leaderboards
     """
-    from uqbench.boards import stored_rows as stored_boards
     from uqbench.boards.leaderboard import board
-    from uqbench.cli.terminal_table import print_board
+    from uqbench.boards.with_stored import read_reference
     from uqbench.config import resolve
     from uqbench.registry import local
     from uqbench.results.store import RunState, Store
@@ -85,6 +84,7 @@ def command(
     from uqbench.runner.device import find_device
     from uqbench.runner.dispatch.drive import Driver, Where
     from uqbench.runner.display import Terminal
+    from uqbench.views.terminal import print_board
 
     path, _, attribute = what.partition(":")
     values = _settings(settings)
@@ -98,7 +98,7 @@ def command(
     plan = selection.plan(host, kind)
     stored = None
     if beside is not None:
-        stored = stored_boards.read_beside(selection, plan, host, beside, warn)
+        stored = read_reference(selection, plan, host, beside, warn)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # how a scheduler interrupts
     with tempfile.TemporaryDirectory(prefix="uqbench-try-") as temporary:
         store = Store(Path(temporary))
@@ -106,7 +106,7 @@ def command(
         driver = Driver(Where(checkpoint_seconds=0.0), host, store.root)
         execution = Execution(host, kind, store, Terminal(), workers, driver, kept=False)
         states = complete(plan, execution)
-        result = board(plan, store) if stored is None else stored_boards.beside(plan, stored, store)
+        result = board(plan, store) if stored is None else stored.with_runs(plan, store)
         if as_json:
             click.echo(json.dumps(result.rows(), indent=1, allow_nan=False))
         else:

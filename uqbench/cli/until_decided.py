@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 def show_decided(decided: Decided, store: Store, host: Host) -> None:
     """Write and print the board, and what was decided at which look."""
-    from uqbench.boards.board_files import board_folder, write_board
-    from uqbench.cli.terminal_table import print_board
+    from uqbench.boards.board_files import board_folder
+    from uqbench.views.board_folders import write_board
+    from uqbench.views.terminal import print_board
 
     plan, found = decided.plan, decided.found
     folder = board_folder(plan, store.root / "leaderboards")

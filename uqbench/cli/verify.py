@@ -20,8 +20,8 @@ from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
     from uqbench.boards.agreement import Agreement
+    from uqbench.boards.leaderboard import Board
     from uqbench.boards.scores import Score
-    from uqbench.boards.stored import StoredBoard
     from uqbench.boards.submission.judge import Judged
     from uqbench.registry.plugins import Host
 
@@ -94,19 +94,21 @@ def command(
     if add is not None or sample == 0:
         raise UqbenchError("--add and --sample 0 are for a file of uqbench submit.")
     from uqbench.boards.board_files import board_folder
+    from uqbench.boards.protocol import check_as_run
     from uqbench.boards.provenance import of_older_code
     from uqbench.boards.reproduce import sample as sampled
     from uqbench.boards.stored import StoredBoard
 
     host = load_host()
     plan = selection.plan(host, "cpu")
-    stored = StoredBoard.read(plan, selection, host, board_folder(plan, boards), warn)
-    stored.check_as_run()
-    chosen = sampled(stored, sample, stored.folder.name)
+    folder = board_folder(plan, boards)
+    board = StoredBoard(folder).board(plan, selection, host, warn)
+    check_as_run(board, folder)
+    chosen = sampled(board, sample, folder.name)
     older = of_older_code(chosen)
     if older:
-        say(f"{stored.folder} is of older code than is installed here: {older}", err=True)
-    found = _repeated(stored, chosen, host, out)
+        say(f"{folder} is of older code than is installed here: {older}", err=True)
+    found = _repeated(board, chosen, host, out)
     if as_json:
         click.echo(json.dumps(_words(found), indent=1))
     else:
@@ -129,8 +131,8 @@ def _bundle(path: Path, sample: int, out: Path | None, add: Path | None, as_json
         found: Mapping[str, Agreement] = {}
         if sample and judged.follows:
             # an author cannot know which runs will be made again
-            chosen = sampled(judged.stored, sample, secrets.token_hex(16))
-            found = _repeated(judged.stored, chosen, host, out)
+            chosen = sampled(judged.board, sample, secrets.token_hex(16))
+            found = _repeated(judged.board, chosen, host, out)
         if as_json:
             click.echo(json.dumps({**_table(judged), "agreement": _words(found)}, indent=1))
         else:
@@ -141,18 +143,22 @@ def _bundle(path: Path, sample: int, out: Path | None, add: Path | None, as_json
                 say(f"{path}: not added.", err=True)
             else:
                 from uqbench.boards.submission.add import add as added
+                from uqbench.views.board_folders import write_joined
 
-                folder = added(judged, found, host, add, warn)
+                joined = added(judged, found, host, add, warn)
+                write_joined(joined, host)
                 word = "verified" if found else "self-reported"
-                say(f"{folder}: {', '.join(bundle.index.methods)} added, {word}", err=as_json)
+                say(
+                    f"{joined.folder}: {', '.join(bundle.index.methods)} added, {word}", err=as_json
+                )
     return code
 
 
 def _repeated(
-    stored: StoredBoard, chosen: Sequence[Score], host: Host, out: Path | None
+    board: Board, chosen: Sequence[Score], host: Host, out: Path | None
 ) -> dict[str, Agreement]:
     """Make runs again, in a folder of their own unless they are to be kept."""
-    from uqbench.boards.reproduce import repeat
+    from uqbench.boards.reproduce import reproduce
     from uqbench.results.store import Store
     from uqbench.runner.complete import Execution
     from uqbench.runner.dispatch.drive import Driver, Where
@@ -163,8 +169,8 @@ def _repeated(
         store.prepare()
         driver = Driver(Where(checkpoint_seconds=0.0), host, store.root)
         kept = out is not None
-        return repeat(
-            stored, chosen, Execution(host, "cpu", store, Terminal(), None, driver, kept=kept)
+        return reproduce(
+            board, chosen, Execution(host, "cpu", store, Terminal(), None, driver, kept=kept)
         )
 
 
@@ -174,9 +180,7 @@ def _say_judged(path: Path, judged: Judged) -> None:
     for name in judged.differing:
         say(f"{name}: differs from what follows from scores.csv")
     if not judged.differing:
-        say(
-            f"its tables follow from its {count(len(judged.stored.scores), 'score')}, byte for byte"
-        )
+        say(f"its tables follow from its {count(len(judged.board.scores), 'score')}, byte for byte")
     reported = ", ".join(f"{n} {status}" for status, n in sorted(judged.checks.items()))
     say(f"conformance, as reported: {reported or 'nothing'}")
     for rule in judged.broken:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from uqbench.errors import UqbenchError, unknown
+from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import (
     claims,
     curves,
@@ -18,8 +19,6 @@ from uqbench.plots import (
     tradeoff,
     uncertainty,
 )  # fmt: skip
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host

@@ -14,9 +14,8 @@ import numpy as np
 import pandas as pd
 
 from uqbench.amounts import count
+from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import spelled
 
 if TYPE_CHECKING:

@@ -11,10 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from uqbench.amounts import count
+from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
-from uqbench.plots.words import natural
 from uqbench.seeding import derive_seed
 from uqbench.statistics.levels import MINIMUM_SEEDS
 from uqbench.statistics.quantiles import student
@@ -79,33 +77,24 @@ def chart(
     label: str = "return",
 ) -> alt.FacetChart:
     """A panel a task, a line a method with its band; ``runs`` are drawn faintly behind."""
-    order = [name for name in methods if name in set(data["method"])]
-    tasks = sorted(set(data["task"]), key=natural)
     both = data.assign(kind="all")
     if runs is not None:
         both = pd.concat([both, runs.assign(kind="seed")], ignore_index=True)
     title = "environment steps" if across == "step" else "hours of one core or device"
     x = alt.X(f"{across}:Q", title=title, axis=alt.Axis(tickCount=4, format="~s"))
-    legend = theme.lines()
-    color = alt.Color("method:N", sort=order, scale=theme.colors(order), legend=legend)
+    color, dash = theme.lines(methods, data["method"])
     y = alt.Y("value:Q", title=label, scale=alt.Scale(zero=False), axis=theme.up(4))
     base = alt.Chart(width=260, height=180)
     mean = base.transform_filter("datum.kind == 'all' && isValid(datum.value)")
     band = mean.mark_area(opacity=0.14).encode(x, alt.Y("low:Q"), y2="high:Q", color=color)
-    line = mean.mark_line(strokeWidth=2).encode(
-        x, y, color=color,
-        strokeDash=alt.StrokeDash("method:N", sort=order, scale=theme.dashes(order), legend=legend),
-    )  # fmt: skip
+    line = mean.mark_line(strokeWidth=2).encode(x, y, color, dash)
     layers = [band, line]
     if runs is not None:
         single = base.transform_filter("datum.kind == 'seed'").mark_line(
             strokeWidth=0.6, opacity=0.25
         )
         layers.insert(0, single.encode(x, y, color=color, detail="seed:N"))
-    found: alt.FacetChart = alt.layer(*layers, data=both).facet(
-        facet=alt.Facet("task:N", title=None, sort=tasks), columns=1 if len(tasks) == 1 else 2
-    ).resolve_scale(x="independent", y="independent")  # fmt: skip
-    return found
+    return theme.by_task(alt.layer(*layers, data=both), data["task"], own="xy")
 
 
 def figure(board: BoardTables, statistic: Statistic = "mean", across: Across = "step") -> Figure:

@@ -14,10 +14,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
-from uqbench.plots.words import natural
 
 SMOOTHED = 5
 """Hundredths of training whose mean return must reach the score: a lucky episode does not."""
@@ -73,8 +71,7 @@ def medians(runs: pd.DataFrame) -> pd.Series:
 
 def chart(data: pd.DataFrame, methods: Sequence[str]) -> alt.FacetChart:
     """A panel a task, a stair a method."""
-    order = [name for name in methods if name in set(data["method"])]
-    legend = theme.lines()
+    color, dash = theme.lines(methods, data["method"])
     line = (
         alt.Chart(data, width=260, height=160)
         .mark_line(interpolate="step-after", strokeWidth=2)
@@ -82,18 +79,11 @@ def chart(data: pd.DataFrame, methods: Sequence[str]) -> alt.FacetChart:
             alt.X("step:Q", title="environment steps", axis=alt.Axis(tickCount=4, format="~s")),
             alt.Y("share:Q", title="share of runs", scale=alt.Scale(domain=[0, 1]),
                   axis=theme.up(3, "%")),
-            color=alt.Color("method:N", sort=order, scale=theme.colors(order), legend=legend),
-            strokeDash=alt.StrokeDash(
-                "method:N", sort=order, scale=theme.dashes(order), legend=legend
-            ),
+            color,
+            dash,
         )
     )  # fmt: skip
-    tasks = sorted(set(data["task"]), key=natural)
-    columns = 1 if len(tasks) == 1 else 2
-    found: alt.FacetChart = line.facet(
-        facet=alt.Facet("task:N", title=None, sort=tasks), columns=columns
-    ).resolve_scale(x="independent")
-    return found
+    return theme.by_task(line, data["task"], own="x")
 
 
 def figure(board: BoardTables, score: float = 0.5) -> Figure:

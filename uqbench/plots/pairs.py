@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 
 from uqbench.amounts import count
+from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
 
 CELL = 34
 """Pixels of a pair."""

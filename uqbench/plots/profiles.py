@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
 from uqbench.seeding import derive_seed
 from uqbench.statistics.levels import MINIMUM_SEEDS
 
@@ -58,25 +57,12 @@ def chart(
     data: pd.DataFrame, methods: Sequence[str], label: str
 ) -> alt.LayerChart | alt.FacetChart:
     """A line a method."""
-    order = [name for name in methods if name in set(data["method"])]
-    legend = theme.lines()
-    base = alt.Chart(width=300, height=220).encode(
-        alt.X(
-            "tau:Q",
-            title=label,
-            scale=alt.Scale(zero=False, nice=False),
-            axis=alt.Axis(tickCount=5),
-        ),
-        color=alt.Color("method:N", sort=order, scale=theme.colors(order), legend=legend),
-    )
-    lines = base.mark_line(interpolate="step-after", strokeWidth=1.8).encode(
-        alt.Y(
-            "share:Q",
-            title="share of runs above τ",
-            axis=theme.up(4, "%"),
-        ),
-        strokeDash=alt.StrokeDash("method:N", sort=order, scale=theme.dashes(order), legend=legend),
-    )
+    color, dash = theme.lines(methods, data["method"])
+    scale = alt.Scale(zero=False, nice=False)
+    x = alt.X("tau:Q", title=label, scale=scale, axis=alt.Axis(tickCount=5))
+    y = alt.Y("share:Q", title="share of runs above τ", axis=theme.up(4, "%"))
+    base = alt.Chart(width=300, height=220).encode(x, color)
+    lines = base.mark_line(interpolate="step-after", strokeWidth=1.8).encode(y, dash)
     bands = base.mark_area(interpolate="step-after", opacity=0.10).encode(y="low:Q", y2="high:Q")
     return alt.layer(bands, lines, data=data)
 

@@ -15,8 +15,8 @@ import altair as alt
 import vl_convert
 
 from uqbench.errors import UqbenchError
+from uqbench.figure import Figure
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure
 
 FORMATS = ("svg", "pdf", "csv")
 

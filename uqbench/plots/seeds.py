@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
-from uqbench.plots.words import natural
 
 ROW = 18
 
@@ -24,8 +22,7 @@ def frame(scores: pd.DataFrame) -> pd.DataFrame:
 def chart(data: pd.DataFrame, methods: Sequence[str], label: str) -> alt.FacetChart:
     """A tick a run and a bold one for the mean of a method on a task."""
     order = [name for name in methods if name in set(data["method"])]
-    tasks = sorted(set(data["task"]), key=natural)
-    wide = 260 if len(tasks) == 1 else 190
+    wide = 260 if data["task"].nunique() == 1 else 190
     base = alt.Chart(width=wide, height=alt.Step(ROW)).encode(
         alt.Y("method:N", sort=order, title=None)
     )
@@ -34,11 +31,7 @@ def chart(data: pd.DataFrame, methods: Sequence[str], label: str) -> alt.FacetCh
     means = base.mark_tick(thickness=2.5, size=15, color=theme.BLUE).encode(
         alt.X("mean(score):Q", title=label)
     )
-    found: alt.FacetChart = alt.layer(ticks, means, data=data).facet(
-        facet=alt.Facet("task:N", title=None, sort=tasks), columns=1 if len(tasks) == 1 else 2,
-        spacing=18,
-    ).resolve_scale(x="independent")  # fmt: skip
-    return found
+    return theme.by_task(alt.layer(ticks, means, data=data), data["task"], own="x")
 
 
 def figure(board: BoardTables) -> Figure:

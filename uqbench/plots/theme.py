@@ -6,10 +6,12 @@ has a name here, so that a page can show them on a dark ground (``uqbench.plots.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
+
+from uqbench.plots.words import natural
 
 INK = "#1b1f24"
 MUTED = "#5b6470"
@@ -33,13 +35,13 @@ DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2))
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 """Of the same widths on every machine: the first ships with the renderer."""
 
-VERDICTS: Mapping[str, tuple[str, str]] = {
-    "holds": (GREEN, "●"),
-    "does not hold": (VERMILION, "✕"),
-    "undecided": (ORANGE, "◐"),
-    "not run": (FAINT, "○"),
+VERDICTS: Mapping[str, tuple[str, str, str]] = {
+    "holds": (GREEN, "circle", "●"),
+    "does not hold": (VERMILION, "cross", "✕"),
+    "undecided": (ORANGE, "diamond", "◐"),
+    "not run": (FAINT, "square", "○"),
 }
-"""Color and sign of each verdict."""
+"""Color, shape and sign of each verdict."""
 
 CONFIG: dict[str, Any] = {
     "background": WHITE,
@@ -97,20 +99,54 @@ def up(ticks: int, form: str | alt.UndefinedType = alt.Undefined) -> alt.Axis:
     return alt.Axis(tickCount=ticks, grid=True, labelColor=MUTED, labelFontSize=11, format=form)
 
 
-def lines() -> alt.Legend:
-    """A legend of lines, as they are drawn."""
-    return alt.Legend(title=None, symbolSize=240, symbolType="stroke")
+def lines(board: Sequence[str], drawn: Iterable[str]) -> tuple[alt.Color, alt.StrokeDash]:
+    """Color and dash of the lines of methods, with one legend.
+
+    They are those of a method's place on its board: the same in all of its figures, whichever other
+    methods a figure has.
+
+    Args:
+        board: its methods.
+        drawn: those that the figure has.
+    """
+    order = [name for name in board if name in set(drawn)]
+    places = [list(board).index(name) for name in order]
+    # where a color comes a second time, it comes with another dash
+    dashes = [list(DASHES[(i + i // 8) % len(DASHES)]) for i in places]
+    shared: dict[str, Any] = {
+        "sort": order,
+        "legend": alt.Legend(title=None, symbolSize=240, symbolType="stroke"),
+    }
+    return (
+        alt.Color("method:N", scale=colors(order, board), **shared),
+        alt.StrokeDash("method:N", scale=alt.Scale(domain=order, range=dashes), **shared),
+    )
 
 
-def colors(names: Sequence[str]) -> alt.Scale:
-    """A color a name, in their order; after eight they begin anew, with other dashes and shapes."""
-    return alt.Scale(domain=list(names), range=[PALETTE[i % 8] for i in range(len(names))])
+def by_task(chart: Any, tasks: Iterable[str], own: Iterable[str] = ()) -> alt.FacetChart:
+    """A panel a task, in two columns where there are several.
+
+    Args:
+        chart: of one task.
+        tasks: of all rows of its data.
+        own: the axes, x or y, that each panel has for itself.
+    """
+    order = sorted(set(tasks), key=natural)
+    facet = alt.Facet("task:N", title=None, sort=order)
+    found: alt.FacetChart = chart.facet(facet=facet, columns=min(len(order), 2))
+    scales: Any = dict.fromkeys(own, "independent")
+    return found.resolve_scale(**scales) if scales else found
 
 
-def dashes(names: Sequence[str]) -> alt.Scale:
-    """A dash a name: that of a name's color differs from that of the last name with this color."""
-    of = [list(DASHES[(i + i // 8) % len(DASHES)]) for i in range(len(names))]
-    return alt.Scale(domain=list(names), range=of)
+def colors(names: Sequence[str], board: Sequence[str] = ()) -> alt.Scale:
+    """A color a name; after eight they begin anew, with other dashes and shapes.
+
+    Args:
+        names: to color.
+        board: the methods in whose order they have their colors; empty for the names' own.
+    """
+    places = [list(board or names).index(name) for name in names]
+    return alt.Scale(domain=list(names), range=[PALETTE[i % 8] for i in places])
 
 
 def shapes(names: Sequence[str]) -> alt.Scale:

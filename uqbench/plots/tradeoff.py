@@ -9,9 +9,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import spelled, statistic_label
 
 SIZE = 260

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from uqbench.boards.uncertainty_curves import mean_curves
+from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
-from uqbench.plots.words import natural
 
 KINDS = {
     "reliability": ("stated level", "share covered", "Reliability", "diagonal"),
@@ -48,23 +47,36 @@ def frame(curves: pd.DataFrame, kind: str) -> pd.DataFrame:
         first = found.groupby(keys)["y"].transform("first")
         for column in ("y", "low", "high", "best"):
             found[column] = found[column] / first
+    else:
+        found["low"], found["high"] = _within(found["y"], found["high"] - found["y"])
     return found
+
+
+def _within(share: pd.Series, reach: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Wilson's (1927) interval of a mean share, which stays between 0 and 1.
+
+    The number of trials is the one for which a share would vary as those of the runs do, the
+    effective sample size of Korn & Graubard (1998); where all runs have 0, or 1, it has no width.
+
+    Args:
+        share: mean over runs.
+        reach: of Student's interval, from its middle.
+    """
+    variance = share * (1 - share)
+    k = (reach**2 / variance).where(variance > 0, 0 * reach)  # quantile squared over the trials
+    middle = (share + k / 2) / (1 + k)
+    width = np.sqrt(k * variance + k**2 / 4) / (1 + k)
+    return (middle - width).clip(0, 1), (middle + width).clip(0, 1)  # as numbers are rounded
 
 
 def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetChart:
     """A panel a task, a line a method; gray is perfect."""
-    order = [name for name in methods if name in set(data["method"])]
     x, y, _, diagonal = KINDS[kind]
-    legend = theme.lines()
+    color, dash = theme.lines(methods, data["method"])
     base = alt.Chart(width=210, height=210)
     across = alt.X("x:Q", title=x, axis=alt.Axis(tickCount=5))
-    color = alt.Color("method:N", sort=order, scale=theme.colors(order), legend=legend)
-    line = base.mark_line(strokeWidth=2).encode(
-        across,
-        alt.Y("y:Q", title=y, axis=theme.up(5)),
-        color=color,
-        strokeDash=alt.StrokeDash("method:N", sort=order, scale=theme.dashes(order), legend=legend),
-    )
+    up = alt.Y("y:Q", title=y, axis=theme.up(5))
+    line = base.mark_line(strokeWidth=2).encode(across, up, color, dash)
     band = base.mark_area(opacity=0.1).encode(across, alt.Y("low:Q"), y2="high:Q", color=color)
     gray = base.mark_line(color=theme.FAINT, strokeWidth=1)
     perfect = (
@@ -72,10 +84,7 @@ def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetCha
         if diagonal
         else gray.encode(across, alt.Y("best:Q"), detail="method:N")
     )
-    tasks = sorted(set(data["task"]), key=natural)
-    return alt.layer(perfect, band, line, data=data).facet(
-        facet=alt.Facet("task:N", title=None, sort=tasks), columns=1 if len(tasks) == 1 else 2
-    )
+    return theme.by_task(alt.layer(perfect, band, line, data=data), data["task"])
 
 
 def figure(board: BoardTables, kind: str) -> Figure:

@@ -68,8 +68,8 @@ def _docstrings(module: str) -> dict[str, str]:
 def _path(module: str) -> Path | None:
     """A module's file, found without importing its parent packages."""
     package, *below = module.split(".")
-    found = importlib.util.find_spec(package)
-    for folder in (found.submodule_search_locations or ()) if found else ():
+    spec_of_package = importlib.util.find_spec(package)
+    for folder in (spec_of_package.submodule_search_locations or ()) if spec_of_package else ():
         place = Path(folder).joinpath(*below)
         for path in (place.with_suffix(".py"), place / "__init__.py"):
             if path.is_file():

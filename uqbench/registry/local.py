@@ -1,13 +1,13 @@
-"""Local plugins: a Python file, a suite file, or a method from a notebook; nothing is installed.
+"""Local plugins: a Python file, one class of it, a suite file, or a method from a notebook.
 
-The processes that compute find them by the environment variable :data:`VARIABLE`, which names each
-file with its sha256: a file that changed in between is refused. What they register gets the digest
-as part of its version, so that edited code makes new runs, and boards can mark it *local*.
+Nothing is installed. The processes that compute find them by the environment variable
+:data:`VARIABLE`, which names each file with its digest: a file that changed in between is refused.
+What they register gets the digest as part of its version, so that edited code makes new runs, and
+boards can mark it *local*.
 
 A method from a notebook has no file of its own. It travels as a cloudpickle in a temporary folder
 of the process that registered it, readable by its user alone; nothing pickled is ever stored with
-results, or read from them. A class of a file (``uqbench try``) needs no pickle: each process
-executes the file.
+results, or read from them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -28,7 +28,7 @@ from typing import Any
 from uqbench.errors import UqbenchError, see, unknown
 from uqbench.hookspecs import hookimpl
 from uqbench.registry import methods
-from uqbench.specs import Spec
+from uqbench.specs import AgentSpec, Spec
 
 VARIABLE = "UQBENCH_LOCAL"
 """Environment variable with the local plugins, as JSON."""
@@ -36,50 +36,25 @@ PREFIX = "local-"
 """Before the name of one, where an installed plugin has its distribution, and its package."""
 MARK = "+local."
 """In the version of what they register, before the first digits of the digest."""
+PICKLE = ".cloudpickle"
 
 
 @dataclass(frozen=True)
 class LocalPlugin:
-    """A file, and its digest.
+    """A file that is a plugin: Python (``.py``), a suite (``.toml``), or a notebook's method.
 
     Attributes:
-        kind: ``module``, a Python file with hooks; ``class``, one class of a Python file;
-            ``suite``, a TOML file; or ``pickle``.
-        digest: sha256 of what identifies it: of the file, or of a notebook method's source.
-        sha256: of the file.
-        attribute: name of the class.
-        joins: TOML by which the class joins suites.
+        digest: sha256 of the file; of a notebook's method, of its source.
+        attribute: name of the class of a Python file that is a method; the whole file has hooks
+            where it is empty.
+        joins: TOML by which a method joins suites.
     """
 
-    kind: str
     name: str
     path: str
     digest: str
-    sha256: str
     attribute: str = ""
     joins: str = ""
-
-
-class MethodPlugin:
-    """The hooks of a method that was registered from Python."""
-
-    def __init__(self, kind: str, spec: Spec, suite_text: str) -> None:
-        self._kind, self._spec, self._suite_text = kind, spec, suite_text
-
-    @hookimpl
-    def uqbench_agents(self) -> Iterable[Spec]:
-        """The agent, if it is one."""
-        return [self._spec] if self._kind == "agent" else []
-
-    @hookimpl
-    def uqbench_estimators(self) -> Iterable[Spec]:
-        """The estimator, if it is one."""
-        return [self._spec] if self._kind == "estimator" else []
-
-    @hookimpl
-    def uqbench_suites(self) -> Iterable[Any]:
-        """The suites that it joins."""
-        return [SuiteText(f"{self._spec.name}.toml", self._suite_text)]
 
 
 @dataclass(frozen=True)
@@ -94,20 +69,31 @@ class SuiteText:
         return self.text
 
 
-class _SuiteFile:
-    """The hook of a suite file."""
+@dataclass(frozen=True)
+class _Hooks:
+    """The hooks of a suite file, or of a method and the suites that it joins."""
 
-    def __init__(self, name: str, text: str) -> None:
-        self._found = SuiteText(name, text)
+    suite: SuiteText
+    spec: Spec | None = None
+
+    @hookimpl
+    def uqbench_agents(self) -> Iterable[Spec]:
+        """The agent, if it is one."""
+        return [self.spec] if isinstance(self.spec, AgentSpec) else []
+
+    @hookimpl
+    def uqbench_estimators(self) -> Iterable[Spec]:
+        """The estimator, if it is one."""
+        return [self.spec] if type(self.spec) is Spec else []
 
     @hookimpl
     def uqbench_suites(self) -> Iterable[Any]:
-        """The file."""
-        return [self._found]
+        """The suite, or what the method adds to others."""
+        return [self.suite]
 
 
-_loaded: dict[str, object] = {}
-"""Those that this process has, by path: what it defined itself is not loaded again."""
+_specs: dict[str, Spec] = {}
+"""By path, those of methods that this process defined itself, and does not load again."""
 
 
 def current() -> list[LocalPlugin]:
@@ -115,28 +101,23 @@ def current() -> list[LocalPlugin]:
     return [LocalPlugin(**one) for one in json.loads(os.environ.get(VARIABLE, "[]"))]
 
 
-def add(plugin: LocalPlugin, loaded: object | None = None) -> None:
-    """Add a local plugin to this process and those that it starts, or replace one of its name.
-
-    Args:
-        plugin: to add.
-        loaded: its hooks, if this process has them.
-    """
-    others = [p for p in current() if (p.kind, p.name) != (plugin.kind, plugin.name)]
-    if loaded is not None:
-        _loaded[plugin.path] = loaded
+def add(plugin: LocalPlugin) -> None:
+    """Add a local plugin to this process and those that it starts, or replace one of its name."""
+    others = [p for p in current() if p.name != plugin.name]
     os.environ[VARIABLE] = json.dumps([asdict(p) for p in (*others, plugin)])
 
 
-def add_file(path: Path, kind: str) -> None:
-    """Add a Python file with hooks (``module``), or a suite's TOML file (``suite``).
+def add_file(path: Path) -> None:
+    """Add a Python file with hooks (``.py``), or a suite file (``.toml``).
 
     Raises:
-        UqbenchError: it cannot be read.
+        UqbenchError: it is neither, or cannot be read.
     """
+    if path.suffix not in (".py", ".toml"):
+        raise UqbenchError(f"{path}: expected a Python file (.py) or a suite file (.toml).")
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem if path.suffix == ".py" else path.name)
     digest = hashlib.sha256(_read(path)).hexdigest()
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem if kind == "module" else path.name)
-    add(LocalPlugin(kind, name, str(path.resolve()), digest, digest))
+    add(LocalPlugin(name, str(path.resolve()), digest))
 
 
 def add_class(
@@ -157,10 +138,9 @@ def add_class(
         UqbenchError: the file cannot be read or raises, or has not one such class.
     """
     data = _read(path)
-    digest = hashlib.sha256(data).hexdigest()
-    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem)
+    plugin = LocalPlugin("", str(path.resolve()), hashlib.sha256(data).hexdigest())
     try:
-        module = _module(LocalPlugin("class", stem, str(path.resolve()), digest, digest), data)
+        module = _module(plugin, data)
     except Exception as error:  # it may raise anything
         raise UqbenchError(
             f"{path} cannot be executed: {type(error).__name__}: {error}. A file that is part of a "
@@ -180,9 +160,30 @@ def add_class(
         raise unknown(f"class in {path}", chosen, there)
     kind, _ = methods.kind_of(vars(module)[chosen])
     name = methods.method_name(chosen)
-    text = methods.joining([suite], name, f"{PREFIX}{name}:{name}", kind, settings)
-    add(LocalPlugin("class", name, str(path.resolve()), digest, digest, chosen, text))
+    join(replace(plugin, name=name, attribute=chosen), kind, [suite], settings)
     return name, kind
+
+
+def join(
+    plugin: LocalPlugin,
+    kind: methods.Kind,
+    suites: Iterable[str],
+    settings: Mapping[str, Any],
+    spec: Spec | None = None,
+) -> None:
+    """Let a method join suites.
+
+    Args:
+        plugin: that it is.
+        kind: of the method.
+        suites: that it joins.
+        settings: values of its config's fields.
+        spec: of a method that this process defined itself.
+    """
+    if spec is not None:
+        _specs[plugin.path] = spec
+    entry = f"{PREFIX}{plugin.name}:{plugin.name}"
+    add(replace(plugin, joins=methods.joining(suites, plugin.name, entry, kind, settings)))
 
 
 def load(plugin: LocalPlugin) -> object:
@@ -191,18 +192,22 @@ def load(plugin: LocalPlugin) -> object:
     Raises:
         UqbenchError: its file is not the one that was added.
     """
-    if plugin.path in _loaded:
-        return _loaded[plugin.path]
-    data = Path(plugin.path).read_bytes()
-    if hashlib.sha256(data).hexdigest() != plugin.sha256:
+    path, suite = Path(plugin.path), SuiteText(f"{plugin.name}.toml", plugin.joins)
+    if plugin.path in _specs:
+        return _Hooks(suite, _specs[plugin.path])
+    data = path.read_bytes()
+    if path.suffix == PICKLE:
+        return _Hooks(suite, _unpickled(data))
+    if hashlib.sha256(data).hexdigest() != plugin.digest:
         raise UqbenchError(f"{plugin.path} was edited since the command began; run it again.")
-    makers: dict[str, Callable[[], object]] = {
-        "module": partial(_module, plugin, data),
-        "class": partial(_class, plugin, data),
-        "suite": lambda: _SuiteFile(Path(plugin.path).name, data.decode("utf-8")),
-        "pickle": partial(_unpickled, data),
-    }
-    return makers[plugin.kind]()
+    if path.suffix == ".toml":
+        return _Hooks(SuiteText(path.name, data.decode("utf-8")))
+    module = _module(plugin, data)
+    if not plugin.attribute:
+        return module
+    factory = vars(module)[plugin.attribute]
+    _, spec = methods.spec_of(plugin.name, factory, methods.config_of(factory))
+    return _Hooks(suite, spec)
 
 
 def loaders() -> list[tuple[LocalPlugin, Callable[[], object]]]:
@@ -222,19 +227,14 @@ def _read(path: Path) -> bytes:
         raise UqbenchError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _class(plugin: LocalPlugin, data: bytes) -> MethodPlugin:
-    factory = vars(_module(plugin, data))[plugin.attribute]
-    kind, spec = methods.spec_of(plugin.name, factory, methods.config_of(factory))
-    return MethodPlugin(kind, spec, plugin.joins)
-
-
-def _unpickled(data: bytes) -> object:
+def _unpickled(data: bytes) -> Spec:
     """A notebook's method; its config gets the module by which this process names it too."""
-    plugin, config = pickle.loads(data)
+    spec: Spec
+    spec, config = pickle.loads(data)
     if config is not None:
         home = sys.modules.setdefault(config.__module__, ModuleType(config.__module__))
         setattr(home, config.__qualname__, config)
-    return plugin
+    return spec
 
 
 def _module(plugin: LocalPlugin, data: bytes) -> ModuleType:

@@ -11,14 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_type_hints
 
 from uqbench.errors import UqbenchError
-from uqbench.specs import AgentSpec, Spec
+from uqbench.specs import AgentSpec, NoConfig, Spec
 
 Kind = Literal["agent", "estimator"]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class NoConfig:
-    """Nothing to set."""
 
 
 def kind_of(factory: Any, kind: Kind | None = None) -> tuple[Kind, bool]:
@@ -69,14 +64,14 @@ def config_of(factory: Any) -> type[Any]:
     """The dataclass of a class's config.
 
     It is what the parameter ``config`` of its constructor is annotated with, else the dataclass
-    called ``<Class>Config`` or ``Config`` beside it, else one without fields.
+    called ``<Class>Config`` or ``Config`` of its module, else one without fields.
     """
     try:
-        found = get_type_hints(factory.__init__).get("config")
+        annotated = get_type_hints(factory.__init__).get("config")
     except NameError:  # an annotation that exists for type checkers alone
-        found = None
-    beside = vars(sys.modules[factory.__module__])
-    for one in (found, beside.get(f"{factory.__name__}Config"), beside.get("Config")):
+        annotated = None
+    module = vars(sys.modules[factory.__module__])
+    for one in (annotated, module.get(f"{factory.__name__}Config"), module.get("Config")):
         if inspect.isclass(one) and dataclasses.is_dataclass(one):
             return one
     return NoConfig
@@ -90,10 +85,12 @@ def spec_of(
     Raises:
         UqbenchError: it is of no kind.
     """
-    found, owns_loop = kind_of(factory, kind)
-    common: dict[str, Any] = {"name": name, "version": version, "factory": factory}
-    common["config"] = config
-    return found, AgentSpec(**common, owns_loop=owns_loop) if found == "agent" else Spec(**common)
+    made, owns_loop = kind_of(factory, kind)
+    if made == "estimator":
+        return made, Spec(name=name, version=version, factory=factory, config=config)
+    return made, AgentSpec(
+        name=name, version=version, factory=factory, config=config, owns_loop=owns_loop
+    )
 
 
 def joining(

@@ -44,25 +44,25 @@ def cited(host: Host, sources: Iterable[str]) -> tuple[list[Paper], list[str]]:
         sources: such as ``Osband et al. 2016; after Clements et al. 2019, section 2``.
     """
     known = [(name, paper) for paper in papers(host) for name in paper.cited_as]
-    found: dict[str, Paper] = {}
+    cited: dict[str, Paper] = {}
     unknown: dict[str, None] = {}
     for source in sources:
         rest = source
         places = [(source.find(name), name, paper) for name, paper in known if name in source]
         for _, name, paper in sorted(places, key=lambda place: place[0]):
-            found.setdefault(paper.key, paper)
+            cited.setdefault(paper.key, paper)
             rest = rest.replace(name, "")
         unknown |= dict.fromkeys(CITATION.findall(rest))
-    return list(found.values()), list(unknown)
+    return list(cited.values()), list(unknown)
 
 
 def papers(host: Host) -> list[Paper]:
     """All that the plugins and uqbench itself have; of one key the first."""
-    found: dict[str, Paper] = {}
+    by_key: dict[str, Paper] = {}
     for package in dict.fromkeys(["uqbench", *(plugin.package for plugin in host.plugins)]):
         for paper in _read(package):
-            found.setdefault(paper.key, paper)
-    return list(found.values())
+            by_key.setdefault(paper.key, paper)
+    return list(by_key.values())
 
 
 def _read(package: str) -> list[Paper]:

@@ -24,12 +24,12 @@ from packaging.utils import canonicalize_name
 
 from uqbench import hookspecs
 from uqbench.errors import see, unknown
-from uqbench.registry import local, trials
+from uqbench.registry import imports, local
 from uqbench.registry.contents import package_of
+from uqbench.registry.imports import EntryPoint
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.registry.risk_names import MeasuresByName
 from uqbench.registry.side_effects import watched
-from uqbench.registry.trials import EntryPoint
 from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
 
 SELECTION = "UQBENCH_PLUGINS"
@@ -43,24 +43,22 @@ class Host:
         self.manager = pluggy.PluginManager("uqbench")
         self.manager.add_hookspecs(hookspecs)
         self.plugins: list[Plugin] = []
-        self.environments: Registry[EnvironmentSpec] = Registry("environment")
-        self.datasets: Registry[DatasetSpec] = Registry("dataset")
-        self.agents: Registry[AgentSpec] = Registry("agent")
-        self.estimators: Registry[Spec] = Registry("estimator")
-        self.risk_measures: Registry[Spec] = Registry("risk measure")
-        self.claim_kinds: Registry[Spec] = Registry("claim kind")
-        self.executors: Registry[ExecutorSpec] = Registry("executor")
+        self._registries: dict[str, Registry[Any]] = {}
+        self.environments: Registry[EnvironmentSpec] = self._made("environment")
+        self.datasets: Registry[DatasetSpec] = self._made("dataset")
+        self.agents: Registry[AgentSpec] = self._made("agent")
+        self.estimators: Registry[Spec] = self._made("estimator")
+        self.risk_measures: Registry[Spec] = self._made("risk measure")
+        self.claim_kinds: Registry[Spec] = self._made("claim kind")
+        self.executors: Registry[ExecutorSpec] = self._made("executor")
         self.risk_names = MeasuresByName(self.risk_measures)
         self.suite_files: list[tuple[Traversable, Plugin]] = []
-        self._registries: dict[str, Registry[Any]] = {
-            "uqbench_environments": self.environments,
-            "uqbench_datasets": self.datasets,
-            "uqbench_agents": self.agents,
-            "uqbench_estimators": self.estimators,
-            "uqbench_risk_measures": self.risk_measures,
-            "uqbench_claim_kinds": self.claim_kinds,
-            "uqbench_executors": self.executors,
-        }
+
+    def _made(self, kind: str) -> Registry[Any]:
+        """The registry of a kind, which the hook ``uqbench_<kind>s`` fills."""
+        registry: Registry[Any] = Registry(kind)
+        self._registries[f"uqbench_{kind.replace(' ', '_')}s"] = registry
+        return registry
 
     @classmethod
     def load(cls) -> Host:
@@ -70,15 +68,12 @@ class Host:
             UqbenchError: ``UQBENCH_PLUGINS`` names one that is not installed.
         """
         host = cls()
-        chosen = _chosen(list(_entry_points()))
-        impossible = trials.failures([(d, e) for d, e in chosen if _is_for_this_contract(d)])
-        for distribution, entry_point in chosen:
-            reason = impossible.get(f"{distribution.name}:{entry_point.name}")
+        for distribution, entry_point in _chosen(list(_entry_points())):
             host.register(
                 name=entry_point.name,
                 distribution=distribution.name,
                 version=distribution.version,
-                load=entry_point.load if reason is None else partial(_refuse, reason),
+                load=partial(imports.load, distribution, entry_point),
                 package=package_of(entry_point.module),
                 module=entry_point.module,
                 requires=distribution.requires or (),
@@ -159,10 +154,10 @@ class Host:
             for hook, registry in self._registries.items()
         ]
         files = [path for part in hooks("uqbench_suites", others)() for path in part]
-        for registry, found in specs:
-            registry.check(found, plugin)
-        for registry, found in specs:
-            registry.add(found, plugin)
+        for registry, added in specs:
+            registry.check(added, plugin)
+        for registry, added in specs:
+            registry.add(added, plugin)
         self.suite_files += [(path, plugin) for path in files]
 
     @property
@@ -214,16 +209,16 @@ class Host:
 
     def with_requirements(self, plugins: Iterable[Plugin]) -> list[Plugin]:
         """These plugins, uqbench's own, and all plugins they depend on."""
-        found: dict[str, Plugin] = {}
+        needed: dict[str, Plugin] = {}
         waiting = [p for p in self.plugins if p.distribution == "uqbench"] + list(plugins)
         while waiting:
             plugin = waiting.pop()
-            if plugin.distribution not in found:
-                found[plugin.distribution] = plugin
+            if plugin.distribution not in needed:
+                needed[plugin.distribution] = plugin
                 waiting += [
                     p for p in self.plugins if canonicalize_name(p.distribution) in plugin.requires
                 ]
-        return [found[name] for name in sorted(found)]
+        return [needed[name] for name in sorted(needed)]
 
     def call_hook(self, hook: str, **arguments: Any) -> list[str]:
         """Call a life-cycle hook of every plugin; return a message for each that raises."""
@@ -269,39 +264,29 @@ def _check_contract(requirements: Iterable[Requirement]) -> None:
             )
 
 
-def _is_for_this_contract(distribution: metadata.Distribution) -> bool:
-    try:
-        _check_contract(Requirement(text) for text in distribution.requires or ())
-    except ValueError:
-        return False
-    return True
-
-
-def _refuse(reason: str) -> object:
-    raise ImportError(reason)
-
-
-def _chosen(found: list[EntryPoint]) -> list[EntryPoint]:
+def _chosen(installed: list[EntryPoint]) -> list[EntryPoint]:
     selection = os.environ.get(SELECTION)
     if selection is None:
-        return found
+        return installed
     names = {name.strip() for name in selection.split(",") if name.strip()}
-    known = {name for d, e in found for name in (e.name, f"{d.name}:{e.name}")}
+    known = {name for d, e in installed for name in (e.name, f"{d.name}:{e.name}")}
     for name in names:
         if name not in known:
-            raise unknown(f"plugin to load ({SELECTION})", name, [e.name for _, e in found])
+            raise unknown(f"plugin to load ({SELECTION})", name, [e.name for _, e in installed])
     return [
-        (d, e) for d, e in found if {e.name, f"{d.name}:{e.name}"} & names or d.name == "uqbench"
+        (d, e)
+        for d, e in installed
+        if {e.name, f"{d.name}:{e.name}"} & names or d.name == "uqbench"
     ]
 
 
 def _entry_points() -> Iterator[EntryPoint]:
     """The group's entry points, in an order that does not depend on ``sys.path``."""
-    found = {
+    entries = {
         (distribution.name, entry_point.name): (distribution, entry_point)
         for distribution in metadata.distributions()
         for entry_point in distribution.entry_points
         if entry_point.group == hookspecs.ENTRY_POINT_GROUP
     }
-    for key in sorted(found, key=lambda key: (key[0] != "uqbench", key)):
-        yield found[key]
+    for key in sorted(entries, key=lambda key: (key[0] != "uqbench", key)):
+        yield entries[key]

@@ -148,7 +148,7 @@ class MeasuresByName:
 
 
 class _Noted:
-    """Converts measures to text, and keeps the texts."""
+    """Converts measures to text, and collects the texts."""
 
     def __init__(self, names: MeasuresByName) -> None:
         self.measure, self.composite, self.rule = names.measure, names.composite, names.rule

@@ -1,7 +1,11 @@
-"""Global defaults that importing a plugin must not change: detected, named and restored."""
+"""Global defaults that importing a plugin must not change: detected, named and restored.
+
+States are read as values that ``==`` compares.
+"""
 
 from __future__ import annotations
 
+import pickle
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -23,31 +27,32 @@ def watched(changed: list[str]) -> Iterator[None]:
         yield
     finally:
         for name, get, set_, value in before:
-            if not _same(get(), value):
+            if get() != value:
                 changed.append(name)
                 set_(value)
 
 
 def _defaults() -> list[tuple[str, Getter, Setter]]:
-    found: list[tuple[str, Getter, Setter]] = [
+    defaults: list[tuple[str, Getter, Setter]] = [
         ("Python's random state", random.getstate, random.setstate)
     ]
     if numpy := sys.modules.get("numpy"):
-        found.append(
-            ("numpy's random state", lambda: numpy.random.get_state(False), numpy.random.set_state)
+        defaults.append(
+            (
+                "numpy's random state",
+                lambda: pickle.dumps(numpy.random.get_state()),
+                lambda state: numpy.random.set_state(pickle.loads(state)),
+            )
         )
     if torch := sys.modules.get("torch"):
-        found += [
+        defaults += [
             ("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
             ("torch's gradient mode", torch.is_grad_enabled, torch.set_grad_enabled),
-            ("torch's random state", torch.get_rng_state, torch.set_rng_state),
+            (
+                "torch's random state",
+                lambda: torch.get_rng_state().tolist(),
+                lambda state: torch.set_rng_state(torch.tensor(state, dtype=torch.uint8)),
+            ),
             ("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
         ]
-    return found
-
-
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_same(one[k], other[k]) for k in one)
-    equal = one == other
-    return bool(equal.all()) if hasattr(equal, "all") else bool(equal)
+    return defaults

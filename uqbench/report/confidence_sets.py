@@ -1,6 +1,6 @@
-"""Who may be first: by return, by risk, and by uncertainty.
+"""Confidence sets of the best method: by return, by risk, and by uncertainty.
 
-The first set is that of the board's ranks: the methods that no other is surely better than, all
+Such a set is that of the board's ranks: the methods that no other is surely better than, all
 together at 95 % (Holm, over all pairs). By the board's own score it is read from the board; by
 another metric the same tests are made of its values, normalized where the suite normalizes them.
 """
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from uqbench.boards.columns import GROUPS
-from uqbench.plots.tables import BoardTables
+from uqbench.boards.stored import StoredBoard
 from uqbench.statistics.levels import MINIMUM_SEEDS
 from uqbench.statistics.ranks import Matrix, compare, places
 from uqbench.suites.metrics import Group, Metric
@@ -28,8 +28,8 @@ QUESTIONS = GROUPS
 
 
 @dataclass(frozen=True)
-class FirstSet:
-    """The answer to one question on one board.
+class BestSet:
+    """The confidence set of the best on one board, by one question.
 
     Attributes:
         metric: that answers it; empty where the board has none.
@@ -44,30 +44,30 @@ class FirstSet:
     why: str = ""
 
 
-def first_set(board: BoardTables, question: Group, suite: Suite | None) -> FirstSet:
+def best_set(board: StoredBoard, question: Group, suite: Suite | None) -> BestSet:
     """Who may be first on a board, by its suite as it is installed."""
     metric = _metric(board, question, suite)
     if metric is None:
-        return FirstSet(why="not measured")
+        return BestSet(why="not measured")
     if not board.ranks:
-        return FirstSet(metric.name, why="too short to rank")
+        return BestSet(metric.name, why="too short to rank")
     if metric.name == board.primary["name"]:
         ranked = board.leaderboard[board.leaderboard["rank_low"].notna()]
         first = tuple(str(name) for name in ranked.loc[ranked["rank_low"] == 1, "method"])
-        return FirstSet(metric.name, first, len(ranked), "" if first else "runs are missing")
+        return BestSet(metric.name, first, len(ranked), "" if first else "runs are missing")
     values = dict(_values(board, metric, suite))
     if len(values) < 2:
-        return FirstSet(metric.name, why="fewer than two methods state it")
+        return BestSet(metric.name, why="fewer than two methods state it")
     if min(map(len, values.values())) < MINIMUM_SEEDS:
-        return FirstSet(metric.name, why="too few seeds")
-    pairs = compare(values, "mean", paired=bool(board.manifest.get("paired", False)))
+        return BestSet(metric.name, why="too few seeds")
+    pairs = compare(values, "mean", paired=board.manifest.paired)
     found = places(values, pairs, "mean")
     order = sorted(found, key=lambda name: found[name].rank)
     first = tuple(name for name in order if found[name].low == 1)
-    return FirstSet(metric.name, first, len(values))
+    return BestSet(metric.name, first, len(values))
 
 
-def _metric(board: BoardTables, question: Group, suite: Suite | None) -> Metric | None:
+def _metric(board: StoredBoard, question: Group, suite: Suite | None) -> Metric | None:
     """The board's score where it answers the question, else the suite's own choice, else any.
 
     Metrics are grouped as the suite does it today; boards keep older definitions.
@@ -99,7 +99,7 @@ def _preference(metric: Metric) -> int:
 
 
 def _values(
-    board: BoardTables, metric: Metric, suite: Suite | None
+    board: StoredBoard, metric: Metric, suite: Suite | None
 ) -> Iterator[tuple[str, Matrix]]:
     """Values ``[runs, tasks]`` of the ranked methods whose runs all have one; more is better."""
     constants = {} if suite is None else suite.normalization_constants(metric)

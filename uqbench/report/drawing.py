@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from uqbench.plots.figure import Figure
+from uqbench.figure import Figure
 from uqbench.plots.render import drawn, specification, warm_up
 
 WIDE = 430
@@ -26,7 +26,7 @@ class Picture:
     """A figure that is being drawn."""
 
     figure: Figure
-    drawing: Future[Markup]
+    svg_of: Future[Markup]
 
     @property
     def svg(self) -> Markup:
@@ -35,41 +35,39 @@ class Picture:
         Raises:
             Exception: whatever is wrong with the chart.
         """
-        return self.drawing.result()
+        return self.svg_of.result()
+
+    @property
+    def failure(self) -> str:
+        """What is wrong with the chart, which may be anything in a plugin's; empty if nothing."""
+        error = self.svg_of.exception()
+        return "" if error is None else f"{type(error).__name__}: {error!s:.300}"
 
 
 @contextmanager
-def drawing_beside() -> Iterator[Pictures]:
-    """Pictures of a thread; the end waits for all of them, an error for the one being drawn."""
+def drawing() -> Iterator[Callable[[str, Figure], Picture]]:
+    """What begins to draw a figure while its caller goes on, its ids having a prefix.
+
+    The end waits for all of them, an error for the one being drawn.
+    """
     thread = ThreadPoolExecutor(1)
     thread.submit(warm_up)
+
+    def begin(prefix: str, figure: Figure) -> Picture:
+        try:
+            chart = specification(figure)  # here: Altair's settings are those of all threads
+        except Exception as error:  # a plugin's chart may be wrong in any way
+            failed: Future[Markup] = Future()
+            failed.set_exception(error)
+            return Picture(figure, failed)
+        return Picture(figure, thread.submit(_inline, chart, figure, prefix))
+
     try:
-        yield Pictures(thread)
+        yield begin
     except BaseException:
         thread.shutdown(cancel_futures=True)
         raise
     thread.shutdown()
-
-
-class Pictures:
-    """Draws one picture after another beside the caller."""
-
-    def __init__(self, thread: ThreadPoolExecutor) -> None:
-        self._thread = thread
-
-    def of(self, prefix: str) -> Callable[[Figure], Picture]:
-        """How the figures of a board are drawn: with ids that no other board's have."""
-
-        def draw(figure: Figure) -> Picture:
-            try:
-                chart = specification(figure)  # here: Altair's settings are those of all threads
-            except Exception as error:  # a plugin's chart may be wrong in any way
-                failed: Future[Markup] = Future()
-                failed.set_exception(error)
-                return Picture(figure, failed)
-            return Picture(figure, self._thread.submit(_inline, chart, figure, prefix))
-
-        return draw
 
 
 def _inline(chart: dict[str, object], figure: Figure, prefix: str) -> Markup:

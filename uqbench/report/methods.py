@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from uqbench.registry.docstrings import source, summary
-from uqbench.report.sections import BoardSection, Row
+from uqbench.report.sections import BoardSection
+from uqbench.views.board_view import Line
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
@@ -25,15 +26,15 @@ class MethodSection:
     name: str
     id: str
     agents: list[tuple[str, str, str]]
-    lines: list[tuple[BoardSection, Row]]
+    lines: list[tuple[BoardSection, Line]]
 
 
 def method_sections(boards: Sequence[BoardSection], host: Host) -> list[MethodSection]:
     """The methods of all boards, by name."""
-    lines: dict[str, list[tuple[BoardSection, Row]]] = {}
+    lines: dict[str, list[tuple[BoardSection, Line]]] = {}
     for section in boards:
-        for row in section.rows:
-            lines.setdefault(row.method, []).append((section, row))
+        for line in section.view.lines:
+            lines.setdefault(line.method, []).append((section, line))
     return [
         MethodSection(name, f"method-{name}", _agents(name, own, host), own)
         for name, own in sorted(lines.items())
@@ -41,18 +42,15 @@ def method_sections(boards: Sequence[BoardSection], host: Host) -> list[MethodSe
 
 
 def _agents(
-    name: str, lines: Sequence[tuple[BoardSection, Row]], host: Host
+    name: str, lines: Sequence[tuple[BoardSection, Line]], host: Host
 ) -> list[tuple[str, str, str]]:
     """What its boards say that it is, with what the installed plugin says of that."""
     found = {}
-    for section, _ in lines:
-        for cell, of in section.board.manifest["methods"].items():
-            if str(cell).rsplit("/", 1)[-1] != name:
-                continue
-            for kind, registry in (("agent", host.agents), ("estimator", host.estimators)):
-                own = of.get(kind)
-                if own:
-                    spec = registry.get(str(own))
-                    about = ("", "") if spec is None else (summary(spec), source(spec))
-                    found[f"{kind} {own}"] = (f"{kind} {own}", *about)
+    configs = (config for section, _ in lines for config in section.board.configs.items())
+    for cell, of in configs:
+        for kind, registry in (("agent", host.agents), ("estimator", host.estimators)):
+            if cell.rsplit("/", 1)[-1] == name and of.get(kind):
+                spec = registry.get(str(of[kind]))
+                about = ("", "") if spec is None else (summary(spec), source(spec))
+                found[f"{kind} {of[kind]}"] = (f"{kind} {of[kind]}", *about)
     return list(found.values())

@@ -15,18 +15,21 @@ from altair.utils.schemapi import debug_mode
 from markupsafe import Markup
 
 from uqbench.boards.protocol import versions_here
+from uqbench.boards.stored import StoredBoard
 from uqbench.plots.render import dark_style
-from uqbench.plots.tables import BoardTables
+from uqbench.plots.theme import VERDICTS
 from uqbench.plots.words import natural
 from uqbench.report.confidence_sets import QUESTIONS
-from uqbench.report.drawing import drawing_beside
+from uqbench.report.drawing import drawing
 from uqbench.report.methods import method_sections
 from uqbench.report.runs import run_data
-from uqbench.report.sections import board_section, settled
-from uqbench.report.verdicts import SIGNS, WORDS, Counted, by_paper
+from uqbench.report.sections import BoardSection
+from uqbench.views.board_view import parts
+from uqbench.views.verdicts import WORDS, Counted, by_paper
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
+    from uqbench.statistics.estimate import Estimate
     from uqbench.suites.suite import Suite
 
 
@@ -45,20 +48,12 @@ def page(
         UqbenchError: a board is damaged.
     """
     versions = versions_here(host)
-    tables = [BoardTables.read(folder.resolve()) for folder in folders]
+    tables = [StoredBoard.read(folder.resolve()) for folder in folders]
     # without Altair's checks of every chart, a second of them: `uqbench plot` makes them
-    with drawing_beside() as pictures, debug_mode(False):
-        begun = [
-            board_section(
-                board,
-                suites.get(board.suite),
-                versions,
-                host,
-                pictures.of(f"{board.suite}-{board.name}-"),
-            )
-            for board in tables
+    with drawing() as begin, debug_mode(False):
+        boards = [
+            BoardSection(board, suites.get(board.suite), versions, host, begin) for board in tables
         ]
-        boards = [settled(section) for section in begun]
     claims = [claim for section in boards for claim in section.claims]
     papers = by_paper(claims)
     script, style = _part("report.js"), _part("report.css") + dark_style(".figure svg ")
@@ -73,8 +68,8 @@ def page(
             every=Counted("all papers", tuple(claims)),
             questions=QUESTIONS,
             verdicts=WORDS,
-            signs=SIGNS,
-            runs=sum(section.runs for section in boards),
+            signs={word: sign for word, (_, _, sign) in VERDICTS.items()},
+            runs=sum(len(board.scores) for board in tables),
             earlier=[section for section in boards if section.earlier],
             run_data=Markup(run_data(tables, [section.earlier for section in boards])),
             script=Markup(script),
@@ -102,10 +97,12 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["num"] = _number
-    environment.filters["interval"] = _interval
-    environment.filters["duration"] = _duration
-    environment.filters["slug"] = lambda sign: sign.replace(" ", "-")
+    environment.filters |= {
+        "num": _number,
+        "estimate": _estimate,
+        "duration": _duration,
+        "slug": lambda sign: sign.replace(" ", "-"),
+    }
     return environment
 
 
@@ -117,9 +114,9 @@ def _number(value: float | None, digits: int = 3) -> Markup:
     return Markup('<data value="{}">{}</data>').format(repr(float(value)), shown.replace("-", "−"))
 
 
-def _duration(hours: float) -> Markup:
+def _duration(hours: float | None) -> Markup:
     """Hours in the unit that suits them, with the full value for programs."""
-    if not math.isfinite(hours):
+    if hours is None or not math.isfinite(hours):
         return Markup('<span class="none">–</span>')
     seconds = 3600 * hours
     number, unit = (seconds, "s") if seconds < 100 else (seconds / 60, "min")
@@ -130,14 +127,12 @@ def _duration(hours: float) -> Markup:
     )
 
 
-def _interval(cells: dict[str, float], name: str) -> Markup:
-    """``0.50 [0.40, 0.60]`` of a statistic's three columns."""
-    value, low, high = (cells.get(f"{name}{end}", math.nan) for end in ("", "_low", "_high"))
-    if not math.isfinite(low) or not math.isfinite(high):
-        return _number(value)
-    return Markup('{} <span class="ci">[{}, {}]</span>').format(
-        _number(value), _number(low), _number(high)
-    )
+def _estimate(estimate: Estimate | None) -> Markup:
+    """``0.50 [0.40, 0.60]``."""
+    if estimate is None:
+        return _number(None)
+    value, around = map(Markup, parts(estimate, _number))
+    return Markup('{} <span class="ci">{}</span>').format(value, around) if around else value
 
 
 def _part(name: str) -> str:

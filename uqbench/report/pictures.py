@@ -7,53 +7,34 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from uqbench.figure import Figure
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure
-from uqbench.report.verdicts import WORDS, Counted
+from uqbench.views.verdicts import WORDS, Counted
 
 SQUARE = 17
 
 
-def frame(papers: Sequence[Counted]) -> pd.DataFrame:
-    """A row a claim: ``paper``, ``place`` in its row, ``verdict``, ``board``, ``claim``."""
-    return pd.DataFrame(
-        [
-            (of.paper, place, claim.verdict, claim.board.title, claim.id)
-            for of in papers
-            for place, claim in enumerate(of.claims)
-        ],
-        columns=["paper", "place", "verdict", "board", "claim"],
-    )
-
-
 def claims_matrix(papers: Sequence[Counted]) -> Figure | None:
     """A sign a claim, a row a paper; None without claims."""
-    data = frame(papers)
+    rows = [
+        (of.paper, place, claim.verdict, claim.board.title, claim.id)
+        for of in papers
+        for place, claim in enumerate(of.claims)
+    ]
+    data = pd.DataFrame(rows, columns=["paper", "place", "verdict", "board", "claim"])
     if data.empty:
         return None
     used = [word for word in WORDS if (data["verdict"] == word).any()]
-    shapes = {
-        "holds": "circle",
-        "does not hold": "cross",
-        "undecided": "diamond",
-        "not run": "square",
-    }
+    colors, shapes, _ = zip(*(theme.VERDICTS[word] for word in used), strict=True)
+    legend = alt.Legend(title=None, orient="bottom", symbolSize=110)
     chart = (
         alt.Chart(data, width=SQUARE * (int(data["place"].max()) + 1), height=alt.Step(24))
         .mark_point(filled=True, size=110, opacity=1)
         .encode(
             alt.X("place:O", axis=None),
             alt.Y("paper:N", title=None, axis=alt.Axis(labelLimit=320)),
-            color=alt.Color(
-                "verdict:N",
-                scale=alt.Scale(domain=used, range=[theme.VERDICTS[word][0] for word in used]),
-                legend=alt.Legend(title=None, orient="bottom", symbolSize=110),
-            ),
-            shape=alt.Shape(
-                "verdict:N",
-                scale=alt.Scale(domain=used, range=[shapes[word] for word in used]),
-                legend=alt.Legend(title=None, orient="bottom", symbolSize=110),
-            ),
+            alt.Color("verdict:N", scale=alt.Scale(domain=used, range=colors), legend=legend),
+            alt.Shape("verdict:N", scale=alt.Scale(domain=used, range=shapes), legend=legend),
         )
     )
     said = "; ".join(

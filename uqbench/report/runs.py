@@ -15,12 +15,13 @@ from typing import Any
 
 import pandas as pd
 
-from uqbench.api.frames import TEXT
-from uqbench.boards.provenance import read_made_with
-from uqbench.plots.tables import BoardTables
+from uqbench.boards.frames import TEXT
+from uqbench.boards.stored import StoredBoard
+
+MADE_WITH = ("device", "platform", "first", "last", "versions")
 
 
-def run_data(boards: Sequence[BoardTables], earlier: Sequence[str]) -> str:
+def run_data(boards: Sequence[StoredBoard], earlier: Sequence[str]) -> str:
     """All runs of some boards as base64 of gzip of JSON; the same boards, the same text.
 
     Args:
@@ -38,57 +39,48 @@ def read_run_data(text: str) -> list[dict[str, Any]]:
     return found
 
 
-def _board(board: BoardTables, earlier: str) -> dict[str, Any]:
+def _board(board: StoredBoard, earlier: str) -> dict[str, Any]:
     scores = board.scores
     digest = "results_digest" if "results_digest" in scores else "digest"
     metrics = [
         name for name in scores.columns if name not in TEXT and name not in ("seed", "score")
     ]
-    tasks, methods = sorted(set(scores["task"])), sorted(set(scores["method"]))
-    contents = sorted(set(scores["content"]))
+    named = {name: pd.factorize(scores[name], sort=True) for name in ("task", "method", "content")}
+    tasks, methods, contents = ([str(name) for name in names] for _, names in named.values())
     columns: list[list[Any]] = [
-        [tasks.index(name) for name in scores["task"]],
-        [methods.index(name) for name in scores["method"]],
-        [int(seed) for seed in scores["seed"]],
-        [str(status) for status in scores["status"]],
-        [str(device) for device in scores["device"]],
+        named["task"][0].tolist(),
+        named["method"][0].tolist(),
+        *(scores[name].tolist() for name in ("seed", "status", "device")),
         [str(run).rsplit("-", 1)[-1] for run in scores["run"]],
-        [str(digest) for digest in scores[digest]],
-        [contents.index(content) for content in scores["content"]],
-        _numbers(scores["score"]),
-        *(_numbers(scores[name]) for name in metrics),
+        scores[digest].tolist(),
+        named["content"][0].tolist(),
+        *(_numbers(scores[name]) for name in ("score", *metrics)),
     ]
     return {
         "suite": board.suite,
         "name": board.name,
-        "budget": str(board.manifest["budget"]["name"]),
-        "standard": bool(board.manifest.get("standard", True)),
+        "budget": board.manifest.budget["name"],
+        "standard": board.manifest.standard,
         "earlier": earlier,
         "digest_of": "results" if digest == "results_digest" else "run.json",
         "tasks": tasks,
         "methods": methods,
         "metrics": metrics,
-        "configs": {str(cell): of for cell, of in board.manifest["methods"].items()},
+        "configs": board.configs,
         "contents": contents,
         "made": _made(board),
         "rows": [list(row) for row in zip(*columns, strict=True)],
     }
 
 
-def _made(board: BoardTables) -> list[dict[str, Any]]:
+def _made(board: StoredBoard) -> list[dict[str, Any]]:
     """What the runs of each content were made with."""
-    if not board.has("made_with.json"):
-        return []
-    made, _ = read_made_with(board.bytes("made_with.json"))
+    made, _ = board.provenance
     return [
         {
             "content": " ".join(f"{name}:{value}" for name, value in sorted(one.content.items())),
-            "device": one.device,
-            "platform": one.platform,
             "revision": one.revision or "",
-            "first": one.first,
-            "last": one.last,
-            "versions": one.versions,
+            **{key: getattr(one, key) for key in MADE_WITH},
         }
         for one in made
     ]

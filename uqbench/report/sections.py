@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from uqbench.boards.protocol import departures
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import catalog, claims
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
-from uqbench.plots.words import statistic_label
-from uqbench.report.confidence_sets import QUESTIONS, FirstSet, first_set
+from uqbench.report.confidence_sets import QUESTIONS, best_set
 from uqbench.report.drawing import Picture
-from uqbench.report.verdicts import JudgedClaim, judged_claims
+from uqbench.views.board_view import IMPROVEMENT, BoardView, Column, stored_estimate
+from uqbench.views.verdicts import judged_claims
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
@@ -30,78 +27,98 @@ SHOWN = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Row:
-    """A method's line of a board.
-
-    Attributes:
-        place: its ranks, ``"1–3"``; empty where it has none.
-        first: whether it may be first.
-        cells: the row of ``leaderboard.csv``.
-        hours: of one core or device, a run; NaN where that was not kept.
-    """
-
-    method: str
-    role: str
-    place: str
-    first: bool
-    cells: Mapping[str, Any]
-    hours: float
-
-
-@dataclass(frozen=True)
 class BoardSection:
-    """A board on the page.
+    """A board on the page; its pictures begin to be drawn when it is made.
 
     Attributes:
         earlier: what its suite does otherwise by now; empty for a board of today's protocol.
-        first: the first sets, by question.
-        added: plugins' figures, which may turn out not to be drawable.
-        figures: the others.
+        view: its rows and columns.
+        best: the confidence sets of the best, by question.
+        claims: those of the board, as they were judged.
         panels: the picture of each claim that was compared, by the claim's name.
-        missing: why others are not.
+        hours: of one core or device a run, by method; none where they were not measured.
+
+    Args:
+        board: stored.
+        suite: as it is installed; None where it is not.
+        versions: of the installed agents and estimators, by name.
+        host: the plugins, some of which add figures.
+        begin: begins a picture, given the prefix of its ids.
     """
 
-    board: BoardTables
-    id: str
-    summary: str
-    budget: str
-    earlier: str
-    rows: list[Row]
-    first: dict[str, FirstSet]
-    claims: list[JudgedClaim]
-    comparisons: pd.DataFrame
-    added: list[Picture]
-    figures: list[Picture]
-    panels: dict[str, Picture]
-    missing: list[str]
-    hours: float
+    def __init__(
+        self,
+        board: StoredBoard,
+        suite: Suite | None,
+        versions: Mapping[str, str],
+        host: Host,
+        begin: Callable[[str, Figure], Picture],
+    ) -> None:
+        self.board, self.id = board, f"board-{board.suite}-{board.name}"
+        self.summary = "" if suite is None else suite.summary
+        self.earlier = (
+            "" if suite is None else "; ".join(departures(board.manifest, suite, versions))
+        )
+        self.view = BoardView.of(board)
+        self.best = {question: best_set(board, question, suite) for question in QUESTIONS}
+        self.claims = judged_claims(board)
+        added, problems = catalog.plugin_figures(board, suite, host)
+        own, lacking = _own_figures(board, suite, host)
+        panels = claims.panels(board, claims.published_numbers(suite)) if self.claims else {}
+        draw = partial(begin, f"{board.suite}-{board.name}-")
+        self._added, self._own = list(map(draw, added)), list(map(draw, own))
+        self.panels = {claim: draw(figure) for claim, figure in panels.items()}
+        self._missing = [*lacking, *problems]
+        self.hours: dict[str, float] = {}
+        if board.has("cost.csv"):
+            sums = board.cost.groupby("method")[["device_hours", "runs"]].sum()
+            self.hours = dict(sums["device_hours"] / sums["runs"])
 
     @property
-    def statistics(self) -> list[tuple[str, str]]:
-        """The columns of its table with their headings."""
-        board = self.board.leaderboard.columns
-        names = [self.board.ranking, "worst_quarter"]
-        names += [name for name in board if str(name).startswith("improvement_over_")
-                  and not str(name).endswith(("_low", "_high"))]  # fmt: skip
-        if "fail_share" in board:
-            names.append("fail_share")
-        return [(name, _heading(name)) for name in names if name in board]
+    def all_hours(self) -> float | None:
+        """Of all of its runs."""
+        return float(self.board.cost["device_hours"].sum()) if self.hours else None
 
     @property
-    def first_hours(self) -> tuple[float, float] | None:
+    def figures(self) -> list[Picture]:
+        """Its pictures, plugins' first; those that could not be drawn are left out."""
+        return [*(picture for picture in self._added if not picture.failure), *self._own]
+
+    @property
+    def missing(self) -> list[str]:
+        """Which figures it has not, and why."""
+        failed = [
+            f"{self.board.title}: {picture.figure.name}: {picture.failure}"
+            for picture in self._added
+            if picture.failure
+        ]
+        return [*self._missing, *failed]
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The columns of its table that have estimates."""
+        known = [str(name) for name in self.board.leaderboard.columns]
+        over = [n for n in known if n.startswith(IMPROVEMENT) and f"{n}_low" in known]
+        names = dict.fromkeys([self.board.ranking, "worst_quarter", *over, "fail_share"])
+        return [self.view.column(name) for name in names if name in known]
+
+    @property
+    def comparisons(self) -> list[dict[str, Any]]:
+        """Rows of the claims' comparisons, ``estimate`` being one with its interval."""
+        if not self.claims:
+            return []
+        ends = {"low": "estimate_low", "high": "estimate_high"}
+        rows = claims.frame(self.board.claims).rename(columns=ends).to_dict("records")
+        return [{**row, "estimate": stored_estimate(row, "estimate")} for row in rows]
+
+    @property
+    def best_hours(self) -> tuple[float, float] | None:
         """The least and the most hours of a run of the methods that may be first."""
         for question in QUESTIONS:
-            methods = self.first[question].methods
-            hours = [row.hours for row in self.rows if row.method in methods and row.hours > 0]
-            if hours:
-                return min(hours), max(hours)
+            hours = [self.hours.get(name, 0.0) for name in self.best[question].methods]
+            if positive := [own for own in hours if own > 0]:
+                return min(positive), max(positive)
         return None
-
-    @property
-    def runs(self) -> int:
-        """Planned runs."""
-        return len(self.board.scores)
 
     @property
     def finished(self) -> int:
@@ -109,67 +126,8 @@ class BoardSection:
         return int((self.board.scores["status"] == "finished").sum())
 
 
-def board_section(
-    board: BoardTables,
-    suite: Suite | None,
-    versions: Mapping[str, str],
-    host: Host,
-    draw: Callable[[Figure], Picture],
-) -> BoardSection:
-    """Everything that the page shows of a board, its pictures begun: see :func:`settled`.
-
-    Args:
-        board: stored.
-        suite: as it is installed; None where it is not.
-        versions: of the installed agents and estimators, by name.
-        host: the plugins, some of which add figures.
-        draw: begins a picture.
-    """
-    earlier = [] if suite is None else departures(board.manifest, suite, versions)
-    added, problems = catalog.plugin_figures(board, suite, host)
-    own, missing = _own_figures(board, suite, host)
-    hours = _hours(board)
-    judged = judged_claims(board)
-    panels = claims.panels(board, claims.published_numbers(suite)) if judged else {}
-    return BoardSection(
-        board=board,
-        id=f"board-{board.suite}-{board.name}",
-        summary="" if suite is None else suite.summary,
-        budget=str(board.manifest["budget"].get("summary", "")),
-        earlier="; ".join(earlier),
-        rows=[_row(dict(row), hours) for _, row in board.leaderboard.iterrows()],
-        first={question: first_set(board, question, suite) for question in QUESTIONS},
-        claims=judged,
-        comparisons=claims.frame(board.claims) if judged else pd.DataFrame(),
-        added=list(map(draw, added)),
-        figures=list(map(draw, own)),
-        panels={claim: draw(figure) for claim, figure in panels.items()},
-        missing=[*missing, *problems],
-        hours=float(board.cost["device_hours"].sum()) if board.has("cost.csv") else math.nan,
-    )
-
-
-def settled(section: BoardSection) -> BoardSection:
-    """The section with those of the plugins' pictures that could be drawn, first.
-
-    The others are named among what is missing.
-    """
-    shown: list[Picture] = []
-    problems: list[str] = []
-    for picture in section.added:
-        try:
-            _ = picture.svg
-        except Exception as error:  # a plugin's chart may be wrong in any way
-            why = f"{type(error).__name__}: {error!s:.300}"
-            problems.append(f"{section.board.title}: {picture.figure.name}: {why}")
-        else:
-            shown.append(picture)
-    figures, missing = [*shown, *section.figures], [*section.missing, *problems]
-    return replace(section, added=[], figures=figures, missing=missing)
-
-
 def _own_figures(
-    board: BoardTables, suite: Suite | None, host: Host
+    board: StoredBoard, suite: Suite | None, host: Host
 ) -> tuple[list[Figure], list[str]]:
     figures: list[Figure] = []
     missing: list[str] = []
@@ -182,28 +140,3 @@ def _own_figures(
         except NotDrawableError as error:
             missing.append(f"{name}: {str(error).replace(str(board.folder), board.title)}")
     return figures, missing
-
-
-def _row(cells: dict[str, Any], hours: Mapping[str, float]) -> Row:
-    low, high = cells.get("rank_low", math.nan), cells.get("rank_high", math.nan)
-    place = ""
-    if math.isfinite(low) and math.isfinite(high):
-        place = f"{low:.0f}" if low == high else f"{low:.0f}–{high:.0f}"
-    method = str(cells["method"])
-    return Row(
-        method, str(cells["role"]), place, low == 1, cells, float(hours.get(method, math.nan))
-    )
-
-
-def _hours(board: BoardTables) -> dict[str, float]:
-    """Hours of one core or device a run, by method."""
-    if not board.has("cost.csv"):
-        return {}
-    sums = board.cost.groupby("method")[["device_hours", "runs"]].sum()
-    return {str(name): float(row["device_hours"] / row["runs"]) for name, row in sums.iterrows()}
-
-
-def _heading(name: str) -> str:
-    if name.startswith("improvement_over_"):
-        return f"P(better than {name.removeprefix('improvement_over_')})"
-    return statistic_label(name)

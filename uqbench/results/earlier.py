@@ -19,7 +19,7 @@ from uqbench.results.states import StoredRun
 from uqbench.results.store import Store
 
 
-def keep_earlier(
+def move_earlier(
     store: Store, runs: Iterable[Run], is_meant: Callable[[StoredRun], bool]
 ) -> tuple[Path, list[Run]]:
     """Move runs to a store of their own, so that they can be made again.

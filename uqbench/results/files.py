@@ -67,22 +67,8 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
     return data
 
 
-def stored_bytes(path: Path) -> bytes:
-    """The contents of a file that is part of a stored board.
-
-    Raises:
-        UqbenchError: it is not a regular file, or cannot be read.
-    """
-    try:
-        return read_bytes(path)
-    except OSError as error:
-        raise UqbenchError(
-            f"{path} is damaged, because it cannot be read: {error.strerror}"
-        ) from error
-
-
 def stored_text(data: bytes, path: Path) -> str:
-    """The text of such a file.
+    """The text of a file that is part of a stored board.
 
     Raises:
         UqbenchError: it is not UTF-8.
@@ -138,8 +124,8 @@ def remove_temporaries(folder: Path, names: Iterable[str]) -> None:
     never read, and takes room alone.
     """
     left = re.compile(rf"\.(?:{'|'.join(map(re.escape, names))})\.[0-9a-f]{{16}}\.tmp")
-    with suppress(OSError), os.scandir(folder) as found:
-        for entry in list(found):
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in list(entries):
             if left.fullmatch(entry.name) and not entry.is_dir(follow_symlinks=False):
                 Path(entry).unlink()
 

@@ -34,8 +34,8 @@ def run_folders(root: Path, suite: str | None = None) -> Iterator[Listed]:
 
 def _below(root: str, folder: str, depth: int) -> Iterator[Listed]:
     try:
-        with os.scandir(f"{root}/{folder}") as found:
-            names = sorted(e.name for e in found if e.is_dir() and e.name != EARLIER)
+        with os.scandir(f"{root}/{folder}") as entries:
+            names = sorted(e.name for e in entries if e.is_dir() and e.name != EARLIER)
     except OSError as error:
         if error.errno not in NOT_A_FILE:  # else another process has removed it
             yield folder, error

@@ -17,7 +17,7 @@ from filelock import SoftFileLease
 
 from uqbench.errors import StorageError
 from uqbench.identity import digest_of
-from uqbench.results.files import NO_ROOM, NOT_A_FILE, write_whole
+from uqbench.results.files import NO_ROOM, NOT_A_FILE, write_data
 from uqbench.results.leases import Leases
 from uqbench.results.lock_probe import why_flock_fails
 
@@ -71,7 +71,7 @@ class RunLocks:
         why = why_flock_fails(self._root) or (SHARED if shared else "")
         path = self._root / LOCKS / LEASED
         if why and not path.exists():
-            write_whole(path, lambda file: file.write(f"{why}\n".encode()))
+            write_data(path, f"{why}\n".encode())
         self._asked = False
         return why
 

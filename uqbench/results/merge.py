@@ -17,7 +17,7 @@ from uqbench.results.store import Store
 from uqbench.results.tables import RESULTS, names
 
 
-class Fate(enum.Enum):
+class Outcome(enum.Enum):
     """What becomes of a run of a source.
 
     COPIED: the target lacked it.
@@ -41,12 +41,12 @@ class Merged:
     Attributes:
         source: folder of the store.
         run: folder of the run, below it.
-        reason: in words; empty where it was copied, or is there whole.
+        reason: empty where it was copied, or is there whole.
     """
 
     source: Path
     run: PurePosixPath
-    fate: Fate
+    outcome: Outcome
     reason: str = ""
 
 
@@ -69,41 +69,41 @@ def merge(sources: Sequence[Path], target: Path, dry_run: bool = False) -> Itera
         if source.resolve() == target.resolve():
             raise UqbenchError(f"{source} is the target itself; name another folder with --into.")
         store, empty = Store(source), True
-        for folder, found in store.records():
+        for folder, stored in store.records():
             empty = False
-            fate, reason, run = _judge(folder, found.record, found.reason, store)
-            if run is not None and found.record is not None:
+            outcome, reason, run = _judge(folder, stored.record, stored.reason, store)
+            if run is not None and stored.record is not None:
                 known = would.get(run) if dry_run else None
-                fate, reason = _add(run, found.record, store, into, known, dry_run)
-                if fate is Fate.COPIED:
-                    would[run] = found.record
-            yield Merged(source, folder, fate, reason)
+                outcome, reason = _add(run, stored.record, store, into, known, dry_run)
+                if outcome is Outcome.COPIED:
+                    would[run] = stored.record
+            yield Merged(source, folder, outcome, reason)
         if empty:
             raise UqbenchError(f"there are no runs in {source}; expected a folder of results.")
 
 
 def _judge(
     folder: PurePosixPath, record: RunRecord | None, reason: str | None, store: Store
-) -> tuple[Fate, str, Run | None]:
+) -> tuple[Outcome, str, Run | None]:
     """The run of a source if it is finished and whole; else why it is left."""
     if record is None:
-        return Fate.DAMAGED, reason or "its record cannot be read", None
+        return Outcome.DAMAGED, reason or "its record cannot be read", None
     run = _run_of(folder, record)
     if run is None:
-        return Fate.DAMAGED, f"its {RECORD} is of another suite, budget, task or method", None
-    found = store.find(run)
-    if found.state is RunState.FINISHED:
-        return Fate.COPIED, "", run
-    if found.state in (RunState.DAMAGED, RunState.NEWER):
-        return Fate.DAMAGED, found.reason or found.state.value, None
+        return Outcome.DAMAGED, f"its {RECORD} is of another suite, budget, task or method", None
+    stored = store.find(run)
+    if stored.state is RunState.FINISHED:
+        return Outcome.COPIED, "", run
+    if stored.state in (RunState.DAMAGED, RunState.NEWER):
+        return Outcome.DAMAGED, stored.reason or stored.state.value, None
     if record.status == "running":
         how = (
             "it was running when it was copied"
-            if found.state is not RunState.RUNNING
+            if stored.state is not RunState.RUNNING
             else ("it is running")
         )
-        return Fate.UNFINISHED, f"{how}, at step {record.step:,}", None
-    return Fate.UNFINISHED, found.reason or found.state.value, None
+        return Outcome.UNFINISHED, f"{how}, at step {record.step:,}", None
+    return Outcome.UNFINISHED, stored.reason or stored.state.value, None
 
 
 def _run_of(folder: PurePosixPath, record: RunRecord) -> Run | None:
@@ -119,37 +119,40 @@ def _run_of(folder: PurePosixPath, record: RunRecord) -> Run | None:
 
 def _add(
     run: Run, record: RunRecord, store: Store, into: Store, known: RunRecord | None, dry_run: bool
-) -> tuple[Fate, str]:
+) -> tuple[Outcome, str]:
     there = known
     if there is None:
-        found = into.find(run)
-        if found.state is RunState.DAMAGED:
-            return Fate.CONFLICT, f"damaged in {into.root}: {found.reason}; run it again there"
-        if found.state is RunState.RUNNING:
-            return Fate.CONFLICT, f"a process is working on it in {into.root}"
-        there = found.record if found.state is RunState.FINISHED else None
+        stored = into.find(run)
+        if stored.state is RunState.DAMAGED:
+            return Outcome.CONFLICT, f"damaged in {into.root}: {stored.reason}; run it again there"
+        if stored.state is RunState.RUNNING:
+            return Outcome.CONFLICT, f"a process is working on it in {into.root}"
+        there = stored.record if stored.state is RunState.FINISHED else None
     if there is not None:
         if there.digests.get(RESULTS) == record.digests.get(RESULTS):
             only = ", ".join(sorted(record.digests.keys() - there.digests.keys()))
-            return Fate.THERE, only and f"without {only} there, and a finished run is never altered"
-        return Fate.CONFLICT, f"other results than in {into.root}: {_difference(record, there)}"
+            return (
+                Outcome.THERE,
+                only and f"without {only} there, and a finished run is never altered",
+            )
+        return Outcome.CONFLICT, f"other results than in {into.root}: {_difference(record, there)}"
     if not dry_run:
         return _copy(run, record, store, into)
-    return Fate.COPIED, ""
+    return Outcome.COPIED, ""
 
 
-def _copy(run: Run, record: RunRecord, store: Store, into: Store) -> tuple[Fate, str]:
+def _copy(run: Run, record: RunRecord, store: Store, into: Store) -> tuple[Outcome, str]:
     lock = into.lock(run)
     if lock is None:
-        return Fate.CONFLICT, f"a process is working on it in {into.root}"
+        return Outcome.CONFLICT, f"a process is working on it in {into.root}"
     try:
         for name in (*names(record.digests), RECORD):  # the record last: with it, it is finished
             copy_whole(store.folder(run) / name, into.folder(run) / name)
         if into.find(run).state is not RunState.FINISHED:
-            return Fate.DAMAGED, "it changed while it was copied"
+            return Outcome.DAMAGED, "it changed while it was copied"
     finally:
         lock.release()
-    return Fate.COPIED, ""
+    return Outcome.COPIED, ""
 
 
 def _difference(one: RunRecord, other: RunRecord) -> str:
@@ -160,15 +163,15 @@ def _difference(one: RunRecord, other: RunRecord) -> str:
 
 
 def _unlike(one: Provenance, other: Provenance) -> str:
-    found = []
+    differences = []
     for kind in ("versions", "content"):
         a, b = getattr(one, kind), getattr(other, kind)
         differing = [name for name in sorted({*a, *b}) if a.get(name) != b.get(name)]
         if differing:
-            found.append(f"made with other {kind} of {', '.join(differing)}")
-    found += [
+            differences.append(f"made with other {kind} of {', '.join(differing)}")
+    differences += [
         f"made on {getattr(one, key)}, there on {getattr(other, key)}"
         for key in ("platform", "device")
         if getattr(one, key) != getattr(other, key)
     ]
-    return "; ".join(found)
+    return "; ".join(differences)

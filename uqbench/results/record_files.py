@@ -44,7 +44,7 @@ def read_record(folder: Path) -> RunRecord:
         raise DamagedError(f"{RECORD}: {_short(explain(error))}") from error
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
         # not UTF-8, not JSON, nested too deeply, a number with more digits than Python writes
-        raise DamagedError(f"{RECORD} cannot be read: {_short(_words(error))}") from error
+        raise DamagedError(f"{RECORD} cannot be read: {_short(_said(error))}") from error
     if not whole:
         raise DamagedError(f"{RECORD} does not match its digest")
     return record
@@ -67,7 +67,7 @@ def check_place(record: RunRecord, folder: PurePosixPath) -> None:
     try:
         own = f"{seed}-{digest_of(identity)[:8]}"
     except (ValueError, TypeError, RecursionError) as error:
-        raise DamagedError(f"{RECORD}: identity: {_short(_words(error))}") from error
+        raise DamagedError(f"{RECORD}: identity: {_short(_said(error))}") from error
     if folder.name != own:
         raise DamagedError(f"{RECORD} has another identity: it is of the run {own}")
     saved = 0 if record.checkpoint is None else record.checkpoint.step
@@ -82,7 +82,7 @@ def _is_count(value: Any) -> TypeGuard[int]:
     return type(value) is int and 0 <= value <= 2**53
 
 
-def _words(error: Exception) -> str:
+def _said(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if isinstance(error, KeyError):

@@ -29,10 +29,8 @@ from uqbench.results.files import (
     is_linked,
     make_folder,
     remove_temporaries,
-    write_whole,
+    write_data,
 )
-from uqbench.results.index import Index
-from uqbench.results.index_file import signature
 from uqbench.results.listing import run_folders
 from uqbench.results.locks import RunLock, RunLocks
 from uqbench.results.paths import run_folder
@@ -44,6 +42,7 @@ from uqbench.results.record_files import (
     read_record,
 )
 from uqbench.results.records import RunRecord, now, this_process
+from uqbench.results.run_cache import RunCache, signature
 from uqbench.results.states import TO_DO, RunState, StoredRun
 from uqbench.results.tables import (
     CURVES,
@@ -63,7 +62,7 @@ __all__ = [
 
 CHECKPOINT = "checkpoint"
 MANY = 100
-"""Runs that a command reads before it consults the index: few are read as fast without."""
+"""Runs that a command reads before it consults the cache: few are read as fast without."""
 
 
 class Store:
@@ -73,7 +72,7 @@ class Store:
         self.root = root
         self._locks = RunLocks(root)
         self._base = f"{root}{os.sep}"
-        self._index: Index | None = None
+        self._cache: RunCache | None = None
         self._asked = 0
 
     def folder(self, run: Run) -> Path:
@@ -118,50 +117,50 @@ class Store:
     def read(self, folder: str | PurePosixPath) -> StoredRun:
         """The state of a run by its folder below the root, from its record alone."""
         key = str(folder)
-        index = self._consulted()
-        if index is None:
+        cache = self._consulted()
+        if cache is None:
             return self._read(key)
-        record = index.record(key)
+        record = cache.read(key)
         if record is not None:
             return StoredRun(RunState.FINISHED, record)
         before = signature(f"{self._base}{key}/{RECORD}")
-        found = self._read(key)
-        if found.state is RunState.FINISHED and found.record is not None:
-            return replace(found, record=index.remember(key, found.record, before))
-        return found
+        stored = self._read(key)
+        if stored.state is RunState.FINISHED and stored.record is not None:
+            return replace(stored, record=cache.add(key, stored.record, before))
+        return stored
 
     def _read(self, key: str) -> StoredRun:
         folder = PurePosixPath(key)
         try:
-            found = _read(run_folder(self.root, folder))
-            if found.record is not None:
-                check_place(found.record, folder)
-                _check_checkpoint(found.record, folder)
-            if found.record is None or found.record.status != "running":
-                return found
+            stored = _read(run_folder(self.root, folder))
+            if stored.record is not None:
+                check_place(stored.record, folder)
+                _check_checkpoint(stored.record, folder)
+            if stored.record is None or stored.record.status != "running":
+                return stored
             if self._locks.is_held(folder):
-                return StoredRun(RunState.RUNNING, found.record)
+                return StoredRun(RunState.RUNNING, stored.record)
         except StorageError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error), unreadable=True)
         except (DamagedError, UqbenchError) as error:
             return StoredRun(RunState.DAMAGED, reason=str(error))
-        return StoredRun(RunState.ABANDONED, found.record, "its process is gone")
+        return StoredRun(RunState.ABANDONED, stored.record, "its process is gone")
 
     def find(self, run: Run) -> StoredRun:
         """The state of a run, with the digests of all its files verified."""
         key = run.place
-        found = self.read(key)
-        if found.state is not RunState.FINISHED or found.record is None:
-            return found
-        if found.record.identity != run.identity:
+        stored = self.read(key)
+        if stored.state is not RunState.FINISHED or stored.record is None:
+            return stored
+        if stored.record.identity != run.identity:
             return StoredRun(RunState.DAMAGED, reason=f"{RECORD} has another identity")
-        index, before = self._index, {}
+        cache, before = self._cache, {}
         try:
-            listed = names(found.record.digests)
+            listed = names(stored.record.digests)
         except UqbenchError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error))
         for name in listed:
-            if index is not None and index.is_verified(key, name):
+            if cache is not None and cache.is_verified(key, name):
                 continue
             before[name] = signature(f"{self._base}{key}/{name}")
             try:
@@ -172,23 +171,23 @@ class Store:
                 return _unreadable(name, error)
             except ValueError as error:
                 return StoredRun(RunState.DAMAGED, reason=f"{name}: {error}")
-            if digest != found.record.digests[name]:
+            if digest != stored.record.digests[name]:
                 return StoredRun(RunState.DAMAGED, reason=f"{name} does not match its digest")
-        if index is not None and before:
-            index.verified(key, before)
-        return found
+        if cache is not None and before:
+            cache.verify(key, before)
+        return stored
 
-    def save_index(self) -> None:
+    def save_cache(self) -> None:
         """Keep what was read of many finished runs, for the next command."""
-        if self._index is not None:
-            self._index.save()
+        if self._cache is not None:
+            self._cache.save()
 
-    def _consulted(self) -> Index | None:
-        """The index, once many runs were asked for."""
+    def _consulted(self) -> RunCache | None:
+        """The cache, once many runs were asked for."""
         self._asked += 1
-        if self._index is None and self._asked > MANY:
-            self._index = Index(self.root)
-        return self._index
+        if self._cache is None and self._asked > MANY:
+            self._cache = RunCache(self.root)
+        return self._cache
 
     def lock(self, run: Run) -> RunLock | None:
         """Lock a run for this process; None where another process has locked it.
@@ -217,19 +216,22 @@ class Store:
                 f"{run.folder}: its lock was taken over by another process, because this one did "
                 f"not refresh it for too long; this one writes nothing more."
             )
-        found = _read(folder)
-        if found.unreadable:
-            raise StorageError(f"{folder}: {found.reason}")
-        if found.state is RunState.FINISHED:
+        stored = _read(folder)
+        if stored.unreadable:
+            raise StorageError(f"{folder}: {stored.reason}")
+        if stored.state is RunState.FINISHED:
             raise UqbenchError(f"{run.folder} is finished; a finished run is never overwritten.")
-        words = {"reason": _encodable(record.reason), "traceback": _encodable(record.traceback)}
-        sealed = record.model_copy(update=words).sealed()
+        texts = {
+            "reason": _encodable(record.reason),
+            "traceback": _encodable(record.traceback),
+        }
+        sealed = record.model_copy(update=texts).sealed()
         text = json.dumps(sealed.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
         try:
             RunRecord.model_validate_json(text)
         except ValidationError as error:
             raise UqbenchError(f"{run.folder} cannot be stored: {explain(error)}") from error
-        write_whole(folder / RECORD, lambda file: file.write(text.encode()))
+        write_data(folder / RECORD, text.encode())
 
     def finish(self, run: Run, record: RunRecord, columns: RunColumns) -> None:
         """Write a run's data, then its record with their digests.
@@ -275,13 +277,13 @@ class Store:
         """
         folders = dict(run_folders(self.root, suite))
         for folder, error in folders.items():
-            found = self.read(folder) if error is None else _unreadable("the folder", error)
-            if found.state is not RunState.MISSING:
-                yield PurePosixPath(folder), found
-        if self._index is not None:
+            stored = self.read(folder) if error is None else _unreadable("the folder", error)
+            if stored.state is not RunState.MISSING:
+                yield PurePosixPath(folder), stored
+        if self._cache is not None:
             if suite is None:
-                self._index.keep(folders)
-            self._index.save()
+                self._cache.keep(folders)
+            self._cache.save()
 
 
 def _read(folder: Path) -> StoredRun:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.results.columns import Columns, RunColumns, columns_digest
-from uqbench.results.files import NOT_A_FILE, file_digest, open_file, write_whole
+from uqbench.results.files import NOT_A_FILE, file_digest, read_bytes, write_data, write_whole
 from uqbench.results.record_files import RECORD
 
 METRICS = "metrics.parquet"
@@ -27,7 +30,9 @@ RESULTS = "results"
 """Among a record's digests: that of the numbers in its tables."""
 
 MOST_BYTES = 4 << 30
-"""Of one of these files."""
+"""Of one of these files, and of what is in a table when it is decompressed."""
+MOST_ROWS = 50_000_000
+"""Of a table."""
 
 
 def names(digests: Mapping[str, str]) -> list[str]:
@@ -59,15 +64,15 @@ def write_tables(folder: Path, columns: RunColumns) -> dict[str, str]:
         tables[CURVES] = columns.curves
     for name, table in tables.items():
         write_whole(folder / name, partial(pq.write_table, pa.table(dict(table))))
-    if (agent := columns.agent) is not None:
-        write_whole(folder / AGENT, lambda file: file.write(agent))
+    if columns.agent is not None:
+        write_data(folder / AGENT, columns.agent)
     try:
-        kept = [] if agent is None else [AGENT]
-        digests = {name: file_digest(folder / name, MOST_BYTES) for name in (*tables, *kept)}
+        exported = [] if columns.agent is None else [AGENT]
+        digests = {name: file_digest(folder / name, MOST_BYTES) for name in (*tables, *exported)}
     except OSError as error:
         raise StorageError(f"{folder} cannot be read back: {error.strerror}") from error
     except ValueError as error:
-        raise UqbenchError(f"the files of a run in {folder} cannot be kept: {error}") from error
+        raise UqbenchError(f"the files of a run in {folder} cannot be stored: {error}") from error
     digests[RESULTS] = columns_digest(*tables.values())
     return digests
 
@@ -99,26 +104,81 @@ def read_curves(folder: Path, digests: Mapping[str, str]) -> Columns | None:
     """
     if CURVES not in digests:
         return None
-    columns = _columns(folder / CURVES)
-    if file_digest(folder / CURVES) != digests[CURVES]:
-        raise UqbenchError(f"{folder / CURVES} does not match its digest in {RECORD}")
-    return columns
+    return _columns(folder / CURVES, digests[CURVES])
 
 
-def _columns(path: Path) -> Columns:
+def read_table(path: Path, digest: str | None = None, filters: Any = None) -> pa.Table:
+    """A table from anywhere.
+
+    Args:
+        path: of the file.
+        digest: its sha256, which it is held against before anything in it is read.
+        filters: of ``pyarrow.parquet``, such as ``[("metric", "==", "reward")]``.
+
+    Raises:
+        UqbenchError: it is damaged, or would not fit in memory.
+        StorageError: it cannot be read, and may be intact.
+    """
     try:
-        with open_file(path) as file:
-            table = pq.ParquetFile(file).read(use_threads=False)  # a third of read_table's time
+        data = read_bytes(path, MOST_BYTES)
+    except ValueError as error:
+        raise UqbenchError(f"{path} is damaged, because {error}") from error
+    except OSError as error:
+        if error.errno in NOT_A_FILE:
+            raise UqbenchError(f"{path} is damaged, because {error.strerror}") from error
+        raise StorageError(f"{path} cannot be read: {error.strerror}") from error
+    if digest is not None and sha256(data).hexdigest() != digest:
+        raise UqbenchError(f"{path} does not match its digest in {RECORD}")
+    return parse_table(data, str(path), filters=filters)
+
+
+def parse_table(
+    data: bytes, where: str, most_rows: int | None = None, filters: Any = None
+) -> pa.Table:
+    """A table from the bytes of its file.
+
+    Args:
+        data: the file.
+        where: what errors call it.
+        most_rows: that it may have; None for :data:`MOST_ROWS`.
+        filters: see :func:`read_table`.
+
+    Raises:
+        UqbenchError: it is damaged, or would not fit in memory.
+    """
+    most = MOST_ROWS if most_rows is None else most_rows
+    try:
+        file = pq.ParquetFile(io.BytesIO(data))
+        about = file.metadata
+        size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+        if size > MOST_BYTES or about.num_rows > most:
+            raise UqbenchError(
+                f"{where} is refused: {about.num_rows:,} rows of {size:,} bytes; at most "
+                f"{most:,} rows of {MOST_BYTES:,} bytes are read."
+            )
+        if filters is not None:
+            return pq.read_table(io.BytesIO(data), filters=filters)
+        return file.read(use_threads=False)  # a third of read_table's time
+    except (pa.ArrowException, OSError, ValueError) as error:  # names of columns are text, too
+        raise UqbenchError(f"{where} is damaged, because it is not a table: {error}") from error
+
+
+def table_bytes(table: pa.Table) -> bytes:
+    """The file of a table, compressed; the same table, the same bytes."""
+    file = io.BytesIO()
+    pq.write_table(table, file, compression="zstd")
+    return file.getvalue()
+
+
+def _columns(path: Path, digest: str | None = None) -> Columns:
+    table = read_table(path, digest)
+    try:
         return {
             name: column.to_numpy(zero_copy_only=False)
             for name, column in zip(table.column_names, table.columns, strict=True)
         }
-    except (pa.ArrowException, UnicodeDecodeError) as error:  # names of columns are text, too
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise UqbenchError(f"{path} is damaged, because it is not a table: {error}") from error
-    except OSError as error:  # Arrow reports damaged files this way too
-        if error.errno is None or error.errno in NOT_A_FILE:
-            raise UqbenchError(f"{path} is damaged, because {error.strerror or error}") from error
-        raise StorageError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _digest(*tables: Columns) -> str | None:

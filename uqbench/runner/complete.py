@@ -12,17 +12,21 @@ from uqbench.identity import DeviceKind, Run
 from uqbench.registry.plugins import Host
 from uqbench.results.store import TO_DO, RunState, Store
 from uqbench.runner import events
-from uqbench.runner.batching.autotune import elsewhere
-from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
+from uqbench.runner.batching.batches import (
+    BatchGroup,
+    default_lanes,
+    lanes_elsewhere,
+    make_batch_groups,
+)
 from uqbench.runner.batching.gpus import share_out, visible
-from uqbench.runner.batching.speeds import Speeds
+from uqbench.runner.device import cores
 from uqbench.runner.dispatch.drive import Driver, runs_in
-from uqbench.runner.estimates import Estimate, estimate
-from uqbench.runner.lane_tuning import cores, measure_methods, spread
+from uqbench.runner.forecast import Forecast, Pace, forecast
 from uqbench.runner.life_cycle import call_hooks
 from uqbench.runner.loggers import logging
 from uqbench.runner.rerun import code_note
-from uqbench.runner.states import announce, stored_states, to_do
+from uqbench.runner.states import describe, stored_states, to_do
+from uqbench.runner.timing import Speeds, measure, worth_measuring
 from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan
 
@@ -39,7 +43,7 @@ class Execution:
         workers: number of processes; None for one per core, or one on a GPU. Elsewhere: most
             batches at once; None for as many as there is room for.
         driver: submits batches, and follows them.
-        loggers: names of those that hear of the runs that are followed.
+        loggers: names of those that log the runs that are followed.
         kept: whether the store outlives the command.
     """
 
@@ -51,6 +55,40 @@ class Execution:
     driver: Driver
     loggers: tuple[str, ...] = ()
     kept: bool = True
+
+    @property
+    def processes(self) -> int | None:
+        """Processes here, or, elsewhere, most batches at once; None for as many as there is room.
+
+        Raises:
+            UqbenchError: a process takes more than one GPU.
+        """
+        if self.driver.elsewhere:
+            return self.workers
+        if self.device == "cuda":
+            return len(share_out(visible(), self.driver.resources.gpus, self.workers)) or 1
+        return self.workers or cores()
+
+    def groups(self, plan: Plan, todo: Collection[Run]) -> list[BatchGroup]:
+        """The batches of the runs to do; those that share a checkpoint are together again."""
+        records = {run: self.store.read(run.folder).record for run in todo}
+        checkpoints = {
+            run: record.checkpoint.folder
+            for run, record in records.items()
+            if record is not None and record.checkpoint is not None
+        }
+        return make_batch_groups(plan, todo, self.device, self.lanes(plan, len(todo)), checkpoints)
+
+    def lanes(self, plan: Plan, runs: int) -> int:
+        """Most runs of a batch on a CPU: the budget's, or a default.
+
+        This decides how long runs take, never what they compute.
+        """
+        if plan.budget.lanes is not None:
+            return plan.budget.lanes
+        if self.driver.elsewhere:
+            return lanes_elsewhere(runs, self.workers)
+        return default_lanes(runs, self.processes or 1)
 
 
 def complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
@@ -67,47 +105,34 @@ def complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
 
 
 def _complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
-    store, device, watcher = execution.store, execution.device, execution.watcher
-    driver = execution.driver
-    workers = execution.workers
-    if device == "cuda" and not driver.elsewhere:
-        workers = len(share_out(visible(), driver.resources.gpus, workers))
+    store, watcher, driver = execution.store, execution.watcher, execution.driver
     states = stored_states(plan, store)
-    announce(plan, states, store, watcher)
-    note = code_note(states.values())
-    if note:
-        watcher.say(note)
-    todo = to_do(states)
-    speeds = Speeds(store.root)
+    watcher.say(*describe(plan, states, store), *filter(None, [code_note(states.values())]))
+    todo, tried = to_do(states), set[Run]()
     before = driver.alive(plan)
     if before:
         watcher.say(f"Following {count(len(before), 'job')} submitted before.")
         todo -= runs_in(before)
-    tried: set[Run] = set()
     while True:
         todo -= tried
         if todo or before:
-            checkpoints = _checkpoints(todo, store)
-            if driver.elsewhere:
-                chosen = elsewhere(plan, len(todo), workers)
-            else:
-                measure_methods(plan, todo, device, workers or cores(), store, speeds, watcher)
-                alone = estimate(plan, todo, store, 1, speeds.of(plan))
-                chosen = spread(plan, todo, device, workers, alone, watcher)
-            groups = make_batch_groups(plan, todo, device, chosen.lanes, checkpoints)
+            groups = execution.groups(plan, todo)
             if not driver.waits:
                 return _submit(plan, groups, execution)
-            team = min(chosen.processes, len(groups) + len(before))
-            expected = estimate(plan, todo | runs_in(before), store, team, speeds.of(plan))
+            at_once = min(execution.processes or len(plan.runs), len(groups) + len(before))
+            speeds = _measured(plan, todo, execution)
+            expected = forecast(plan, todo | runs_in(before), store, at_once, speeds.of(plan))
             watcher.say(
-                f"On {device}, {_at_once(team, driver)}: about {duration(expected.seconds)} "
+                f"On {execution.device}, "
+                f"{count(at_once, 'job' if driver.elsewhere else 'process')}"
+                f"{' at once' if driver.elsewhere else ''}: about {duration(expected.seconds)} "
                 f"(from {expected.basis}). "
                 + ("Safe to interrupt; run again to resume." if execution.kept else "Not kept.")
             )
-            asked = workers if driver.elsewhere else team
-            executed = driver.execute(plan, groups, asked, before)
+            workers = execution.workers if driver.elsewhere else at_once
+            executed = driver.execute(plan, groups, workers, before)
             everything = [*groups, *(group for _, group in before)]
-            done = _follow(executed, everything, team, expected, execution)
+            done = _follow(executed, everything, at_once, expected, execution)
             tried |= done - runs_in(before)
             before = []
         left = {run: store.read(run.folder).state for run in plan.runs}
@@ -117,17 +142,36 @@ def _complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
             return left
         if not todo:
             watcher.say(f"Waiting for {count(len(running), 'run')} of another process.")
-            _wait_for_any(running, store)
+            while all(store.read(run.folder).state is RunState.RUNNING for run in running):
+                time.sleep(1)
+
+
+def _measured(plan: Plan, todo: set[Run], execution: Execution) -> Speeds:
+    """The speeds of methods, measured where they are unknown and the plan is long."""
+    speeds, processes = Speeds(execution.store.root), execution.processes or 1
+    if execution.driver.elsewhere or execution.device == "cuda":
+        return speeds
+    known = speeds.of(plan)
+    seconds = forecast(plan, todo, execution.store, 1, known).seconds / processes
+    lanes = execution.lanes(plan, len(todo))
+    measured = list(measure(worth_measuring(plan, todo, known, lanes, seconds), processes))
+    if measured:
+        speeds.add(plan, measured)
+        steps = plan.budget.steps
+        each = (
+            f"{cell.method.name} "
+            f"{Pace.measured(speed, cell.config).seconds(0, steps) * 1000 / steps:.2g}"
+            for cell, speed in measured
+        )
+        execution.watcher.say(f"Milliseconds a step, measured here: {', '.join(each)}.")
+    return speeds
 
 
 def preview(plan: Plan, execution: Execution) -> str:
     """What would be submitted, to read; empty where processes are started."""
     if not execution.driver.elsewhere:
         return ""
-    todo = to_do(stored_states(plan, execution.store))
-    lanes = elsewhere(plan, len(todo), execution.workers).lanes
-    checkpoints = _checkpoints(todo, execution.store)
-    groups = make_batch_groups(plan, todo, execution.device, lanes, checkpoints)
+    groups = execution.groups(plan, to_do(stored_states(plan, execution.store)))
     return execution.driver.preview(plan, groups, execution.workers)
 
 
@@ -141,31 +185,11 @@ def _submit(plan: Plan, groups: Sequence[BatchGroup], execution: Execution) -> d
     return {run: execution.store.read(run.folder).state for run in plan.runs}
 
 
-def _at_once(team: int, driver: Driver) -> str:
-    return f"{count(team, 'job')} at once" if driver.elsewhere else count(team, "process")
-
-
-def _checkpoints(runs: Collection[Run], store: Store) -> dict[Run, str]:
-    """The checkpoint that each run resumes from, where it has one."""
-    records = {run: store.read(run.folder).record for run in runs}
-    return {
-        run: record.checkpoint.folder
-        for run, record in records.items()
-        if record is not None and record.checkpoint is not None
-    }
-
-
-def _wait_for_any(running: Sequence[Run], store: Store) -> None:
-    """Wait until one of these runs, which another process works on, stops running."""
-    while all(store.read(run.folder).state is RunState.RUNNING for run in running):
-        time.sleep(1)
-
-
 def _follow(
     executed: Generator[events.Event, None, None],
     groups: Sequence[BatchGroup],
     workers: int,
-    expected: Estimate,
+    expected: Forecast,
     execution: Execution,
 ) -> set[Run]:
     """Show what happens; return the runs that were tried, whether they finished or failed."""

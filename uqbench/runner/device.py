@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -45,6 +46,13 @@ def stated_device(choice: str, gpus: float) -> DeviceKind:
     if choice not in CHOICES:
         raise UqbenchError(f"device={choice!r}: expected one of {', '.join(CHOICES)}.")
     return "cuda" if choice == "cuda" or (choice == "auto" and gpus > 0) else "cpu"
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _has_driver() -> bool:

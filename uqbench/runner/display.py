@@ -15,8 +15,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from uqbench.amounts import duration
 from uqbench.runner import events
 from uqbench.runner.batching.batches import Batch, BatchGroup
-from uqbench.runner.estimates import Estimate
-from uqbench.runner.time_left import TimeLeft
+from uqbench.runner.forecast import Forecast, TimeLeft
 from uqbench.visible import visible
 
 LINE_SECONDS = 15.0
@@ -32,7 +31,7 @@ class Terminal:
 
     @contextmanager
     def watch(
-        self, groups: Sequence[BatchGroup], expected: Estimate, processes: int
+        self, groups: Sequence[BatchGroup], expected: Forecast, processes: int
     ) -> Iterator[Callable[[events.Event], None]]:
         """Show progress while groups are executed."""
         with Display(groups, expected, processes) as display:
@@ -48,7 +47,7 @@ class Display:
     def __init__(
         self,
         groups: Sequence[Sequence[Batch]],
-        expected: Estimate,
+        expected: Forecast,
         processes: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -56,10 +55,9 @@ class Display:
         self._time = TimeLeft(groups, expected, processes, clock)
         self._console = Console(stderr=True)
         self._live = self._console.is_terminal
-        self._before: dict[str, int] = {}  # steps of earlier processes
-        self._told: set[str] = set()
+        self._noticed: set[str] = set()
         self._rows: dict[str, TaskID] = {}
-        self._spoken: dict[str, float] = {}
+        self._last_line: dict[str, float] = {}
         self._began = clock()
         self._bars = Progress(
             TextColumn("{task.description}"),
@@ -89,27 +87,26 @@ class Display:
         match event:
             case events.Started():
                 self._forget(name)  # it may start again
-                self._before[name] = event.step * len(event.batch.runs)
                 self._rows[name] = self._bars.add_task(
                     name, total=event.batch.budget.steps, speed="", eta=""
                 )
-                self._spoken[name] = self._clock()
+                self._last_line[name] = self._clock()
                 how = f"resumed from step {event.step:,}" if event.step else "started"
                 self._line(f"{name}: {how}")
             case events.Progress():
                 lanes = len(event.batch.runs)
-                speed = max(1, event.step * lanes - self._before[name]) / event.seconds
+                speed = max(1, (event.step - event.first) * lanes) / max(event.seconds, 1e-9)
                 left = self._time.left_of(event.batch)
                 texts = (f"{speed:,.0f} steps/s", f"{duration(left)} left")
                 self._bars.update(
                     self._rows[name], completed=event.step, speed=texts[0], eta=texts[1]
                 )
-                if self._clock() - self._spoken[name] >= LINE_SECONDS:
+                if self._clock() - self._last_line[name] >= LINE_SECONDS:
                     share = event.step / event.batch.budget.steps
                     self._line(f"{name}: {share:.0%}, {texts[0]}, {texts[1]}; {self._eta()}")
-                    self._spoken[name] = self._clock()
+                    self._last_line[name] = self._clock()
             case events.Finished():
-                speed = event.batch.steps / event.seconds
+                speed = event.batch.steps / max(event.seconds, 1e-9)
                 self._forget(name)
                 self._say(
                     f"{name}: done in {duration(event.seconds)}, {speed:,.0f} steps/s; "
@@ -120,7 +117,6 @@ class Display:
                 self._say(f"{name}: FAILED: {event.reason}")
             case events.Split():
                 self._forget(name)
-                self._before.pop(name, None)
                 how = "each run alone" if event.size == 1 else f"{event.size} runs at a time"
                 self._say(f"{name}: {event.reason}; retrying {how}")
             case events.Taken():
@@ -129,8 +125,8 @@ class Display:
             case events.SetAside():
                 self._say(f"{name}: the damaged run is kept as {event.kept_as}")
             case events.Notice():
-                if event.text not in self._told:
-                    self._told.add(event.text)
+                if event.text not in self._noticed:
+                    self._noticed.add(event.text)
                     self._say(f"{name}: {event.text}")
         share, left = self._all()
         self._bars.update(self._whole, completed=share, eta=f"{duration(left)} left")

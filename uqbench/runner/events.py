@@ -1,11 +1,57 @@
-"""Events that an executor reports."""
+"""What executing batches reports: a tagged union, in memory and in the log of an order.
+
+On disk a batch is the list of its runs' folders; who reads it knows the batches of the order, and
+gives them as the context: ``EVENT.validate_python(table, context=runs_by_folder(group))``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from uqbench.runner.batching.batches import Batch
+from pydantic import (
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    PositiveInt,
+    TypeAdapter,
+    ValidationInfo,
+)
+
+from uqbench.identity import Run
+from uqbench.results.records import Count, Seconds
+from uqbench.runner.batching.batches import Batch, BatchGroup
+
+Runs = Mapping[str, tuple[Batch, Run]]
+
+
+def runs_by_folder(group: BatchGroup) -> Runs:
+    """The runs of a group, each with its batch, by their folders in the store."""
+    return {str(run.folder): (batch, run) for batch in group for run in batch.runs}
+
+
+def folders(batch: Batch) -> list[str]:
+    """The folders of a batch's runs in the store."""
+    return [str(run.folder) for run in batch.runs]
+
+
+def _batch_of(given: object, info: ValidationInfo) -> Batch:
+    known: Runs = info.context or {}
+    if not (isinstance(given, list) and given and all(str(name) in known for name in given)):
+        raise ValueError("expected folders of runs of the order")
+    batches, runs = zip(*(known[str(name)] for name in given), strict=True)
+    if any(batch is not batches[0] for batch in batches):
+        raise ValueError("expected runs of one batch")
+    whole: Batch = batches[0]
+    return whole.of(runs)
+
+
+Lanes = Annotated[Batch, PlainValidator(_batch_of), PlainSerializer(folders)]
+Text = Annotated[
+    str, PlainSerializer(lambda text: text.encode("utf-8", "backslashreplace").decode())
+]
+"""A log is UTF-8; names of files need not be."""
 
 
 @dataclass(frozen=True)
@@ -16,23 +62,26 @@ class Started:
     checkpoint holds.
     """
 
-    batch: Batch
-    step: int = 0
-    seconds: float = 0.0
-    lanes: int = 1
+    batch: Lanes
+    step: Count = 0
+    seconds: Seconds = 0.0
+    lanes: PositiveInt = 1
+    kind: Literal["started"] = "started"
 
 
 @dataclass(frozen=True)
 class Progress:
     """A batch has taken ``step`` steps in every lane; ``metrics`` holds the latest by seed.
 
-    ``seconds`` have passed since this process began or resumed it.
+    ``seconds`` have passed since this process began or resumed it, after step ``first``.
     """
 
-    batch: Batch
-    step: int
-    seconds: float
+    batch: Lanes
+    step: Count
+    seconds: Seconds
     metrics: Mapping[int, Mapping[str, float]]
+    first: Count = 0
+    kind: Literal["progress"] = "progress"
 
 
 @dataclass(frozen=True)
@@ -42,9 +91,10 @@ class Finished:
     ``seconds`` are those of all processes that worked on it.
     """
 
-    batch: Batch
-    seconds: float
+    batch: Lanes
+    seconds: Seconds
     scalars: Mapping[int, Mapping[str, float | None]]
+    kind: Literal["finished"] = "finished"
 
 
 @dataclass(frozen=True)
@@ -54,9 +104,10 @@ class Failed:
     ``full``: because the disk is full, which affects the others too.
     """
 
-    batch: Batch
-    reason: str
+    batch: Lanes
+    reason: Text
     full: bool = False
+    kind: Literal["failed"] = "failed"
 
 
 @dataclass(frozen=True)
@@ -66,9 +117,10 @@ class Split:
     Alone, so that only the culprit fails; or in halves, where they were too many for the memory.
     """
 
-    batch: Batch
-    reason: str
-    size: int = 1
+    batch: Lanes
+    reason: Text
+    size: PositiveInt = 1
+    kind: Literal["split"] = "split"
 
     @property
     def parts(self) -> list[Batch]:
@@ -81,23 +133,30 @@ class Split:
 class Taken:
     """Another process works on these runs, or has just finished them."""
 
-    batch: Batch
+    batch: Lanes
+    kind: Literal["taken"] = "taken"
 
 
 @dataclass(frozen=True)
 class SetAside:
     """A damaged run of the batch was moved aside, and is run again."""
 
-    batch: Batch
-    kept_as: str
+    batch: Lanes
+    kept_as: Text
+    kind: Literal["set aside"] = "set aside"
 
 
 @dataclass(frozen=True)
 class Notice:
     """A message for the user about a batch, which continues."""
 
-    batch: Batch
-    text: str
+    batch: Lanes
+    text: Text
+    kind: Literal["notice"] = "notice"
 
 
 Event = Started | Progress | Finished | Failed | Split | Taken | SetAside | Notice
+EVENT: TypeAdapter[Any] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
+"""Encodes an event as a table of JSON values, and decodes one, or raises a ``ValidationError``."""
+END = Finished | Failed | Taken
+"""Events after which an executor is done with the runs of the batch."""

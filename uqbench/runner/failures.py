@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from uqbench.errors import StorageError
+from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import Run
 from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import Batch
 from uqbench.runner.checkpoints.resume import tidy
+from uqbench.runner.events import Failed
 from uqbench.runner.run_records import blank_record, write_record
 
 
-def fail(batch: Batch, store: Store, reason: str, trace: str | None = None) -> None:
+def failed(
+    batch: Batch, store: Store, reason: str, trace: str | None = None, full: bool = False
+) -> Failed:
     """Mark the runs of a batch that did not finish as failed, with the reason.
 
-    Raises:
-        StorageError: it cannot be written, as on a full disk.
+    On a full disk, or one that fails, they stay abandoned.
     """
-    for run in batch.runs:
-        _rewrite(run, store, status="failed", reason=reason, traceback=trace)
+    with suppress(UqbenchError):
+        for run in batch.runs:
+            _rewrite(run, store, status="failed", reason=reason, traceback=trace)
+    return Failed(batch, reason, full)
 
 
 def forget_checkpoint(batch: Batch, store: Store) -> None:
@@ -46,9 +50,9 @@ def _rewrite(run: Run, store: Store, **update: object) -> None:
     if lock is None:
         return
     try:
-        found = store.find(run)
-        if found.state not in (RunState.FINISHED, RunState.DAMAGED, RunState.NEWER):
-            record: RunRecord = found.record or blank_record((), "unknown")
+        stored = store.find(run)
+        if stored.state not in (RunState.FINISHED, RunState.DAMAGED, RunState.NEWER):
+            record: RunRecord = stored.record or blank_record((), "unknown")
             write_record(store, run, record, update)
     finally:
         lock.release()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from uqbench.errors import StorageError
-from uqbench.results.store import now
+from uqbench.results.records import now
 
 if TYPE_CHECKING:
     from uqbench.runner.stop import Stop
@@ -22,7 +22,7 @@ GLANCE_SECONDS = 0.2
 _Result = TypeVar("_Result")
 
 
-class Patience:
+class WaitsForRoom:
     """Repeats what needs room on the disk until there is some.
 
     Args:
@@ -34,7 +34,7 @@ class Patience:
     def __init__(self, watch: Stopwatch, stop: Stop, notify: Callable[[str], None]) -> None:
         self._watch, self._stop, self._notify = watch, stop, notify
 
-    def when_there_is_room(self, write: Callable[[], _Result]) -> _Result:
+    def __call__(self, write: Callable[[], _Result]) -> _Result:
         """Call ``write``, again and again while the disk is full.
 
         Raises:
@@ -56,6 +56,6 @@ class Patience:
                         f"room; after {ROOM_SECONDS / 60:.0f} minutes it fails, keeping everything."
                     )
             with self._watch.paused():
-                again = time.monotonic() + POLL_SECONDS
-                while time.monotonic() < again and not self._stop.asked:
+                retry = time.monotonic() + POLL_SECONDS
+                while time.monotonic() < retry and not self._stop.asked:
                     time.sleep(min(GLANCE_SECONDS, POLL_SECONDS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from torch.utils._pytree import keystr, tree_flatten_with_path
 
 from uqbench.agent import Agent
 from uqbench.environment import LaneEnv, Outcome
-from uqbench.runner.batching.throughput import WARM_UP
+from uqbench.runner.timing import WARM_UP
 from uqbench.runner.train.compiling import Capture
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.recorder import Recorder
@@ -48,16 +48,16 @@ def compare_lanes(one: LaneEnv, other: LaneEnv, steps: int, seed: int = 0) -> Di
     """
     generator = torch.Generator().manual_seed(seed)
     (obs, valid), (other_obs, other_valid) = one.reset(), other.reset()
-    found = difference((obs, valid), (other_obs, other_valid), "reset")
+    first = difference((obs, valid), (other_obs, other_valid), "reset")
     for t in range(steps):
-        if found is not None:
+        if first is not None:
             break
         open_ = torch.ones(len(obs), one.n_actions) if valid is None else valid.float()
         action = torch.multinomial(open_, 1, generator=generator)[:, 0]
         outcome = one.step(action)
-        found = difference(outcome, other.step(action.to(other_obs.device)), f"step {t}")
+        first = difference(outcome, other.step(action.to(other_obs.device)), f"step {t}")
         valid = outcome.valid
-    return found
+    return first
 
 
 def compare_captured(
@@ -66,20 +66,22 @@ def compare_captured(
     """Train two identically made agents, one from Python and one captured.
 
     Args:
-        make: a fresh agent, and a fresh environment with as many lanes that can be captured.
+        make: a new agent, and a new environment with as many lanes that can be captured.
         steps: of each lane.
         capture: records a step for replay.
 
     Returns:
-        The first tensor of the agents' states that differs in a bit; None if none does.
+        The first tensor of the agents' states and metrics that differs in a bit; None if none
+        does.
     """
-    states = []
+    ends = []
     for chosen in (None, capture):
         agent, env = make()
         for _ in _positions(agent, env, steps, chosen):
             pass
-        states.append(agent.state_dict())
-    return difference(states[0], states[1], "state")
+        ends.append((agent.state_dict(), agent.metrics()))
+    (state, metrics), (other_state, other_metrics) = ends
+    return difference(state, other_state, "state") or difference(metrics, other_metrics, "metrics")
 
 
 def updates_per_second(
@@ -93,34 +95,34 @@ def updates_per_second(
     return steps * lanes / (clock() - began)
 
 
-def difference(one: Any, other: Any, where: str) -> Difference | None:
-    """The first tensor in which two equally nested structures differ in a bit, on any devices."""
+def difference(one: Any, other: Any, where: str = "") -> Difference | None:
+    """The first tensor in which two equally nested structures differ, on any devices.
+
+    NaN equals NaN. An outcome counts as the dictionary of its fields.
+    """
     leaves, structure = tree_flatten_with_path(_plain(one))
     others, other_structure = tree_flatten_with_path(_plain(other))
     if structure != other_structure:
         return Difference(f"{where}: other parts", float("nan"))
     for (path, a), (_, b) in zip(leaves, others, strict=True):
-        if not isinstance(a, Tensor):
-            if a != b:
+        if not (isinstance(a, Tensor) and isinstance(b, Tensor)):
+            if a is not b and a != b:
                 return Difference(f"{where}{keystr(path)}", float("nan"))
             continue
         a, b = a.cpu(), b.cpu()
         if a.dtype != b.dtype or a.shape != b.shape:
             return Difference(f"{where}{keystr(path)}", float("nan"))
-        if not _same_bits(a, b):
+        if not bool(((a == b) | (a.isnan() & b.isnan())).all()):
             return Difference(
                 f"{where}{keystr(path)}", float((a.double() - b.double()).abs().max())
             )
     return None
 
 
-def _same_bits(one: Tensor, other: Tensor) -> bool:
-    """Whether two tensors of a type hold the same numbers, NaN being one."""
-    return torch.equal(one, other) or bool(((one == other) | (one.isnan() & other.isnan())).all())
-
-
 def _plain(structure: Any) -> Any:
-    """An outcome as a dictionary, anything else as it is."""
+    """An outcome or any mapping as a dictionary, anything else as it is."""
+    if isinstance(structure, Mapping):
+        return dict(structure)
     return vars(structure) if isinstance(structure, Outcome) else structure
 
 

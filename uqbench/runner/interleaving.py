@@ -1,32 +1,25 @@
-"""Executing a group of batches, whose steps take turns, in the calling process."""
+"""Executing a group of batches, whose steps are interleaved, in the calling process."""
 
 from __future__ import annotations
 
 import gc
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
 import torch
 
-from uqbench.errors import StorageError, UqbenchError
+from uqbench.errors import StorageError
 from uqbench.registry.plugins import Host
 from uqbench.results.locks import RunLock
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import Batch, BatchGroup
 from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
-from uqbench.runner.events import (
-    Event,
-    Failed,
-    Notice,
-    SetAside,
-    Split,
-    Taken,
-)
-from uqbench.runner.failures import fail
-from uqbench.runner.full_disk import Patience
+from uqbench.runner.events import Event, Notice, SetAside, Split, Taken
+from uqbench.runner.failures import failed
+from uqbench.runner.full_disk import WaitsForRoom
 from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
 from uqbench.runner.worker import BatchWork
@@ -40,7 +33,7 @@ def execute(
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     stop: Stop | None = None,
 ) -> None:
-    """Train, evaluate and store the runs of some batches, whose steps take turns.
+    """Train, evaluate and store the runs of some batches, whose steps are interleaved.
 
     A batch that raises ends with ``Split``, or with ``Failed`` if it has one run or the disk
     failed; the others continue. Runs that another process has locked are left to it. On a full
@@ -62,19 +55,19 @@ def execute(
         gc.collect()
     stop = stop or Stop()
     stopped = False
-    turns = []
+    works = []
     for batch in group:
         watch = Stopwatch()
         steps = _steps(batch, store, host, report, checkpoint_seconds, stop, watch)
-        turns.append((batch, _stream(batch), watch, steps))
-    while turns:
+        works.append((batch, _stream(batch), watch, steps))
+    while works:
         going = []
-        for turn in turns:
-            batch, stream, watch, steps = turn
+        for work in works:
+            batch, stream, watch, steps = work
             try:
                 with stream, watch:
                     next(steps)
-                going.append(turn)
+                going.append(work)
             except StopIteration:
                 pass
             except (SystemExit, Exception) as error:  # a plugin may raise anything
@@ -85,11 +78,9 @@ def execute(
                 if len(batch.runs) > 1 and not isinstance(error, StorageError):
                     report(Split(batch, reason, _part(batch, error)))
                 else:
-                    with suppress(UqbenchError):  # on a full disk it stays abandoned
-                        fail(batch, store, reason, traceback.format_exc())
                     full = isinstance(error, StorageError) and error.full
-                    report(Failed(batch, reason, full))
-        turns = going
+                    report(failed(batch, store, reason, traceback.format_exc(), full))
+        works = going
     if stopped:
         raise SystemExit(1)
 
@@ -119,17 +110,17 @@ def _steps(
     """Work on a batch, yielding after every step."""
     locks: list[RunLock] = []
     runs = []
-    patience = Patience(watch, stop, lambda text: report(Notice(batch, text)))
+    when_there_is_room = WaitsForRoom(watch, stop, lambda text: report(Notice(batch, text)))
     try:
         for run in batch.runs:
-            lock = patience.when_there_is_room(partial(store.lock, run))
+            lock = when_there_is_room(partial(store.lock, run))
             if lock is None:
                 continue
             locks.append(lock)
-            found = store.find(run)
-            if found.unreadable:
-                raise StorageError(f"{store.folder(run)}: {found.reason}")
-            state = found.state
+            stored = store.find(run)
+            if stored.unreadable:
+                raise StorageError(f"{store.folder(run)}: {stored.reason}")
+            state = stored.state
             if state is RunState.DAMAGED:
                 report(SetAside(batch.of([run]), str(store.set_aside(run))))
             if state is not RunState.FINISHED:
@@ -138,7 +129,7 @@ def _steps(
         if others:
             report(Taken(batch.of(others)))
         if runs:
-            work = BatchWork(batch.of(runs), store, host, report, watch, patience)
+            work = BatchWork(batch.of(runs), store, host, report, watch, when_there_is_room)
             yield from work.steps(checkpoint_seconds, stop)
     finally:
         for lock in locks:

@@ -16,12 +16,12 @@ def call_hooks(host: Host, event: Event) -> Iterator[str]:
             case events.Started():
                 yield from host.call_hook("uqbench_run_started", run=run)
             case events.Progress():
-                metrics = event.metrics[run.seed]
+                metrics = event.metrics.get(run.seed, {})
                 yield from host.call_hook(
                     "uqbench_run_progress", run=run, step=event.step, metrics=metrics
                 )
             case events.Finished():
-                scalars = event.scalars[run.seed]
+                scalars = event.scalars.get(run.seed, {})
                 yield from host.call_hook("uqbench_run_finished", run=run, scalars=scalars)
             case events.Failed():
                 yield from host.call_hook("uqbench_run_failed", run=run, reason=event.reason)

@@ -1,7 +1,7 @@
 """Loggers of runs: life-cycle plugins that are off unless they are asked for.
 
 ``--log csv`` writes ``OUT/logs/RUN.csv``; ``tensorboard`` and ``wandb`` write below the same
-folder, by the libraries of those names. A logger hears what the display hears, and changes nothing.
+folder, by the libraries of those names. A logger sees what the display sees, and changes nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -80,8 +81,10 @@ class Logger:
 class CsvLog:
     """Columns ``step``, ``metric``, ``value``; a resumed run continues its file."""
 
-    def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    def __init__(self, root: Path, run: Run) -> None:
+        folder = run_folder(root / LOGS / "csv", run.folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        path = folder.with_name(f"{folder.name}.csv")
         self._file = path.open("a", newline="", encoding="utf-8")
         self._writer = csv.writer(self._file, lineterminator="\n")
         if self._file.seek(0, io.SEEK_END) == 0:
@@ -102,14 +105,10 @@ class CsvLog:
 class TensorBoardLog:
     """An event file in a folder of the run's own."""
 
-    def __init__(self, folder: Path) -> None:
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError:
-            raise UqbenchError(
-                "--log tensorboard needs TensorBoard: pip install 'uqbench[tensorboard]'"
-            ) from None
-        self._writer = SummaryWriter(str(folder))
+    def __init__(self, root: Path, run: Run) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._writer = SummaryWriter(str(run_folder(root / LOGS / "tensorboard", run.folder)))
 
     def write(self, step: int, metrics: Mapping[str, float]) -> None:
         """A scalar a metric."""
@@ -127,12 +126,10 @@ class TensorBoardLog:
 class WandbLog:
     """A run of Weights & Biases; ``WANDB_MODE=offline`` keeps it on this machine."""
 
-    def __init__(self, run: Run, folder: Path) -> None:
-        try:
-            import wandb
-        except ImportError:
-            raise UqbenchError("--log wandb needs wandb: pip install 'uqbench[wandb]'") from None
-        folder.mkdir(parents=True, exist_ok=True)
+    def __init__(self, root: Path, run: Run) -> None:
+        import wandb
+
+        (root / LOGS).mkdir(parents=True, exist_ok=True)
         self._run = wandb.init(
             project=f"uqbench-{run.suite}",
             group=f"{run.budget}/{run.task}/{run.method}",
@@ -140,7 +137,7 @@ class WandbLog:
             id=run.digest[:32],
             resume="allow",
             config=dict(run.identity),
-            dir=str(folder),
+            dir=str(root / LOGS),
             reinit="create_new",
         )
 
@@ -154,23 +151,10 @@ class WandbLog:
         self._run.finish()
 
 
-def _csv(root: Path, run: Run) -> RunLog:
-    folder = run_folder(root / LOGS / "csv", run.folder)
-    return CsvLog(folder.with_name(f"{folder.name}.csv"))
-
-
-def _tensorboard(root: Path, run: Run) -> RunLog:
-    return TensorBoardLog(run_folder(root / LOGS / "tensorboard", run.folder))
-
-
-def _wandb(root: Path, run: Run) -> RunLog:
-    return WandbLog(run, root / LOGS)
-
-
 LOGGERS: dict[str, Callable[[Path, Run], RunLog]] = {
-    "csv": _csv,
-    "tensorboard": _tensorboard,
-    "wandb": _wandb,
+    "csv": CsvLog,
+    "tensorboard": TensorBoardLog,
+    "wandb": WandbLog,
 }
 NEEDS = {"tensorboard": "tensorboard", "wandb": "wandb"}
 """What a logger imports, by its name."""
@@ -178,7 +162,7 @@ NEEDS = {"tensorboard": "tensorboard", "wandb": "wandb"}
 
 @contextmanager
 def logging(host: Host, names: tuple[str, ...], root: Path) -> Iterator[None]:
-    """Let loggers hear of runs.
+    """Have loggers called for runs.
 
     Args:
         host: whose plugins they join for that time.
@@ -188,13 +172,15 @@ def logging(host: Host, names: tuple[str, ...], root: Path) -> Iterator[None]:
     Raises:
         UqbenchError: there is no such logger, or what it needs is not installed.
     """
-    loggers = {}
     for name in names:
         if name not in LOGGERS:
             raise UqbenchError(f"--log: there is no logger {name!r}. {did_you_mean(name, LOGGERS)}")
-        _check_installed(name)
-        make = LOGGERS[name]
-        loggers[name] = Logger(partial(make, root))
+        if name in NEEDS and find_spec(NEEDS[name]) is None:
+            raise UqbenchError(
+                f"--log {name} needs {NEEDS[name]}, which is not installed: "
+                f"pip install 'uqbench[{name}]'."
+            )
+    loggers = {name: Logger(partial(LOGGERS[name], root)) for name in names}
     try:
         for name, logger in loggers.items():
             host.manager.register(logger, name=f"log {name}")
@@ -203,13 +189,3 @@ def logging(host: Host, names: tuple[str, ...], root: Path) -> Iterator[None]:
         for name, logger in loggers.items():
             host.manager.unregister(name=f"log {name}")
             logger.close()
-
-
-def _check_installed(name: str) -> None:
-    from importlib.util import find_spec
-
-    if name in NEEDS and find_spec(NEEDS[name]) is None:
-        raise UqbenchError(
-            f"--log {name} needs {NEEDS[name]}, which is not installed: "
-            f"pip install 'uqbench[{name}]'."
-        )

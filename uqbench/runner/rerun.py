@@ -14,7 +14,7 @@ from uqbench.errors import see
 from uqbench.identity import Run
 from uqbench.registry.contents import content_hash
 from uqbench.registry.local import PREFIX
-from uqbench.results.earlier import keep_earlier
+from uqbench.results.earlier import move_earlier
 from uqbench.results.states import RunState, StoredRun
 from uqbench.results.store import Store
 from uqbench.runner.states import stored_states
@@ -22,14 +22,14 @@ from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan
 
 
-def other_code(found: StoredRun) -> dict[str, str]:
+def other_code(stored: StoredRun) -> dict[str, str]:
     """The packages whose contents were others when a finished run was made, with both digests.
 
     A local plugin is not among them: the digest of its file is part of its identity.
     """
-    if found.state is not RunState.FINISHED or found.record is None:
+    if stored.state is not RunState.FINISHED or stored.record is None:
         return {}
-    return _changed(tuple(found.record.provenance.content.items()))
+    return _changed(tuple(stored.record.provenance.content.items()))
 
 
 @cache
@@ -56,21 +56,21 @@ def _installed(package: str) -> str | None:
 
 def code_note(states: Iterable[StoredRun]) -> str:
     """How many finished runs were made with other code, and which; empty where none was."""
-    found = [changed for state in states if (changed := other_code(state))]
-    if not found:
+    changed = [packages for state in states if (packages := other_code(state))]
+    if not changed:
         return ""
-    packages = sorted({text for changed in found for text in changed.values()})
+    texts = sorted({text for packages in changed for text in packages.values()})
     return (
-        f"Made with other code than is installed: {count(len(found), 'finished run')} "
-        f"({'; '.join(packages)}); --fresh makes them again, and keeps these."
+        f"Made with other code than is installed: {count(len(changed), 'finished run')} "
+        f"({'; '.join(texts)}); --fresh makes them again, and keeps these."
         f"{see('other-code')}"
     )
 
 
 def make_room(plan: Plan, store: Store, watcher: Watcher) -> list[Run]:
     """Move a plan's finished runs of other code to a store of their own; return them."""
-    older = [run for run, found in stored_states(plan, store).items() if other_code(found)]
-    root, moved = keep_earlier(store, older, lambda found: bool(other_code(found)))
+    older = [run for run, stored in stored_states(plan, store).items() if other_code(stored)]
+    root, moved = move_earlier(store, older, lambda stored: bool(other_code(stored)))
     if moved:
         watcher.say(
             f"Kept in {root}: {count(len(moved), 'finished run')} of other code than is installed; "

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from uqbench.amounts import count
 from uqbench.errors import UqbenchError, see
 from uqbench.identity import Run
 from uqbench.results.store import TO_DO, RunState, Store, StoredRun
 from uqbench.runner.checkpoints.saved import saved_step
-from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan
 
 
@@ -20,8 +19,8 @@ def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
         UqbenchError: a run was stored by a newer uqbench.
     """
     states = {run: store.find(run) for run in plan.runs}
-    store.save_index()
-    newer = [run for run, found in states.items() if found.state is RunState.NEWER]
+    store.save_cache()
+    newer = [run for run, stored in states.items() if stored.state is RunState.NEWER]
     if newer:
         raise UqbenchError(
             f"{store.root / newer[0].folder}: {states[newer[0]].reason}: update uqbench, or use "
@@ -32,28 +31,27 @@ def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
 
 def to_do(states: Mapping[Run, StoredRun]) -> set[Run]:
     """The runs that are to be executed."""
-    return {run for run, found in states.items() if found.state in TO_DO}
+    return {run for run, stored in states.items() if stored.state in TO_DO}
 
 
-def announce(plan: Plan, states: Mapping[Run, StoredRun], store: Store, watcher: Watcher) -> None:
-    """Say what will run and why."""
+def describe(plan: Plan, states: Mapping[Run, StoredRun], store: Store) -> Iterator[str]:
+    """Lines that say what will run and why."""
     todo = to_do(states)
     methods = dict.fromkeys(cell.method.name for cell in plan.cells)
     tasks = dict.fromkeys(cell.task.name for cell in plan.cells)
-    watcher.say(
-        f"{plan.suite.name}, budget {plan.budget_name}: {plan.budget.summary}",
+    yield f"{plan.suite.name}, budget {plan.budget_name}: {plan.budget.summary}"
+    yield (
         f"{count(len(plan.runs), 'run')} of {_steps(plan)} steps: "
-        f"{', '.join(methods)} on {', '.join(tasks)}. Results go to {store.root}/.",
+        f"{', '.join(methods)} on {', '.join(tasks)}. Results go to {store.root}/."
     )
     for state in RunState:
-        runs = [run for run, found in states.items() if found.state is state]
+        runs = [run for run, stored in states.items() if stored.state is state]
         if not runs or state is RunState.MISSING:
             continue
         action = "again" if runs[0] in todo else "not run again"
-        watcher.say(f"{len(runs)} {state.value}: {action}{_from_steps(runs, states, store)}.")
+        yield f"{len(runs)} {state.value}: {action}{_from_steps(runs, states, store)}."
         if state in (RunState.DAMAGED, RunState.FAILED):
-            for run in runs:
-                watcher.say(f"  {run.folder}: {states[run].reason}")
+            yield from (f"  {run.folder}: {states[run].reason}" for run in runs)
 
 
 def _steps(plan: Plan) -> str:
@@ -66,8 +64,8 @@ def _steps(plan: Plan) -> str:
 def _from_steps(runs: Sequence[Run], states: Mapping[Run, StoredRun], store: Store) -> str:
     """How many of some runs resume from a checkpoint, and at which steps."""
     records = (states[run].record for run in runs)
-    found = [saved_step(record, store) for record in records if record is not None]
-    steps = [step for step in found if step is not None]
+    saved = [saved_step(record, store) for record in records if record is not None]
+    steps = [step for step in saved if step is not None]
     if not steps:
         return ""
     first, last = f"{min(steps):,}", f"{max(steps):,}"

@@ -1,4 +1,4 @@
-"""How long a batch's own steps take where the steps of several batches take turns."""
+"""How long a batch's own steps take where the steps of several batches are interleaved."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 
 class Stopwatch:
-    """Wall time spent within it, over all of its turns.
+    """Wall time spent within it, over all of its steps.
 
-    The times of batches that take turns in one process add up to no more than the process took,
+    The times of interleaved batches of one process add up to no more than the process took,
     even where a turn waits for what another has queued on a GPU.
     """
 

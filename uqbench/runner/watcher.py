@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from uqbench.runner.batching.batches import BatchGroup
-from uqbench.runner.estimates import Estimate
 from uqbench.runner.events import Event
+from uqbench.runner.forecast import Forecast
 
 
 class Watcher(Protocol):
@@ -18,7 +18,7 @@ class Watcher(Protocol):
         """Tell the user."""
 
     def watch(
-        self, groups: Sequence[BatchGroup], expected: Estimate, processes: int
+        self, groups: Sequence[BatchGroup], expected: Forecast, processes: int
     ) -> AbstractContextManager[Callable[[Event], None]]:
         """Show the events of some groups, passed one by one to what this context gives.
 
@@ -36,7 +36,7 @@ class Quiet:
         """Say nothing."""
 
     def watch(
-        self, groups: Sequence[BatchGroup], expected: Estimate, processes: int
+        self, groups: Sequence[BatchGroup], expected: Forecast, processes: int
     ) -> AbstractContextManager[Callable[[Event], None]]:
         """Show nothing."""
         return nullcontext(self._ignore)

@@ -22,15 +22,9 @@ from uqbench.runner.batching.origins import plugins_of
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read_state
 from uqbench.runner.checkpoints.resume import ResumePoint, find_resume_point, named_folders, tidy
-from uqbench.runner.events import (
-    Event,
-    Finished,
-    Notice,
-    Progress,
-    Started,
-)
+from uqbench.runner.events import Event, Finished, Notice, Progress, Started
 from uqbench.runner.final_metrics import final_metrics
-from uqbench.runner.full_disk import Patience
+from uqbench.runner.full_disk import WaitsForRoom
 from uqbench.runner.run_records import blank_record, device_name, write_record
 from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
@@ -60,10 +54,10 @@ class BatchWork:
         host: Host,
         report: Callable[[Event], None],
         watch: Stopwatch,
-        patience: Patience,
+        when_there_is_room: WaitsForRoom,
     ) -> None:
         self.batch, self.store, self.host, self.report = batch, store, host, report
-        self.watch, self.patience = watch, patience
+        self.watch, self.when_there_is_room = watch, when_there_is_room
         self.device = torch.device(batch.device)
         self.device_name = device_name(self.device)
         plugins = host.with_requirements(plugins_of(batch, host))
@@ -106,14 +100,14 @@ class BatchWork:
                 "checkpoint": self._saved(origin.folder, step),
             }
             self.record = self.blank.model_copy(update=update)
-        self.patience.when_there_is_room(partial(self._write_running, step))
+        self.when_there_is_room(partial(self._write_running, step))
         seconds = 0.0 if origin is None else origin.about.seconds
         self.report(Started(self.batch, step, seconds, len(self.lanes)))
 
     def _compute(
         self, origin: ResumePoint | None, checkpoint_seconds: float, stop: Stop
     ) -> Generator[None, None, tuple[list[RunColumns], float]]:
-        """What each lane leaves behind, and the wall time of their own turns."""
+        """What each lane leaves behind, and the wall time of their own steps."""
         batch, device = self.batch.of(self.lanes), self.device
         if batch.cell.method.estimator is not None:
             began = self.watch.seconds
@@ -142,7 +136,7 @@ class BatchWork:
             self.record = self.record.model_copy(update={"checkpoint": self._saved(folder, step)})
             new = named is None or named.folder != self._saved(folder, step).folder
             if new or stop.asked or time.monotonic() - recorded >= RECORD_SECONDS:
-                self.patience.when_there_is_room(partial(self._write_running, step))
+                self.when_there_is_room(partial(self._write_running, step))
                 recorded = time.monotonic()
             if origin is not None and origin.folder != folder:
                 tidy(origin.folder, self.store, self.lanes)
@@ -158,7 +152,7 @@ class BatchWork:
             saved = partial(read_state, origin.folder, origin.about, device)
         try:
             columns = yield from train_agent(
-                batch, self.host, device, self._on_step(), checkpointer, saved
+                batch, self.host, device, self._on_step(about.step), checkpointer, saved
             )
         except (UnusableError, StorageError):
             raise  # the checkpoint is not to blame, or the caller handles it
@@ -167,8 +161,8 @@ class BatchWork:
             raise
         return columns, checkpointer.seconds
 
-    def _on_step(self) -> OnStep:
-        """Report progress, and rewrite the records now and then."""
+    def _on_step(self, first: int) -> OnStep:
+        """Report progress since step ``first``, and rewrite the records now and then."""
         began = reported = beaten = time.monotonic()
         warned = False
 
@@ -177,14 +171,12 @@ class BatchWork:
             clock = time.monotonic()
             if clock - reported >= REPORT_SECONDS:
                 reported = clock
+                lane_of = {run.seed: self.lanes.index(run) for run in self.batch.runs}
                 by_seed = {
-                    run.seed: {
-                        name: float(values[self.lanes.index(run)])
-                        for name, values in latest.items()
-                    }
-                    for run in self.batch.runs
+                    seed: {name: float(values[lane]) for name, values in latest.items()}
+                    for seed, lane in lane_of.items()
                 }
-                self.report(Progress(self.batch, step, clock - began, by_seed))
+                self.report(Progress(self.batch, step, clock - began, by_seed, first))
             if clock - beaten >= RECORD_SECONDS:
                 beaten = clock
                 try:
@@ -221,7 +213,7 @@ class BatchWork:
             record = self.record.model_copy(update=update)
             store = partial(self.store.finish, run, record, left)
             try:
-                self.patience.when_there_is_room(store)
+                self.when_there_is_room(store)
             except StorageError as error:
                 if error.full:
                     raise

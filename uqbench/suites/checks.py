@@ -24,47 +24,61 @@ from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Budget, Method, Task
 
 
-def check_suite(suite: Suite, host: Host, where: str) -> None:
-    """Check every name and config value of a suite against what the plugins define.
+def check_head(suite: Suite, where: str) -> None:
+    """Check the names that a suite gives outside of its rows.
 
     Raises:
-        UqbenchError: names the file, the key, what was expected and the nearest known name.
+        UqbenchError: names the key, what was expected and the nearest known name.
     """
     metrics = [metric.name for metric in suite.metrics]
-    check_unique([task.name for task in suite.tasks], f"{where}: tasks")
-    check_unique([method.name for method in suite.methods], f"{where}: methods")
-    check_unique(metrics, f"{where}: metrics")
-    check_unique([claim.id for claim in suite.claims], f"{where}: claims")
-    _known(suite.primary, metrics, f"{where}: primary", "metric")
-    for name in suite.pareto:
-        _known(name, metrics, f"{where}: pareto", "metric")
-    _known(suite.default_budget, suite.budgets, f"{where}: default_budget", "budget")
-    for required in ("smoke", "paper"):
-        key = f"{where}: budgets: every suite needs smoke and paper"
-        _known(required, suite.budgets, key, "budget")
-    for task in suite.tasks:
-        check_task(task, host, f"{where}: tasks.{task.name}")
+    _known(f"{where}: primary", "metric", metrics, suite.primary)
+    _known(f"{where}: pareto", "metric", metrics, *suite.pareto)
+    _known(f"{where}: default_budget", "budget", suite.budgets, suite.default_budget)
+    key = f"{where}: budgets: every suite needs smoke and paper"
+    _known(key, "budget", suite.budgets, "smoke", "paper")
+
+
+def check_row(kind: str, name: str, suite: Suite, host: Host, where: str) -> None:
+    """Check one row of a suite against those before it and what the plugins define.
+
+    Raises:
+        UqbenchError: names the key, what was expected and the nearest known name.
+    """
+    metrics: Collection[Metric] = ()
+    methods: Collection[Method] = ()
+    if kind == "tasks":
+        _check_task(suite.task(name), host, f"{where}: tasks.{name}")
+        metrics, methods = suite.metrics, suite.methods  # such as of events that it does not count
+    elif kind == "metrics":
+        metrics = [suite.metric(name)]
+    elif kind == "budgets":
+        _check_budget(suite, suite.budget(name), f"{where}: budgets.{name}")
+        check_budget_configs(suite, host, where)
+        methods = suite.methods
+    elif kind == "methods":
+        methods = [suite.method(name)]
+    elif kind == "claims":
+        _check_claim(next(c for c in suite.claims if c.id == name), suite, host, where)
+    for metric in metrics:
+        _check_metric(metric, suite, host, f"{where}: metrics.{metric.name}")
     for metric in suite.metrics:
-        check_metric(metric, suite, host, f"{where}: metrics.{metric.name}")
-        check_normalization(metric, suite, where)
-    for name, budget in suite.budgets.items():
-        check_budget(suite, budget, f"{where}: budgets.{name}")
-    for method in suite.methods:
-        check_method(method, suite, host, where)
-    for claim in suite.claims:
-        check_claim(claim, suite, host, where)
+        normalized = metric.normalized_as or metric.name
+        if (kind, name) in (("metrics", metric.name), ("normalization", normalized)):
+            _check_normalization(metric, suite, where)
+    for method in methods:
+        _check_method(method, suite, host, where)
 
 
-def check_task(task: Task, host: Host, key: str) -> None:
+def _check_task(task: Task, host: Host, key: str) -> None:
     """Check a task's environment or dataset, and its config."""
     if task.environment is not None:
-        _known(task.environment, host.environments, f"{key}.environment", "environment")
+        _known(f"{key}.environment", "environment", host.environments, task.environment)
     else:
-        _known(str(task.dataset), host.datasets, f"{key}.dataset", "dataset")
+        _known(f"{key}.dataset", "dataset", host.datasets, str(task.dataset))
     task_config(task, host, where=key)
 
 
-def check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
+def _check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
     """Check a metric's window, risk measure, and statistic on every task it applies to."""
     try:
         host.risk_names.measure(metric.risk)
@@ -73,13 +87,13 @@ def check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
     if not math.isclose(metric.window * RECORDS, round(metric.window * RECORDS)):
         raise UqbenchError(f"{key}.window: expected whole hundredths, got {metric.window}.")
     if metric.kind == "cost":
-        _known(metric.statistic, ["steps_per_s"], f"{key}.statistic", "cost")
+        _known(f"{key}.statistic", "cost", ["steps_per_s"], metric.statistic)
     for task in suite.tasks:
         if not metric.suits(task):
             continue
         if metric.kind == "dataset":
             scores = host.datasets[str(task.dataset)].scores
-            _known(metric.statistic, scores, f"{key}.statistic", f"score of task {task.name!r},")
+            _known(f"{key}.statistic", f"score of task {task.name!r},", scores, metric.statistic)
         elif metric.kind in ("online", "evaluation"):
             _check_statistic(metric, task, host.environments[str(task.environment)], key)
     if (
@@ -96,10 +110,10 @@ def _check_statistic(metric: Metric, task: Task, spec: EnvironmentSpec, key: str
     where = f"{key}.statistic"
     if metric.event is not None:
         statistic, name = metric.event
-        _known(statistic, EVENT_STATISTICS, where, "statistic of an event")
-        _known(name, spec.events, where, f"event of task {task.name!r},")
+        _known(where, "statistic of an event", EVENT_STATISTICS, statistic)
+        _known(where, f"event of task {task.name!r},", spec.events, name)
         return
-    _known(metric.statistic, STATISTICS, where, "statistic")
+    _known(where, "statistic", STATISTICS, metric.statistic)
     if metric.statistic == "cumulative_regret":
         if metric.kind == "evaluation":
             raise UqbenchError(
@@ -117,15 +131,14 @@ def _check_statistic(metric: Metric, task: Task, spec: EnvironmentSpec, key: str
         )
 
 
-def check_normalization(metric: Metric, suite: Suite, where: str) -> None:
+def _check_normalization(metric: Metric, suite: Suite, where: str) -> None:
     """Check the tasks of a metric's normalization constants, and their direction."""
-    tasks = [task.name for task in suite.tasks]
     if metric.normalized_as is not None:
         key = f"{where}: metrics.{metric.name}.normalized_as"
-        _known(metric.normalized_as, suite.normalization, key, "normalization")
+        _known(key, "normalization", suite.normalization, metric.normalized_as)
     for task, constants in suite.normalization_constants(metric).items():
         key = f"{where}: normalization.{metric.normalized_as or metric.name}.constants"
-        _known(task, tasks, key, "task")
+        _known(key, "task", [task.name for task in suite.tasks], task)
         if (constants.one > constants.zero) != (metric.direction == "max"):
             raise UqbenchError(
                 f"{key}.{task}: one = {constants.one} must be better than zero = {constants.zero} "
@@ -133,17 +146,15 @@ def check_normalization(metric: Metric, suite: Suite, where: str) -> None:
             )
 
 
-def check_budget(suite: Suite, budget: Budget, key: str) -> None:
+def _check_budget(suite: Suite, budget: Budget, key: str) -> None:
     """Check the names in a budget, and that its scores can be normalized."""
-    if budget.primary is not None:
-        metrics = [metric.name for metric in suite.metrics]
-        _known(budget.primary, metrics, f"{key}.primary", "metric")
-    for name in budget.tasks or ():
-        _known(name, [task.name for task in suite.tasks], f"{key}.tasks", "task")
-    for name in budget.task_steps:
-        _known(name, [task.name for task in suite.tasks], f"{key}.task_steps", "task")
-    for name in budget.queries.task_rollouts if budget.queries else ():
-        _known(name, [task.name for task in suite.tasks], f"{key}.queries.task_rollouts", "task")
+    metrics = [metric.name for metric in suite.metrics]
+    tasks = [task.name for task in suite.tasks]
+    _known(f"{key}.primary", "metric", metrics, budget.primary or suite.primary)
+    _known(f"{key}.tasks", "task", tasks, *budget.tasks or ())
+    _known(f"{key}.task_steps", "task", tasks, *budget.task_steps)
+    if budget.queries is not None:
+        _known(f"{key}.queries.task_rollouts", "task", tasks, *budget.queries.task_rollouts)
     metric = suite.primary_metric(budget)
     if metric.kind == "evaluation" and budget.evaluation is None:
         raise UqbenchError(
@@ -161,19 +172,16 @@ def check_budget(suite: Suite, budget: Budget, key: str) -> None:
             )
 
 
-def check_method(method: Method, suite: Suite, host: Host, where: str) -> None:
+def _check_method(method: Method, suite: Suite, host: Host, where: str) -> None:
     """Check a method's names, and its config on every task it applies to."""
     key = f"{where}: methods.{method.name}"
     if method.agent is not None:
-        _known(method.agent, host.agents, f"{key}.agent", "agent")
+        _known(f"{key}.agent", "agent", host.agents, method.agent)
     else:
-        _known(str(method.estimator), host.estimators, f"{key}.estimator", "estimator")
-    for name in method.tasks:
-        _known(name, [task.name for task in suite.tasks], f"{key}.tasks", "task")
-    for name in method.budgets or ():
-        _known(name, suite.budgets, f"{key}.budgets", "budget")
-    for name in method.budget_config:
-        _known(name, suite.budgets, f"{key}.budget_config", "budget")
+        _known(f"{key}.estimator", "estimator", host.estimators, str(method.estimator))
+    _known(f"{key}.tasks", "task", [task.name for task in suite.tasks], *method.tasks)
+    _known(f"{key}.budgets", "budget", suite.budgets, *method.budgets or ())
+    _known(f"{key}.budget_config", "budget", suite.budgets, *method.budget_config)
     for task in suite.tasks:
         if method.suits(task):
             method_config(method, task, host, where=key)
@@ -195,34 +203,32 @@ def check_budget_configs(suite: Suite, host: Host, where: str) -> None:
     if any(budget.config for budget in suite.budgets.values()):
         fields.update(*(field_names(method, host) for method in suite.methods))
     for name, budget in suite.budgets.items():
-        for key in budget.config:
-            _known(key, fields, f"{where}: budgets.{name}.config", "method with a field")
+        key = f"{where}: budgets.{name}.config"
+        _known(key, "method with a field", fields, *budget.config)
 
 
-def check_claim(claim: Claim, suite: Suite, host: Host, where: str) -> None:
+def _check_claim(claim: Claim, suite: Suite, host: Host, where: str) -> None:
     """Check a claim, except for its methods: their plugins need not be installed."""
     key = f"{where}: claims.{claim.id}"
+    _known(f"{key}.budgets", "budget", suite.budgets, *claim.budgets)
     for name in claim.budgets:
-        _known(name, suite.budgets, f"{key}.budgets", "budget")
         if not suite.budget(name).ranks:
             raise UqbenchError(
                 f"{key}.budgets: the budget {name!r} cannot rank methods; a claim cannot use it."
             )
-    for name in claim.readings:
-        _known(name, suite.readings, f"{key}.readings", "reading")
+    _known(f"{key}.readings", "reading", suite.readings, *claim.readings)
     kind = claim.load(host, key)
     if kind.published and not claim.names_place:
         raise UqbenchError(
             f"{key}.source: {claim.source!r} does not say where the published number stands: "
             f"expected a figure, table or edition, or {NOT_VERIFIABLE!r}."
         )
-    _known(kind.metric, [metric.name for metric in suite.metrics], f"{key}.metric", "metric")
+    _known(f"{key}.metric", "metric", [metric.name for metric in suite.metrics], kind.metric)
     metric = suite.metric(kind.metric)
     for budget in claim.budgets:
         suited = [t.name for t in suite.tasks_of(suite.budget(budget)) if metric.suits(t)]
-        for task in kind.tasks or ():
-            of = f"task with {metric.name} in budget {budget!r},"
-            _known(task, suited, f"{key}.tasks", of)
+        of = f"task with {metric.name} in budget {budget!r},"
+        _known(f"{key}.tasks", of, suited, *kind.tasks or ())
         normalized = suite.normalization_constants(metric)
         try:
             kind.check(kind.tasks or suited, normalized)
@@ -231,13 +237,7 @@ def check_claim(claim: Claim, suite: Suite, host: Host, where: str) -> None:
             raise UqbenchError(f"{key}: {error}") from None
 
 
-def check_unique(names: list[str], where: str) -> None:
-    """Reject duplicate names."""
+def _known(where: str, kind: str, known: Collection[str], *names: str) -> None:
     for name in names:
-        if names.count(name) > 1:
-            raise UqbenchError(f"{where}: the name {name!r} is taken; choose another.")
-
-
-def _known(name: str, names: Collection[str], where: str, kind: str) -> None:
-    if name not in names:
-        raise UqbenchError(f"{where}: there is no {kind} {name!r}. {did_you_mean(name, names)}")
+        if name not in known:
+            raise UqbenchError(f"{where}: there is no {kind} {name!r}. {did_you_mean(name, known)}")

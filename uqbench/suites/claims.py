@@ -14,7 +14,7 @@ from uqbench.registry.plugins import Host
 from uqbench.suites.tables import Name, Table
 
 NOT_VERIFIABLE = "read off figures, not verifiable from the text"
-"""What a source says where a number can be found in no text that we have."""
+"""What a source says where a number stands in no text that we have."""
 
 _PLACE = re.compile(
     r"(?i:figures?|fig\.|tables?|section|equation|theorem|proposition|example|appendix|app\.|page)"
@@ -41,7 +41,7 @@ class Claim(Table):
 
     Attributes:
         id: unique in the suite.
-        sentence: what is claimed, in our own words.
+        sentence: what is claimed, as we put it.
         source: the paper, then figure, table or edition. Where the claim compares with a published
             number it must name the place, or say :data:`NOT_VERIFIABLE`.
         budgets: under any other budget the claim is never decided.

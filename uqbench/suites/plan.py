@@ -225,7 +225,7 @@ def _variants(
     settings: Mapping[str, Mapping[str, Any]],
 ) -> tuple[tuple[Method, ...], dict[str, Mapping[str, Any]]]:
     """The methods, with their variants in their place, and the settings of each."""
-    found: dict[str, tuple[Method, Mapping[str, Any]]] = {}
+    variants_by_name: dict[str, tuple[Method, Mapping[str, Any]]] = {}
     for method in methods:
         own = settings.get(method.name, {})
         asked = [method.name] if names is None else names
@@ -234,10 +234,10 @@ def _variants(
                 continue
             given = {**own, **values_of(name), **settings.get(name, {})}
             for variant, values in expanded(name, given).items():
-                found[variant] = method.model_copy(update={"name": variant}), values
+                variants_by_name[variant] = method.model_copy(update={"name": variant}), values
     return (
-        tuple(method for method, _ in found.values()),
-        {name: values for name, (_, values) in found.items() if values},
+        tuple(method for method, _ in variants_by_name.values()),
+        {name: values for name, (_, values) in variants_by_name.items() if values},
     )
 
 

@@ -1,7 +1,7 @@
 """Reading suites from TOML.
 
 A file holds one suite, or ``[extend.NAME]`` tables that add to another plugin's
-(:mod:`uqbench.suites.extensions`). A suite's ``task_defaults`` hold what its tasks share; a method
+(:mod:`uqbench.suites.rows`). A suite's ``task_defaults`` hold what its tasks share; a method
 may have another as its ``base``, even one from another plugin. Errors name the plugin, the file,
 the key, what was expected and the nearest known name.
 """
@@ -17,8 +17,8 @@ from typing import Any
 from uqbench.errors import UqbenchError, did_you_mean, unknown
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin
-from uqbench.suites.checks import check_budget_configs, check_suite
-from uqbench.suites.extensions import extended, methods_of, with_base
+from uqbench.suites.checks import check_budget_configs
+from uqbench.suites.rows import check_suite, extended, methods_of, with_base
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Table
 from uqbench.suites.typed import typed
@@ -115,18 +115,6 @@ def parse_suite(text: str, host: Host, where: str) -> Suite:
     check_suite(suite, host, where)
     check_budget_configs(suite, host, where)
     return suite
-
-
-def join(suite: Suite, table: Any, host: Host, where: str) -> Suite:
-    """Return the suite with the rows of an ``[extend.NAME]`` table added.
-
-    Raises:
-        UqbenchError: a row is wrong.
-    """
-    joined, problems = extended(suite, table, host, where, {})
-    if problems:
-        raise UqbenchError("\n".join(problems))
-    return joined
 
 
 def _suite(table: dict[str, Any], where: str) -> Suite:

@@ -18,16 +18,16 @@ def sources_of(suite: Suite, host: Host, methods: Collection[str] | None = None)
         host: the plugins.
         methods: only these of its methods; all where it is None.
     """
-    found = [suite.source]
+    sources = [suite.source]
     for task in suite.tasks:
         if task.environment is not None and task.environment in host.environments:
-            found.append(source(host.environments[task.environment]))
+            sources.append(source(host.environments[task.environment]))
         if task.dataset is not None and task.dataset in host.datasets:
-            found.append(source(host.datasets[task.dataset]))
+            sources.append(source(host.datasets[task.dataset]))
     for method in suite.methods:
         if methods is None or method.name in methods:
-            found.append(source_of(method, host))
-    return [*found, *(claim.source for claim in suite.claims)]
+            sources.append(source_of(method, host))
+    return [*sources, *(claim.source for claim in suite.claims)]
 
 
 def source_of(method: Method, host: Host) -> str:

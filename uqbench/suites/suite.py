@@ -29,8 +29,8 @@ class Suite(Table):
             or ``median`` of runs, or ``quantile(q)``; None for the mean.
         pareto: metrics of return, risk and uncertainty; boards mark the methods that no other one
             beats in all of them.
-        paired: whether the methods meet the same data sets, or worlds, of a seed, and these matter
-            to the result: differences are then taken seed by seed.
+        paired: whether the methods meet the same data sets, or environments, of a seed, and these
+            matter to the result: differences are then taken seed by seed.
         readings: how the paper is read where it can be read in two ways, by name.
     """
 
@@ -53,19 +53,21 @@ class Suite(Table):
     methods: tuple[Method, ...] = ()
     readings: dict[Name, Reading] = Field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
-    _added_metrics: frozenset[str] = PrivateAttr(frozenset())
-    _added_tasks: frozenset[str] = PrivateAttr(frozenset())
+    _added: frozenset[tuple[str, str]] = PrivateAttr(frozenset())
 
-    def with_task(self, task: Task) -> Suite:
-        """The suite with a task that another plugin adds, in none of its budgets."""
-        suite = self.model_copy(update={"tasks": (*self.tasks, task)})
-        suite._added_tasks = self._added_tasks | {task.name}
-        return suite
+    def with_row(self, kind: str, name: str, row: Table, *, added: bool) -> Suite:
+        """The suite with a row more, in the place of one of its name where rows have names.
 
-    def with_metric(self, metric: Metric) -> Suite:
-        """The suite with a metric that another plugin adds."""
-        suite = self.model_copy(update={"metrics": (*self.metrics, metric)})
-        suite._added_metrics = self._added_metrics | {metric.name}
+        Args:
+            kind: ``tasks``, ``budgets``, …
+            name: of the row.
+            row: to add.
+            added: whether it is another plugin's, and so changes no run of the suite's own.
+        """
+        rows = getattr(self, kind)
+        new = {**rows, name: row} if isinstance(rows, dict) else (*rows, row)
+        suite = self.model_copy(update={kind: new})
+        suite._added = self._added | ({(kind, name)} if added else set())
         return suite
 
     def risks_of(self, task: Task, budget: Budget) -> Iterable[str]:
@@ -75,7 +77,7 @@ class Suite(Table):
         """
         primary = self.primary_metric(budget)
         for metric in self.metrics:
-            own = metric.name not in self._added_metrics or metric is primary
+            own = ("metrics", metric.name) not in self._added or metric is primary
             if own and metric.suits(task):
                 yield metric.risk
 
@@ -117,7 +119,7 @@ class Suite(Table):
     def tasks_of(self, budget: Budget) -> tuple[Task, ...]:
         """The tasks included in a budget: where it names none, all of the suite's own."""
         if budget.tasks is None:
-            return tuple(t for t in self.tasks if t.name not in self._added_tasks)
+            return tuple(t for t in self.tasks if ("tasks", t.name) not in self._added)
         return tuple(t for t in self.tasks if t.name in budget.tasks)
 
 

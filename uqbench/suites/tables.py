@@ -57,7 +57,7 @@ class Task(Table):
 
 
 class Evaluation(Table):
-    """Episodes of the agent's ``policy`` in fresh environments, at the end and ``every`` steps.
+    """Episodes of the agent's ``policy`` in new environments, at the end and ``every`` steps.
 
     An episode that has not ended after ``max_steps`` counts with its return so far.
     """

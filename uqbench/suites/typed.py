@@ -29,9 +29,9 @@ def typed(model: type[Any], table: Any, where: str) -> Any:
 def _located(error: ValidationError, model: type[BaseModel]) -> str:
     """Explain the error; for an unknown key, with the nearest key of its table."""
     sentences = []
-    for found in error.errors():
-        if found["type"] == "extra_forbidden":
-            *path, key = found["loc"]
+    for one in error.errors():
+        if one["type"] == "extra_forbidden":
+            *path, key = one["loc"]
             table = next((_TABLES[str(p)] for p in reversed(path) if p in _TABLES), model)
             place = ".".join(map(str, path)) or "top level"
             near = did_you_mean(str(key), table.model_fields)

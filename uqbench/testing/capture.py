@@ -29,7 +29,7 @@ def run(agent: Agent, lanes: int, steps: int, *, captured: bool, first: int = 0)
     If its steps can be captured, two identically made agents end in the same state either way.
 
     Args:
-        agent: a fresh one for ``RotatingPixels(lanes)``.
+        agent: a new one for ``RotatingPixels(lanes)``.
         lanes: L.
         steps: environment steps of each lane.
         captured: whether steps are recorded once per phase and replayed.
@@ -79,9 +79,9 @@ class _Recording(TorchDispatchMode):
     def replay(self) -> None:
         with torch.no_grad():
             for function, args, kwargs, tensors in self._operations:
-                for tensor, again in zip(tensors, _tensors(function(*args, **kwargs)), strict=True):
-                    if again.data_ptr() != tensor.data_ptr():  # neither a view nor in place
-                        tensor.copy_(again)
+                for tensor, new in zip(tensors, _tensors(function(*args, **kwargs)), strict=True):
+                    if new.data_ptr() != tensor.data_ptr():  # neither a view nor in place
+                        tensor.copy_(new)
 
 
 def _tensors(result: Any) -> list[Tensor]:

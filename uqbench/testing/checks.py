@@ -1,4 +1,4 @@
-"""Checks of conformance under pytest."""
+"""Checks of conformance as pytest's parametrized tests."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from uqbench.testing.conformance import Check, Subject, checks_for
+from uqbench.testing.conformance import Check, Failed, Result, Subject, checks_for
 
 
 def parametrize_with_checks(subjects: Sequence[Subject]) -> Callable[[Any], Any]:
     """Let a test run once for each check of each subject, as ``test(subject, check)``.
+
+    A check that ``expected_failures`` names is a strict ``xfail``.
 
     ::
 
@@ -22,29 +24,34 @@ def parametrize_with_checks(subjects: Sequence[Subject]) -> Callable[[Any], Any]
     Raises:
         ValueError: there is nothing to check.
     """
-    pairs = [(subject, check) for subject in subjects for check in checks_for(subject)]
+    pairs = checks_of(subjects)
     if not pairs:
         raise ValueError("there is nothing to check: no subject has a check")
-    names = [f"{subject.name}-{check.id}" for subject, check in pairs]
-    return pytest.mark.parametrize(("subject", "check"), pairs, ids=names)
+    return pytest.mark.parametrize(("subject", "check"), pairs)
+
+
+def checks_of(subjects: Sequence[Subject]) -> list[Any]:
+    """Each subject with each of its checks, as ``pytest.param``."""
+    return [
+        pytest.param(
+            subject,
+            check,
+            id=f"{subject.name}-{check.id}",
+            marks=[
+                pytest.mark.xfail(strict=True, reason=reason)
+                for known, reason in subject.expected_failures.items()
+                if known == check.id
+            ],
+        )
+        for subject in subjects
+        for check in checks_for(subject)
+    ]
 
 
 def run_check(subject: Subject, check: Check) -> None:
-    """Make a check: a failure fails the test, what does not apply skips it."""
-    result = subject.result(check)
-    if result.status == "failed":
-        pytest.fail(str(result), pytrace=False)
-    if result.status == "expected":
-        pytest.xfail(result.message)
-    if result.status != "passed":
-        pytest.skip(f"{result.status}: {result.message}")
-
-
-def conform(subject: Subject, *, but: Sequence[str] = ()) -> None:
-    """Make all checks of a subject, except for those named, and fail with what is broken."""
-    results = [subject.result(check) for check in checks_for(subject) if check.id not in but]
-    if not results:
-        pytest.fail(f"no check applies to the {subject.kind} {subject.name}")
-    broken = [str(result) for result in results if result.status == "failed"]
-    if broken:
-        pytest.fail("\n\n".join(broken), pytrace=False)
+    """Make a check: a broken rule fails the test, one that does not apply skips it."""
+    error = subject.error(check)
+    if isinstance(error, Failed):
+        pytest.fail(str(Result(check, subject, "failed", str(error))), pytrace=False)
+    if error is not None:
+        pytest.skip(f"{type(error).__name__.lower()}: {error}")

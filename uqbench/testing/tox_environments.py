@@ -2,8 +2,9 @@
 
 Active where uqbench is installed beside tox (``requires = uqbench`` in ``tox.ini`` sees to it) and
 the project's ``pyproject.toml`` has an entry point in the group ``uqbench``. Only the commands are
-set: everything else, such as ``deps``, is what ``[testenv]`` says; an environment of the same name
-in ``tox.ini`` is left as it is.
+set: all other settings, such as ``deps``, are inherited from ``[testenv]``; an environment of the
+same name in ``tox.ini`` is left as it is. uqbench's own repository has the same environments, with
+one installation for all of them (``toxfile.py``).
 """
 
 from __future__ import annotations
@@ -47,45 +48,57 @@ def tox_add_core_config(core_conf: ConfigSet, state: State) -> None:
     if root is None:
         return
     written = {name for section in state.conf.sections() for name in section.name.split(",")}
+    more = state.conf.pos_args(None) or ()
     for name in tox_extend_envs():
-        if name not in written:
-            state.conf.memory_seed_loaders[name].append(
-                _environment(root, name, state.conf.pos_args(None) or ())
+        if name in written:
+            continue
+        if name == CHECK:
+            project = _project(root)["name"]
+            environment = MemoryLoader(
+                description=f"check what {project} registers against uqbench's rules",
+                set_env=THREADS,
+                commands=[Command(["uqbench", "plugin", "check", project, *more])],
             )
+        else:
+            environment = leaderboard(*parts(root, name), more)
+        state.conf.memory_seed_loaders[name].append(environment)
 
 
-def _environment(root: Path, name: str, more: Sequence[str]) -> MemoryLoader:
-    if name == CHECK:
-        project = _project(root)["name"]
-        return MemoryLoader(
-            description=f"check what {project} registers against uqbench's rules",
-            set_env=THREADS,
-            commands=[Command(["uqbench", "plugin", "check", project, *more])],
-        )
-    suite, budget = parts(root, name)
+def leaderboard(
+    suite: str, budget: str, more: Sequence[str], uqbench: str = "uqbench", **settings: Any
+) -> MemoryLoader:
+    """An environment that runs a suite and writes its board.
+
+    Args:
+        suite: its name.
+        budget: its name.
+        more: arguments of ``uqbench run``.
+        uqbench: the program.
+        settings: others of tox.
+    """
     what = ["--suite", suite, "--budget", budget, "--out", "results"]
     return MemoryLoader(
         description=f"run {suite} under the budget {budget} and write its leaderboard",
         set_env=THREADS,
         commands=[
-            Command(["uqbench", "run", *what, *more]),
-            Command(["uqbench", "leaderboard", *what, "--to", "leaderboards", *_chosen(more)]),
+            Command([uqbench, "run", *what, *more]),
+            Command([uqbench, "leaderboard", *what, "--to", "leaderboards", *_chosen(more)]),
         ],
+        **settings,
     )
 
 
 def _chosen(more: Sequence[str]) -> list[str]:
     """Those of ``run``'s arguments that say which rows a board has."""
-    found: list[str] = []
-    for at, argument in enumerate(more):
-        if argument in ("--methods", "--agents", "--seeds", "--tasks", "--set"):
-            found += more[at : at + 2]
-    return found
+    rows = ("--methods", "--agents", "--seeds", "--tasks", "--set")
+    return [
+        text for at, argument in enumerate(more) if argument in rows for text in more[at : at + 2]
+    ]
 
 
 def boards(root: Path) -> Iterator[tuple[str, str]]:
-    """Suite and budget of every leaderboard of a project's own suites."""
-    for path in sorted((root / "src").rglob("*.toml")):
+    """Suite and budget of every leaderboard of the suites below a project's folders ``src``."""
+    for path in sorted([*root.glob("src/**/*.toml"), *root.glob("plugins/*/src/**/*.toml")]):
         table = _toml(path)
         if isinstance(table.get("name"), str) and isinstance(table.get("budgets"), dict):
             yield from ((table["name"], budget) for budget in table["budgets"])
@@ -128,8 +141,8 @@ def _root(folder: Path) -> Path | None:
 
 
 def _project(root: Path) -> dict[str, Any]:
-    found: dict[str, Any] = _toml(root / "pyproject.toml").get("project", {})
-    return found
+    project: dict[str, Any] = _toml(root / "pyproject.toml").get("project", {})
+    return project
 
 
 def _toml(path: Path) -> dict[str, Any]:

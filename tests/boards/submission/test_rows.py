@@ -11,19 +11,20 @@ import pytest
 
 from uqbench.boards.agreement import Agreement
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.provenance import MadeWith, made_with_json
+from uqbench.boards.provenance import MadeWith, provenance_json
 from uqbench.boards.scores import Score
 from uqbench.boards.stored import StoredBoard
 from uqbench.boards.submission.add import add
 from uqbench.boards.submission.bundle import read_bundle, write_bundle
 from uqbench.boards.submission.judge import judge
 from uqbench.boards.submission.make import lock, submit
-from uqbench.cli.leaderboard import _check
 from uqbench.cli.verify import command
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.suites.selection import Selection
+from uqbench.views.board_folders import write_joined
+from uqbench.views.check import check
 
 MADE = MadeWith("cpu", "Linux x86_64", {"numpy": "1.0"}, {}, None, "2026-01-01", "2026-01-02", 6)
 
@@ -53,7 +54,7 @@ def tables_of(method: str) -> dict[str, str]:
 def submission(host, path: Path, method: str, **changed: bytes) -> Path:
     """A file as ``uqbench submit`` writes it, with other contents where they are given."""
     files = {name: text.encode() for name, text in tables_of(method).items()}
-    files["made_with.json"] = made_with_json([MADE], "").encode()
+    files["made_with.json"] = provenance_json([MADE], "").encode()
     files["cost.csv"] = (
         b"task,method,device,runs,steps_per_s,device_hours\n"
         + f"short,{method},cpu,3,10.0,0.5000\n".encode()
@@ -131,13 +132,21 @@ def test_a_row_that_uqbench_does_not_write_is_refused(host, tmp_path, column, va
         judged(host, path, tmp_path / "files")
 
 
+def test_a_submission_with_a_manifest_of_schema_3_follows(host, tmp_path):
+    plan = Selection("toy", "paper", ("fast",)).plan(host, "cpu")
+    earlier = Board.of(plan, scores_of(plan, "fast")).files(3)["manifest.json"].encode()
+    assert b'"schema_version": 3' in earlier
+    path = submission(host, tmp_path / "sent.zip", "fast", manifest_json=earlier)
+    assert judged(host, path, tmp_path / "files").follows
+
+
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [
-        ("made_with_json", made_with_json([replace(MADE, device="x\n# T")], "").encode(), "plain"),
+        ("made_with_json", provenance_json([replace(MADE, device="x\n# T")], "").encode(), "plain"),
         ("made_with_json", b"[" * 10_000, "made_with"),
         ("cost_csv", b"task,method,device,runs,steps_per_s,device_hours\nshort,x,cpu,1,1,1\n",
-         "not of these runs"),
+         "other tasks or methods"),
         ("cost_csv", b"task,method,device,runs,steps_per_s,device_hours\nshort,fast,|,1,1,1\n",
          "a device"),
         ("check_json", b'{"toy-uqbench": 3}', "check.json is damaged"),
@@ -157,8 +166,10 @@ def test_rows_join_a_board_verified_or_self_reported_and_the_board_follows(host,
     slow = judged(host, submission(host, tmp_path / "slow.zip", "slow"), tmp_path / "1")
     fast = judged(host, submission(host, tmp_path / "fast.zip", "fast"), tmp_path / "2")
     quiet = lambda _: None  # noqa: E731
-    folder = add(slow, {}, host, boards, quiet)
-    add(fast, {"a": Agreement.SAME_BITS, "b": Agreement.LAST_PLACES}, host, boards, quiet)
+    folder = boards / "toy" / "paper"
+    write_joined(add(slow, {}, host, boards, quiet), host)
+    agreement = {"a": Agreement.SAME_BITS, "b": Agreement.LAST_PLACES}
+    write_joined(add(fast, agreement, host, boards, quiet), host)
     rows = {
         row["method"]: row
         for row in csv.DictReader(io.StringIO((folder / "leaderboard.csv").read_text()))
@@ -176,11 +187,12 @@ def test_rows_join_a_board_verified_or_self_reported_and_the_board_follows(host,
     assert json.loads((folder / "manifest.json").read_text())["standard"] is True
     # the board is checked like any other
     whole = Selection("toy", "paper")
-    stored = StoredBoard.read(whole.plan(host, "cpu"), whole, host, folder, quiet)
-    assert _check(stored, Store(tmp_path / "none")) == 0
+    stored = StoredBoard(folder)
+    board = stored.board(whole.plan(host, "cpu"), whole, host, quiet)
+    assert check(stored, board, Store(tmp_path / "none"), print)
     assert "byte for byte" in capsys.readouterr().out
     # runs of it that are made again later verify it; another file of the name replaces nothing
-    add(slow, {"a": Agreement.CONSISTENT}, host, boards, quiet)
+    write_joined(add(slow, {"a": Agreement.CONSISTENT}, host, boards, quiet), host)
     assert json.loads((folder / "submissions.json").read_text())["slow"]["state"] == "verified"
     other = replace(fast, bundle=replace(fast.bundle, digest="1" * 64))
     before = {path: path.read_bytes() for path in folder.iterdir()}
@@ -192,7 +204,7 @@ def test_rows_join_a_board_verified_or_self_reported_and_the_board_follows(host,
 def test_runs_that_are_not_done_are_not_submitted(host, tmp_path):
     plan = Selection("toy", "paper", ("fast",)).plan(host, "cpu")
     with pytest.raises(UqbenchError, match=r"6 runs of 6 are not done.*uqbench run --suite toy"):
-        submit(plan, host, Store(tmp_path / "none"), tmp_path / "sent.zip")
+        submit(plan, host, Store(tmp_path / "none"), tmp_path / "sent.zip", lambda *_: [])
 
 
 def test_the_lock_file_has_every_distribution_and_no_folder(host):

@@ -8,7 +8,6 @@ from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.runner.batching.batches import make_batch_groups
 from uqbench.runner.batching.gpus import share_out, visible
-from uqbench.runner.batching.node_kind import field
 from uqbench.runner.executors.local import run_locally
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
@@ -42,11 +41,6 @@ def test_a_batch_takes_one_gpu_at_most():
 def test_the_gpus_that_the_user_allows_are_those_that_are_used(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4, 6")
     assert visible() == ["4", "6"]
-
-
-def test_a_field_of_a_file_of_facts():
-    assert field("vendor: x\nmodel name\t: Zen 4\nmodel name: other\n", "model name") == "Zen 4"
-    assert field("model name", "model name") == ""
 
 
 @pytest.mark.long

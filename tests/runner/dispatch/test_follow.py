@@ -1,20 +1,20 @@
 """What a node writes becomes events of whoever follows, once each, also later."""
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from uqbench.executor import ORDERS, Life, Order, Resources
+from uqbench.executor import ORDERS, JobStatus, Order, Resources
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner import events
 from uqbench.runner.batching.batches import Batch, BatchGroup, make_batch_groups
-from uqbench.runner.dispatch.event_log import steps_now
-from uqbench.runner.dispatch.follow import follow, forget
+from uqbench.runner.dispatch.event_log import EventLogWriter, decode, forget, latest_steps, read_log
+from uqbench.runner.dispatch.follow import follow
 from uqbench.runner.dispatch.orders import make_order, write_order
-from uqbench.runner.dispatch.progress import ProgressWriter, read_progress
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.interleaving import execute
 from uqbench.suites.plan import make_plan
@@ -27,12 +27,12 @@ class Cluster:
     """Says that orders are alive until they are not."""
 
     def __init__(self, alive: bool = True, note: str = "") -> None:
-        self.life = Life(alive, note)
+        self.status = JobStatus(alive, note)
 
     def submit(self, orders: Sequence[Order]) -> None: ...
 
-    def alive(self, names: Collection[str]) -> Mapping[str, Life]:
-        return dict.fromkeys(names, self.life)
+    def alive(self, names: Collection[str]) -> Mapping[str, JobStatus]:
+        return dict.fromkeys(names, self.status)
 
     def preview(self, orders: Sequence[Order]) -> str:
         return ""
@@ -66,16 +66,16 @@ def kinds(found: Iterator[Any]) -> list[str]:
 def test_events_come_back_as_they_were_and_the_files_are_removed(host, sent, tmp_path):
     order, group = sent
     [batch] = group
-    writer, told = ProgressWriter(order, tmp_path), []
+    writer, reported = EventLogWriter(tmp_path, order), []
 
     def report(event: events.Event) -> None:
-        told.append(event)
-        writer.hear(event)
+        reported.append(event)
+        writer.add(event)
 
     execute(group, Store(tmp_path), host, report, 0.0)
-    writer.hear(events.Notice(batch, "a word"))
-    heard = list(follow(Cluster(), [sent], tmp_path))
-    assert heard == [event for event in told if not isinstance(event, events.Progress)] + [
+    writer.add(events.Notice(batch, "a word"))
+    followed = list(follow(Cluster(), [sent], tmp_path))
+    assert followed == [event for event in reported if not isinstance(event, events.Progress)] + [
         events.Notice(batch, "a word")
     ]
     assert not (tmp_path / ORDERS).exists()
@@ -84,17 +84,19 @@ def test_events_come_back_as_they_were_and_the_files_are_removed(host, sent, tmp
 def test_progress_is_the_latest_only_and_status_sees_it(sent, tmp_path):
     order, (batch,) = sent
     time = 0.0
-    writer = ProgressWriter(order, tmp_path, clock=lambda: time)
-    writer.hear(events.Started(batch, 10, 2.0, 2))
+    writer = EventLogWriter(tmp_path, order, clock=lambda: time)
+    writer.add(events.Started(batch, 10, 2.0, 2))
     for step in (20, 60):
         time = float(step)
         metrics = {run.seed: {"reward": float(run.seed), "nan": float("nan")} for run in batch.runs}
-        writer.hear(events.Progress(batch, step, step / 10, metrics))
-    assert {now.step for now in steps_now(tmp_path).values()} == {60}
-    assert {now.rate for now in steps_now(tmp_path).values()} == {50 / 6.0}
-    assert set(steps_now(tmp_path)) == {str(run.folder) for run in batch.runs}
-    heard = list(follow(Cluster(False, "the node burned"), [sent], tmp_path))
-    started, progress, failed = heard
+        writer.add(events.Progress(batch, step, step / 10, metrics, 10))
+    left = 6.0 * (batch.budget.steps - 60) / 50
+    assert {now.step for now in latest_steps(tmp_path).values()} == {60}
+    for now in latest_steps(tmp_path).values():
+        assert now.seconds_left == pytest.approx(left)
+    assert set(latest_steps(tmp_path)) == {str(run.folder) for run in batch.runs}
+    followed = list(follow(Cluster(False, "the node burned"), [sent], tmp_path))
+    started, progress, failed = followed
     assert (started.step, progress.step, failed.reason) == (10, 60, "the node burned")
     assert progress.metrics[1]["reward"] == 1.0
     assert progress.metrics[1]["nan"] != progress.metrics[1]["nan"]
@@ -106,27 +108,29 @@ def test_who_is_gone_without_a_word_fails_and_what_it_had_finished_is_finished(
     _, (batch,) = sent
     store = Store(tmp_path)
     execute((batch.of(batch.runs[:1]),), store, host, lambda event: None, 0.0)
-    heard = list(follow(Cluster(False, "out of memory"), [sent], tmp_path))
-    assert kinds(iter(heard)) == ["Finished", "Failed"]
-    assert heard[0].batch.runs == batch.runs[:1]
-    assert heard[0].scalars[0]["online_return"] is not None
-    assert heard[1].batch.runs == batch.runs[1:]
+    followed = list(follow(Cluster(False, "out of memory"), [sent], tmp_path))
+    assert kinds(iter(followed)) == ["Finished", "Failed"]
+    assert followed[0].batch.runs == batch.runs[:1]
+    assert followed[0].scalars[0]["online_return"] is not None
+    assert followed[1].batch.runs == batch.runs[1:]
     found = store.find(batch.runs[1])
     assert (found.state, found.reason) == (RunState.FAILED, "out of memory")
 
 
 def test_who_removes_an_order_is_told_no_more(sent, tmp_path):
     order, (batch,) = sent
-    writer = ProgressWriter(order, tmp_path)
-    writer.hear(events.Started(batch))
+    writer = EventLogWriter(tmp_path, order)
+    writer.add(events.Started(batch))
     forget(tmp_path, order.name)
-    writer.hear(events.Notice(batch, "a word"))
+    writer.add(events.Notice(batch, "a word"))
     assert not (tmp_path / ORDERS).exists()
 
 
 def test_a_node_that_refuses_is_told(sent, tmp_path):
     order, _ = sent
-    ProgressWriter(order, tmp_path).refuse("refused: other versions")
+    writer = EventLogWriter(tmp_path, order)
+    writer.refuse("refused: other versions")
+    writer.write()
     [failed] = follow(Cluster(), [sent], tmp_path)
     assert failed.reason == "refused: other versions"
 
@@ -134,26 +138,63 @@ def test_a_node_that_refuses_is_told(sent, tmp_path):
 def test_a_second_attempt_adds_to_what_the_first_one_told(sent, tmp_path):
     order, (batch,) = sent
     first, other = (batch.of([run]) for run in batch.runs)
-    writer = ProgressWriter(order, tmp_path)
-    writer.hear(events.Failed(first, "an error"))
-    again = ProgressWriter(order, tmp_path)
-    assert again.again
-    again.hear(events.Taken(first))
-    again.hear(events.Failed(other, "another"))
-    heard = list(follow(Cluster(), [sent], tmp_path))
-    assert kinds(iter(heard)) == ["Failed", "Taken", "Failed"]
+    writer = EventLogWriter(tmp_path, order)
+    writer.add(events.Failed(first, "an error"))
+    again = EventLogWriter(tmp_path, order)
+    assert again.resumed
+    again.add(events.Taken(first))
+    again.add(events.Failed(other, "another"))
+    followed = list(follow(Cluster(), [sent], tmp_path))
+    assert kinds(iter(followed)) == ["Failed", "Taken", "Failed"]
 
 
-def test_a_file_from_elsewhere_that_names_no_run_is_no_progress(sent, tmp_path):
+def test_every_kind_of_event_comes_back_from_the_log_as_it_was(sent):
+    _, group = sent
+    [batch] = group
+    numbers = {run.seed: {"a": 0.5, "b": float("inf")} for run in batch.runs}
+    for event in (
+        events.Started(batch, 3, 1.5, 2),
+        events.Progress(batch, 4, 0.5, numbers, 3),
+        events.Finished(batch.of(batch.runs[:1]), 2.0, {0: {"a": None}}),
+        events.Failed(batch, "no room", full=True),
+        events.Split(batch, "too large", 2),
+        events.Taken(batch.of(batch.runs[1:])),
+        events.SetAside(batch, "a/b"),
+        events.Notice(batch, "a word"),
+    ):
+        table = json.loads(json.dumps(events.EVENT.dump_python(event, mode="json")))
+        assert decode(table, events.runs_by_folder(group)) == event
+    name = events.EVENT.dump_python(events.SetAside(batch, "a\udcff"), mode="json")
+    assert json.dumps(name, ensure_ascii=False).encode()
+
+
+def test_what_names_other_runs_is_no_event_and_another_orders_file_no_log(sent, tmp_path):
     order, (batch,) = sent
-    ProgressWriter(order, tmp_path).hear(events.Started(batch))
+    EventLogWriter(tmp_path, order).add(events.Started(batch))
     [path] = (tmp_path / ORDERS).glob("*.progress")
     text = path.read_text()
-    for wrong in (text.replace("[0,1]", "[0,7]"), text.replace(order.name, "0" * 16), "[" * 99999):
+    for wrong in (text.replace(order.name, "0" * 16), "[" * 99999):
         path.write_text(wrong)
-        assert read_progress(tmp_path, order.name) is None
-    path.write_text(text)
-    assert read_progress(tmp_path, order.name) is not None
+        assert read_log(tmp_path, order.name) is None
+    path.write_text(text.replace("short", "long"))
+    log = read_log(tmp_path, order.name)
+    assert log is not None
+    [event] = follow(Cluster(False, "gone"), [sent], tmp_path)
+    assert isinstance(event, events.Failed)
+
+
+def test_processes_of_the_driver_write_their_steps_for_status_and_nothing_else(sent, tmp_path):
+    _, (batch,) = sent
+    root = tmp_path / "here"
+    writer = EventLogWriter(root)
+    writer.add(events.Started(batch))
+    writer.add(events.Progress(batch, 20, 1.0, {}))
+    log = read_log(root, writer.name)
+    assert log is not None
+    assert (log.events, log.progress) == ((), {})
+    assert {latest.step for latest in latest_steps(root).values()} == {20}
+    forget(root, writer.name)
+    assert not (root / ORDERS).exists()
 
 
 def test_a_batch_too_large_for_the_memory_is_halved_and_others_are_taken_apart(

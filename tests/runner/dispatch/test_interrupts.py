@@ -1,4 +1,4 @@
-"""An interrupt is heard, wherever it strikes."""
+"""An interrupt is raised, wherever it strikes."""
 
 # ruff: noqa: PT012 (what is raised at the end of a block is raised by its last statement)
 
@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from uqbench.runner.dispatch.interrupts import heard_while_waiting
+from uqbench.runner.dispatch.interrupts import deferred_interrupts
 
 
 def strike() -> None:
@@ -18,31 +18,31 @@ def strike() -> None:
 
 def test_one_during_a_sleep_ends_it():
     began = time.monotonic()
-    with pytest.raises(KeyboardInterrupt), heard_while_waiting() as sleep:
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts() as interrupts:
         threading.Timer(0.2, strike).start()
-        sleep(60.0)
+        interrupts.sleep(60.0)
     assert time.monotonic() - began < 30.0
 
 
 def test_one_where_exceptions_go_nowhere_is_raised_at_the_next_sleep():
-    with pytest.raises(KeyboardInterrupt), heard_while_waiting() as sleep:
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts() as interrupts:
         try:
             strike()
             sum(range(1000))
         except BaseException:  # as a library does in a callback
             pytest.fail("it was raised where it is lost")
-        sleep(0.0)
+        interrupts.sleep(0.0)
         pytest.fail("it was lost")
 
 
 def test_one_before_the_end_is_raised_there():
-    with pytest.raises(KeyboardInterrupt), heard_while_waiting():
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts():
         strike()
 
 
 def test_a_second_one_is_raised_at_once():
     reached = False
-    with pytest.raises(KeyboardInterrupt), heard_while_waiting():
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts():
         strike()
         reached = True
         strike()
@@ -53,19 +53,34 @@ def test_a_second_one_is_raised_at_once():
 
 def test_what_was_there_before_is_there_again():
     before = signal.getsignal(signal.SIGINT)
-    with heard_while_waiting() as sleep:
-        sleep(0.0)
+    with deferred_interrupts() as interrupts:
+        interrupts.sleep(0.0)
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_another_thread_hears_nothing():
+def test_what_a_scheduler_sends_is_one_where_it_interrupts():
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), deferred_interrupts() as interrupts:
+            os.kill(os.getpid(), signal.SIGTERM)
+            sum(range(1000))
+            interrupts.sleep(0.0)
+            pytest.fail("it was lost")
+        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_another_thread_has_none():
     found = []
+    before = signal.getsignal(signal.SIGINT)
 
     def work() -> None:
-        with heard_while_waiting() as sleep:
-            found.append(sleep)
+        with deferred_interrupts() as interrupts:
+            interrupts.sleep(0.0)
+            found.append((interrupts.came, signal.getsignal(signal.SIGINT)))
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert found == [time.sleep]
+    assert found == [(False, before)]

@@ -32,17 +32,17 @@ def test_the_time_of_a_batch_is_shared_by_its_lanes_and_counts_what_was_before_t
     watchdog, clock, [five] = watch(Limits(run_minutes=1.0), 5)
     clock.now = 1000.0  # waiting for its first step does not count
     assert watchdog.exceeded(os.getpid()) is None
-    watchdog.hear(Started(five, step=100, seconds=100.0, lanes=5))
+    watchdog.observe(Started(five, step=100, seconds=100.0, lanes=5))
     clock.now += 5 * 60 - 100
     assert watchdog.exceeded(os.getpid()) is None
     clock.now += 0.1
     assert watchdog.exceeded(os.getpid()) == "it took more than 1 minutes (--run-minutes)"
 
 
-def test_batches_that_take_turns_share_the_time():
+def test_interleaved_batches_share_the_time():
     watchdog, clock, [one, other] = watch(Limits(run_minutes=1.0), 1, 2)
-    watchdog.hear(Started(one, lanes=1))
-    watchdog.hear(Started(other, lanes=2))
+    watchdog.observe(Started(one, lanes=1))
+    watchdog.observe(Started(other, lanes=2))
     clock.now = 180.0
     assert watchdog.exceeded(os.getpid()) is None
     clock.now = 180.1
@@ -54,7 +54,7 @@ def test_any_event_is_a_sign_of_life():
     for _ in range(3):
         clock.now += 120.0
         assert watchdog.exceeded(os.getpid()) is None
-        watchdog.hear(Progress(one, 1, 1.0, {}))
+        watchdog.observe(Progress(one, 1, 1.0, {}))
     clock.now += 120.1
     reason = "it made no progress for 2 minutes (--stall-minutes)"
     assert watchdog.exceeded(os.getpid()) == reason

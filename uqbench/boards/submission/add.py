@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uqbench.boards.agreement import Agreement
-from uqbench.boards.board_files import board_folder, papers, write_index
-from uqbench.boards.leaderboard import write
-from uqbench.boards.planned import Planned
-from uqbench.boards.provenance import made_with_json, of_older_code
-from uqbench.boards.stored import StoredBoard
-from uqbench.boards.submission.curves import CURVE_FILES
-from uqbench.boards.submission.curves import merged as merged_curves
-from uqbench.boards.submitted import NAME, Submitted, read_submitted, submitted_json
+from uqbench.boards.board_files import board_folder, papers
+from uqbench.boards.cost import read_cost, to_csv
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.protocol import check_as_run
+from uqbench.boards.provenance import of_older_code, provenance_json
+from uqbench.boards.stored import PROVENANCE, StoredBoard
+from uqbench.boards.submission.curves import CURVE_FILES, merged
+from uqbench.boards.submitted import NAME, Submitted, states, submitted_json
 from uqbench.errors import UqbenchError
-from uqbench.results.files import write_data
 from uqbench.suites.selection import Say, Selection
 
 if TYPE_CHECKING:
@@ -27,10 +26,25 @@ if TYPE_CHECKING:
     from uqbench.suites.plan import Plan
 
 
+@dataclass(frozen=True)
+class Joined:
+    """A board with a submission's rows, still to be written.
+
+    Attributes:
+        folder: where it belongs.
+        board: of all its rows.
+        recorded: its files that do not follow from these.
+    """
+
+    folder: Path
+    board: Board
+    recorded: dict[str, bytes]
+
+
 def add(
     judged: Judged, agreement: Mapping[str, Agreement], host: Host, boards: Path, say: Say
-) -> Path:
-    """Write a stored board with the rows of a submission; return its folder.
+) -> Joined:
+    """A stored board with the rows of a submission.
 
     Args:
         judged: the submission, whose tables follow.
@@ -43,13 +57,14 @@ def add(
         UqbenchError: the board has a row of that name already that is not this submission's, or is
             of an earlier protocol.
     """
-    index, fresh = judged.bundle.index, judged.stored
+    index = judged.bundle.index
     whole = Selection(index.suite, index.budget).plan(host, "cpu", say)
     folder = board_folder(replace(whole, standard=True), boards)
-    there = _there(whole, host, folder, fresh, say)
-    rows = read_submitted(None if there is None else there.files.get(NAME))
-    known = set() if there is None else {score.method for score in there.scores}
-    for method in sorted(known & set(index.methods)):
+    stored, there = StoredBoard(folder), []
+    if stored.has("scores.csv"):
+        there = list(_there(stored, whole, host, judged.board, say).scores)
+    rows = stored.submitted
+    for method in sorted({score.method for score in there} & set(index.methods)):
         if method not in rows or rows[method].bundle != judged.bundle.digest:
             raise UqbenchError(
                 f"{folder} has a row of {method} already, which is not of this submission; nothing "
@@ -63,54 +78,43 @@ def add(
             agreement=dict(counts),
             checks=dict(judged.checks),
         )
-    own = [] if there is None else [s for s in there.scores if s.method not in index.methods]
-    scores = sorted([*own, *fresh.scores], key=lambda s: (s.task, s.method, s.seed))
+    own = [score for score in there if score.method not in index.methods]
+    scores = sorted([*own, *judged.board.scores], key=lambda s: (s.task, s.method, s.seed))
     methods = tuple(sorted({score.method for score in scores}))
-    plan = Selection(index.suite, index.budget, methods).plan(host, "cpu", say)
-    plan = replace(plan, standard=True)
-    older = of_older_code(scores)
-    made = [*([] if there is None else there.made[0]), *fresh.made[0]]
-    files = {
-        "cost.csv": _cost(there, fresh, index.methods),
-        "made_with.json": made_with_json(list({str(one): one for one in made}.values()), older),
-        "papers.bib": papers(plan, host),
-        NAME: submitted_json(rows),
-    }
-    merged = StoredBoard(folder, {n: text.encode() for n, text in files.items()}, plan, scores)
-    files |= merged.tables(plan, older, Planned.of(plan))
-    curves = {
-        name: merged_curves(name, data, judged.stored.plan, folder / name, plan)
-        for name, data in judged.bundle.files.items()
-        if name in CURVE_FILES
-    }
-    write(files, folder)
-    for name, data in curves.items():
-        write_data(folder / name, data)
-    write_index(boards, host)
-    return folder
-
-
-def _there(
-    whole: Plan, host: Host, folder: Path, fresh: StoredBoard, say: Say
-) -> StoredBoard | None:
-    """The board as it is, None where there is none yet."""
-    if not (folder / "scores.csv").exists():
-        return None
-    selection = Selection(whole.suite.name, whole.budget_name)
-    methods = set(fresh.plan.roles)
-    others = tuple(cell for cell in whole.cells if cell.method.name not in methods)
-    there = StoredBoard.read(
-        replace(whole, cells=others or whole.cells, standard=True), selection, host, folder, say
+    plan = replace(
+        Selection(index.suite, index.budget, methods).plan(host, "cpu", say), standard=True
     )
-    there.check_as_run()
-    if any(score.digest_of != "results" for score in there.scores):
-        raise UqbenchError(f"{folder} is of an earlier form; run the suite again first.")
-    return there
+    recorded = stored.recorded
+    made = [*stored.provenance[0], *judged.made]
+    costs = [
+        row
+        for row in read_cost(recorded.get("cost.csv", b"").decode())
+        if row.method not in index.methods
+    ]
+    recorded |= {
+        "cost.csv": to_csv([*costs, *judged.cost]).encode(),
+        PROVENANCE: provenance_json(
+            list({str(one): one for one in made}.values()), of_older_code(scores)
+        ).encode(),
+        "papers.bib": papers(plan, host).encode(),
+        NAME: submitted_json(rows).encode(),
+    }
+    for name in CURVE_FILES:
+        if name in judged.bundle.files:
+            recorded[name] = merged(
+                name, judged.bundle.files[name], judged.board.plan, recorded.get(name), plan
+            )
+    board = replace(Board.of(plan, scores), submitted=states(rows))
+    return Joined(folder, board, recorded)
 
 
-def _cost(there: StoredBoard | None, fresh: StoredBoard, methods: Sequence[str]) -> str:
-    """Both boards' ``cost.csv``, whose second column is the method."""
-    header, *new = fresh.files["cost.csv"].decode().splitlines()
-    old = [] if there is None else there.files.get("cost.csv", b"").decode().splitlines()[1:]
-    kept = [line for line in old if line.split(",")[1] not in methods]
-    return "\n".join([header, *kept, *new]) + "\n"
+def _there(stored: StoredBoard, whole: Plan, host: Host, submitted: Board, say: Say) -> Board:
+    """The board as it is, once it is of today's protocol and form."""
+    selection = Selection(whole.suite.name, whole.budget_name)
+    others = tuple(c for c in whole.cells if c.method.name not in submitted.plan.roles)
+    plan = replace(whole, cells=others or whole.cells, standard=True)
+    board = stored.board(plan, selection, host, say)
+    check_as_run(board, stored.folder)
+    if any(score.digest_of != "results" for score in board.scores):
+        raise UqbenchError(f"{stored.folder} is of an earlier form; run the suite again first.")
+    return board

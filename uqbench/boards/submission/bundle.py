@@ -149,26 +149,26 @@ def _contents(data: bytes) -> dict[str, bytes]:
         BadZipFile: it is damaged.
     """
     _check_directory(data)
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     left = MOST_BYTES
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for entry in archive.infolist():
             name = entry.filename
-            if name not in (INDEX, *REQUIRED, *OPTIONAL) or name in found:
+            if name not in (INDEX, *REQUIRED, *OPTIONAL) or name in contents:
                 raise ValueError(f"it has a file {name[:100]!r}, or has it twice")
             if entry.flag_bits & 1 or entry.compress_type not in (
                 zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED,
             ):  # fmt: skip
                 raise ValueError(f"{name} is encrypted, or compressed in an unusual way")
             with archive.open(entry) as file:
-                found[name] = file.read(left + 1)  # whatever size the entry claims
-            left -= len(found[name])
+                contents[name] = file.read(left + 1)  # whatever size the entry claims
+            left -= len(contents[name])
             if left < 0:
                 raise ValueError(f"it holds more than {MOST_BYTES >> 20} MiB")
-    missing = {INDEX, *REQUIRED} - found.keys()
+    missing = {INDEX, *REQUIRED} - contents.keys()
     if missing:
         raise ValueError(f"it has no {', '.join(sorted(missing))}")
-    return found
+    return contents
 
 
 def _check_directory(data: bytes) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.uncertainty_curves import KEPT
 from uqbench.errors import UqbenchError
+from uqbench.results.tables import parse_table, table_bytes
 from uqbench.suites.metrics import RECORDS
 
 if TYPE_CHECKING:
@@ -54,21 +53,20 @@ CURVE_FILES = {
 }  # fmt: skip
 
 
-def merged(name: str, submitted: bytes, judged: Plan, stored: Path, whole: Plan) -> bytes:
+def merged(name: str, submitted: bytes, judged: Plan, stored: bytes | None, whole: Plan) -> bytes:
     """A stored board's curves with those of a submission.
 
     Args:
         name: of the file, one of :data:`CURVE_FILES`.
         submitted: the submission's.
         judged: the plan of the submission's runs.
-        stored: the board's file, which may not exist.
+        stored: the board's; None where it has none.
         whole: the plan of the board's runs.
 
     Raises:
         UqbenchError: a file is damaged, or of other runs.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     of = CURVE_FILES[name]
     new = _table(of, submitted, f"the submission's {name}", judged)
@@ -78,8 +76,8 @@ def merged(name: str, submitted: bytes, judged: Plan, stored: Path, whole: Plan)
     if "curve" in of.columns and not set(new.column("curve").to_pylist()) <= set(KEPT):
         raise UqbenchError(f"the submission's {name} has curves other than {', '.join(KEPT)}.")
     parts = [new]
-    if stored.exists():
-        old = _table(of, stored.read_bytes(), str(stored), whole)
+    if stored is not None:
+        old = _table(of, stored, f"the board's {name}", whole)
         methods = pa.array(sorted(judged.roles))
         kept = pa.compute.invert(pa.compute.is_in(old.column("method"), value_set=methods))
         parts.insert(0, old.filter(kept))
@@ -88,9 +86,7 @@ def merged(name: str, submitted: bytes, judged: Plan, stored: Path, whole: Plan)
         at = table.column_names.index(column)
         values = table.column(column).combine_chunks().dictionary_encode()
         table = table.set_column(at, column, values)
-    file = io.BytesIO()
-    pq.write_table(table, file, compression="zstd")
-    return file.getvalue()
+    return table_bytes(table)
 
 
 def _owners(of: CurveFile, plan: Plan) -> set[tuple[Any, ...]]:
@@ -100,16 +96,12 @@ def _owners(of: CurveFile, plan: Plan) -> set[tuple[Any, ...]]:
 def _table(of: CurveFile, data: bytes, where: str, plan: Plan) -> Any:
     """Its plain columns of the right types, and no more rows than the plan's runs have."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
+    table = parse_table(data, where, len(_owners(of, plan)) * of.points)
     schema = pa.schema([(name, pa.type_for_alias(type_)) for name, type_ in of.columns.items()])
     try:
-        file = pq.ParquetFile(io.BytesIO(data))
-        if file.metadata.num_rows > len(_owners(of, plan)) * of.points:
-            raise ValueError(f"it has {file.metadata.num_rows:,} rows")
-        table = file.read(use_threads=False)
         if table.column_names != schema.names:
             raise ValueError(f"expected the columns {', '.join(schema.names)}")
         return table.cast(schema)
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, ValueError) as error:
         raise UqbenchError(f"{where} is damaged, because {error!s:.300}") from error

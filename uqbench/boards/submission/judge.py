@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uqbench.boards.cost import CellCost, read_cost
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.protocol import check_as_run
+from uqbench.boards.provenance import MadeWith
 from uqbench.boards.scores import DEVICES
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards.stored import PROVENANCE, StoredBoard
 from uqbench.boards.submission.bundle import CHECK, LOCK, TABLES, Bundle, plain, read_json
 from uqbench.boards.submission.make import DONE, involved
 from uqbench.errors import UqbenchError
-from uqbench.results.files import write_whole
+from uqbench.results.files import write_data
 from uqbench.results.states import RunState
 from uqbench.suites.selection import Say, Selection
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
 
 STATUSES = ("passed", "failed", "expected", "skipped")
-COST_COLUMNS = ["task", "method", "device", "runs", "steps_per_s", "device_hours"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,9 @@ class Judged:
     """A submission that could be read.
 
     Attributes:
-        stored: it as a board.
+        board: that its scores make.
+        made: what its runs were made with.
+        cost: what they cost.
         differing: the tables that do not follow from ``scores.csv``.
         versions: libraries that the runs were made with and of which another version is here.
         checks: how many checks of its plugins were reported, by their outcome.
@@ -43,7 +45,9 @@ class Judged:
     """
 
     bundle: Bundle
-    stored: StoredBoard
+    board: Board
+    made: list[MadeWith]
+    cost: list[CellCost]
     differing: tuple[str, ...]
     versions: tuple[str, ...]
     checks: Mapping[str, int]
@@ -69,31 +73,31 @@ def judge(bundle: Bundle, host: Host, folder: Path, say: Say) -> Judged:
             or a file is damaged.
     """
     index = bundle.index
-    for name in (*TABLES, "made_with.json", "cost.csv"):
-        write_whole(folder / name, _writer(bundle.files[name]))
+    for name in (*TABLES, PROVENANCE, "cost.csv"):
+        write_data(folder / name, bundle.files[name])
     selection = Selection(index.suite, index.budget, tuple(index.methods))
     plan = selection.plan(host, "cpu", say)
-    stored = StoredBoard.read(plan, selection, host, folder, say)
-    stored.check_as_run()
-    if sorted({score.method for score in stored.scores}) != sorted(index.methods):
+    stored = StoredBoard(folder)
+    board = stored.board(plan, selection, host, say)
+    check_as_run(board, folder)
+    if sorted({score.method for score in board.scores}) != sorted(index.methods):
         raise UqbenchError("scores.csv has rows of other methods than are submitted.")
-    for score in stored.scores:
+    for score in board.scores:
         _check_score(score)
-    for made in stored.made[0]:
-        for text in _texts(made.__dict__):
-            plain(text, "made_with.json")
-    cost = checked_cost(stored)
-    stored = replace(stored, files={**stored.files, "cost.csv": cost.encode()})
-    own = replace(stored.plan, claims=stored.own_claims)
-    expected = stored.tables(own, stored.made[1], stored.planned)
+    made, _ = stored.provenance
+    for one in made:
+        for text in _texts(one.__dict__):
+            plain(text, PROVENANCE)
+    cost = read_cost(bundle.files["cost.csv"].decode(errors="replace"))
+    if not {(row.task, row.method) for row in cost} <= {(r.task, r.method) for r in plan.runs}:
+        raise UqbenchError("cost.csv is damaged: it has rows of other tasks or methods.")
+    expected = stored.own_claims(board).files(stored.manifest.schema_version)
     differing = [name for name in TABLES if bundle.files[name] != expected[name].encode()]
     wanted = {plugin.distribution for plugin in involved(plan, host)}
     checks, broken = _checks(read_json(bundle.files[CHECK], CHECK), wanted)
-    return Judged(bundle, stored, tuple(differing), _versions(stored, bundle), checks, broken)
-
-
-def _writer(data: bytes) -> Callable[..., object]:
-    return lambda file: file.write(data)
+    return Judged(
+        bundle, board, made, cost, tuple(differing), _versions(made, bundle), checks, broken
+    )
 
 
 def _check_score(score: Score) -> None:
@@ -112,34 +116,6 @@ def _check_score(score: Score) -> None:
         )
 
 
-def checked_cost(stored: StoredBoard) -> str:
-    """``cost.csv`` written anew from its numbers.
-
-    Raises:
-        UqbenchError: it is damaged, or of other tasks and methods.
-    """
-    cells = {(cell.task.name, cell.method.name) for cell in stored.plan.cells}
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    try:
-        rows = list(csv.reader(io.StringIO(stored.files["cost.csv"].decode())))
-        if rows[:1] != [COST_COLUMNS]:
-            raise ValueError(f"expected the columns {', '.join(COST_COLUMNS)}")
-        writer.writerow(COST_COLUMNS)
-        for task, method, device, runs, speed, hours in rows[1:]:
-            numbers = float(speed), float(hours)
-            if (task, method) not in cells or not all(math.isfinite(n) and n >= 0 for n in numbers):
-                raise ValueError(f"a row of {task[:50]!r} and {method[:50]!r} is not of these runs")
-            if set(device.split("+")) - set(DEVICES):
-                raise ValueError(f"a device {device[:50]!r}")
-            writer.writerow(
-                [task, method, device, int(runs), f"{numbers[0]:.1f}", f"{numbers[1]:.4f}"]
-            )
-    except (ValueError, csv.Error) as error:
-        raise UqbenchError(f"cost.csv is damaged: {error!s:.300}") from error
-    return text.getvalue()
-
-
 def _texts(value: Any) -> list[str]:
     """All strings in a value of dictionaries."""
     if isinstance(value, dict):
@@ -147,12 +123,12 @@ def _texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def _checks(found: Any, wanted: set[str]) -> tuple[dict[str, int], tuple[str, ...]]:
+def _checks(report: Any, wanted: set[str]) -> tuple[dict[str, int], tuple[str, ...]]:
     """Outcomes of a conformance report, and what it says is broken or lacks."""
     counts: Counter[str] = Counter()
     broken = []
     try:
-        for distribution, results in found.items():
+        for distribution, results in report.items():
             for result in results:
                 status = result["status"]
                 if status not in STATUSES:
@@ -160,18 +136,18 @@ def _checks(found: Any, wanted: set[str]) -> tuple[dict[str, int], tuple[str, ..
                 counts[status] += 1
                 if status == "failed" and result["level"] == "required":
                     broken.append(f"{distribution}: {result['check']}")
-        unchecked = [name for name in sorted(wanted) if not found.get(name)]
+        unchecked = [name for name in sorted(wanted) if not report.get(name)]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UqbenchError(f"{CHECK} is damaged: {type(error).__name__}: {error!s:.300}") from error
     return dict(counts), (*broken, *(f"{name}: nothing was checked" for name in unchecked))
 
 
-def _versions(stored: StoredBoard, bundle: Bundle) -> tuple[str, ...]:
+def _versions(provenance: Sequence[MadeWith], bundle: Bundle) -> tuple[str, ...]:
     """The libraries of another version than runs were made with, here or in the lock file."""
     pairs = re.findall(rb"^([\w.-]{1,100})==([\w.+!-]{1,100})", bundle.files[LOCK], re.MULTILINE)
     locked = {name.decode().lower().replace("_", "-"): version.decode() for name, version in pairs}
-    found: dict[str, None] = {}
-    for made in stored.made[0]:
+    differing: dict[str, None] = {}
+    for made in provenance:
         for name, version in made.versions.items():
             try:
                 here = metadata.version(name)
@@ -181,5 +157,5 @@ def _versions(stored: StoredBoard, bundle: Bundle) -> tuple[str, ...]:
             if locked.get(name.lower(), version) != version:
                 others.append(f"{LOCK} {locked[name.lower()]}")
             if others:
-                found[f"{name} {version} ({', '.join(others)})"] = None
-    return tuple(found)
+                differing[f"{name} {version} ({', '.join(others)})"] = None
+    return tuple(differing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,8 @@ from uqbench.amounts import count
 from uqbench.boards.board_files import curve_files
 from uqbench.boards.cost import cost_csv
 from uqbench.boards.leaderboard import board
-from uqbench.boards.provenance import made_with, made_with_json, of_older_code
+from uqbench.boards.provenance import of_older_code, provenance, provenance_json
+from uqbench.boards.stored import PROVENANCE
 from uqbench.boards.submission.bundle import CHECK, LOCK, write_bundle
 from uqbench.errors import UqbenchError, see
 from uqbench.results.store import RunState, Store
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
     from uqbench.registry.registry import Plugin
     from uqbench.suites.plan import Plan
 
+Checks = Callable[["Host", str], list[dict[str, str]]]
+"""From a plugin's name to the results of its checks, as ``uqbench plugin check --json`` prints."""
 DONE = (RunState.FINISHED.value, RunState.FAILED.value)
 
 
-def submit(plan: Plan, host: Host, store: Store, path: Path) -> str:
+def submit(plan: Plan, host: Host, store: Store, path: Path, check: Checks) -> str:
     """Write a submission of a plan's runs; return its sha256.
 
     Args:
@@ -36,6 +39,7 @@ def submit(plan: Plan, host: Host, store: Store, path: Path) -> str:
         host: the plugins.
         store: of the runs.
         path: of the file.
+        check: makes the checks of a plugin.
 
     Raises:
         UqbenchError: runs are missing, a method is in no package, or a plugin breaks a required
@@ -62,10 +66,10 @@ def submit(plan: Plan, host: Host, store: Store, path: Path) -> str:
             f"{see('other-code')}"
         )
     files = {name: text.encode() for name, text in result.files().items()}
-    files["made_with.json"] = made_with_json(made_with(result.scores), older).encode()
+    files[PROVENANCE] = provenance_json(provenance(result.scores), older).encode()
     files["cost.csv"] = cost_csv(plan, result.scores).encode()
     files[LOCK] = lock().encode()
-    files[CHECK] = json.dumps(report(host, involved(plan, host)), indent=1).encode()
+    files[CHECK] = json.dumps(report(host, involved(plan, host), check), indent=1).encode()
     files |= curve_files(plan, result.scores, store)
     return write_bundle(path, plan.suite.name, plan.budget_name, sorted(plan.roles), files)
 
@@ -82,31 +86,32 @@ def involved(plan: Plan, host: Host) -> list[Plugin]:
             tasks.add(host.environments.origin(cell.task.environment))
         if cell.task.dataset is not None:
             tasks.add(host.datasets.origin(cell.task.dataset))
-    found = methods | {plugin for plugin in tasks if not plugin.shipped}
-    return sorted(found, key=lambda plugin: (plugin.distribution, plugin.name))
+    plugins = methods | {plugin for plugin in tasks if not plugin.shipped}
+    return sorted(plugins, key=lambda plugin: (plugin.distribution, plugin.name))
 
 
-def report(host: Host, plugins: Iterable[Plugin]) -> dict[str, list[dict[str, object]]]:
+def report(host: Host, plugins: Iterable[Plugin], check: Checks) -> dict[str, list[dict[str, str]]]:
     """The conformance report of plugins, by distribution.
 
     Raises:
         UqbenchError: a required rule is broken, or nothing was checked.
     """
-    from uqbench.testing.conformance import report as conformance
-    from uqbench.testing.conformance.whole_plugins import check_plugin
-
-    found: dict[str, list[dict[str, object]]] = {}
+    checked: dict[str, list[dict[str, str]]] = {}
     for plugin in plugins:
-        results = [one for _, made in check_plugin(host, plugin.name) for one in made]
-        broken = conformance.failures(results)
+        results = check(host, plugin.name)
+        broken = [
+            f"{result['subject']}: {result['check']}"
+            for result in results
+            if result["level"] == "required" and result["status"] in ("failed", "blocked")
+        ]
         if broken or not results:
-            what = ", ".join(f"{r.subject.name}: {r.check.id}" for r in broken[:5])
+            what = ", ".join(broken[:5])
             raise UqbenchError(
                 f"{plugin.distribution} does not keep {count(len(broken), 'required rule')} "
                 f"({what or 'nothing was checked'}): uqbench plugin check {plugin.name} says more."
             )
-        found.setdefault(plugin.distribution, []).extend(conformance.as_json(results))
-    return found
+        checked.setdefault(plugin.distribution, []).extend(results)
+    return checked
 
 
 def lock() -> str:
@@ -123,7 +128,7 @@ def lock() -> str:
 
 def _source(direct_url: str) -> str:
     """Where a distribution is from that no index has; a folder's name is nobody's business."""
-    found = json.loads(direct_url)
-    if "vcs_info" in found:
-        return f"{found['url']} at {found['vcs_info']['commit_id']}"
-    return "from a folder" if "dir_info" in found else "from a file"
+    origin = json.loads(direct_url)
+    if "vcs_info" in origin:
+        return f"{origin['url']} at {origin['vcs_info']['commit_id']}"
+    return "from a folder" if "dir_info" in origin else "from a file"

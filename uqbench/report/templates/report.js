@@ -87,14 +87,14 @@
     const of = b.configs[task + "/" + method] || {};
     const content = b.contents[r[7]];
     const made = b.made.find((one) => one.content === content);
-    const again = el("pre", null, { className: "scroll", tabIndex: 0 });
-    again.append(el("code", command(b, task, method, seed)));
+    const reproduce = el("pre", null, { className: "scroll", tabIndex: 0 });
+    reproduce.append(el("code", command(b, task, method, seed)));
     const parts = [crumb([home(b), link(task, [b.suite, b.name, task]), link(method, [b.suite, b.name, task, method])]),
       el("h1", method + " on " + task + ", seed " + seed)];
     if (b.earlier) parts.push(el("p", "‡ Of an earlier protocol than the suite has now: " + b.earlier + ". The command makes a run of today’s.", { className: "note" }));
     if (!b.standard) parts.push(el("p", "Of a selection of the budget, or with settings set by hand: add those of the command that made it.", { className: "note" }));
     parts.push(el("h2", "Result"), list([["status", r[3]], ["score", number(r[8])], ...b.metrics.map((name, k) => [name, number(r[9 + k])])]));
-    parts.push(el("h2", "Again"), again);
+    parts.push(el("h2", "Reproduce"), reproduce);
     parts.push(el("h2", "Made with"), list([
       ["folder", [b.suite, b.budget, task, method, seed + "-" + r[5]].join("/")],
       ["device", made ? made.device + " (" + made.platform + ")" : r[4]],

@@ -11,11 +11,13 @@ from uqbench.suites.plan import Cell, Plan
 from uqbench.suites.tables import Budget
 
 CPU_LANES = 5
-"""Most lanes of a batch on a CPU core where nothing was measured: more are not faster per lane."""
+"""Most lanes of a batch on a CPU core by default: more are not faster per lane."""
 GPU_LANES = 64
 """Most lanes of a group on a GPU: its memory holds five games with ten seeds each."""
 BATCHES_PER_WORKER = 4
 """With fewer batches than this, workers end at very different times."""
+MACHINES = 64
+"""Batches at once that lanes are chosen for, where nobody said how many there will be."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Batch:
 
 
 BatchGroup = tuple[Batch, ...]
-"""Batches of one process whose steps take turns: on a GPU, a method's tasks."""
+"""Batches of one process whose steps are interleaved: on a GPU, a method's tasks."""
 
 
 def make_batch_groups(
@@ -76,34 +78,24 @@ def make_batch_groups(
         checkpoints: the checkpoint that a run names, by run.
     """
     checkpoints = checkpoints or {}
-    batches = []
+    batches: list[Batch] = []
     for cell in plan.cells:
-        groups: dict[str, list[Run]] = {}
-        fresh = []
+        resumed: dict[str, list[Run]] = {}
+        new = []
         for run in cell.runs:
             if run in todo and run in checkpoints:
-                groups.setdefault(checkpoints[run], []).append(run)
+                resumed.setdefault(checkpoints[run], []).append(run)
             elif run in todo:
-                fresh.append(run)
+                new.append(run)
         size = 1 if cell.owns_loop else lanes if device == "cpu" else GPU_LANES
-        parts = [fresh[first : first + size] for first in range(0, len(fresh), size)]
-        for runs in (*groups.values(), *parts):
-            part = replace(cell, runs=tuple(runs))
-            batches.append(
-                Batch(
-                    part,
-                    plan.budget.on(cell.task),
-                    plan.suite.metrics,
-                    device,
-                    plan.keep_agents,
-                )
-            )
-    if device == "cpu":
-        return [(batch,) for batch in batches]
-    return _taking_turns(batches)
+        parts = [new[first : first + size] for first in range(0, len(new), size)]
+        budget = plan.budget.on(cell.task)
+        whole = Batch(cell, budget, plan.suite.metrics, device, plan.keep_agents)
+        batches += [whole.of(runs) for runs in (*resumed.values(), *parts)]
+    return [(batch,) for batch in batches] if device == "cpu" else _interleaved(batches)
 
 
-def _taking_turns(batches: Sequence[Batch]) -> list[BatchGroup]:
+def _interleaved(batches: Sequence[Batch]) -> list[BatchGroup]:
     """Consecutive batches of one method, as many as a GPU takes; a method's own loop is alone."""
     groups: list[BatchGroup] = []
     for method in dict.fromkeys(batch.cell.method.name for batch in batches):
@@ -120,3 +112,15 @@ def _taking_turns(batches: Sequence[Batch]) -> list[BatchGroup]:
 def default_lanes(runs: int, workers: int) -> int:
     """Lanes of a batch on a CPU: few if there are few runs, so that every worker has several."""
     return max(1, min(CPU_LANES, runs // (BATCHES_PER_WORKER * workers)))
+
+
+def lanes_elsewhere(runs: int, workers: int | None) -> int:
+    """Lanes of a batch for other machines.
+
+    Each batch starts processes of its own there: there are no more than are executed at once.
+
+    Args:
+        runs: how many are to do.
+        workers: batches to execute at once, as far as the user said.
+    """
+    return max(1, min(CPU_LANES, -(-runs // (workers or MACHINES))))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 
 from uqbench.errors import UqbenchError
-from uqbench.runner.executors.local import GPU
+
+GPU = "CUDA_VISIBLE_DEVICES"
+"""Says which GPUs a process may use."""
 
 
 def visible() -> list[str]:

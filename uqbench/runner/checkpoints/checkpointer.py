@@ -12,7 +12,7 @@ from typing import Any
 
 from uqbench.errors import CannotSaveError, StorageError, UqbenchError
 from uqbench.runner.checkpoints.files import Checkpoint, write
-from uqbench.runner.full_disk import Patience
+from uqbench.runner.full_disk import WaitsForRoom
 from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
 
@@ -51,7 +51,7 @@ class Checkpointer:
         self._every = every
         self._written = written
         self.notify = notify
-        self._patience = Patience(watch, stop, notify)
+        self._when_there_is_room = WaitsForRoom(watch, stop, notify)
         self._last = about.step  # that step has a checkpoint, or there is nothing to save
         self._due = time.monotonic() + every
 
@@ -78,7 +78,7 @@ class Checkpointer:
         about = self._about.model_copy(update={"step": step, "seconds": self.seconds})
         try:
             saved = state()
-            self._patience.when_there_is_room(lambda: write(self._folder, about, saved))
+            self._when_there_is_room(lambda: write(self._folder, about, saved))
             self._last = step
             self._written(step)
         except CannotSaveError as error:

@@ -18,7 +18,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from uqbench.config import explain
 from uqbench.errors import CannotSaveError, StorageError, UqbenchError, see
 from uqbench.identity import digest_of
-from uqbench.results.files import NOT_A_FILE, file_digest, open_file, read_bytes, write_whole
+from uqbench.results.files import (
+    NOT_A_FILE,
+    file_digest,
+    open_file,
+    read_bytes,
+    write_data,
+    write_whole,
+)
 from uqbench.results.records import MOST_BYTES, Count, Moment, Provenance, Resumed, Seconds
 from uqbench.runner.checkpoints.saved import ABOUT
 
@@ -84,7 +91,7 @@ def write(folder: Path, about: Checkpoint, state: Mapping[str, Any]) -> None:
     write_whole(path, partial(_save, saved))
     about = about.model_copy(update={"state": file_digest(path)})
     about = about.model_copy(update={"digest": about.compute_digest()})
-    write_whole(folder / ABOUT, partial(_write_text, about.model_dump_json(indent=1) + "\n"))
+    write_data(folder / ABOUT, about.model_dump_json(indent=1).encode() + b"\n")
     with suppress(OSError):  # the next write tries again
         for other in _own_files(folder):  # the previous one, and half-written files
             if other not in (path, folder / ABOUT):
@@ -179,10 +186,6 @@ def _save(state: Any, file: BinaryIO) -> None:
     import torch
 
     torch.save(state, file)  # our own file: torch turns a full disk into a RuntimeError
-
-
-def _write_text(text: str, file: BinaryIO) -> None:
-    file.write(text.encode())
 
 
 def plain(value: Any, name: str) -> Any:

@@ -42,10 +42,10 @@ def named_folders(runs: Iterable[Run], store: Store) -> set[Path | None]:
 def _named(folders: Iterable[PurePosixPath], store: Store) -> set[Path | None]:
     named: set[Path | None] = set()
     for folder in folders:
-        found = store.read(folder)
-        if found.unreadable:
-            raise StorageError(f"{store.root / folder}: {found.reason}")
-        saved = None if found.record is None else found.record.checkpoint
+        stored = store.read(folder)
+        if stored.unreadable:
+            raise StorageError(f"{store.root / folder}: {stored.reason}")
+        saved = None if stored.record is None else stored.record.checkpoint
         named.add(None if saved is None else store.root / saved.folder)
     return named
 

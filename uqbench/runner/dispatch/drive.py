@@ -1,33 +1,35 @@
-"""The driver: orders what is to be done, and follows it."""
+"""The driver: executes batches in processes of its own, or orders and follows them."""
 
 from __future__ import annotations
 
 import os
-import secrets
 import socket
 from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from uqbench.config import resolve
-from uqbench.errors import UqbenchError
-from uqbench.executor import ORDERS, Executor, Order, Resources, Site
+from uqbench.errors import StorageError, UqbenchError
+from uqbench.executor import ORDERS, Executor, ExecutorContext, Order, Resources
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.runner.batching.batches import BatchGroup
-from uqbench.runner.dispatch.follow import follow, forget
-from uqbench.runner.dispatch.interrupts import heard_while_waiting
+from uqbench.runner.batching.gpus import share_out, visible
+from uqbench.runner.dispatch.event_log import EventLogWriter, forget, read_log
+from uqbench.runner.dispatch.follow import follow
+from uqbench.runner.dispatch.interrupts import Interrupts, deferred_interrupts
 from uqbench.runner.dispatch.orders import (
-    PlannedRuns,
+    batches_of,
+    cells_by_digest,
     make_order,
     stored_orders,
     write_order,
 )
-from uqbench.runner.dispatch.progress import read_progress
 from uqbench.runner.events import Event
 from uqbench.runner.executors.limits import Limits
+from uqbench.runner.executors.local import run_locally
 from uqbench.suites.plan import Plan
 
 
@@ -53,7 +55,7 @@ class Where:
 
 
 class Driver:
-    """Submits the orders of one store to one executor, and follows them.
+    """Has batches of one store executed by one executor.
 
     Args:
         where: the executor, and what it is asked for.
@@ -87,24 +89,23 @@ class Driver:
     def alive(self, plan: Plan) -> list[tuple[Order, BatchGroup]]:
         """The orders of a plan's runs that an earlier driver submitted and that are alive.
 
-        Those that ended meanwhile are included, so that their end is told; those that are gone
+        Those that ended meanwhile are included, so that their end is reported; those that are gone
         are removed, and their runs resume.
         """
         if not self.spec.elsewhere:
-            _forget_the_dead(self._root)
+            _forget_dead_drivers(self._root)
             return []
-        runs = {run.digest for run in plan.runs}
-        found = [order for order in stored_orders(self._root) if runs & order.runs.keys()]
-        lives = self._executor(None).alive([order.name for order in found]) if found else {}
-        alive, planned = [], PlannedRuns(plan)
-        for order in found:
-            progress = read_progress(self._root, order.name)
-            ended = progress is not None and progress.ended
-            if not lives[order.name].alive and not ended:
+        cells = cells_by_digest(plan)
+        orders = [order for order in stored_orders(self._root) if cells.keys() & order.runs.keys()]
+        status = self._executor(None).alive([order.name for order in orders]) if orders else {}
+        alive = []
+        for order in orders:
+            log = read_log(self._root, order.name)
+            if not status[order.name].alive and not (log is not None and log.ended):
                 forget(self._root, order.name)
-            elif runs >= order.runs.keys():
+            elif cells.keys() >= order.runs.keys():
                 with suppress(UqbenchError):  # planned by other versions: their runs are others
-                    alive.append((order, planned.group(order)))
+                    alive.append((order, batches_of(order, plan, cells)))
         return alive
 
     def execute(
@@ -114,26 +115,41 @@ class Driver:
         workers: int | None,
         before: Sequence[tuple[Order, BatchGroup]] = (),
     ) -> Generator[Event, None, None]:
-        """Submit groups, and yield what happens to them and to those submitted ``before``.
+        """Execute groups, and yield what happens to them and to those submitted ``before``.
 
         Closing the iterator stops what is executed in this process, and leaves alone what is
         executed elsewhere.
         """
-        executor = self._executor(workers)
-        orders = [(self._order(plan, group), group) for group in groups]
-        if self.spec.elsewhere:
-            for order, _ in orders:
-                write_order(order, self._root)
-        with heard_while_waiting() as sleep:
-            if orders:
-                executor.submit([order for order, _ in orders])
-            try:
-                yield from follow(executor, [*before, *orders], self._root, sleep)
-            finally:
-                if not self.spec.elsewhere:
-                    executor.cancel([order.name for order, _ in orders])
-                    for order, _ in orders:
-                        forget(self._root, order.name)
+        with deferred_interrupts() as interrupts:
+            if not self.spec.elsewhere:
+                yield from self._execute_here(groups, workers or 1, interrupts)
+                return
+            orders = zip(self.submit(plan, groups, workers), groups, strict=True)
+            everything = [*before, *orders]
+            yield from follow(self._executor(workers), everything, self._root, interrupts.sleep)
+
+    def _execute_here(
+        self, groups: Sequence[BatchGroup], workers: int, interrupts: Interrupts
+    ) -> Generator[Event, None, None]:
+        where, log = self._where, EventLogWriter(self._root)
+        on_gpu = any(batch.device == "cuda" for group in groups for batch in group)
+        executed = run_locally(
+            groups,
+            self._root,
+            workers,
+            where.checkpoint_seconds,
+            where.limits,
+            lambda: interrupts.came,
+            gpus=share_out(visible(), where.resources.gpus, workers) if on_gpu else (),
+        )
+        try:
+            with closing(executed):
+                for event in executed:
+                    with suppress(StorageError):  # only `uqbench status` reads it
+                        log.add(event)
+                    yield event
+        finally:
+            forget(self._root, log.name)
 
     def submit(self, plan: Plan, groups: Sequence[BatchGroup], workers: int | None) -> list[Order]:
         """Submit groups and return at once."""
@@ -158,34 +174,25 @@ class Driver:
 
     def _order(self, plan: Plan, group: BatchGroup) -> Order:
         where = self._where
-        nonce = "" if self.spec.elsewhere else secrets.token_hex(8)
         return make_order(
-            plan,
-            group,
-            self._host,
-            where.checkpoint_seconds,
-            where.limits,
-            where.resources,
-            nonce,
+            plan, group, self._host, where.checkpoint_seconds, where.limits, where.resources
         )
 
     def _executor(self, workers: int | None) -> Executor:
-        site = Site(self._root, self._host, workers)
-        made: Executor = self.spec.load_factory()(site, self._config)
+        context = ExecutorContext(self._root, workers)
+        made: Executor = self.spec.load_factory()(context, self._config)
         return made
 
 
-def _forget_the_dead(root: Path) -> None:
-    """Remove the progress of orders without a file whose driver, on this machine, is gone."""
+def _forget_dead_drivers(root: Path) -> None:
+    """Remove the logs of what drivers of this machine executed themselves that are gone."""
     for path in (root / ORDERS).glob("????????????????.progress"):
-        if path.with_suffix(".json").exists():
-            continue
-        progress = read_progress(root, path.stem)
-        if progress is not None and progress.host == socket.gethostname() and _gone(progress.pid):
+        log = None if path.with_suffix(".json").exists() else read_log(root, path.stem)
+        if log is not None and log.host == socket.gethostname() and _is_gone(log.pid):
             forget(root, path.stem)
 
 
-def _gone(pid: int) -> bool:
+def _is_gone(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,75 +1,218 @@
-"""What progress files tell: events again, and where each run is."""
+"""What is executed writes a small file into the store: where each run is, and what happened.
+
+Of what is executed in processes of the driver, only ``uqbench status`` reads it, and only the
+latest steps are written. A node writes its events, too, which any driver follows: what happened
+once (a batch began, ended, was split) in order, of the steps only the latest count.
+
+The file is replaced whole and not flushed to disk: losing it loses messages, never results.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, assert_never
+from typing import Any, Literal
 
-from uqbench.executor import ORDERS
-from uqbench.runner import events
-from uqbench.runner.batching.batches import Batch
-from uqbench.runner.dispatch.progress import Entry, read_progress
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from uqbench.errors import StorageError
+from uqbench.executor import ORDERS, Order, order_path
+from uqbench.results.files import NO_ROOM, create, make_folder, read_bytes
+from uqbench.results.records import MOST_BYTES, Count, Seconds
+from uqbench.runner.events import END, EVENT, Event, Progress, Runs, folders
+from uqbench.runner.forecast import seconds_left
+
+WRITE_SECONDS = 0.5
+"""Between two writes of the steps; what happened once is written at once."""
+REMOTE_SECONDS = 5.0
+"""The same where many nodes share a file system."""
+SHARE = 0.01
+"""Largest share of the time that writing the steps may take."""
 
 
-class Now(NamedTuple):
-    """Where a run is: its step, and steps a second since it began or resumed."""
+class Latest(BaseModel):
+    """Where a run is: its step, and the seconds until it is done, if they are known."""
 
-    step: int
-    rate: float
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    step: Count
+    seconds_left: Seconds | None = None
 
 
-def steps_now(root: Path) -> dict[str, Now]:
-    """The latest steps of each run that is executed or was, by its folder."""
-    found: dict[str, Now] = {}
+class EventLog(BaseModel):
+    """The contents of the file.
+
+    Attributes:
+        order: its name; or one that means this file alone.
+        host: that executes it, or did so last.
+        attempts: how many times it was begun.
+        ended: whether nothing of it is left to do.
+        refused: why the node did not begin; empty if it did.
+        steps: of each run that is executed, by its folder.
+        events: what happened once, the oldest first.
+        progress: the latest of each batch, by the folder of its first run.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="constants")
+
+    version: Literal[2]
+    order: str
+    host: str = ""
+    pid: Count = 0
+    attempts: Count = 0
+    ended: bool = False
+    refused: str = ""
+    steps: dict[str, Latest] = {}
+    events: tuple[dict[str, Any], ...] = ()
+    progress: dict[str, dict[str, Any]] = {}
+
+
+def decode(table: dict[str, Any], runs: Runs) -> Event | None:
+    """The event of a table, if it is one of these runs."""
+    try:
+        event: Event = EVENT.validate_python(table, context=runs)
+    except (ValidationError, RecursionError):
+        return None
+    return event
+
+
+def log_path(root: Path, name: str) -> Path:
+    """The log of the order of that name."""
+    return order_path(root, name).with_suffix(".progress")
+
+
+def read_log(root: Path, name: str) -> EventLog | None:
+    """The log of an order; None if there is no such file, or it is not one.
+
+    It is replaced whole, so one that cannot be read was never written by a node.
+    """
+    try:
+        log = EventLog.model_validate_json(read_bytes(log_path(root, name), MOST_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return log if log.order == name else None
+
+
+def latest_steps(root: Path) -> dict[str, Latest]:
+    """The latest step of each run that is executed or was, by its folder."""
     times = []
-    for path in (root / ORDERS).glob("*.progress"):
+    for path in (root / ORDERS).glob("????????????????.progress"):
         with suppress(OSError):  # removed meanwhile
-            times.append((path.stat().st_mtime, path))
-    for _, path in sorted(times):  # the newest last
-        progress = read_progress(root, path.stem)
-        if progress is None:
-            continue
-        began = {e.runs[0]: e.step for e in progress.entries if e.kind == "started"}
-        for first, entry in progress.latest.items():
-            steps = entry.step - began.get(first, 0)
-            rate = steps / entry.seconds if entry.seconds else 0.0
-            found |= {progress.runs[at]: Now(entry.step, rate) for at in entry.runs}
-    return found
+            times.append((path.stat().st_mtime, path.stem))
+    logs = (read_log(root, name) for _, name in sorted(times))  # the newest last
+    return {folder: latest for log in logs if log for folder, latest in log.steps.items()}
 
 
-def event_of(
-    entry: Entry,
-    batch: Batch,
-    scalars: Callable[[], Mapping[int, Mapping[str, float | None]]],
-    positions: Mapping[int, int],
-) -> events.Event:
-    """The event that an entry tells of.
+def forget(root: Path, name: str) -> None:
+    """Remove the files of an order that has ended."""
+    folder = order_path(root, name).parent
+    for path in folder.glob(f"{name}.*"):  # with what the executor keeps
+        with suppress(OSError):  # another driver was first, or the next one removes it
+            path.unlink()
+    with suppress(OSError):  # there are others
+        folder.rmdir()
+
+
+class EventLogWriter:
+    """Writes a log.
 
     Args:
-        entry: from a file.
-        batch: with its runs.
-        scalars: returns the final metrics of its runs, by seed.
-        positions: the seed of each position.
+        root: of the store.
+        order: whose events are written, after those of an earlier attempt, as long as it is in the
+            store: who removes it has no use for its log. None: only the steps are, for
+            ``uqbench status``.
+        every: seconds between two writes of the steps.
+        clock: returns seconds.
     """
-    match entry.kind:
-        case "started":
-            return events.Started(batch, entry.step, entry.seconds, max(1, entry.lanes))
-        case "progress":
-            metrics = {seed: entry.metrics.get(at, {}) for at, seed in positions.items()}
-            return events.Progress(batch, entry.step, entry.seconds, metrics)
-        case "finished":
-            return events.Finished(batch, entry.seconds, scalars())
-        case "failed":
-            return events.Failed(batch, entry.text, entry.full)
-        case "split":
-            return events.Split(batch, entry.text, max(1, entry.lanes))
-        case "taken":
-            return events.Taken(batch)
-        case "set aside":
-            return events.SetAside(batch, entry.text)
-        case "notice":
-            return events.Notice(batch, entry.text)
-        case _:
-            assert_never(entry.kind)
+
+    def __init__(
+        self,
+        root: Path,
+        order: Order | None = None,
+        every: float = WRITE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name = order.name if order else secrets.token_hex(8)
+        before = (read_log(root, order.name) if order else None) or EventLog(
+            version=2, order=self.name
+        )
+        own = {"host": socket.gethostname(), "pid": os.getpid(), "attempts": before.attempts + 1}
+        own |= {"ended": False, "refused": "", "steps": {}, "progress": {}}
+        self._log = before.model_copy(update=own)
+        self.resumed = before.attempts > 0
+        self.open = set(order.runs) if order else set()
+        self._path = log_path(root, self.name)
+        self._order = order.path(root) if order else None
+        self._clock, self._due, self._every = clock, 0.0, every
+
+    def add(self, event: Event) -> None:
+        """Take note of an event, and write it, the steps only now and then.
+
+        Raises:
+            StorageError: the log cannot be written, and not for want of room, which may come.
+        """
+        steps, progress = dict(self._log.steps), dict(self._log.progress)
+        runs = folders(event.batch)
+        for run in runs:
+            steps.pop(run, None)
+        update: dict[str, Any] = {"steps": steps, "progress": progress}
+        table = {} if self._order is None else EVENT.dump_python(event, mode="json")
+        if isinstance(event, Progress):
+            latest = Latest(step=event.step, seconds_left=seconds_left(event))
+            steps |= dict.fromkeys(runs, latest)
+            progress |= {runs[0]: table} if table else {}
+            due = self._clock() >= self._due
+        else:
+            progress.pop(runs[0], None)
+            update["events"] = (*self._log.events, table) if table else ()
+            due = bool(table)
+        if isinstance(event, END):
+            self.open -= {run.digest for run in event.batch.runs}
+            update["ended"] = not self.open
+        self._log = self._log.model_copy(update=update)
+        try:
+            if due:
+                self.write()
+        except StorageError as error:
+            if not error.full:
+                raise
+
+    def refuse(self, reason: str) -> None:
+        """Note that the node does not begin."""
+        self.open.clear()
+        self._log = self._log.model_copy(update={"ended": True, "refused": reason})
+
+    def write(self) -> None:
+        """Write the log.
+
+        Raises:
+            StorageError: it cannot be written, as on a full disk.
+        """
+        if self._order is not None and not self._order.exists():
+            return
+        began = self._clock()
+        try:
+            _replace(self._path, self._log.model_dump_json(exclude_defaults=True).encode())
+        except OSError as error:
+            reason = f"{self._path} cannot be written: {error.strerror}"
+            raise StorageError(reason, full=error.errno in NO_ROOM) from error
+        ended = self._clock()
+        self._due = ended + max(self._every, (ended - began) / SHARE)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    make_folder(path.parent)
+    file, temporary = create(path.parent, path.name)
+    try:
+        with file:
+            file.write(data)
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise

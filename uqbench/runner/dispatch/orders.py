@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -17,16 +15,13 @@ from uqbench.executor import ORDERS, Order, Resources
 from uqbench.identity import Run, digest_of
 from uqbench.registry.contents import content_hash
 from uqbench.registry.plugins import Host
-from uqbench.results.files import read_bytes, write_whole
+from uqbench.results.files import read_bytes, write_data
 from uqbench.results.records import MOST_BYTES
 from uqbench.runner.batching.batches import Batch, BatchGroup
 from uqbench.runner.batching.origins import plugins_of
 from uqbench.runner.executors.limits import Limits
-from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.plan import Cell, Plan, make_plan
 from uqbench.suites.reading import read_suites
-
-if TYPE_CHECKING:
-    from uqbench.suites.suite import Suite
 
 
 def make_order(
@@ -36,7 +31,6 @@ def make_order(
     checkpoint_seconds: float,
     limits: Limits,
     resources: Resources,
-    nonce: str = "",
 ) -> Order:
     """The order of a group of a plan's batches.
 
@@ -47,7 +41,6 @@ def make_order(
         checkpoint_seconds: between two checkpoints of a batch; 0 for none.
         limits: of each run.
         resources: what the order needs.
-        nonce: makes its name differ from that of the same order of another process.
     """
     runs = [run for batch in group for run in batch.runs]
     origins = [plugin for batch in group for plugin in plugins_of(batch, host)]
@@ -67,7 +60,7 @@ def make_order(
         "limits": asdict(limits),
         "keep_agents": plan.keep_agents,
     }
-    name = digest_of([table, nonce])[:16]
+    name = digest_of([table, ""])[:16]
     return Order.model_validate(table | {"name": name, "resources": resources})
 
 
@@ -77,8 +70,7 @@ def write_order(order: Order, root: Path) -> None:
     Raises:
         StorageError: it cannot be written.
     """
-    text = order.model_dump_json(indent=1) + "\n"
-    write_whole(order.path(root), lambda file: file.write(text.encode()))
+    write_data(order.path(root), (order.model_dump_json(indent=1) + "\n").encode())
 
 
 def read_order(path: Path) -> Order:
@@ -115,114 +107,65 @@ def stored_orders(root: Path) -> Iterator[Order]:
                 yield order
 
 
-class Planner:
-    """Plans orders again; reads each suite once, and plans alike orders together.
+def plan_again(order: Order, host: Host) -> BatchGroup:
+    """The batches that an order means here.
 
     Args:
+        order: from elsewhere.
         host: the plugins of this machine.
+
+    Raises:
+        UqbenchError: the packages or the runs differ from those of the driver.
     """
-
-    def __init__(self, host: Host) -> None:
-        self._host = host
-        self._suites: dict[str, Suite] = {}
-
-    def groups(self, orders: Sequence[Order]) -> Iterator[tuple[Order, BatchGroup | UqbenchError]]:
-        """The batches that each order means here; an error where it is refused."""
-        alike: dict[str, list[Order]] = {}
-        for order in orders:
-            alike.setdefault(_key(order), []).append(order)
-        planned: dict[str, PlannedRuns | UqbenchError] = {}
-        for key, those in alike.items():
-            try:
-                planned[key] = self._plan(those)
-            except UqbenchError as error:
-                planned[key] = error
-        for order in orders:
-            yield order, _group(order, planned[_key(order)])
-
-    def group(self, order: Order) -> BatchGroup:
-        """The batches that an order means here.
-
-        Raises:
-            UqbenchError: the packages or the runs differ from those of the driver.
-        """
-        [(_, found)] = self.groups([order])
-        if isinstance(found, UqbenchError):
-            raise found
-        return found
-
-    def _plan(self, orders: Sequence[Order]) -> PlannedRuns:
-        """A plan of all runs of orders that are alike but for their runs."""
-        one = orders[0]
-        _check_content(one.content, self._host)
-        cells = {cell for order in orders for cell in order.runs.values()}
-        tasks, methods, seeds = (set(part) for part in zip(*cells, strict=True))
-        plan = make_plan(
-            self._suite(one.suite),
-            self._host,
-            one.budget,
-            device=one.device,
-            methods=sorted({*methods, *one.settings}),
-            tasks=sorted(tasks),
-            seeds=sorted(seeds),
-            steps=one.steps,
-            settings=one.settings,
-        )
-        return PlannedRuns(plan)
-
-    def _suite(self, name: str) -> Suite:
-        if name not in self._suites:
-            self._suites[name] = read_suites(self._host, check=(name,)).suite(name)
-        return self._suites[name]
+    _check_content(order.content, host)
+    tasks, methods, seeds = (set(part) for part in zip(*order.runs.values(), strict=True))
+    plan = make_plan(
+        read_suites(host, check=(order.suite,)).suite(order.suite),
+        host,
+        order.budget,
+        device=order.device,
+        methods=sorted({*methods, *order.settings}),
+        tasks=sorted(tasks),
+        seeds=sorted(seeds),
+        steps=order.steps,
+        settings=order.settings,
+    )
+    return batches_of(order, plan, cells_by_digest(plan))
 
 
-class PlannedRuns:
-    """The runs of a plan by their digests.
+Cells = Mapping[str, tuple[Cell, Run]]
+
+
+def cells_by_digest(plan: Plan) -> Cells:
+    """The runs of a plan, each with its cell, by their digests."""
+    return {run.digest: (cell, run) for cell in plan.cells for run in cell.runs}
+
+
+def batches_of(order: Order, plan: Plan, cells: Cells) -> BatchGroup:
+    """The batches of an order.
 
     Args:
-        plan: it.
+        order: some of the plan's runs.
+        plan: them, as they are planned here.
+        cells: the plan's runs.
+
+    Raises:
+        UqbenchError: the plan lacks some of its runs.
     """
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._known = {run.digest: (cell, run) for cell in plan.cells for run in cell.runs}
-
-    def group(self, order: Order) -> BatchGroup:
-        """The batches of an order.
-
-        Raises:
-            UqbenchError: the plan lacks some of its runs.
-        """
-        lacking = [order.runs[digest] for digests in order.batches for digest in digests
-                   if digest not in self._known]  # fmt: skip
-        if lacking:
-            task, method, seed = lacking[0]
-            raise UqbenchError(
-                f"refused: {task}/{method}/{seed} has another identity here than where it was "
-                f"planned; the suite {order.suite!r}, a config or a version differs."
-            )
-        batches, plan = [], self._plan
-        for digests in order.batches:
-            cell = self._known[digests[0]][0]
-            budget = plan.budget.on(cell.task)
-            whole = Batch(cell, budget, plan.suite.metrics, order.device, order.keep_agents)
-            batches.append(whole.of([self._known[digest][1] for digest in digests]))
-        return tuple(batches)
-
-
-def _group(order: Order, planned: PlannedRuns | UqbenchError) -> BatchGroup | UqbenchError:
-    if isinstance(planned, UqbenchError):
-        return planned
-    try:
-        return planned.group(order)
-    except UqbenchError as error:
-        return error
-
-
-def _key(order: Order) -> str:
-    """What orders have in common that are planned together."""
-    parts = (order.suite, order.budget, order.device, order.steps, order.settings, order.content)
-    return json.dumps(parts, sort_keys=True)
+    lacking = [place for digest, place in order.runs.items() if digest not in cells]
+    if lacking:
+        task, method, seed = lacking[0]
+        raise UqbenchError(
+            f"refused: {task}/{method}/{seed} has another identity here than where it was "
+            f"planned; the suite {order.suite!r}, a config or a version differs."
+        )
+    batches = []
+    for digests in order.batches:
+        cell, _ = cells[digests[0]]
+        budget = plan.budget.on(cell.task)
+        whole = Batch(cell, budget, plan.suite.metrics, order.device, order.keep_agents)
+        batches.append(whole.of([cells[digest][1] for digest in digests]))
+    return tuple(batches)
 
 
 def _check_content(content: Mapping[str, str], host: Host) -> None:
@@ -246,8 +189,3 @@ def _check_content(content: Mapping[str, str], host: Host) -> None:
             f"refused: this machine has another content of {', '.join(differing)} than the one "
             f"that planned the runs; install the same versions on both, and run again."
         )
-
-
-def runs_of(groups: Sequence[BatchGroup]) -> set[Run]:
-    """All runs of some groups."""
-    return {run for group in groups for batch in group for run in batch.runs}

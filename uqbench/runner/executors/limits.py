@@ -1,8 +1,8 @@
 """What a run may take: time, memory, silence.
 
 Lanes that share a process cannot be told apart, so a process may take as much as its runs together
-may. When it takes more, the runs are narrowed down: batches that took turns execute alone, from
-their checkpoints; a batch of several runs is split, and each run starts over alone; a run that
+may. When it takes more, the culprit is isolated: interleaved batches execute alone,
+from their checkpoints; a batch of several runs is split, and each run starts over alone; a run that
 exceeds a limit alone ends with that reason.
 """
 
@@ -55,8 +55,8 @@ class Watchdog:
 
     Args:
         limits: of each run.
-        group: the batches, whose steps take turns in one process.
-        start_seconds: before silence begins to count, if nothing is heard.
+        group: the batches, whose steps are interleaved in one process.
+        start_seconds: before silence begins to count, if nothing is observed.
         clock: returns seconds.
     """
 
@@ -72,15 +72,15 @@ class Watchdog:
         self._before: dict[str, float] = {}
         self._lanes: dict[str, int] = {}
         self._began: float | None = None
-        self._heard = clock() + start_seconds
+        self._observed = clock() + start_seconds
 
-    def hear(self, event: Event) -> None:
+    def observe(self, event: Event) -> None:
         """Take note of an event of the group."""
         from uqbench.runner.events import Started
 
-        self._heard = self._clock()
+        self._observed = self._clock()
         if isinstance(event, Started):
-            self._began = self._began or self._heard
+            self._began = self._began or self._observed
             self._before[event.batch.name] = event.seconds
             self._lanes[event.batch.name] = event.lanes
 
@@ -91,7 +91,7 @@ class Watchdog:
             pid: of the process that executes it.
         """
         limits, now = self._limits, self._clock()
-        if limits.stall_minutes is not None and now - self._heard > 60 * limits.stall_minutes:
+        if limits.stall_minutes is not None and now - self._observed > 60 * limits.stall_minutes:
             return f"it made no progress for {limits.stall_minutes:g} minutes (--stall-minutes)"
         if limits.run_minutes is not None and self._began is not None:
             taken = sum(self._before.values()) + now - self._began

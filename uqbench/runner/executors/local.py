@@ -11,27 +11,24 @@ import ctypes
 import os
 import signal
 import sys
-import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uqbench.runner.batching.gpus import GPU
 from uqbench.runner.executors import mkl
 from uqbench.runner.executors.limits import Limits, Watchdog
 from uqbench.runner.executors.messages import Channel, MessageError, ready
 from uqbench.runner.executors.spawn import start
 
 if TYPE_CHECKING:  # a spawned process imports this module before it limits threads
-    from multiprocessing.process import BaseProcess
-
     from uqbench.identity import Run
     from uqbench.results.store import Store
     from uqbench.runner.batching.batches import Batch, BatchGroup
-    from uqbench.runner.events import Event, Failed, Finished, Split, Taken
+    from uqbench.runner.events import Event
 
 THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 ENVIRONMENT = THREADS | {
@@ -42,12 +39,10 @@ STOP_SECONDS = 5.0
 """For a last checkpoint, once the workers are asked to stop."""
 STOPPED = 75
 """Exit code of what was stopped before it was done (``EX_TEMPFAIL``): execute it again."""
-BURY_SECONDS = 1.0
+REAP_SECONDS = 1.0
 """For a worker that closed its connection to end by itself, and for what it leaves behind."""
 POLL_SECONDS = 0.5
 """Between two looks at whether the workers live and keep to the limits."""
-GPU = "CUDA_VISIBLE_DEVICES"
-"""Says which GPUs a process may use."""
 NO_LIMITS = Limits()
 START_SECONDS = 600.0
 """That a worker may take to start, before its silence begins to count."""
@@ -59,7 +54,7 @@ def run_locally(
     workers: int,
     checkpoint_seconds: float,
     limits: Limits = NO_LIMITS,
-    stop: threading.Event | None = None,
+    stop: Callable[[], bool] = lambda: False,
     stop_seconds: float | None = None,
     gpus: Sequence[str] = (),
 ) -> Generator[Event, None, None]:
@@ -74,12 +69,13 @@ def run_locally(
         workers: processes.
         checkpoint_seconds: between two checkpoints of a batch; 0 for none.
         limits: of each run.
-        stop: set to stop the workers; their last events are still yielded.
+        stop: whether to stop the workers; their last events are still yielded.
         stop_seconds: for a last checkpoint; None for ``STOP_SECONDS``.
         gpus: of each worker, as ``CUDA_VISIBLE_DEVICES`` names them; none for all of them.
     """
     from uqbench.results.store import Store
     from uqbench.runner.events import Split
+    from uqbench.runner.failures import failed
 
     waiting, store = list(groups), Store(out)
     team: dict[Channel, _Worker] = {}
@@ -87,15 +83,14 @@ def run_locally(
     last = STOP_SECONDS if stop_seconds is None else stop_seconds
     try:
         while waiting or team:
-            if stop is not None and stop.is_set():
+            if stop():
                 _stop_all(team.values(), last)
                 for worker in team.values():
                     yield from worker.receive()
                 return
             while waiting and len(team) < workers:
                 free = Counter(gpus) - Counter(worker.gpu for worker in team.values())
-                gpu = next(iter(free.elements()), "")
-                worker = _Worker.start(out, checkpoint_seconds, limits, gpu)
+                worker = _Worker(out, checkpoint_seconds, limits, next(free.elements(), ""))
                 team[worker.channel] = worker
                 worker.give(waiting.pop(0))
             events: list[Event] = []
@@ -106,13 +101,13 @@ def run_locally(
             for worker in list(team.values()):
                 if worker.broken or (look and not worker.process.is_alive()):
                     del team[worker.channel]
-                    reason = worker.bury()
+                    reason = worker.reap()
                     events += worker.receive()
                     if worker.process.exitcode == STOPPED:  # by others than this process
                         waiting[:0] = [(batch,) for batch in worker.unfinished()]
                         continue
-                    events += [_failed(batch, store, reason) for batch in worker.unfinished()]
-                elif worker.idle and waiting and not worker.spent:
+                    events += [failed(batch, store, reason) for batch in worker.unfinished()]
+                elif worker.idle and waiting and not worker.must_restart:
                     worker.give(waiting.pop(0))
                 elif worker.idle:
                     del team[worker.channel]
@@ -122,9 +117,9 @@ def run_locally(
                     worker.process.terminate()
                     worker.stop(time.monotonic() + STOP_SECONDS)
                     events += worker.receive()
-                    found, again = _narrowed(list(worker.unfinished()), store, excess)
-                    events += found
-                    waiting[:0] = again
+                    consequences, retried = _isolate(list(worker.unfinished()), store, excess)
+                    events += consequences
+                    waiting[:0] = retried
             for event in events:
                 if isinstance(event, Split):
                     waiting[:0] = [(part,) for part in event.parts]
@@ -141,17 +136,7 @@ def _stop_all(team: Collection[_Worker], seconds: float) -> None:
         worker.stop(deadline)
 
 
-def _failed(batch: Batch, store: Store, reason: str) -> Failed:
-    from uqbench.errors import UqbenchError
-    from uqbench.runner.events import Failed
-    from uqbench.runner.failures import fail
-
-    with suppress(UqbenchError):  # on a full disk it stays abandoned
-        fail(batch, store, reason)
-    return Failed(batch, reason)
-
-
-def _narrowed(
+def _isolate(
     batches: Sequence[Batch], store: Store, excess: str
 ) -> tuple[list[Event], list[BatchGroup]]:
     """What becomes of the unfinished batches of a process that exceeded a limit.
@@ -161,7 +146,7 @@ def _narrowed(
     """
     from uqbench.errors import UqbenchError
     from uqbench.runner.events import Notice, Split
-    from uqbench.runner.failures import forget_checkpoint
+    from uqbench.runner.failures import failed, forget_checkpoint
 
     if len(batches) > 1:
         text = f"{excess}; its batches are executed one by one"
@@ -169,7 +154,7 @@ def _narrowed(
     events: list[Event] = []
     for batch in batches:
         if len(batch.runs) == 1:
-            events.append(_failed(batch, store, excess))
+            events.append(failed(batch, store, excess))
             continue
         with suppress(UqbenchError):  # on a full disk: they resume together, and exceed it again
             forget_checkpoint(batch, store)
@@ -177,86 +162,73 @@ def _narrowed(
     return events, []
 
 
-@dataclass
 class _Worker:
     """A process and the group it has."""
 
-    process: BaseProcess
-    channel: Channel
-    limits: Limits
-    watchdog: Watchdog
-    group: BatchGroup = ()
-    settled: set[Run] = field(default_factory=set)
-    failed_on_gpu: bool = False
-    idle: bool = True
-    started: bool = False
-    broken: bool = False
-    garbled: str = ""
-    gpu: str = ""
-
-    @classmethod
-    def start(cls, out: Path, checkpoint_seconds: float, limits: Limits, gpu: str) -> _Worker:
-        process, channel = start(_work, str(out), checkpoint_seconds, gpu)
-        return cls(process, channel, limits, Watchdog(limits, ()), gpu=gpu)
+    def __init__(self, out: Path, checkpoint_seconds: float, limits: Limits, gpu: str) -> None:
+        self.process, self.channel = start(_work, str(out), checkpoint_seconds, gpu)
+        self.gpu, self._limits = gpu, limits
+        self._group: BatchGroup = ()
+        self._done_with: set[Run] = set()
+        self.idle = self.broken = self._started = self._failed_on_gpu = False
+        self._garbled = ""
 
     def give(self, group: BatchGroup) -> None:
         """Have it execute a group, once it has started."""
-        self.group, self.settled, self.idle = group, set(), False
-        self.watchdog = Watchdog(self.limits, group, 0.0 if self.started else START_SECONDS)
-        if self.started:
+        self._group, self._done_with, self.idle = group, set(), False
+        self.watchdog = Watchdog(self._limits, group, 0.0 if self._started else START_SECONDS)
+        if self._started:
             with suppress(OSError):  # it died: the next read notices
                 self.channel.send(group)
 
     def receive(self) -> list[Event]:
         """What it sent since the last call; notes which runs it is done with."""
-        from uqbench.runner.events import Failed, Finished, Split, Taken
-
         events: list[Event] = []
         if self.broken:
             return events
         try:
             for message in self.channel.receive():
                 if message is not None:
-                    self.watchdog.hear(message)
-                    if isinstance(message, Finished | Failed | Split | Taken):
-                        self.settle(message)
+                    self.watchdog.observe(message)
+                    self._note(message)
                     events.append(message)
-                elif self.started:
+                elif self._started:
                     self.idle = True
                 else:
-                    self.started = True
-                    self.give(self.group)
+                    self._started = True
+                    self.give(self._group)
         except (EOFError, OSError):  # it died, perhaps in the middle of a message
             self.broken = True
         except MessageError as error:
-            self.broken, self.garbled = True, f"the worker was ended: {error}"
+            self.broken, self._garbled = True, f"the worker was ended: {error}"
         return events
 
     @property
-    def spent(self) -> bool:
+    def must_restart(self) -> bool:
         """Whether the process may hold leftover state: a method's own, or a broken GPU's."""
-        return self.failed_on_gpu or any(batch.cell.owns_loop for batch in self.group)
+        return self._failed_on_gpu or any(batch.cell.owns_loop for batch in self._group)
 
-    def settle(self, event: Finished | Failed | Split | Taken) -> None:
-        """Note which runs this worker is done with."""
-        from uqbench.runner.events import Finished, Taken
+    def _note(self, event: Event) -> None:
+        """Note which runs it is done with."""
+        from uqbench.runner.events import END, Failed, Split
 
-        self.settled |= set(event.batch.runs)
-        ill = not isinstance(event, Finished | Taken)
-        self.failed_on_gpu |= ill and event.batch.device == "cuda"
+        if isinstance(event, END | Split):
+            self._done_with |= set(event.batch.runs)
+        failed = isinstance(event, Failed | Split)
+        self._failed_on_gpu |= failed and event.batch.device == "cuda"
 
     def unfinished(self) -> Iterator[Batch]:
         """What the process had not finished."""
-        for batch in self.group:
-            runs = [run for run in batch.runs if run not in self.settled]
+        for batch in self._group:
+            runs = [run for run in batch.runs if run not in self._done_with]
             if runs:
                 yield batch.of(runs)
 
-    def bury(self) -> str:
+    def reap(self) -> str:
         """End what is left of a worker that died or cannot be talked to; the reason, in words."""
-        self.stop(time.monotonic() + BURY_SECONDS)
-        if self.garbled:
-            return self.garbled
+        self.stop(time.monotonic() + REAP_SECONDS)
+        if self._garbled:
+            return self._garbled
         code = self.process.exitcode or 0
         if code < 0:
             return f"the worker was killed by {signal.Signals(-code).name}"
@@ -279,7 +251,7 @@ class _Worker:
             self.process.join()
         with suppress(ProcessLookupError, PermissionError):  # nobody is left
             os.killpg(self.process.pid or 0, signal.SIGKILL)
-            gone = time.monotonic() + BURY_SECONDS
+            gone = time.monotonic() + REAP_SECONDS
             while time.monotonic() < gone:  # until then, a child holds its parent's locks
                 os.killpg(self.process.pid or 0, 0)
                 time.sleep(0.02)

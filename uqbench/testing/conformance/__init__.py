@@ -2,9 +2,9 @@
 
 A :class:`Check` has an id, a rule in one line, a fix and an anchor in ``docs/conformance.md``. It
 is made on a *subject*: an agent, an environment, a risk measure, … with all that is needed to try
-it. ``uqbench plugin check`` runs them on what an installed plugin registers
-(:mod:`~uqbench.testing.conformance.subjects`); :mod:`uqbench.testing.checks` runs them under
-pytest.
+it. pytest runs them: :mod:`uqbench.testing.checks` in a plugin's own tests, and
+:mod:`uqbench.testing.results` for ``uqbench plugin check``, on what an installed plugin registers
+(:mod:`~uqbench.testing.conformance.subjects`).
 """
 
 from uqbench.testing.conformance.check import (

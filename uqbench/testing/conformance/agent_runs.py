@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,10 +10,10 @@ from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
 
 from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.environment import LaneEnv, Outcome
+from uqbench.runner.gpu_check import difference
 from uqbench.specs import Role
 from uqbench.testing.conformance.check import Subject
 
@@ -26,7 +25,7 @@ CPU = torch.device("cpu")
 
 
 class MakeAgent(Protocol):
-    """Makes a fresh agent, one lane per seed."""
+    """Makes a new agent, one lane per seed."""
 
     def __call__(self, seeds: Sequence[int], device: torch.device) -> Agent:
         """The agent on a device."""
@@ -120,6 +119,12 @@ class AgentSubject(Subject):
         """A run of one lane, of seed 5 in world 5."""
         return self.run([5], 5)
 
+    def forget(self) -> None:
+        """Drop the runs, too."""
+        super().forget()
+        for run in ("baseline", "alone"):
+            self.__dict__.pop(run, None)
+
     def run(
         self,
         seeds: Sequence[int],
@@ -128,7 +133,7 @@ class AgentSubject(Subject):
         visit: Visit | None = None,
         steps: int | None = None,
     ) -> Trace:
-        """Run a fresh agent in the worlds from ``first`` on."""
+        """Run a new agent in the worlds from ``first`` on."""
         agent, env = self.make(seeds, CPU), self.world(len(seeds), first)
         actions, metrics, stream = [], [], []
         obs, valid = env.reset()
@@ -156,7 +161,7 @@ def predictions(agent: Agent, questions: Tensor) -> dict[str, Tensor]:
     return known | {"policy": agent.policy(questions.clone()).clone()}
 
 
-def take(agent: Agent, trace: Trace, t: int, told: Outcome | None = None) -> Tensor:
+def replay_step(agent: Agent, trace: Trace, t: int, outcome: Outcome | None = None) -> Tensor:
     """Let an agent act and observe at step ``t`` of a trace; returns what it would do.
 
     It observes the action that was taken there, so that no small difference grows.
@@ -165,11 +170,11 @@ def take(agent: Agent, trace: Trace, t: int, told: Outcome | None = None) -> Ten
         agent: any.
         trace: of another agent.
         t: the step.
-        told: the outcome that it is told; None for the trace's.
+        outcome: what it observes; None for the trace's.
     """
-    obs, valid, outcome = trace.stream[t]
+    obs, valid, own = trace.stream[t]
     action = agent.act(obs.clone(), _copied(valid)).clone()
-    agent.observe(step_of(t, obs, trace.actions[t], outcome if told is None else told))
+    agent.observe(step_of(t, obs, trace.actions[t], own if outcome is None else outcome))
     return action
 
 
@@ -253,23 +258,4 @@ def through_a_file(state: Mapping[str, Any]) -> dict[str, Any]:
 
 def same(one: Any, other: Any) -> bool:
     """Whether nested states or metrics are equal, bit for bit; NaN equals NaN."""
-    mine, theirs = _leaves(one), _leaves(other)
-    return len(mine) == len(theirs) and all(_equal(a, b) for a, b in zip(mine, theirs, strict=True))
-
-
-def _equal(one: Any, other: Any) -> bool:
-    if not isinstance(one, Tensor):
-        return bool(one == other)
-    if not isinstance(other, Tensor) or one.shape != other.shape:
-        return False
-    return torch.equal(one.nan_to_num(-7.0), other.nan_to_num(-7.0))
-
-
-def _leaves(state: Any) -> list[Any]:
-    leaves: list[Any] = tree_leaves(dict(state) if hasattr(state, "items") else state)
-    return leaves
-
-
-def twin(agent: Agent) -> Agent:
-    """A copy of an agent in its present state."""
-    return copy.deepcopy(agent)
+    return difference(one, other) is None

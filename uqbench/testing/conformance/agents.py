@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import re
 from typing import Any, get_type_hints
@@ -18,7 +19,6 @@ from uqbench.testing.conformance.agent_runs import (
     AgentSubject,
     same,
     step_of,
-    twin,
 )
 from uqbench.testing.conformance.check import Failed, Skipped, check
 
@@ -107,10 +107,10 @@ def inputs(subject: AgentSubject) -> None:
             raise Failed(f"act wrote into its observations or mask at step {t}")
         outcome = env.step(action)
         step = step_of(t, obs, action, outcome)
-        kept = step_of(t, obs, action, outcome)
+        before_step = step_of(t, obs, action, outcome)
         agent.observe(step)
         for field in dataclasses.fields(Step):
-            if not same([getattr(step, field.name)], [getattr(kept, field.name)]):
+            if not same([getattr(step, field.name)], [getattr(before_step, field.name)]):
                 raise Failed(f"observe wrote into step.{field.name} at step {t}")
         obs, valid = outcome.obs, outcome.valid
     asked = obs[:, None].clone()
@@ -138,7 +138,7 @@ def masks(subject: AgentSubject) -> None:
         valid[..., only] = True
         if not (trace.agent.policy(obs, valid) == only).all():
             raise Failed(f"policy chose another action than {only}, the only valid one")
-        for agent in (subject.make(SEEDS, CPU), twin(trace.agent)):
+        for agent in (subject.make(SEEDS, CPU), copy.deepcopy(trace.agent)):
             if not (agent.act(obs[:, 0], valid[:, 0]) == only).all():
                 raise Failed(f"act chose another action than {only}, the only valid one")
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from uqbench.errors import MissingDataError, unknown
 
+T = TypeVar("T")
 Level = Literal["required", "checkpointable", "compiled", "calibrated"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 """*required* for a row on a board; the others say what else a subject can do."""
@@ -37,11 +38,15 @@ MODULES = (
 
 
 class Failed(Exception):  # noqa: N818
-    """A rule is broken; the message says what was found."""
+    """A rule is broken; the message says how."""
 
 
 class Skipped(Exception):  # noqa: N818
     """A rule does not apply to the subject; the message says why."""
+
+
+class Blocked(Skipped):
+    """A check that comes first has failed."""
 
 
 @dataclass(kw_only=True)
@@ -59,7 +64,9 @@ class Subject:
     name: str
     expected_failures: Mapping[str, str] = field(default_factory=dict)
     memory: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
-    _results: dict[str, Result] = field(default_factory=dict, init=False, repr=False)
+    _errors: dict[str, Failed | Skipped | None] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         known = [check.id for check in checks_for(self)]
@@ -69,40 +76,44 @@ class Subject:
             if not reason.strip():
                 raise ValueError(f"the expected failure {name!r} of {self.name!r} needs a reason")
 
-    def result(self, check: Check) -> Result:
-        """The result of a check; made once, after the checks that it builds on."""
-        if check.id not in self._results:
-            self._results[check.id] = self._made(check)
-        return self._results[check.id]
+    def error(self, check: Check) -> Failed | Skipped | None:
+        """Why a check does not pass; made once, after the checks that it builds on.
 
-    def results(self, level: Level | None = None) -> list[Result]:
-        """The results of all checks for this kind of subject, or of those of one level."""
-        return [self.result(c) for c in checks_for(self) if level in (None, c.level)]
+        What one check computes others read, so the order is that of ``after``, whatever the order
+        in which pytest asks, and also where it asks for some of them alone.
+        """
+        if check.id not in self._errors:
+            self._errors[check.id] = self._error(check)
+        return self._errors[check.id]
 
-    def _made(self, check: Check) -> Result:
+    def _error(self, check: Check) -> Failed | Skipped | None:
         for other in checks_for(self):
-            if other.id in check.after and self.result(other).status not in (
-                "passed",
-                "skipped",
-                "expected",
-            ):
-                return Result(check, self, "blocked", f"{other.id} comes first")
-        reason = self.expected_failures.get(check.id)
+            if other.id in check.after:
+                error = self.error(other)
+                known = isinstance(error, Failed) and other.id in self.expected_failures
+                if isinstance(error, Failed | Blocked) and not known:
+                    return Blocked(f"{other.id} comes first")
         try:
             check.function(self)
-        except Skipped as error:
-            return Result(check, self, "skipped", str(error))
+        except (Failed, Skipped) as error:
+            return error
         except MissingDataError as error:
-            return Result(check, self, "skipped", f"its data is not on this machine: {error}")
-        except Failed as error:
-            return Result(check, self, "expected" if reason else "failed", reason or str(error))
+            return Skipped(f"its data is not on this machine: {error}")
         except Exception as error:  # a plugin may raise anything
-            where = f"it raised {type(error).__name__}: {error}"
-            return Result(check, self, "expected" if reason else "failed", reason or where)
-        if reason:
-            message = f"it passes, and was expected to fail: {reason}; remove the expectation"
-            return Result(check, self, "failed", message)
-        return Result(check, self, "passed")
+            return Failed(f"it raised {type(error).__name__}: {error}")
+        return None
+
+    def once(self, name: str, compute: Callable[[], T]) -> T:
+        """What several checks need, computed by the first of them."""
+        if name not in self.memory:
+            self.memory[name] = compute()
+        value: T = self.memory[name]
+        return value
+
+    def forget(self) -> None:
+        """Drop what checks computed, which may be large, and how they ended."""
+        self.memory.clear()
+        self._errors.clear()
 
 
 S = TypeVar("S", bound=Subject)
@@ -150,14 +161,28 @@ class Result:
         return self.status not in ("failed", "blocked")
 
     def __str__(self) -> str:
-        said = f"{self.subject.kind} {self.subject.name}: {self.check.id}: {self.status}"
+        what = f"{self.subject.kind} {self.subject.name}: {self.check.id}: {self.status}"
         if self.status != "failed":
-            return f"{said}: {self.message}" if self.message else said
+            return f"{what}: {self.message}" if self.message else what
         return (
-            f"{said}: {self.message}\n"
+            f"{what}: {self.message}\n"
             f"  rule: {self.check.rule}\n"
             f"  fix: {self.check.fix} ({self.check.anchor})"
         )
+
+    def as_json(self) -> dict[str, str]:
+        """As ``--json`` prints it, and ``check.json`` of a submission holds it."""
+        return {
+            "subject": self.subject.name,
+            "kind": self.subject.kind,
+            "check": self.check.id,
+            "level": self.check.level,
+            "status": self.status,
+            "message": self.message,
+            "rule": self.check.rule,
+            "fix": self.check.fix,
+            "docs": self.check.anchor,
+        }
 
 
 _CHECKS: dict[str, Check] = {}

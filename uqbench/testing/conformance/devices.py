@@ -19,17 +19,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from uqbench.agent import Agent, Step, observation_dtype, observation_shape
 from uqbench.lanes import Capturable
+from uqbench.runner.gpu_check import compare_captured
 from uqbench.runner.train.compiling import compile_agent
-from uqbench.runner.train.loop import interact
-from uqbench.runner.train.recorder import Recorder
 from uqbench.testing.capture import simulated
 from uqbench.testing.conformance.agent_runs import (
     CPU,
     SEEDS,
     AgentSubject,
     Recorded,
-    same,
-    take,
+    replay_step,
 )
 from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
@@ -57,9 +55,9 @@ class _Unbuilt(Exception):  # noqa: N818
 )
 def device(subject: AgentSubject) -> None:
     """The agent's methods on tensors that say they are elsewhere."""
-    found = _elsewhere(subject)
-    if found is not None and not isinstance(found, _Wait):
-        raise Failed(_located(found))
+    error = _elsewhere(subject)
+    if error is not None and not isinstance(error, _Wait):
+        raise Failed(_located(error))
 
 
 @check(
@@ -75,9 +73,9 @@ def waits(subject: AgentSubject) -> None:
     """Nothing needs the data on the host."""
     if subject.role != "method":
         raise Skipped(f"its role is {subject.role!r}: its speed is nobody's concern")
-    found = _elsewhere(subject)
-    if isinstance(found, _Wait):
-        raise Failed(_located(found))
+    error = _elsewhere(subject)
+    if isinstance(error, _Wait):
+        raise Failed(_located(error))
 
 
 @check(
@@ -91,19 +89,16 @@ def waits(subject: AgentSubject) -> None:
 )
 def capture(subject: AgentSubject) -> None:
     """Steps of one phase differ only in the tensors' values."""
-    agents = [subject.make(SEEDS, CPU) for _ in range(2)]
-    if not isinstance(agents[0], Capturable):
+    if not isinstance(subject.make(SEEDS, CPU), Capturable):
         raise Skipped("its steps are not captured: it is no uqbench.lanes.Capturable")
-    for agent, how in zip(agents, (None, simulated), strict=True):
-        env = Recorded(subject.baseline.stream, subject.info)
-        recorder = Recorder(len(SEEDS), subject.steps, (), CPU)
-        for _ in interact(agent, env, subject.steps, recorder, capture=how):
-            pass
-    plain, captured = agents
-    if not same(dict(captured.metrics()), dict(plain.metrics())):
-        raise Failed("captured, its metrics differ at the end")
-    if not same(captured.state_dict(), plain.state_dict()):
-        raise Failed("captured, its state differs at the end")
+    stream = subject.baseline.stream
+    first = compare_captured(
+        lambda: (subject.make(SEEDS, CPU), Recorded(stream, subject.info)),
+        subject.steps,
+        simulated,
+    )
+    if first is not None:
+        raise Failed(f"captured, its {first.where} differs at the end")
 
 
 @check(
@@ -121,8 +116,8 @@ def compiles(subject: AgentSubject) -> None:
         raise Skipped("it names no methods to compile")
     steps = min(subject.steps, DEVICE_STEPS)
     for t in range(steps):
-        take(plain, subject.baseline, t)
-        take(traced, subject.baseline, t)
+        replay_step(plain, subject.baseline, t)
+        replay_step(traced, subject.baseline, t)
     whole = torch.compile
 
     def trace(function: Any, **options: Any) -> Any:
@@ -131,8 +126,8 @@ def compiles(subject: AgentSubject) -> None:
     with patch.object(torch, "compile", trace):
         compile_agent(traced)
         for t in range(steps, min(steps + 2, len(subject.baseline.stream))):
-            take(plain, subject.baseline, t)
-            take(traced, subject.baseline, t)
+            replay_step(plain, subject.baseline, t)
+            replay_step(traced, subject.baseline, t)
     mine, theirs = plain.metrics(), traced.metrics()
     for name, value in mine.items():
         if not torch.allclose(theirs[name], value, rtol=1e-3, atol=1e-4, equal_nan=True):
@@ -143,16 +138,18 @@ def compiles(subject: AgentSubject) -> None:
 
 def _elsewhere(subject: AgentSubject) -> Exception | None:
     """What went wrong when the agent ran elsewhere."""
-    if "elsewhere" not in subject.memory:
+
+    def run() -> Exception | None:
         try:
             _run_elsewhere(subject)
-            subject.memory["elsewhere"] = None
         except Exception as error:
-            subject.memory["elsewhere"] = _named(error)
-    found: Exception | None = subject.memory["elsewhere"]
-    if isinstance(found, _Unbuilt):
-        raise Skipped(str(found))
-    return found
+            return _named(error)
+        return None
+
+    error = subject.once("elsewhere", run)
+    if isinstance(error, _Unbuilt):
+        raise Skipped(str(error))
+    return error
 
 
 def _run_elsewhere(subject: AgentSubject) -> None:

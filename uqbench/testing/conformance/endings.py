@@ -13,7 +13,7 @@ from uqbench.testing.conformance.agent_runs import (
     CPU,
     AgentSubject,
     predictions,
-    take,
+    replay_step,
 )
 from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
@@ -63,10 +63,9 @@ def truncation(subject: AgentSubject) -> None:
 
 def _difference(subject: AgentSubject, edit: Edit) -> str:
     """How what an agent learns from edited steps differs; empty where it does not."""
-    if "cut" not in subject.memory:
-        subject.memory["cut"] = _learned(subject, _half_cut(subject))
+    cut = subject.once("cut", lambda: _learned(subject, _half_cut(subject)))
     for name, value in _learned(subject, edit).items():
-        other = subject.memory["cut"][name].double()
+        other = cut[name].double()
         if not torch.allclose(
             value.double(), other, rtol=TOLERANCE, atol=TOLERANCE * 1e-3, equal_nan=True
         ):
@@ -75,7 +74,7 @@ def _difference(subject: AgentSubject, edit: Edit) -> str:
 
 
 def _learned(subject: AgentSubject, edit: Edit) -> dict[str, Tensor]:
-    """Metrics of every step and predictions of a fresh agent that is told a run's steps.
+    """Metrics of every step and predictions of a new agent that is told a run's steps.
 
     Actions count only where it reports nothing else, since they jump.
     """
@@ -83,16 +82,16 @@ def _learned(subject: AgentSubject, edit: Edit) -> dict[str, Tensor]:
     metrics: dict[str, list[Tensor]] = {}
     actions = []
     for t, (*_, outcome) in enumerate(trace.stream):
-        actions.append(take(agent, trace, t, edit(t, outcome)))
+        actions.append(replay_step(agent, trace, t, edit(t, outcome)))
         for name, value in agent.metrics().items():
             metrics.setdefault(f"the metric {name!r}", []).append(value.clone())
-    found = {name: torch.stack(values) for name, values in metrics.items()}
+    learned = {name: torch.stack(values) for name, values in metrics.items()}
     predicted = predictions(agent, trace.questions)
     policy = predicted.pop("policy")
-    found |= {f"the predicted {name}": value for name, value in predicted.items()}
-    if not found:
+    learned |= {f"the predicted {name}": value for name, value in predicted.items()}
+    if not learned:
         return {"its actions": torch.stack(actions), "its policy": policy}
-    return found
+    return learned
 
 
 def _half_cut(subject: AgentSubject) -> Edit:

@@ -12,14 +12,15 @@ from torch import Tensor
 
 from uqbench.environment import LaneEnv, OptimalQ, Outcome, TimeLimit
 from uqbench.lanes import Uniform
-from uqbench.testing.conformance.agent_runs import copy_of, same
+from uqbench.runner.gpu_check import difference
+from uqbench.testing.conformance.agent_runs import copy_of
 from uqbench.testing.conformance.check import Failed, Subject
 
 STEPS = 100
 LANES = (3, 8, 5)
 
-Met = tuple[Tensor, Tensor | None, Outcome]
-"""Observations and valid actions that were acted on, and the outcome."""
+Met = tuple[Tensor, Tensor | None, Tensor, Outcome]
+"""Observations and valid actions that were acted on, the actions, and the outcome."""
 
 
 @dataclass(kw_only=True)
@@ -45,6 +46,11 @@ class EnvironmentSubject(Subject):
     optimal_q: Callable[[], OptimalQ] | None = None
     optimal_return: Callable[[], float] | None = None
 
+    @property
+    def random_play(self) -> list[Met]:
+        """Of three lanes."""
+        return self.once("played", lambda: self.played(LANES))
+
     def played(self, seeds: Sequence[int], steps: int = STEPS) -> list[Met]:
         """Random valid actions, each lane's a function of its seed."""
         env = self.make(seeds, self.limit)
@@ -69,7 +75,7 @@ def go_on(
         nth = (draws.at(t) * mask.sum(-1)).long() + 1
         action = (mask.cumsum(-1) >= nth[:, None]).to(torch.uint8).argmax(-1)
         outcome = copy_of(env.step(action))
-        met.append((obs, valid, outcome))
+        met.append((obs, valid, action, outcome))
         obs, valid = outcome.obs, outcome.valid
     return met
 
@@ -77,10 +83,8 @@ def go_on(
 def no_difference(one: list[Met], other: list[Met], between: str) -> None:
     """Fail with the first difference of two runs."""
     for t, (mine, theirs) in enumerate(zip(one, other, strict=True)):
-        for name, a, b in (
-            ("observations", mine[0], theirs[0]),
-            ("valid actions", mine[1], theirs[1]),
-            *((name, vars(mine[2])[name], vars(theirs[2])[name]) for name in vars(mine[2])),
-        ):
-            if not same([a] if a is not None else [], [b] if b is not None else []):
-                raise Failed(f"{name} differ at step {t}, between {between}")
+        where = ("the observations", "the valid actions", "the actions", "the outcome")
+        for what, a, b in zip(where, mine, theirs, strict=True):
+            differs = difference(a, b, what)
+            if differs is not None:
+                raise Failed(f"{differs.where} differ at step {t}, between {between}")

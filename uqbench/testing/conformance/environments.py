@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium.utils.env_checker import check_env
+from torch.utils._pytree import tree_map
 
 from uqbench.environment import LaneEnv, Outcome
 from uqbench.registry.side_effects import watched
@@ -56,7 +57,7 @@ def forms(subject: EnvironmentSubject) -> None:
         if not isinstance(env, LaneEnv):
             raise Failed(f"the factory made a {type(env).__name__}, not a LaneEnv")
         space, lanes = env.observation_space, len(seeds)
-        for obs, _, outcome in play(env, seeds, 20):
+        for obs, _, _, outcome in play(env, seeds, 20):
             for name, seen in (("obs", obs), ("next_obs", outcome.next_obs)):
                 if tuple(seen.shape) != (lanes, *(space.shape or ())):
                     raise Failed(
@@ -87,7 +88,7 @@ def global_state(subject: EnvironmentSubject) -> None:
     """Nothing global changes during a run."""
     changed: list[str] = []
     with watched(changed):
-        subject.memory["played"] = subject.played(LANES)
+        subject.memory["played"] = subject.played(LANES)  # not what another check met before
     if changed:
         raise Failed(f"a run changed {', '.join(changed)}")
 
@@ -101,7 +102,7 @@ def global_state(subject: EnvironmentSubject) -> None:
 )
 def seeds(subject: EnvironmentSubject) -> None:
     """Twice."""
-    no_difference(subject.played(LANES), subject.memory["played"], "two runs of the same seeds")
+    no_difference(subject.played(LANES), subject.random_play, "two runs of the same seeds")
 
 
 @check(
@@ -114,8 +115,8 @@ def seeds(subject: EnvironmentSubject) -> None:
 def lanes(subject: EnvironmentSubject) -> None:
     """Lane 1 of three."""
     among = [
-        (obs[1:2], None if valid is None else valid[1:2], _lane(outcome, 1))
-        for obs, valid, outcome in subject.memory["played"]
+        (_lane(obs), _lane(valid), _lane(action), Outcome(**tree_map(_lane, vars(outcome))))
+        for obs, valid, action, outcome in subject.random_play
     ]
     no_difference(subject.played(LANES[1:2]), among, "alone and among others")
 
@@ -129,7 +130,7 @@ def lanes(subject: EnvironmentSubject) -> None:
 )
 def events(subject: EnvironmentSubject) -> None:
     """Through the lanes, and in the info of a single environment."""
-    for _, _, outcome in subject.memory.get("played") or subject.played(LANES):
+    for *_, outcome in subject.random_play:
         if set(outcome.events) != set(subject.events):
             raise Failed(f"it counts {sorted(outcome.events)}; declared: {sorted(subject.events)}")
         for name, count in outcome.events.items():
@@ -162,10 +163,10 @@ def masks(subject: EnvironmentSubject) -> None:
     """At every step."""
     env = subject.make(LANES, subject.limit)
     shape = (len(LANES), env.n_actions)
-    played = subject.memory.get("played") or subject.played(LANES)
-    if len({valid is None for _, valid, _ in played}) > 1:
+    played = subject.random_play
+    if len({valid is None for _, valid, *_ in played}) > 1:
         raise Failed("there is a mask at some steps and none at others")
-    for _, valid, _ in played:
+    for _, valid, *_ in played:
         if valid is None:
             raise Skipped("all its actions are always valid")
         if valid.dtype != torch.bool or tuple(valid.shape) != shape:
@@ -174,11 +175,5 @@ def masks(subject: EnvironmentSubject) -> None:
             raise Failed("a mask leaves no action")
 
 
-def _lane(outcome: Outcome, lane: int) -> Outcome:
-    only = slice(lane, lane + 1)
-    fields: dict[str, Any] = {
-        name: value if value is None else value[only]
-        for name, value in vars(outcome).items()
-        if name != "events"
-    }
-    return Outcome(**fields, events={name: count[only] for name, count in outcome.events.items()})
+def _lane(tensor: Any) -> Any:
+    return None if tensor is None else tensor[1:2]

@@ -39,7 +39,7 @@ def limit(subject: EnvironmentSubject) -> None:
     for kind in kinds:
         env = subject.make(LANES, TimeLimit(LIMIT, kind))
         length = torch.zeros(len(LANES), dtype=torch.int64)
-        for _, _, outcome in play(env, LANES, 4 * LIMIT):
+        for *_, outcome in play(env, LANES, 4 * LIMIT):
             length += 1
             ended = outcome.terminated | outcome.truncated
             due = length >= LIMIT
@@ -59,8 +59,8 @@ def limit(subject: EnvironmentSubject) -> None:
 
 def _truncates(subject: EnvironmentSubject) -> None:
     """At a limit of one step, not every ending is terminal unless it is without a limit, too."""
-    free = play(subject.make(LANES, None), LANES, 1)[0][2]
-    cut = play(subject.make(LANES, TimeLimit(1, "truncation")), LANES, 1)[0][2]
+    free = play(subject.make(LANES, None), LANES, 1)[0][-1]
+    cut = play(subject.make(LANES, TimeLimit(1, "truncation")), LANES, 1)[0][-1]
     if (cut.terminated & ~free.terminated).any():
         raise Failed("an episode at its limit terminated; the task says truncation")
 
@@ -76,7 +76,7 @@ def _truncates(subject: EnvironmentSubject) -> None:
 def state(subject: EnvironmentSubject) -> None:
     """Through a file, in the middle of a run."""
     stop = 37
-    env, played = subject.make(LANES, subject.limit), subject.memory["played"]
+    env, played = subject.make(LANES, subject.limit), subject.random_play
     before = play(env, LANES, stop)
     try:
         saved = through_a_file(env.state_dict())
@@ -84,7 +84,7 @@ def state(subject: EnvironmentSubject) -> None:
         raise Skipped(f"its runs have no checkpoints: {error}") from error
     resumed = subject.make(LANES, subject.limit)
     resumed.load_state_dict(saved)
-    now = before[-1][2].obs, before[-1][2].valid
+    now = before[-1][-1].obs, before[-1][-1].valid
     rest = go_on(resumed, LANES, now, stop, len(played))
     no_difference(rest, played[stop:], f"resumed at step {stop} and uninterrupted")
 

@@ -36,12 +36,9 @@ class EstimatorSubject(Subject):
 
     def predicted(self) -> PredictiveUncertainty:
         """What a fitted one says of its first training inputs, ``[3, M]``."""
-        if "predicted" not in self.memory:
-            self.memory["estimator"] = self.fitted(SEEDS)
-            self.memory["inputs"] = self.dataset.data(SEEDS).inputs[:, :6].clone()
-            self.memory["predicted"] = self.memory["estimator"].predict(self.memory["inputs"])
-        found: PredictiveUncertainty = self.memory["predicted"]
-        return found
+        estimator = self.once("estimator", lambda: self.fitted(SEEDS))
+        inputs = self.once("inputs", lambda: self.dataset.data(SEEDS).inputs[:, :6].clone())
+        return self.once("predicted", lambda: estimator.predict(inputs))
 
 
 @check(
@@ -54,19 +51,21 @@ def forms(subject: EstimatorSubject) -> None:
     """Three lanes, six inputs."""
     if not isinstance(subject.make(subject.dataset, SEEDS), Estimator):
         raise Failed("the factory did not make a uqbench.estimator.Estimator")
-    found = subject.predicted()
+    predicted = subject.predicted()
     shape = tuple(subject.memory["inputs"].shape[:2])
     for name in ("total", "aleatoric", "epistemic"):
-        value = getattr(found, name)
+        value = getattr(predicted, name)
         if tuple(value.shape) != shape or not value.isfinite().all():
             raise Failed(f"{name} is {tuple(value.shape)}; expected finite numbers {shape}")
-    if found.unit not in UNITS:
-        raise Failed(f"its unit is {found.unit!r}; expected one of {', '.join(UNITS)}")
-    if found.probs is not None:
-        sums = found.probs.sum(-1)
-        if found.probs.shape != (*shape, subject.dataset.n_classes):
-            raise Failed(f"probs are {tuple(found.probs.shape)}")
-        if (found.probs < 0).any() or not torch.allclose(sums, torch.ones_like(sums), atol=1e-4):
+    if predicted.unit not in UNITS:
+        raise Failed(f"its unit is {predicted.unit!r}; expected one of {', '.join(UNITS)}")
+    if predicted.probs is not None:
+        sums = predicted.probs.sum(-1)
+        if predicted.probs.shape != (*shape, subject.dataset.n_classes):
+            raise Failed(f"probs are {tuple(predicted.probs.shape)}")
+        if (predicted.probs < 0).any() or not torch.allclose(
+            sums, torch.ones_like(sums), atol=1e-4
+        ):
             raise Failed("probs do not sum to one")
 
 
@@ -79,12 +78,14 @@ def forms(subject: EstimatorSubject) -> None:
 )
 def sums(subject: EstimatorSubject) -> None:
     """Up to rounding."""
-    found = subject.predicted()
-    if not torch.allclose(found.total, found.aleatoric + found.epistemic, rtol=1e-3, atol=1e-4):
+    predicted = subject.predicted()
+    if not torch.allclose(
+        predicted.total, predicted.aleatoric + predicted.epistemic, rtol=1e-3, atol=1e-4
+    ):
         raise Failed("total is not the sum of aleatoric and epistemic")
     for name in ("aleatoric", "epistemic"):
-        if found.unit != "return" and (getattr(found, name) < -1e-5).any():
-            raise Failed(f"{name} is {getattr(found, name).min().item():.4g} {found.unit}")
+        if predicted.unit != "return" and (getattr(predicted, name) < -1e-5).any():
+            raise Failed(f"{name} is {getattr(predicted, name).min().item():.4g} {predicted.unit}")
 
 
 @check(
@@ -98,14 +99,14 @@ def pure(subject: EstimatorSubject) -> None:
     """Asked again, it says the same."""
     first, changed = subject.predicted(), list[str]()
     inputs = subject.memory["inputs"]
-    kept = inputs.clone()
+    before = inputs.clone()
     with watched(changed):
-        again = subject.memory["estimator"].predict(inputs)
+        second = subject.memory["estimator"].predict(inputs)
     if changed:
         raise Failed(f"predict changed {', '.join(changed)}")
-    if not torch.equal(inputs, kept):
+    if not torch.equal(inputs, before):
         raise Failed("predict wrote into its inputs")
-    if not same(again.total, first.total) or not same(again.epistemic, first.epistemic):
+    if not same(second.total, first.total) or not same(second.epistemic, first.epistemic):
         raise Failed("asked again, it predicts something else")
 
 
@@ -119,9 +120,9 @@ def pure(subject: EstimatorSubject) -> None:
 def lanes(subject: EstimatorSubject) -> None:
     """Lane 1 of three."""
     among, alone = subject.predicted(), subject.fitted(SEEDS[1:2])
-    found = alone.predict(subject.memory["inputs"][1:2].clone())
+    by_itself = alone.predict(subject.memory["inputs"][1:2].clone())
     for name in ("total", "epistemic"):
-        mine, theirs = getattr(found, name)[0], getattr(among, name)[1]
+        mine, theirs = getattr(by_itself, name)[0], getattr(among, name)[1]
         if not torch.allclose(mine, theirs, rtol=1e-3, atol=1e-4):
             raise Failed(f"alone and among others {name} differs")
 

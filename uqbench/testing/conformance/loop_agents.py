@@ -84,8 +84,8 @@ def policy(subject: LoopAgentSubject) -> None:
         if int(action) != action or not 0 <= int(action) < n_actions:
             raise Failed(f"policy returned {action!r}; expected one of 0 to {n_actions - 1}")
         answers.append(int(action))
-    again = [int(agent.policy(obs.copy())) for obs in questions[::-1]][::-1]
-    if again != answers:
+    reversed_answers = [int(agent.policy(obs.copy())) for obs in questions[::-1]][::-1]
+    if reversed_answers != answers:
         raise Failed("asked again in another order, it acts differently")
 
 

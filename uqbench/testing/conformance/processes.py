@@ -22,8 +22,8 @@ from uqbench.testing.conformance.agent_runs import (
     AgentSubject,
     Trace,
     predictions,
+    replay_step,
     same,
-    take,
 )
 from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
@@ -48,7 +48,7 @@ def new_process(subject: AgentSubject) -> None:
         raise Skipped("another process cannot make it: it is not an installed agent")
     agent = subject.make(SEEDS, CPU)
     for t in range(stop):
-        take(agent, trace, t)
+        replay_step(agent, trace, t)
     with tempfile.TemporaryDirectory(prefix="uqbench-check-") as folder:
         task = Path(folder) / TASK
         try:
@@ -77,7 +77,7 @@ def resumed(folder: Path) -> None:
     agent = make(info, list(SEEDS), config, CPU)
     agent.load_state_dict(state)
     trace = Trace(agent, actions, [], stream, questions, {})
-    taken = [take(agent, trace, t) for t in range(stop, len(stream))]
+    taken = [replay_step(agent, trace, t) for t in range(stop, len(stream))]
     answer = {"actions": taken, "predictions": predictions(agent, questions)}
     torch.save(answer, folder / ANSWER)
 

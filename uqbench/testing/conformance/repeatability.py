@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,8 +15,8 @@ from uqbench.testing.conformance.agent_runs import (
     AgentSubject,
     Trace,
     predictions,
+    replay_step,
     same,
-    take,
     through_a_file,
 )
 from uqbench.testing.conformance.agents import SOUND
@@ -87,17 +86,13 @@ def _disturbed(subject: AgentSubject, *, read: bool, poison: bool) -> str:
                 if isinstance(value, Tensor):
                     _poison(value)
 
-    key = f"disturbed {read} {poison}"
-    if key not in subject.memory:
-        subject.memory[key] = _caught(subject, visit)
-    return str(subject.memory[key])
+    def difference() -> str:
+        try:
+            return subject.run(SEEDS, 0, visit=visit).difference(subject.baseline)
+        except Exception as error:  # overwritten integers may be indices
+            return f"it raised {type(error).__name__}: {error}"
 
-
-def _caught(subject: AgentSubject, visit: Any) -> str:
-    try:
-        return subject.run(SEEDS, 0, visit=visit).difference(subject.baseline)
-    except Exception as error:  # overwritten integers may be indices
-        return f"it raised {type(error).__name__}: {error}"
+    return subject.once(f"disturbed {read} {poison}", difference)
 
 
 def _poison(tensor: Tensor) -> None:
@@ -156,20 +151,21 @@ def checkpoint(subject: AgentSubject) -> None:
     for t in range(len(trace.stream)):
         if t in subject.stops:
             saved[t] = through_a_file(agent.state_dict())
-        take(agent, trace, t)
+        replay_step(agent, trace, t)
     for stop, state in saved.items():
         resumed = subject.make(SEEDS, CPU)
         resumed.load_state_dict(state)
         for t in range(stop, len(trace.stream)):
-            action = take(resumed, trace, t)
+            action = replay_step(resumed, trace, t)
             if not torch.equal(action, trace.actions[t]):
                 raise Failed(f"resumed at step {stop}, the actions differ at step {t}")
-        if not same(dict(resumed.metrics()), dict(agent.metrics())):
-            raise Failed(f"resumed at step {stop}, the metrics differ at the end")
-        if not same(predictions(resumed, trace.questions), trace.predictions):
-            raise Failed(f"resumed at step {stop}, the predictions differ at the end")
-        if not same(resumed.state_dict(), agent.state_dict()):
-            raise Failed(f"resumed at step {stop}, the states differ at the end")
+        for what, mine, whole in (
+            ("metrics", resumed.metrics(), agent.metrics()),
+            ("predictions", predictions(resumed, trace.questions), trace.predictions),
+            ("states", resumed.state_dict(), agent.state_dict()),
+        ):
+            if not same(mine, whole):
+                raise Failed(f"resumed at step {stop}, the {what} differ at the end")
 
 
 def _no_difference(one: Trace, other: Trace, between: str) -> None:

@@ -41,10 +41,10 @@ def laws(seed: int = 0, laws: int = 6, atoms: int = 9) -> tuple[Tensor, Tensor]:
 def forms(subject: RiskSubject) -> None:
     """The last dimension and the first, and one distribution's weights for all."""
     values, probs = laws()
-    found = subject.measure(values, probs)
-    if not isinstance(found, Tensor) or found.shape != values.shape[:1]:
-        raise Failed(f"of [6, 9] with dim = -1 it made {getattr(found, 'shape', type(found))}")
-    _close(subject.measure(values.T, probs.T, 0), found, "along the first dimension")
+    value = subject.measure(values, probs)
+    if not isinstance(value, Tensor) or value.shape != values.shape[:1]:
+        raise Failed(f"of [6, 9] with dim = -1 it made {getattr(value, 'shape', type(value))}")
+    _close(subject.measure(values.T, probs.T, 0), value, "along the first dimension")
     shared = subject.measure(values, probs[0].expand_as(values))
     _close(subject.measure(values, probs[0]), shared, "with broadcast probabilities")
     if subject.measure(values.float(), probs.float()).dtype != torch.float32:
@@ -74,8 +74,8 @@ def weights(subject: RiskSubject) -> None:
 def order(subject: RiskSubject) -> None:
     """The same distribution, backwards."""
     values, probs = laws()
-    found = subject.measure(values.flip(-1), probs.flip(-1))
-    _close(found, subject.measure(values, probs), "in another order")
+    value = subject.measure(values.flip(-1), probs.flip(-1))
+    _close(value, subject.measure(values, probs), "in another order")
 
 
 @check(
@@ -124,12 +124,12 @@ def coherent(subject: RiskSubject) -> None:
         raise Skipped("it does not say that it is coherent")
     one, probs = laws(1, 200)
     other, _ = laws(2, 200)
-    found, second = rho(one, probs), rho(other, probs)
-    _close(rho(one + 2.5, probs), found + 2.5, "of X + 2.5, against ρ(X) + 2.5,")
-    _close(rho(3 * one, probs), 3 * found, "of 3 X, against 3 ρ(X),")
-    if (rho(one + other.abs(), probs) < found - ATOL).any():
+    value, second = rho(one, probs), rho(other, probs)
+    _close(rho(one + 2.5, probs), value + 2.5, "of X + 2.5, against ρ(X) + 2.5,")
+    _close(rho(3 * one, probs), 3 * value, "of 3 X, against 3 ρ(X),")
+    if (rho(one + other.abs(), probs) < value - ATOL).any():
         raise Failed("not monotone: ρ(X + |Y|) lies below ρ(X)")
-    if (rho(one + other, probs) < found + second - ATOL).any():
+    if (rho(one + other, probs) < value + second - ATOL).any():
         raise Failed("not superadditive: ρ(X + Y) lies below ρ(X) + ρ(Y)")
 
 
@@ -151,16 +151,16 @@ def gradients(subject: RiskSubject) -> None:
     for where, (z, p) in cases.items():
         z, p = z.clone().requires_grad_(), p.clone().requires_grad_()
         total = subject.measure(z, p).sum()
-        for found in torch.autograd.grad(total, (z, p), allow_unused=True):
-            if found is not None and not found.isfinite().all():
+        for value in torch.autograd.grad(total, (z, p), allow_unused=True):
+            if value is not None and not value.isfinite().all():
                 raise Failed(f"a gradient is not finite{where}")
 
 
-def _close(found: Tensor, expected: Tensor, what: str) -> None:
-    if found.shape != expected.shape or not torch.allclose(
-        found.double(), expected.double(), rtol=1e-5, atol=ATOL
+def _close(value: Tensor, expected: Tensor, what: str) -> None:
+    if value.shape != expected.shape or not torch.allclose(
+        value.double(), expected.double(), rtol=1e-5, atol=ATOL
     ):
-        raise Failed(f"{what} it is {_shown(found)}; expected {_shown(expected)}")
+        raise Failed(f"{what} it is {_shown(value)}; expected {_shown(expected)}")
 
 
 def _shown(values: Tensor) -> str:

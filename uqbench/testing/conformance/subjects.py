@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, get_type_hints
+from typing import Any
 
 import torch
 
 from uqbench.agent import Agent, EnvironmentInfo
-from uqbench.config import as_table, is_scheduled, scaled
+from uqbench.config import as_table, scaled, warm_up_steps
 from uqbench.environment import LaneEnv, TimeLimit
 from uqbench.errors import unknown
 from uqbench.registry.docstrings import summary
@@ -54,11 +54,11 @@ def subjects(host: Host, name: str) -> list[Subject]:
     Raises:
         UqbenchError: there is no such plugin.
     """
-    found = [p for p in host.plugins if name in (p.name, p.distribution)]
-    if not found:
+    plugins = [p for p in host.plugins if name in (p.name, p.distribution)]
+    if not plugins:
         raise unknown("plugin", name, [plugin.name for plugin in host.plugins])
     catalog = read_suites(host)
-    return [subject for plugin in found for subject in _of(plugin, host, catalog)]
+    return [subject for plugin in plugins for subject in _of(plugin, host, catalog)]
 
 
 def _of(plugin: Plugin, host: Host, catalog: Catalog) -> Iterable[Subject]:
@@ -164,7 +164,7 @@ def _method(
     catalog: Catalog, fits: Callable[[Method], bool]
 ) -> tuple[Suite | None, Task | None, Method | None]:
     """The first suite, task and method where something is used; the shortest config first."""
-    found = [
+    uses = [
         (suite, task, method)
         for suite in catalog.suites.values()
         for method in suite.methods
@@ -172,22 +172,13 @@ def _method(
         for task in suite.tasks_of(suite.budget("smoke"))
         if method.suits(task)
     ]
-    return min(found, key=lambda use: len(use[2].config)) if found else (None, None, None)
+    return min(uses, key=lambda use: len(use[2].config)) if uses else (None, None, None)
 
 
 def _early(config: Any) -> Any:
     """The config with a learning that starts, and targets that are synced, within a short run."""
-    starts = getattr(config, "learning_starts", 0) or 0
-    names = {f.name for f in dataclasses.fields(config)} if dataclasses.is_dataclass(config) else ()
-    if "learning_starts" not in names or starts <= EARLY:
-        return config
-    return scaled(config, EARLY / starts) if _scales(config) else config
-
-
-def _scales(config: Any) -> bool:
-    """Whether a config's learning starts are scaled with a budget's schedule."""
-    hints = get_type_hints(type(config), include_extras=True)
-    return is_scheduled(hints["learning_starts"])
+    starts = warm_up_steps(config)
+    return scaled(config, EARLY / starts) if starts > EARLY else config
 
 
 def _limit(task: Task) -> TimeLimit | None:

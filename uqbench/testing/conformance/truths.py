@@ -38,7 +38,7 @@ def optimal_q(subject: EnvironmentSubject) -> None:
     best = truth.values.nan_to_num(-math.inf).amax(-1)
     residuals: dict[tuple[int, int], list[float]] = {}
     rewards: list[float] = []
-    for (obs, _, outcome), actions in _played(subject):
+    for obs, _, actions, outcome in _played(subject):
         rewards += outcome.reward.tolist()
         states, following = _at(rows, obs), _at(rows, outcome.next_obs)
         for lane, (state, after) in enumerate(zip(states, following, strict=True)):
@@ -55,9 +55,9 @@ def optimal_q(subject: EnvironmentSubject) -> None:
     worth = [0.0, *best[best.isfinite()].tolist()]
     width = _width(rewards) + subject.discount * _width(worth)
     chance = width if _is_random(subject) else 0.0
-    for (state, action), found in residuals.items():
+    for (state, action), errors in residuals.items():
         what = f"the Bellman residual of state {state}, action {action}"
-        _is_zero(found, size, what, chance, len(residuals))
+        _is_zero(errors, size, what, chance, len(residuals))
 
 
 @check(
@@ -97,7 +97,7 @@ def greedy(subject: EnvironmentSubject) -> None:
     expected = [float(best[row]) for row in begun if row is not None]
     size = max(1.0, max(abs(value) for value in expected)) + TAIL / (1 - subject.discount)
     differences = [r - e for r, e in zip(returns.tolist(), expected, strict=True)]
-    rewards = [r for (*_, met), _ in _played(subject) for r in met.reward.tolist()]
+    rewards = [r for *_, outcome in _played(subject) for r in outcome.reward.tolist()]
     # one reward that no rollout met may be anywhere in the range of those that random play did
     width = _width([*returns.tolist(), *expected]) + _width(rewards)
     chance = width if _is_random(subject) else 0.0
@@ -136,7 +136,7 @@ def _returns(subject: EnvironmentSubject, fixed: int | None) -> list[float]:
     """Of the episodes that end, with random actions, or with one that is never masked."""
     env = subject.make(range(LANES), subject.limit)
     if fixed is None:
-        outcomes = [outcome for *_, outcome in play(env, list(range(LANES)), STEPS)]
+        outcomes = [outcome for *_, outcome in play(env, range(LANES), STEPS)]
     else:
         outcomes = _constant(env, fixed)
     totals, returns = torch.zeros(LANES, dtype=torch.float64), []
@@ -163,10 +163,7 @@ def _constant(env: LaneEnv, action: int) -> list[Outcome]:
 def _truth(subject: EnvironmentSubject) -> OptimalQ:
     if subject.optimal_q is None:
         raise Skipped("it states no Q*")
-    if "truth" not in subject.memory:
-        subject.memory["truth"] = subject.optimal_q()
-    truth: OptimalQ = subject.memory["truth"]
-    return truth
+    return subject.once("truth", subject.optimal_q)
 
 
 def _rows(truth: OptimalQ) -> dict[bytes, int]:
@@ -183,22 +180,10 @@ def _key(obs: Tensor) -> bytes:
     return key
 
 
-def _played(subject: EnvironmentSubject) -> list[tuple[Met, Tensor]]:
-    """Random play without a time limit, and the actions that it took."""
-    if "truly played" not in subject.memory:
-        env = subject.make(range(LANES), None)
-        taken: list[Tensor] = []
-        step = env.step
-
-        def noted(action: Tensor) -> Outcome:
-            taken.append(action.clone())
-            return step(action)
-
-        env.step = noted  # type: ignore[method-assign]
-        met = play(env, list(range(LANES)), STEPS)
-        subject.memory["truly played"] = list(zip(met, taken, strict=True))
-    found: list[tuple[Met, Tensor]] = subject.memory["truly played"]
-    return found
+def _played(subject: EnvironmentSubject) -> list[Met]:
+    """Random play without a time limit, in many lanes."""
+    lanes = range(LANES)
+    return subject.once("many", lambda: play(subject.make(lanes, None), lanes, STEPS))
 
 
 def _is_random(subject: EnvironmentSubject) -> bool:
@@ -207,19 +192,19 @@ def _is_random(subject: EnvironmentSubject) -> bool:
     If nothing had, in all the steps of all lanes, the environment is deterministic, and the truth
     that it states is exact. If anything had, what is rare was perhaps not met elsewhere.
     """
-    if "random" not in subject.memory:
+
+    def differs() -> bool:
         outcomes: dict[tuple[bytes, int], tuple[float, bool, bytes]] = {}
-        subject.memory["random"] = False
-        for (obs, _, outcome), actions in _played(subject):
+        for obs, _, actions, outcome in _played(subject):
             for lane, action in enumerate(actions.tolist()):
                 ended = bool(outcome.terminated[lane])
                 after = b"" if ended else _key(outcome.next_obs[lane])
                 now = float(outcome.reward[lane]), ended, after
                 if outcomes.setdefault((_key(obs[lane]), action), now) != now:
-                    subject.memory["random"] = True
                     return True
-    found: bool = subject.memory["random"]
-    return found
+        return False
+
+    return subject.once("random", differs)
 
 
 def _width(values: Sequence[float]) -> float:
@@ -241,7 +226,7 @@ def _margin(values: Tensor, width: float, comparisons: int) -> float:
 
 
 def _is_zero(
-    found: list[float],
+    errors: list[float],
     size: float,
     what: str,
     width: float,
@@ -249,9 +234,9 @@ def _is_zero(
     tail: float = 0.0,
 ) -> None:
     """Whether a mean is zero up to rounding, a cut tail, and chance; ``width`` 0: no chance."""
-    values = torch.tensor(found, dtype=torch.float64)
+    values = torch.tensor(errors, dtype=torch.float64)
     mean, allowed = float(values.mean()), ROUNDING * max(1.0, size) + tail
     if width:
         allowed += _margin(values, width, comparisons)
     if abs(mean) > allowed:
-        raise Failed(f"{what} is {mean:.4g}, of {len(found)}; expected 0 within {allowed:.2g}")
+        raise Failed(f"{what} is {mean:.4g}, of {len(errors)}; expected 0 within {allowed:.2g}")

@@ -130,10 +130,10 @@ def probabilities(subject: AgentSubject) -> None:
 def distribution(subject: AgentSubject) -> None:
     """Up to a thousandth of the values' size."""
     for when, atoms, probs, mean in _each(subject, "return_atoms", "return_probs", "mean"):
-        found = (atoms * probs).sum(-1)
+        of_law = (atoms * probs).sum(-1)
         size = mean.abs().max().clamp(min=1e-3)
-        if ((found - mean).abs() > 1e-3 * size).any():
-            worst = (found - mean).abs().max().item()
+        if ((of_law - mean).abs() > 1e-3 * size).any():
+            worst = (of_law - mean).abs().max().item()
             raise Failed(f"the two means differ by up to {worst:.4g} {when}")
 
 
@@ -154,13 +154,13 @@ def samples(subject: AgentSubject) -> None:
         count = drawn.shape[-1]
         if count < 2:
             raise Skipped("one sample has no variance")
-        spread = drawn.double().var(-1).clamp(min=1e-12)
+        sample_var = drawn.double().var(-1).clamp(min=1e-12)
         if mean is not None:
-            error = (drawn.double().mean(-1) - mean).abs() / (spread / count).sqrt()
+            error = (drawn.double().mean(-1) - mean).abs() / (sample_var / count).sqrt()
             if _median(error) > STANDARD_ERRORS:
                 raise Failed(f"their mean is {_median(error):.1f} standard errors off {when}")
         if var is not None:
-            ratio = (spread.log() - var.double().clamp(min=1e-12).log()).abs()
+            ratio = (sample_var.log() - var.double().clamp(min=1e-12).log()).abs()
             allowed = STANDARD_ERRORS * math.sqrt(2 / (count - 1)) + math.log(count / (count - 1))
             if _median(ratio) > allowed:
                 factor = math.exp(_median(ratio))
@@ -182,15 +182,14 @@ def _median(values: Tensor) -> float:
 
 def _predicted(subject: AgentSubject) -> dict[str, Uncertainty]:
     """What is predicted before any learning, and after."""
-    if "predicted" not in subject.memory:
+
+    def ask() -> dict[str, Uncertainty]:
         trace = subject.baseline
-        fresh = subject.make(SEEDS, CPU)
-        found = {
-            "before learning": fresh.uncertainty(trace.questions),
-            "after learning": trace.agent.uncertainty(trace.questions),
-        }
-        subject.memory["predicted"] = {k: v for k, v in found.items() if v is not None}
-    predicted: dict[str, Uncertainty] = subject.memory["predicted"]
+        agents = {"before learning": subject.make(SEEDS, CPU), "after learning": trace.agent}
+        answers = {when: agent.uncertainty(trace.questions) for when, agent in agents.items()}
+        return {when: answer for when, answer in answers.items() if answer is not None}
+
+    predicted = subject.once("predicted", ask)
     if not predicted:
         raise Skipped("it predicts no uncertainty")
     return predicted

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from uqbench.config import Steps
+from uqbench.config import Steps, WarmUpSteps
 from uqbench.risk.config import MarginalRuleField
 from uqbench.updates import triangular_numbers
 
@@ -53,7 +53,7 @@ class DeepQConfig:
     rmsprop_epsilon: float = 0.01
     batch_size: int = 32
     replay_capacity: int = 100_000
-    learning_starts: Steps = 5_000
+    learning_starts: WarmUpSteps = 5_000
     schedule: Literal["periodic", "triangular"] = "periodic"
     learn_period: int = 1
     updates_per_event: int = 32
@@ -229,7 +229,7 @@ class VDQNConfig(EpsilonGreedyConfig):
     learning_rate: float = 1e-3
     batch_size: int = 64
     replay_capacity: int = 1_000_000
-    learning_starts: Steps = 500
+    learning_starts: WarmUpSteps = 500
     target_sync_period: Steps = 100
     hidden: tuple[int, ...] = (100, 100)
     likelihood_std: float = 0.1

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import altair as alt
 import pandas as pd
 
+from uqbench.figure import BoardTables, Figure
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure
-from uqbench.plots.tables import BoardTables
 
 TABLE_1 = {
     "sentinel-4-composite": (27.43, 24.16, 341),

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 
 if TYPE_CHECKING:
-    from uqbench.plots.figure import Figure
-    from uqbench.plots.tables import BoardTables
+    from uqbench.figure import BoardTables, Figure
 
 
 @hookimpl

@@ -9,9 +9,9 @@ from typing import Any
 import ray
 
 from uqbench.errors import UqbenchError
-from uqbench.executor import Life, Order, Site
+from uqbench.executor import ExecutorContext, JobStatus, Order
 from uqbench.identity import digest_of
-from uqbench.results.files import write_whole
+from uqbench.results.files import write_data
 from uqbench_ray.config import RayConfig
 from uqbench_ray.owner import SUBMITTED, Owner, environment
 
@@ -24,38 +24,38 @@ class Ray:
     """A Ray cluster; connects to it, or starts one of this machine alone, when it is needed.
 
     Args:
-        site: the store.
+        context: the store.
         config: where the cluster is.
 
     Raises:
         UqbenchError: ``--workers`` was given.
     """
 
-    def __init__(self, site: Site, config: RayConfig) -> None:
-        if site.workers is not None:
+    def __init__(self, context: ExecutorContext, config: RayConfig) -> None:
+        if context.workers is not None:
             raise UqbenchError(
                 "--workers does not go with --executor ray, which executes as many batches at once "
                 "as the cluster has room for; --cpus, --memory and --gpus-per-batch say how much "
                 "one needs."
             )
-        self._root, self._config = site.root, config
+        self._root, self._config = context.root, config
 
     def submit(self, orders: Sequence[Order]) -> None:
         """Have each executed by a task."""
         self._connect()
         for order in orders:
-            write_whole(order.path(self._root).with_suffix(SUBMITTED), lambda file: file.write(b""))
+            write_data(order.path(self._root).with_suffix(SUBMITTED), b"")
         self._ask(self._owner().submit.remote([order.name for order in orders]))
 
-    def alive(self, names: Collection[str]) -> Mapping[str, Life]:
-        """The life of each order."""
+    def alive(self, names: Collection[str]) -> Mapping[str, JobStatus]:
+        """The status of each order."""
         self._connect()
         try:
             owner = ray.get_actor(self._name, NAMESPACE)
         except ValueError:
-            return {name: Life(False, "no task of it is in this cluster") for name in names}
+            return {name: JobStatus(False, "no task of it is in this cluster") for name in names}
         ends = self._ask(owner.ends.remote(list(names)))
-        return {name: Life(end is None, end or "") for name, end in ends.items()}
+        return {name: JobStatus(end is None, end or "") for name, end in ends.items()}
 
     def preview(self, orders: Sequence[Order]) -> str:
         """What the tasks ask for."""

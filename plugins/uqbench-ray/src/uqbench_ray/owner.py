@@ -15,8 +15,8 @@ import ray
 from ray.exceptions import RayError, TaskCancelledError
 
 from uqbench.executor import Order
+from uqbench.runner.dispatch.event_log import read_log
 from uqbench.runner.dispatch.orders import stored_orders
-from uqbench.runner.dispatch.progress import read_progress
 from uqbench.runner.executors.local import THREADS
 
 PASSED_ON = ("UQBENCH_PLUGINS",)
@@ -104,5 +104,5 @@ class Owner:
     def _is_open(self, order: Order) -> bool:
         if not order.path(self._root).with_suffix(SUBMITTED).exists():
             return False
-        progress = read_progress(self._root, order.name)
-        return progress is None or not progress.ended
+        log = read_log(self._root, order.name)
+        return log is None or not log.ended

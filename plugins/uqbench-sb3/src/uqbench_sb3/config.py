@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from uqbench.config import Steps
+from uqbench.config import Steps, WarmUpSteps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,7 @@ class SB3Config:
     adam_epsilon: float = 1e-8
     batch_size: int = 32
     buffer_size: int = 100_000
-    learning_starts: Steps = 5_000
+    learning_starts: WarmUpSteps = 5_000
     target_update_interval: Steps = 1_000
     exploration_steps: Steps = 100_000
     exploration_final_eps: float = 0.03

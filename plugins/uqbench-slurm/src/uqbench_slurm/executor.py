@@ -14,9 +14,9 @@ from submitit.local.local import LocalJob
 from submitit.slurm.slurm import SlurmExecutor, SlurmJob
 
 from uqbench.errors import UqbenchError
-from uqbench.executor import Life, Order, Resources, Site, order_path
+from uqbench.executor import ExecutorContext, JobStatus, Order, Resources, order_path
 from uqbench.identity import digest_of
-from uqbench.results.files import read_bytes, write_whole
+from uqbench.results.files import read_bytes, write_data
 from uqbench_slurm.config import SlurmConfig
 from uqbench_slurm.job import Job, seconds_for_a_checkpoint
 from uqbench_slurm.processes import interrupt, is_alive
@@ -35,13 +35,13 @@ class Slurm:
     """Jobs of a Slurm cluster.
 
     Args:
-        site: the store, and how many jobs may run at once.
+        context: the store, and how many jobs may run at once.
         config: what a job asks for.
     """
 
-    def __init__(self, site: Site, config: SlurmConfig) -> None:
-        self._root, self._workers, self._config = site.root, site.workers, config
-        own = digest_of(str(site.root))[:16]
+    def __init__(self, context: ExecutorContext, config: SlurmConfig) -> None:
+        self._root, self._workers, self._config = context.root, context.workers, config
+        own = digest_of(str(context.root))[:16]
         self.folder = Path(config.folder).expanduser().absolute() / own
 
     def submit(self, orders: Sequence[Order]) -> None:
@@ -59,9 +59,9 @@ class Slurm:
             for order, job in zip(alike, jobs, strict=True):
                 self._keep(order.name, job.job_id)
 
-    def alive(self, names: Collection[str]) -> Mapping[str, Life]:
-        """The life of each order's job, by ``sacct``."""
-        return {name: self._life(self._job_id(name)) for name in names}
+    def alive(self, names: Collection[str]) -> Mapping[str, JobStatus]:
+        """The status of each order's job, by ``sacct``."""
+        return {name: self._status(self._job_id(name)) for name in names}
 
     def cancel(self, names: Collection[str]) -> None:
         """Cancel the orders' jobs; their workers write a last checkpoint."""
@@ -83,15 +83,15 @@ class Slurm:
             texts.append(script(alike, asked, self._root, self.folder))
         return "\n".join(texts)
 
-    def _life(self, number: str | None) -> Life:
+    def _status(self, number: str | None) -> JobStatus:
         if number is None:
-            return Life(False, "it was not submitted to Slurm")
+            return JobStatus(False, "it was not submitted to Slurm")
         if self._config.cluster == "local":
             done = LocalJob[Any](self.folder, number).paths.result_pickle.exists()
-            return Life(not done and is_alive(int(number)), f"job {number} ended")
+            return JobStatus(not done and is_alive(int(number)), f"job {number} ended")
         job: SlurmJob[Any] = SlurmJob(self.folder, number)
         state = job.state.partition(" ")[0].rstrip("+")  # "CANCELLED by 1000"
-        return Life(state not in ENDED, f"job {number}: {state}")
+        return JobStatus(state not in ENDED, f"job {number}: {state}")
 
     def _executor(self, resources: Resources) -> Any:
         config = self._config
@@ -110,7 +110,7 @@ class Slurm:
 
     def _keep(self, name: str, number: str) -> None:
         path = order_path(self._root, name).with_suffix(HANDLE)
-        write_whole(path, lambda file: file.write(json.dumps(number).encode()))
+        write_data(path, json.dumps(number).encode())
 
     def _job_id(self, name: str) -> str | None:
         """The number of an order's job; None if it has none."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from submitit.core.utils import DelayedSubmission
 
-from uqbench.runner.dispatch.node import Node, make_node
+from uqbench.runner.dispatch.node import Node
 
 MARGIN_SECONDS = 10.0
 """Between the end of the last checkpoint and that of the job."""
@@ -32,9 +32,9 @@ class Job:
 
     def __call__(self) -> bool:
         """Execute the order, or resume it; return whether it is done."""
-        node, order = make_node(Path(self._path), self._stop_seconds)
-        self._node, done = node, []
-        self._thread = threading.Thread(target=lambda: done.append(node.execute([order])))
+        self._node = node = Node(Path(self._path), self._stop_seconds)
+        done: list[bool] = []
+        self._thread = threading.Thread(target=lambda: done.append(node.execute()))
         self._thread.start()
         while self._thread.is_alive():
             self._thread.join(0.2)  # a join without end would keep signals waiting

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import altair as alt
 import pandas as pd
 
+from uqbench.figure import BoardTables, Figure
 from uqbench.plots import claims, theme
-from uqbench.plots.figure import Figure
-from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import natural
 from uqbench.suites.suite import Suite
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import altair as alt
 import pandas as pd
 
+from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure, NotDrawableError
-from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import spelled
 from uqbench_tabular.tools.leakage import leakage
 

@@ -16,8 +16,7 @@ from uqbench_tabular.environments.ground_truth import (
 )
 
 if TYPE_CHECKING:
-    from uqbench.plots.figure import Figure
-    from uqbench.plots.tables import BoardTables
+    from uqbench.figure import BoardTables, Figure
     from uqbench.suites.suite import Suite
 
 SUITES = (

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import altair as alt
 import pandas as pd
 
+from uqbench.figure import BoardTables, Figure
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure
-from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import spelled
 
 COLUMNS = {
@@ -49,18 +48,18 @@ def disentangled(board: BoardTables) -> Iterator[Figure]:
             (f"{r.method} {r.part} {r.where}", r.estimate, r.low, r.high) for r in data.itertuples()
         ),
         data,
-        _chart(data),
+        _chart(data, board.methods),
     )
 
 
-def _chart(data: pd.DataFrame) -> alt.FacetChart:
+def _chart(data: pd.DataFrame, board: Sequence[str]) -> alt.FacetChart:
     methods = sorted(set(data["method"]))
     places = ["on data", "off data"]
     base = alt.Chart(width=150, height=190)
     x = alt.X("where:N", sort=places, title=None, axis=alt.Axis(labelAngle=0, labelColor=theme.INK))
     y = alt.Y("low:Q", title="standard deviation", axis=theme.up(5))
     legend = alt.Legend(title=None, symbolSize=90)
-    color = alt.Color("method:N", sort=methods, scale=theme.colors(methods), legend=legend)
+    color = alt.Color("method:N", sort=methods, scale=theme.colors(methods, board), legend=legend)
     aside = alt.XOffset("method:N", sort=methods)
     return alt.layer(
         base.mark_rule(strokeWidth=1.5).encode(x, y, y2="high:Q", color=color, xOffset=aside),

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
 
 if TYPE_CHECKING:
-    from uqbench.plots.figure import Figure
-    from uqbench.plots.tables import BoardTables
+    from uqbench.figure import BoardTables, Figure
 
 
 @hookimpl

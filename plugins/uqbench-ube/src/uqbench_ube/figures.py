@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import altair as alt
 import pandas as pd
 
+from uqbench.figure import BoardTables, Figure
 from uqbench.plots import theme
-from uqbench.plots.figure import Figure
-from uqbench.plots.tables import BoardTables
 from uqbench.plots.words import number
 
 KINDS = {
@@ -24,9 +23,7 @@ def regret_by_beta(board: BoardTables) -> Iterator[Figure]:
     table = board.tasks
     if "cumulative_regret" not in table:
         return
-    configs = {
-        cell.rsplit("/", 1)[-1]: of["config"] for cell, of in board.manifest["methods"].items()
-    }
+    configs = {cell.rsplit("/", 1)[-1]: of["config"] for cell, of in board.configs.items()}
     rows = []
     for row in table.to_dict("records"):
         config = configs.get(str(row["method"]), {})

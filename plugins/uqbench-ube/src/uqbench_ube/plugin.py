@@ -11,8 +11,7 @@ from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 from uqbench_ube.chain.config import best_return
 
 if TYPE_CHECKING:
-    from uqbench.plots.figure import Figure
-    from uqbench.plots.tables import BoardTables
+    from uqbench.figure import BoardTables, Figure
 
 SUITES = ("ube-chain", "minatar", "atari", "noise-and-ignorance")
 

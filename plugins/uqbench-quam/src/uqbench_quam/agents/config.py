@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from uqbench_dqn.config import DeepQConfig
 
-from uqbench.config import Steps
+from uqbench.config import WarmUpSteps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class QuamDQNConfig(DeepQConfig):
     period: int = 5
     slack: float = 1e-3
     epsilon: float = 0.01
-    learning_starts: Steps = 5_000
+    learning_starts: WarmUpSteps = 5_000
 
     def __post_init__(self) -> None:
         super().__post_init__()

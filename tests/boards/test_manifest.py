@@ -1,0 +1,130 @@
+"""The manifest is one model, in a versioned schema, and has a digest of every other file."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.manifest import SCHEMA_VERSION, Manifest, read_manifest
+from uqbench.boards.scores import gather
+from uqbench.boards.stored import StoredBoard
+from uqbench.errors import UqbenchError
+from uqbench.results.store import Store
+from uqbench.suites.selection import Selection
+from uqbench.views.board_folders import all_files, write_files
+from uqbench.views.check import check, rewrite
+
+ROOT = Path(__file__).parents[2]
+COMMITTED = sorted((ROOT / "leaderboards").glob("*/*/manifest.json"))
+SELECTION = Selection("toy", "paper")
+COST = b"task,method,device,runs,steps_per_s,device_hours\nshort,fast,cpu,3,10.0,0.5000\n"
+RECORDED = {
+    "cost.csv": COST,
+    "made_with.json": b'{"older": "", "runs": []}\n',
+    "papers.bib": b"@article{a}",
+    "curves.parquet": b"PAR1",
+}
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: "-".join(path.parts[-3:-1]))
+def test_a_committed_manifest_is_read_and_lists_every_other_file_of_its_board(path):
+    manifest = read_manifest(path.read_bytes(), str(path))
+    assert manifest.text.encode() == path.read_bytes()
+    files = {other.name: sha256(other.read_bytes()).hexdigest() for other in path.parent.iterdir()}
+    del files["manifest.json"]
+    assert manifest.sha256 == files
+
+
+def test_the_published_schema_is_that_of_the_model():
+    published = json.loads((ROOT / "docs" / "manifest.schema.json").read_text())
+    assert published == Manifest.model_json_schema()
+
+
+@pytest.fixture
+def folder(host, tmp_path, monkeypatch):
+    """A stored board without finished runs, and files that were recorded with it."""
+    plan = SELECTION.plan(host, "cpu")
+    board = Board.of(plan, gather(plan, Store(tmp_path / "none")))
+    folder = tmp_path / "toy" / "paper"
+    write_files(all_files(board, RECORDED), folder, host)
+    return folder
+
+
+def read(folder, host):
+    stored = StoredBoard(folder)
+    return stored, stored.board(SELECTION.plan(host, "cpu"), SELECTION, host, print)
+
+
+def altered(folder, **fields):
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+
+
+def test_a_manifest_of_a_newer_schema_is_refused_and_says_so(folder, host):
+    altered(folder, schema_version=99)
+    with pytest.raises(UqbenchError, match=f"schema 99, .* reads up to {SCHEMA_VERSION}"):
+        read(folder, host)
+    with pytest.raises(UqbenchError, match="schema 99"):
+        StoredBoard.read(folder)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"runs": {"finished": -1}}, {"methods": [1]}, {"budget": {"name": "paper"}}, {"more": 1}],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_a_damaged_manifest_is_named_with_what_is_wrong(folder, host, fields):
+    altered(folder, **fields)
+    (name,) = fields
+    with pytest.raises(UqbenchError, match=rf"manifest\.json is damaged, because {name}"):
+        read(folder, host)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_flipped_bit_of_what_does_not_follow_from_the_scores_is_noticed(
+    folder, host, name, tmp_path, capsys
+):
+    store = Store(tmp_path / "none")
+    assert check(*read(folder, host), store, print)
+    data = (folder / name).read_bytes()
+    (folder / name).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    capsys.readouterr()
+    assert not check(*read(folder, host), store, print)
+    assert f"{name}: is not the file whose digest manifest.json lists" in capsys.readouterr().out
+    with pytest.raises(UqbenchError, match=rf"{name} is not the file"):
+        rewrite(*read(folder, host), host)
+    (folder / name).unlink()
+    assert not check(*read(folder, host), store, print)
+
+
+def test_a_file_that_is_not_listed_is_noticed(folder, host, tmp_path, capsys):
+    (folder / "uncertainty.parquet").write_bytes(b"PAR1")
+    assert not check(*read(folder, host), Store(tmp_path / "none"), print)
+    assert "uncertainty.parquet: is not" in capsys.readouterr().out
+
+
+def test_a_bad_line_of_cost_is_one_sentence(folder, host, tmp_path, capsys):
+    (folder / "cost.csv").write_bytes(COST + b"short,slow,cpu,3,10.0,hours\n")
+    assert not check(*read(folder, host), Store(tmp_path / "none"), print)
+    assert "cost.csv is damaged, because could not convert" in capsys.readouterr().out
+
+
+def test_a_board_of_schema_3_is_checked_without_these_digests_and_a_rewrite_adds_them(
+    folder, host, tmp_path, capsys
+):
+    _, board = read(folder, host)
+    files = all_files(board, RECORDED, version=3)
+    write_files(files, folder, host)
+    assert StoredBoard(folder).manifest.sha256.keys() == board.tables.keys()
+    assert check(*read(folder, host), Store(tmp_path / "none"), print)
+    assert "schema 3, without digests of cost.csv" in capsys.readouterr().out
+    (folder / "papers.bib").write_bytes(b"")
+    assert rewrite(*read(folder, host), host)[-1] == folder / "manifest.json"
+    manifest = StoredBoard(folder).manifest
+    assert manifest.schema_version == SCHEMA_VERSION
+    assert manifest.sha256.keys() >= RECORDED.keys()
+    changed = {name for name, data in files.items() if (folder / name).read_bytes() != data}
+    assert changed <= {"manifest.json", "papers.bib", "README.md", "made_with.json"}
+    assert check(*read(folder, host), Store(tmp_path / "none"), print)

@@ -1,0 +1,48 @@
+"""Lanes of a process: the budget's, or a default that keeps every worker busy."""
+
+from pathlib import Path
+
+import pytest
+
+from uqbench.registry.plugins import Host
+from uqbench.results.store import Store
+from uqbench.runner.batching.batches import CPU_LANES, default_lanes, lanes_elsewhere
+from uqbench.runner.complete import Execution
+from uqbench.runner.dispatch.drive import Driver, Where
+from uqbench.runner.watcher import Quiet
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
+
+TOY = Path(__file__).parents[2] / "toy"
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Host:
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    return Host.load()
+
+
+def sizes(plan: Plan, host: Host, root: Path, workers: int) -> list[int]:
+    execution = Execution(host, "cpu", Store(root), Quiet(), workers, Driver(Where(), host, root))
+    return [len(batch.runs) for group in execution.groups(plan, set(plan.runs)) for batch in group]
+
+
+def test_lanes_are_the_budgets_or_the_default_and_no_part_of_an_identity(host, tmp_path):
+    suite = read_suites(host).suite("toy")
+    chosen = {"methods": ["fast"], "tasks": ["long"], "seeds": range(21)}
+    plan = make_plan(suite, host, device="cpu", **chosen)
+    assert sizes(plan, host, tmp_path, 1) == [5, 5, 5, 5, 1]
+    assert sizes(plan, host, tmp_path, 3) == [1] * 21
+    stated = {name: b.model_copy(update={"lanes": 7}) for name, b in suite.budgets.items()}
+    other = make_plan(suite.model_copy(update={"budgets": stated}), host, device="cpu", **chosen)
+    assert sizes(other, host, tmp_path, 3) == [7, 7, 7]
+    assert [run.digest for run in other.runs] == [run.digest for run in plan.runs]
+
+
+def test_elsewhere_no_more_batches_are_made_than_are_executed_at_once():
+    assert lanes_elsewhere(20, 10) == 2
+    assert lanes_elsewhere(21, 10) == 3
+    assert lanes_elsewhere(10_000, None) == CPU_LANES
+    assert lanes_elsewhere(3, None) == 1
+    assert default_lanes(1000, 4) == CPU_LANES

@@ -1,0 +1,77 @@
+"""The boards that a store's runs make: a plan of what is there, for each suite and budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from dataclasses import replace
+from functools import partial
+from pathlib import PurePosixPath
+
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.scores import DEVICES, gather
+from uqbench.registry.load_host import load_host
+from uqbench.registry.plugins import Host
+from uqbench.results.store import Store
+from uqbench.suites.plan import Cell, Plan
+from uqbench.suites.reading import read_suites
+from uqbench.suites.selection import Selection, warn
+from uqbench.suites.suite import Suite
+from uqbench.suites.variants import base_name
+
+
+def boards_of(store: Store, folders: Iterable[PurePosixPath]) -> list[Board]:
+    """A board for each suite and budget with runs that the suite as it is installed would make.
+
+    Its scores are gathered when they are asked for. Runs with other settings, steps or versions are
+    on no board: they would not be compared with what they are not.
+
+    Args:
+        store: of the runs.
+        folders: of the runs, ``suite/budget/task/method/seed-digest``.
+    """
+    groups: dict[tuple[str, str], set[PurePosixPath]] = {}
+    for folder in folders:
+        groups.setdefault((folder.parts[0], folder.parts[1]), set()).add(folder)
+    host = load_host()
+    suites = read_suites(host, check=()).suites
+    boards = []
+    for (suite, budget), own in groups.items():
+        if suite not in suites or budget not in suites[suite].budgets:
+            warn(f"no board of {suite}/{budget}: no installed plugin has that suite and budget")
+            continue
+        plan = _plan(suites[suite], budget, own, host)
+        if plan is not None:
+            boards.append(Board.of(plan, partial(gather, plan, store)))
+    return boards
+
+
+def _plan(suite: Suite, budget: str, folders: Set[PurePosixPath], host: Host) -> Plan | None:
+    """The plan of the runs that are there: of each method the seeds that any of its tasks has."""
+    known = {method.name for method in suite.methods}
+    methods = sorted({f.parts[3] for f in folders if base_name(f.parts[3]) in known})
+    tasks = sorted({f.parts[2] for f in folders} & {task.name for task in suite.tasks})
+    seeds = sorted({seed_of(f) for f in folders})
+    if not methods or not tasks:
+        return None
+    chosen = Selection(suite.name, budget, tuple(methods), tuple(tasks), tuple(seeds))
+    plan = chosen.plan(host, "cpu")
+    there = {
+        run for run in plan.runs if any(run.on_device(kind).folder in folders for kind in DEVICES)
+    }
+    own = {method: {run.seed for run in there if run.method == method} for method in plan.roles}
+    cells = tuple(
+        part for cell in plan.cells if (part := _with_seeds(cell, own[cell.method.name])).runs
+    )
+    if not cells:
+        return None
+    return replace(plan, cells=cells, standard=plan.standard and cells == plan.cells)
+
+
+def seed_of(folder: PurePosixPath) -> int:
+    """The seed that the name of a run's folder begins with; -1 where it does not."""
+    seed = folder.name.partition("-")[0]
+    return int(seed) if seed.isdecimal() else -1
+
+
+def _with_seeds(cell: Cell, seeds: Set[int]) -> Cell:
+    return replace(cell, runs=tuple(run for run in cell.runs if run.seed in seeds))

@@ -1,0 +1,240 @@
+"""A board as people see it: its rows, and the text of every cell.
+
+The view of a computed board and that of a stored one are the same; the terminal, Markdown, a
+notebook and the report only lay it out. Rows are those of ``leaderboard.csv``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from uqbench.boards.coverage import coverage_note
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.stored import StoredBoard
+from uqbench.boards.tables import label
+from uqbench.statistics.estimate import Estimate
+from uqbench.statistics.ranks import Place
+
+NONE = "–"
+MARK = "†"
+"""Behind the name of a method that does not beat the best trivial row."""
+IMPROVEMENT = "improvement_over_"
+"""Begins the name of the column of the probability of improvement over the baseline."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stands in a column of a row.
+
+    Attributes:
+        text: of the cell.
+        estimate: that it is the text of: what rows are sorted by, and its interval.
+    """
+
+    text: str
+    estimate: Estimate | None = None
+
+    @classmethod
+    def of(cls, estimate: Estimate | None) -> Cell:
+        """An estimate with its interval, or a dash."""
+        return cls(NONE if estimate is None else " ".join(parts(estimate)).strip(), estimate)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column, a cell a row.
+
+    Attributes:
+        name: in ``leaderboard.csv``; ``runs`` for those scored of those planned.
+        header: for people.
+        group: return, risk or uncertainty; empty outside of the groups.
+    """
+
+    name: str
+    header: str
+    cells: tuple[Cell, ...]
+    group: str = ""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The cells' text."""
+        return tuple(cell.text for cell in self.cells)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A method's row.
+
+    Attributes:
+        place: its rank and the set of ranks that the runs leave open; None where it has none.
+        beaten: that its difference to the best trivial row does not lie above zero.
+        notes: its role where it is no method, and whether it is local, submitted or stored.
+        scored, planned: numbers of runs.
+        pareto: whether it is on the suite's Pareto front.
+        estimates: of each column of ``leaderboard.csv`` that has one.
+    """
+
+    method: str
+    place: Place | None
+    beaten: bool
+    notes: tuple[str, ...]
+    scored: int
+    planned: int
+    pareto: bool
+    estimates: Mapping[str, Estimate]
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any], estimates: Mapping[str, Estimate | None]) -> Line:
+        """A row of ``leaderboard.csv``, of text or of numbers."""
+        ranks: list[Any] = [row.get(name) for name in ("rank", "rank_low", "rank_high")]
+        submitted = row.get("submitted")
+        notes = {
+            str(row.get("role", "method")): row.get("role", "method") != "method",
+            "local": row.get("local") == "yes",
+            str(submitted): isinstance(submitted, str) and submitted != "",
+            "stored": bool(row.get("stored_in")),
+        }
+        return cls(
+            method=str(row["method"]),
+            place=Place(*map(int, ranks)) if all(map(_given, ranks)) else None,
+            beaten=row.get("beats_trivial") == "no",
+            notes=tuple(note for note, shown in notes.items() if shown),
+            scored=int(row["runs_scored"]),
+            planned=int(row["runs_planned"]),
+            pareto=row.get("pareto") == "yes",
+            estimates={name: one for name, one in estimates.items() if one is not None},
+        )
+
+    def value(self, name: str) -> float:
+        """The point estimate in a column; minus infinity without any."""
+        return self.estimates[name].value if name in self.estimates else -math.inf
+
+    @property
+    def remark(self) -> str:
+        """What stands behind its name."""
+        return f" {MARK}" * self.beaten + f" ({', '.join(self.notes)})" * bool(self.notes)
+
+
+@dataclass(frozen=True)
+class BoardView:
+    """A board's rows, the best first where its budget can rank.
+
+    Attributes:
+        title: suite and name.
+        ranking: the statistic that it is ranked by.
+    """
+
+    title: str
+    ranking: str
+    lines: tuple[Line, ...]
+
+    @classmethod
+    def of(cls, board: Board | StoredBoard) -> BoardView:
+        """The view of a board, computed or stored."""
+        lines = _stored(board) if isinstance(board, StoredBoard) else _computed(board)
+        if board.ranks:
+            lines.sort(key=lambda line: -line.value(board.ranking))
+        return cls(board.title, board.ranking, tuple(lines))
+
+    def column(self, name: str) -> Column:
+        """A column by its name in ``leaderboard.csv``.
+
+        Ranks are sets such as 1–3, names have their remarks, and estimates their intervals;
+        ``runs`` are those scored of those planned.
+        """
+        if name == "rank":
+            cells = [Cell("" if x.place is None else str(x.place)) for x in self.lines]
+        elif name == "method":
+            cells = [Cell(x.method + x.remark) for x in self.lines]
+        elif name == "runs":
+            cells = [Cell(f"{x.scored}/{x.planned}") for x in self.lines]
+        else:
+            itself = name.removeprefix(IMPROVEMENT) if name.startswith(IMPROVEMENT) else None
+            cells = [
+                Cell("") if x.method == itself else Cell.of(x.estimates.get(name))
+                for x in self.lines
+            ]
+        return Column(name, header(name), tuple(cells))
+
+
+def header(name: str) -> str:
+    """The header of a column of ``leaderboard.csv``."""
+    if name.startswith(IMPROVEMENT):
+        return f"P(better than {name.removeprefix(IMPROVEMENT)})"
+    return "fail share" if name == "fail_share" else label(name)
+
+
+def number(value: float) -> str:
+    """Three digits behind the point."""
+    return f"{value:.3f}"
+
+
+def parts(estimate: Estimate, shown: Callable[[float], str] = number) -> tuple[str, str]:
+    """An estimate, and its interval in brackets, empty where it has none."""
+    low, high = estimate.low, estimate.high
+    around = "" if low is None or high is None else f"[{shown(low)}, {shown(high)}]"
+    return shown(estimate.value), around
+
+
+def stored_estimate(row: Mapping[str, Any], name: str) -> Estimate | None:
+    """An estimate of a stored row, from the three columns ``name``, ``name_low``, ``name_high``."""
+    cells: list[Any] = [row.get(f"{name}{end}") for end in ("", "_low", "_high")]
+    value, low, high = (float(cell) if _given(cell) else None for cell in cells)
+    return None if value is None else Estimate(value, low, high)
+
+
+def board_notes(board: Board, view: BoardView) -> list[str]:
+    """Where trivial and oracle rows lie, what remarks mean, and what intervals cover, if less."""
+    sentences = []
+    for role, what in (("trivial", "Without learning"), ("oracle", "Knowing more than an agent")):
+        values = [
+            f"{line.method} {number(line.value(view.ranking))}"
+            for line in view.lines
+            if board.plan.roles[line.method] == role and view.ranking in line.estimates
+        ]
+        if values:
+            sentences.append(f"{what} ({role}): {', '.join(values)}; no rank.")
+    if board.trivial is not None and any(line.beaten for line in view.lines):
+        sentences.append(
+            f"{MARK} does not beat {board.trivial.best}, the best of these: the 95 % interval of "
+            f"the difference does not lie above zero."
+        )
+    if board.local:
+        sentences.append(
+            "Local rows are of code that is in no installed package: their versions are digests."
+        )
+    if board.submitted:
+        sentences.append(
+            "Rows of others' runs are verified, some of them having been made again here with "
+            "agreeing results, or self-reported: submissions.json says how many."
+        )
+    if board.origins:
+        places = ", ".join(sorted(set(board.origins.values())))
+        sentences.append(f"Stored rows are from {places} and were not run again.")
+    return list(filter(None, [" ".join(sentences), coverage_note(board)]))
+
+
+def _computed(board: Board) -> list[Line]:
+    improvement = f"{IMPROVEMENT}{board.plan.suite.baseline}"
+    lines = []
+    for row, of in zip(board.rows(), board.lines, strict=True):
+        metrics = {column.name: of.others.get(column.metric.name) for column in board.columns}
+        over = {improvement: of.improvement, "fail_share": of.fail_share}
+        lines.append(Line.of(row, {**of.primary, **over, **metrics}))
+    return lines
+
+
+def _stored(board: StoredBoard) -> list[Line]:
+    table = board.leaderboard
+    names = [name.removesuffix("_low") for name in map(str, table) if name.endswith("_low")]
+    return [
+        Line.of(row, {name: stored_estimate(row, name) for name in names})
+        for row in table.to_dict("records")
+    ]
+
+
+def _given(cell: Any) -> bool:
+    return cell not in ("", None) and cell == cell

@@ -1,0 +1,50 @@
+"""Results as a notebook shows them: one small table a board.
+
+Names come from plugins and results from elsewhere: all text is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from uqbench.amounts import count
+from uqbench.views.board_view import MARK, BoardView
+
+MOST_BOARDS = 5
+"""Shown in full; of others only the titles."""
+
+
+def html(origin: str, states: Mapping[str, int], boards: Sequence[BoardView]) -> str:
+    """Results in HTML.
+
+    Args:
+        origin: where they are.
+        states: how many runs are in each.
+        boards: of the results.
+    """
+    told = ", ".join(f"{number} {state}" for state, number in states.items())
+    parts = [f"<p><b>uqbench.Results</b> of {escape(origin)}: {escape(told)}</p>"]
+    parts += map(_board, boards[:MOST_BOARDS])
+    others = [board.title for board in boards[MOST_BOARDS:]]
+    if any(MARK in part for part in parts):
+        parts.append(f"<p>{MARK} does not beat the best of the trivial rows</p>")
+    if others:
+        parts.append(f"<p>{count(len(others), 'more board')}: {escape(', '.join(others))}</p>")
+    return "\n".join(parts)
+
+
+def _board(view: BoardView) -> str:
+    ranked = any(line.place for line in view.lines)
+    names = ["rank"] * ranked + ["method", view.ranking, "runs"]
+    columns = [view.column(name) for name in names]
+    heads = (c.header + " [95 %]" * (c.name == view.ranking) for c in columns)
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    rows = zip(*(column.texts for column in columns), strict=True)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return (
+        f"<table><caption>{escape(view.title)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table>"
+    )

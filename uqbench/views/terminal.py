@@ -1,0 +1,182 @@
+"""Leaderboards for the terminal, readable at 80 columns: columns are left out, names never cut."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+from typing import Literal, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.standings import shown_statistics
+from uqbench.boards.tables import label
+from uqbench.views.board_view import IMPROVEMENT, BoardView, board_notes
+from uqbench.views.groups import group_columns, groups_note
+from uqbench.visible import visible
+
+PIPE_WIDTH = 160
+"""Of a file or a pipe, which has no width to keep to."""
+PADDING = 2
+_HEADER_LINES = 3
+"""About as many lines a header has, below its group's name."""
+
+
+class Shown(NamedTuple):
+    """A column as it is printed, its header on lines of their own."""
+
+    header: str
+    cells: Sequence[str]
+    left: bool = False
+    wraps: bool = False
+
+    @property
+    def width(self) -> int:
+        """Of its widest line, with the space behind it."""
+        return max(map(len, (*self.header.split("\n"), *self.cells))) + PADDING
+
+
+def stdout() -> Console:
+    """Stdout, a pipe being wide."""
+    console = Console()
+    return console if console.is_terminal else Console(width=PIPE_WIDTH)
+
+
+def print_board(board: Board) -> None:
+    """Print a board's table to stdout, with what must be known to read it."""
+    show_board(board, stdout())
+
+
+def show_board(board: Board, console: Console) -> None:
+    """Print a board's table to a console, in its width."""
+    view = BoardView.of(board)
+    shown, left_out, room = [], [], console.width + PADDING
+    for column in _columns(board, view):
+        if column.width <= room or column.header in ("rank", "method"):
+            shown.append(column)
+            room -= column.width
+        else:
+            left_out.append(column.header.replace("\n", " "))
+    console.print(visible(view.title), style="italic", highlight=False)
+    console.print(table(shown))
+    _say(console, *notes(board, view), *_left_out(left_out))
+    _show_groups(board, view, console)
+
+
+def table(columns: Sequence[Shown], vertical: Literal["top", "bottom"] = "bottom") -> Table:
+    """Columns side by side; what comes from elsewhere is made visible."""
+    found = Table(box=None, padding=(0, PADDING, 0, 0), pad_edge=False, header_style="bold")
+    for column in columns:
+        found.add_column(
+            column.header,
+            justify="left" if column.left else "right",
+            no_wrap=not column.wraps,
+            vertical=vertical,
+        )
+    for row in zip(*(column.cells for column in columns), strict=True):
+        found.add_row(*(Text(visible(cell)) for cell in row))
+    return found
+
+
+def notes(board: Board, view: BoardView) -> list[str]:
+    """What a reader of the table must know."""
+    plan, metric = board.plan, board.primary
+    normalization = plan.suite.normalization[metric.normalized_as or metric.name]
+    lines = [
+        f"Score: {metric.name} ({metric.summary}); 0 = {normalization.zero}, "
+        f"1 = {normalization.one}.",
+        f"Ranked by {label(board.ranking)}. In brackets: 95 % intervals over seeds.",
+    ]
+    if board.places:
+        lines[-1] += (
+            " Ranks that the runs leave open are sets such as 1–3; together they hold with 95 %."
+        )
+    else:
+        lines.append(f"The budget {plan.budget_name!r} is too short to rank methods: no order.")
+    lines += board_notes(board, view)
+    without = Counter(
+        "finished without a value" if score.status == "finished" else score.status
+        for score in board.scores
+        if score.score is None
+    )
+    if without:
+        states = ", ".join(f"{number} {state}" for state, number in sorted(without.items()))
+        lines.append(
+            f"{without.total()} of {len(board.scores)} planned runs have no score ({states}): "
+            f"no aggregate is shown where one is missing."
+        )
+    mixed = [package for package, hashes in board.content.items() if len(hashes) > 1]
+    if mixed:
+        lines.append(f"Mixes runs of different contents of {', '.join(mixed)}.")
+    return lines
+
+
+def _columns(board: Board, view: BoardView) -> Iterator[Shown]:
+    """All columns, the more important ones first."""
+    baseline = board.plan.suite.baseline
+    ranking, *others = shown_statistics(board.plan)
+    names = ["rank"] * bool(board.places) + ["method", ranking]
+    if any(line.method != baseline for line in view.lines):
+        names.append(f"{IMPROVEMENT}{baseline}")
+    names += ["fail_share"] * (board.primary.fails_beyond is not None) + ["runs"]
+    names += sorted(others, key=lambda name: name != "worst_quarter")
+    for name in names:
+        column = view.column(name)
+        header = column.header.replace(f"than {baseline})", f"than\n{baseline})")
+        yield Shown(header, column.texts, left=name == "method")
+
+
+def _show_groups(board: Board, view: BoardView, console: Console) -> None:
+    """Print the columns of return, risk and uncertainty, where a suite has them.
+
+    Of each group in turn the next most important one is shown, as long as it fits.
+    """
+    columns = group_columns(board, view)
+    if not columns:
+        return
+    grouped = [column for column in columns if column.group]
+    place = {id(c): [d.group for d in grouped[:at]].count(c.group) for at, c in enumerate(grouped)}
+    first = Shown("method", [line.method for line in view.lines], left=True)
+    last = [Shown(c.header, c.texts, left=True) for c in columns if not c.group]
+    room = console.width + PADDING - first.width - sum(column.width for column in last)
+    fitting, left_out = {}, []
+    for column in sorted(grouped, key=lambda column: place[id(column)]):
+        printed = Shown(_wrapped(column.header), column.texts)
+        needed = max(printed.width, len(column.group) + PADDING)
+        if needed <= room:
+            fitting[id(column)] = printed
+            room -= needed
+        else:
+            left_out.append(column.header)
+    shown = [column for column in grouped if id(column) in fitting]
+    if shown:
+        height = max(printed.header.count("\n") for printed in fitting.values())
+        middle, group = [], ""
+        for column in shown:
+            printed = fitting[id(column)]
+            above = "" if column.group == group else column.group.upper()
+            missing = "\n" * (height - printed.header.count("\n"))
+            middle.append(printed._replace(header=f"{above}\n{missing}{printed.header}"))
+            group = column.group
+        console.print()
+        console.print(table([first, *middle, *last]))
+        _say(console, groups_note(board, shown))
+    _say(console, *_left_out(left_out))
+
+
+def _wrapped(header: str) -> str:
+    """A header on a few lines, none narrower than its longest word."""
+    longest = max(map(len, header.split()))
+    return "\n".join(wrap(header, width=max(longest, -(-len(header) // _HEADER_LINES))))
+
+
+def _left_out(headers: Sequence[str]) -> list[str]:
+    return [f"Left out at this width: {', '.join(headers)}."] if headers else []
+
+
+def _say(console: Console, *lines: str) -> None:
+    for text in lines:
+        console.print(visible(text), highlight=False, markup=False)

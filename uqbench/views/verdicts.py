@@ -1,0 +1,112 @@
+"""The matrix of claims: papers by verdict, and how many verdicts may be wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from uqbench.boards.frames import NO_VALUE
+from uqbench.boards.stored import StoredBoard
+from uqbench.claims.verdict import Verdict, of_boards
+from uqbench.errors import UqbenchError
+from uqbench.statistics.levels import ALPHA
+
+WORDS = tuple(verdict.value for verdict in Verdict)
+TESTED = (Verdict.HOLDS.value, Verdict.DOES_NOT_HOLD.value, Verdict.UNDECIDED.value)
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim of a board: what was claimed, and what the runs say.
+
+    Attributes:
+        tested: whether its runs were compared: only then can the verdict be a wrong one.
+    """
+
+    board: StoredBoard
+    id: str
+    verdict: str
+    sentence: str
+    source: str
+    reason: str
+    readings: str
+    tested: bool
+
+    @property
+    def paper(self) -> str:
+        """The source up to its first comma, as in the index of boards."""
+        return self.source.split(",")[0]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Claims of one paper, or of all.
+
+    Attributes:
+        wrong: the expected number of wrong verdicts is at most this: each claim that was tested is
+            judged wrongly with at most 5 %, whatever its verdict.
+    """
+
+    paper: str
+    claims: tuple[JudgedClaim, ...]
+
+    def count(self, verdict: str) -> int:
+        """How many have a verdict."""
+        return sum(claim.verdict == verdict for claim in self.claims)
+
+    @property
+    def decided(self) -> int:
+        """How many hold, or do not."""
+        return self.count(WORDS[0]) + self.count(WORDS[1])
+
+    @property
+    def tested(self) -> int:
+        """How many were compared with runs."""
+        return sum(claim.tested for claim in self.claims)
+
+    @property
+    def wrong(self) -> float:
+        """At most so many verdicts are expected to be wrong."""
+        return ALPHA * self.tested
+
+
+def judged_claims(board: StoredBoard) -> list[JudgedClaim]:
+    """The claims of a board, in its order.
+
+    Raises:
+        UqbenchError: ``claims.csv`` is damaged.
+    """
+    rows: dict[str, list[dict[str, str]]] = {}
+    try:
+        for row in csv.DictReader(io.StringIO(board.text("claims.csv") or "")):
+            rows.setdefault(row["claim"], []).append(row)
+        return [_judged(board, name, own) for name, own in rows.items()]
+    except (csv.Error, KeyError) as error:
+        raise UqbenchError(f"{board.folder / 'claims.csv'} is damaged: {error!r:.300}") from None
+
+
+def _judged(board: StoredBoard, name: str, rows: Sequence[Mapping[str, str]]) -> JudgedClaim:
+    verdict, sentence, source = (rows[0][key] or "" for key in ("verdict", "sentence", "source"))
+    reason, readings = (rows[0].get(key) or "" for key in ("reason", "readings"))
+    compared = verdict in TESTED and any(row["low"] not in NO_VALUE for row in rows)
+    tested = compared and board.ranks
+    return JudgedClaim(board, name, verdict, sentence, source, reason, readings, tested)
+
+
+def counted_once(claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
+    """Of a claim on several boards of its suite, the one that decides it."""
+    boards: dict[tuple[str, str], list[JudgedClaim]] = {}
+    for claim in claims:
+        boards.setdefault((claim.board.folder.parts[-2], claim.id), []).append(claim)
+    deciding = ((own, of_boards(one.verdict for one in own)) for own in boards.values())
+    return [next(one for one in own if one.verdict == verdict) for own, verdict in deciding]
+
+
+def by_paper(claims: Sequence[JudgedClaim]) -> list[Counted]:
+    """The claims of each paper, by its name; in a paper by verdict."""
+    papers: dict[str, list[JudgedClaim]] = {}
+    for claim in sorted(claims, key=lambda claim: (*WORDS, claim.verdict).index(claim.verdict)):
+        papers.setdefault(claim.paper, []).append(claim)
+    return [Counted(paper, tuple(own)) for paper, own in sorted(papers.items())]
