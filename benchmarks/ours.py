@@ -30,12 +30,13 @@ from work import (
     Clock,
 )
 
-from uqbench.agent import Agent, EnvironmentInfo, Step
+from uqbench.agent import Agent, EnvironmentInfo
 from uqbench.environment import LaneEnv
 from uqbench.runner.executors.local import prepare_process
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
+from uqbench.testing.worlds import act, step_of_actors
 
 COMMON: dict[str, Any] = {
     "learning_rate": LEARNING_RATE,
@@ -90,10 +91,10 @@ def bare_loop(agent: Agent, env: LaneEnv, steps: int) -> Iterator[int]:
     first, valid = env.reset()
     obs = first.clone()
     for t in range(steps):
-        action = agent.act(obs, valid)
+        action = act(agent, obs, valid)
         outcome = env.step(action)
         agent.observe(
-            Step(
+            step_of_actors(
                 t=t,
                 obs=obs,
                 action=action,

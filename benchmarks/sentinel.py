@@ -14,6 +14,7 @@ from typing import Literal
 from measure import Contestant, Ratio, arguments, positive, report, seconds, take_turns
 
 from uqbench.runner.executors.local import ENVIRONMENT
+from uqbench.testing.worlds import act, step_of_actors
 
 LANES = 20
 FILLED = 200
@@ -35,7 +36,7 @@ def measure(options: argparse.Namespace, turn: int, *, name: str) -> float:
     from uqbench_sentinel.agent import Sentinel
     from uqbench_sentinel.config import CARTPOLE_V_MAX, SentinelConfig
 
-    from uqbench.agent import EnvironmentInfo, Step
+    from uqbench.agent import EnvironmentInfo
     from uqbench.risk import CVaR, compose
     from uqbench.runner.executors.local import prepare_process
 
@@ -61,7 +62,9 @@ def measure(options: argparse.Namespace, turn: int, *, name: str) -> float:
     for t in range(FILLED):
         obs, after = torch.rand(2, LANES, 4, generator=generator).unbind()
         ends = torch.rand(LANES, generator=generator) < 0.05
-        step = Step(t, obs, agent.act(obs), torch.ones(LANES), ends, torch.zeros_like(ends), after)
+        step = step_of_actors(
+            t, obs, act(agent, obs), torch.ones(LANES), ends, torch.zeros_like(ends), after
+        )
         agent.observe(step)
 
     def update() -> None:

@@ -29,7 +29,7 @@ class Simple(Agent):
         self.replay = ReplayBuffer(1, 4, {"x": ((), torch.float32)}, self.clock)
 
     def act(self, obs, valid=None):
-        return torch.zeros(len(obs), dtype=torch.int64)
+        return torch.zeros(obs.shape[:2], dtype=torch.int64)
 
     def observe(self, step):
         pass
@@ -40,7 +40,7 @@ class Simple(Agent):
 
 def test_tensors_numbers_networks_optimizers_and_replay_buffers_are_saved_and_restored():
     saved, fresh = Simple(3.0), Simple(5.0)
-    saved.replay.add(x=torch.tensor([7.0]))
+    saved.replay.add(x=torch.tensor([[7.0]]))
     loss = saved.network(torch.ones(2)).sum()
     saved.optimizer.step(torch.autograd.grad(loss, saved.optimizer.parameters))
     saved.clock.advance()

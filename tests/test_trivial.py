@@ -18,6 +18,7 @@ from uqbench.builtin.trivial import (
 )
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
+from uqbench.testing.worlds import act, step_of_actors
 
 CPU = torch.device("cpu")
 SPEC = EnvironmentInfo(spaces.Box(-1, 1, (2,)), 4, 0.99, total_steps=1000)
@@ -31,13 +32,13 @@ def uniform(seeds: list[int]) -> UniformRandom:
 def step(t: int, lanes: int) -> Step:
     obs, ends = torch.zeros(lanes, 2), torch.zeros(lanes, dtype=torch.bool)
     action = torch.zeros(lanes, dtype=torch.int64)
-    return Step(t, obs, action, torch.zeros(lanes), ends, ends, obs)
+    return step_of_actors(t, obs, action, torch.zeros(lanes), ends, ends, obs)
 
 
 def acted(agent: UniformRandom, steps: int, lanes: int, valid: Tensor | None = None) -> Tensor:
     actions = []
     for t in range(steps):
-        actions.append(agent.act(torch.zeros(lanes, 2), valid))
+        actions.append(act(agent, torch.zeros(lanes, 2), valid))
         agent.observe(step(t, lanes))
     return torch.stack(actions)
 
@@ -78,13 +79,13 @@ def test_a_restored_random_agent_acts_on_as_the_saved_one() -> None:
     acted(agent, 300, 2)
     restored.load_state_dict(agent.state_dict())
     obs = torch.rand(2, 5, 2)
-    assert torch.equal(agent.act(obs[:, 0]), restored.act(obs[:, 0]))
+    assert torch.equal(act(agent, obs[:, 0]), act(restored, obs[:, 0]))
     assert torch.equal(agent.policy(obs), restored.policy(obs))
 
 
 def test_a_constant_action_is_taken_in_training_and_evaluation() -> None:
     agent = ConstantAction(SPEC, [0, 1], ConstantActionConfig(action=2), CPU)
-    assert agent.act(torch.zeros(2, 2)).tolist() == [2, 2]
+    assert act(agent, torch.zeros(2, 2)).tolist() == [2, 2]
     assert agent.policy(torch.zeros(2, 3, 2)).tolist() == [[2] * 3] * 2
     assert agent.uncertainty(torch.zeros(2, 3, 2)) is None
 

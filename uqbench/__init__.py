@@ -7,7 +7,8 @@ From Python::
     results = uqbench.run("windy-cliff", budget="smoke", seeds=3)
     results.board()
 
-``run``, ``plan``, ``load``, ``register`` and ``Results`` are imported when they are first used.
+Every command is a function here, too: ``run``, ``verify``, ``submit`` and so on, each a call of an
+:class:`~uqbench.api.experiment.Experiment`. They are imported when they are first used.
 """
 
 from __future__ import annotations
@@ -19,11 +20,24 @@ from uqbench.hookspecs import CONTRACT, hookimpl
 from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
 
 if TYPE_CHECKING:
+    from uqbench.api.calls import (
+        check_leaderboard,
+        leaderboard,
+        merge,
+        rewrite_leaderboard,
+        submit,
+        verdicts,
+        verify,
+        verify_submission,
+    )
+    from uqbench.api.experiment import Experiment
     from uqbench.api.load import load
     from uqbench.api.plan import Planned, plan
     from uqbench.api.register import register
     from uqbench.api.results import Results
-    from uqbench.api.run import run
+    from uqbench.api.run import run, until_decided
+    from uqbench.api.status import status
+    from uqbench.suites.selection import Selection
     from uqbench.suites.variants import grid
 
 __version__ = "0.1.0"
@@ -33,26 +47,50 @@ __all__ = [
     "DatasetSpec",
     "EnvironmentSpec",
     "ExecutorSpec",
+    "Experiment",
     "Planned",
     "Results",
+    "Selection",
     "Spec",
     "__version__",
+    "check_leaderboard",
     "grid",
     "hookimpl",
+    "leaderboard",
     "load",
+    "merge",
     "plan",
     "register",
+    "rewrite_leaderboard",
     "run",
+    "status",
+    "submit",
+    "until_decided",
+    "verdicts",
+    "verify",
+    "verify_submission",
 ]
 
 _LAZY = {
+    "Experiment": "uqbench.api.experiment",
     "Planned": "uqbench.api.plan",
     "Results": "uqbench.api.results",
+    "Selection": "uqbench.suites.selection",
+    "check_leaderboard": "uqbench.api.calls",
     "grid": "uqbench.suites.variants",
+    "leaderboard": "uqbench.api.calls",
     "load": "uqbench.api.load",
+    "merge": "uqbench.api.calls",
     "plan": "uqbench.api.plan",
     "register": "uqbench.api.register",
+    "rewrite_leaderboard": "uqbench.api.calls",
     "run": "uqbench.api.run",
+    "status": "uqbench.api.status",
+    "submit": "uqbench.api.calls",
+    "until_decided": "uqbench.api.run",
+    "verdicts": "uqbench.api.calls",
+    "verify": "uqbench.api.calls",
+    "verify_submission": "uqbench.api.calls",
 }
 """Modules by the name that they define."""
 

@@ -1,17 +1,19 @@
 """The Agent contract: a learning decision-maker, written for lanes.
 
 Every tensor has the lanes as its leading dimension; one run is ``L = 1``. What lane ``i`` does
-depends on ``seeds[i]`` alone, never on the other lanes.
+depends on ``seeds[i]`` alone, never on the other lanes. A run has K actors, copies of its
+environment that step together and feed one learner: tensors of training are ``[L, K, …]``, and
+steps are environment steps of a run, K in a vector step.
 
-Shapes: ``L`` lanes, ``M`` observations per lane, ``A`` actions, ``N`` atoms of a return
-distribution, ``S`` posterior samples, ``*obs`` one observation.
+Shapes: ``L`` lanes, ``K`` actors, ``M`` observations per lane, ``A`` actions, ``N`` atoms of a
+return distribution, ``S`` posterior samples, ``*obs`` one observation.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gymnasium
@@ -30,10 +32,11 @@ class EnvironmentInfo:
         observation_space: of one observation.
         n_actions: A.
         discount: γ.
-        total_steps: environment steps of a run.
+        total_steps: environment steps of a run, of all its actors together.
         stacks_frames: whether observations ``[frames, *frame]`` are the last frames of an episode,
             the newest last, its first one repeated while there are fewer; a replay buffer can then
             keep every frame once.
+        actors: K, of a run.
     """
 
     observation_space: gymnasium.Space[Any]
@@ -41,25 +44,27 @@ class EnvironmentInfo:
     discount: float
     total_steps: int
     stacks_frames: bool = False
+    actors: int = 1
 
 
 @dataclass(frozen=True)
 class Step:
-    """One transition of every lane.
+    """One transition of every actor.
 
     The tensors belong to the harness: they are overwritten by the next step, so an agent that keeps
     one beyond ``observe`` (an n-step window, a trace) keeps a copy, ``step.obs.clone()``, or stores
     the step in a :class:`uqbench.lanes.ReplayBuffer`. Nor may it write into them.
 
     Attributes:
-        t: host integer; lanes run in lock-step, so schedules cost no device synchronization.
-        obs: ``[L, *obs]``, observed before the action.
-        action: ``[L]`` int64.
-        reward: ``[L]`` float32.
-        terminated: ``[L]`` bool, the episode ended in a terminal state.
-        truncated: ``[L]`` bool, the episode was cut off; bootstrap from ``next_obs``.
-        next_obs: ``[L, *obs]``, the final observation where an episode ended.
-        valid_actions: ``[L, A]`` bool for ``next_obs``, or None where all are valid.
+        t: environment steps of each run before this one, a multiple of K; a host integer: lanes
+            run in lock-step, so schedules cost no device synchronization.
+        obs: ``[L, K, *obs]``, observed before the action.
+        action: ``[L, K]`` int64.
+        reward: ``[L, K]`` float32.
+        terminated: ``[L, K]`` bool, the episode ended in a terminal state.
+        truncated: ``[L, K]`` bool, the episode was cut off; bootstrap from ``next_obs``.
+        next_obs: ``[L, K, *obs]``, the final observation where an episode ended.
+        valid_actions: ``[L, K, A]`` bool for ``next_obs``, or None where all are valid.
     """
 
     t: int
@@ -70,6 +75,11 @@ class Step:
     truncated: Tensor
     next_obs: Tensor
     valid_actions: Tensor | None = None
+
+    def of_actor(self, actor: int = 0) -> Step:
+        """The transitions ``[L, …]`` of one actor; all there is where K = 1."""
+        tensors = {name: x[:, actor] for name, x in vars(self).items() if isinstance(x, Tensor)}
+        return replace(self, **tensors)
 
 
 @dataclass(frozen=True)
@@ -113,14 +123,14 @@ class Agent(ABC):
 
     @abstractmethod
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """Choose training actions ``[L]`` for ``obs`` ``[L, *obs]`` among ``valid`` ``[L, A]``.
+        """Training actions ``[L, K]`` for ``obs`` ``[L, K, *obs]`` among ``valid`` ``[L, K, A]``.
 
         Called exactly once between two calls of ``observe``.
         """
 
     @abstractmethod
     def observe(self, step: Step) -> None:
-        """Learn from one transition of every lane."""
+        """Learn from one transition of every actor."""
 
     @abstractmethod
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
@@ -163,6 +173,14 @@ class Agent(ABC):
                     f"saved by default; override state_dict and load_state_dict"
                 )
         return saved
+
+    def exported_state(self) -> dict[str, Any]:
+        """What of ``state_dict()`` an agent needs to act, for ``--keep-agents``.
+
+        By default all but the attributes that say ``exported = False``, such as replay buffers.
+        """
+        left_out = {n for n, value in vars(self).items() if not getattr(value, "exported", True)}
+        return {name: part for name, part in self.state_dict().items() if name not in left_out}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore from ``state_dict()``, attributes in the order in which they were assigned."""

@@ -66,6 +66,11 @@ class Run:
         """From (task, seed): all methods face the same environments."""
         return derive_seed("environment", self.suite, self.task, self.seed)
 
+    def actor_seed(self, actor: int) -> int:
+        """Of the training environment of one actor; the first one's is ``environment_seed``."""
+        own = self.environment_seed
+        return derive_seed("actor", own, actor) if actor else own
+
     @property
     def agent_seed(self) -> int:
         """From (task, method, seed)."""

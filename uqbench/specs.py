@@ -85,13 +85,22 @@ class AgentSpec(Spec):
         role: ``trivial`` for what costs no learning (random play, a constant action, a script),
             ``oracle`` for what knows more than an agent may (exact policies, look-ahead in the
             simulation). Both are shown on boards beside the methods, and have no rank.
+        actors: whether an agent written for lanes learns from several actors, copies of its
+            environment; budgets that have them are refused otherwise. One that owns its loop learns
+            from one.
         calibrated: whether its intervals for Q are those of a posterior: with rewards of variance
             one they have their nominal coverage. ``uqbench plugin check`` then tries it.
     """
 
     owns_loop: bool = False
     role: Role = "method"
+    actors: bool = True
     calibrated: bool = False
+
+    @property
+    def takes_actors(self) -> bool:
+        """Whether it learns from several actors."""
+        return self.actors and not self.owns_loop
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:

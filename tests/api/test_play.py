@@ -30,7 +30,7 @@ class Counter(Agent):
             self.spoiled = torch.zeros(len(seeds) + 1)
 
     def act(self, obs, valid=None):
-        return self.policy(obs[:, None])[:, 0]
+        return self.policy(obs)
 
     def observe(self, step):
         self.numbers += 1
@@ -46,7 +46,7 @@ def test_a_lane_of_a_batch_is_an_agent_of_its_own(lane):
     agent = Counter(seeds)
     for _ in range(4):
         agent.observe(None)
-    obs = torch.zeros(3, 2)
+    obs = torch.zeros(3, 1, 2)
     single = Counter([seeds[lane]])
     state = torch.load(io.BytesIO(kept_agent(agent, single, lane, 3, obs)), weights_only=True)
     restored = Counter([0])
@@ -59,7 +59,7 @@ def test_a_lane_of_a_batch_is_an_agent_of_its_own(lane):
 def test_a_state_that_has_no_part_for_each_lane_is_refused():
     agent = Counter([1, 2, 3], spoiled=True)
     with pytest.raises(CannotSaveError, match=r"spoiled is \(4,\) for 3 lanes"):
-        kept_agent(agent, Counter([1], spoiled=True), 0, 3, torch.zeros(3, 2))
+        kept_agent(agent, Counter([1], spoiled=True), 0, 3, torch.zeros(3, 1, 2))
 
 
 def test_an_agent_that_acts_otherwise_alone_is_refused():
@@ -68,7 +68,7 @@ def test_an_agent_that_acts_otherwise_alone_is_refused():
             return torch.full(obs.shape[:2], len(self.numbers))
 
     with pytest.raises(CannotSaveError, match="alone in a batch, acts otherwise"):
-        kept_agent(Crowd([1, 2]), Crowd([1]), 0, 2, torch.zeros(2, 2))
+        kept_agent(Crowd([1, 2]), Crowd([1]), 0, 2, torch.zeros(2, 1, 2))
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ class MyAgent(Agent):
     def __init__(self, info, seeds, config, device):
         self.action = chosen(config)
     def act(self, obs, valid=None):
-        return torch.full((len(obs),), self.action)
+        return torch.full(obs.shape[:2], self.action)
     def observe(self, step):
         pass
     def policy(self, obs, valid=None):

@@ -27,7 +27,7 @@ class Mine(Agent):
     def __init__(self, info, seeds, config, device):
         self.action = config.action
     def act(self, obs, valid=None):
-        return torch.full((len(obs),), self.action)
+        return torch.full(obs.shape[:2], self.action)
     def observe(self, step):
         pass
     def policy(self, obs, valid=None):

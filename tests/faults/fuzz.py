@@ -16,11 +16,11 @@ from typing import Any
 import click
 import torch
 
+from uqbench.api.status import run_status
 from uqbench.boards.provenance import read_provenance
 from uqbench.boards.scores import check_scores, from_csv
 from uqbench.claim import ClaimKind
 from uqbench.cli.options import _settings
-from uqbench.cli.status import _entry
 from uqbench.errors import UqbenchError
 from uqbench.executor import Resources
 from uqbench.identity import digest_of
@@ -161,7 +161,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
 
     def read_record(data: bytes) -> object:
         (scratch.folder(finished) / "run.json").write_bytes(data)
-        return [json.dumps(_entry(*found, scratch, {})) for found in scratch.records()]
+        return [json.dumps(run_status(*found, scratch, {})) for found in scratch.records()]
 
     def read_sealed_record(data: bytes) -> object:
         """A record that is odd on purpose."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.cli.status import _entry
+from uqbench.api.status import run_status
 from uqbench.errors import StorageError
 from uqbench.identity import Run
 from uqbench.results.columns import RunColumns
@@ -61,5 +61,5 @@ def test_a_clock_that_was_set_changes_no_state(hours, tmp_path):
         write(store, make_run(seed), status, hours)
     found = {folder.name: state.state for folder, state in store.records()}
     assert sorted(state.value for state in found.values()) == ["abandoned", "failed", "finished"]
-    entries = [_entry(folder, state, store, {}) for folder, state in store.records()]
+    entries = [run_status(folder, state, store, {}) for folder, state in store.records()]
     assert all(entry["seconds_left"] is None or entry["seconds_left"] >= 0 for entry in entries)

@@ -10,10 +10,11 @@ import pytest
 import torch
 from gymnasium.wrappers import FrameStackObservation
 
-from uqbench.agent import EnvironmentInfo, Step
+from uqbench.agent import EnvironmentInfo
 from uqbench.environment import GymnasiumLanes
 from uqbench.lanes import Clock
 from uqbench.lanes.replay_buffer import TransitionBuffer
+from uqbench.testing.worlds import step_of_actors
 
 CPU = torch.device("cpu")
 LANES, CAPACITY, STEPS, FRAMES = 3, 100, 370, 4
@@ -59,11 +60,11 @@ def play(env: GymnasiumLanes, buffers: list[tuple[TransitionBuffer, Clock]], ste
     for t in range(steps):
         action = torch.tensor([t % 2] * LANES)
         outcome = env.step(action)
-        step = Step(
+        step = step_of_actors(
             t, obs, action, outcome.reward, outcome.terminated, outcome.truncated, outcome.next_obs
         )
         for held, clock in buffers:
-            held.store(step, outcome.reward)
+            held.store(step, step.reward)
             clock.advance()
         obs = outcome.obs
 

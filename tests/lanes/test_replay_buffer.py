@@ -30,11 +30,11 @@ def add(replay: ReplayBuffer, t: int) -> None:
 
 def transition(t: int) -> dict[str, Tensor]:
     """Every entry tells its step and lane: step 12 of lane 1 has reward 12.1."""
-    lane = torch.arange(LANES)
+    lane = torch.arange(LANES)[:, None]
     return {
-        "obs": (10 * t + lane).to(torch.uint8)[:, None, None].expand(LANES, 2, 2),
+        "obs": (10 * t + lane).to(torch.uint8)[..., None, None].expand(LANES, 1, 2, 2),
         "reward": t + lane / 10,
-        "mask": (torch.tensor([[t % 2, (t // 2) % 2, 1, 0]]) > 0).expand(LANES, 4),
+        "mask": (torch.tensor([[t % 2, (t // 2) % 2, 1, 0]]) > 0).expand(LANES, 1, 4),
     }
 
 
@@ -74,7 +74,7 @@ def test_fields_of_a_transition_stay_together_with_their_type_and_shape() -> Non
         for slot in range(CAPACITY):
             expected = transition(int(stored["reward"][lane, slot]))
             for name, values in stored.items():
-                assert torch.equal(values[lane, slot], expected[name][lane])
+                assert torch.equal(values[lane, slot], expected[name][lane, 0])
 
 
 def test_every_lane_gathers_its_own_slots() -> None:
@@ -92,7 +92,7 @@ def test_the_replay_keeps_copies() -> None:
     given["reward"].fill_(-1.0)
     batch = whole(replay)
     batch["reward"].fill_(-2.0)
-    torch.testing.assert_close(whole(replay)["reward"], transition(1)["reward"][:, None])
+    torch.testing.assert_close(whole(replay)["reward"], transition(1)["reward"])
 
 
 @pytest.mark.parametrize("change", ["missing", "extra"])
@@ -101,7 +101,7 @@ def test_other_fields_than_declared_are_refused(change: str) -> None:
     if change == "missing":
         del given["mask"]
     else:
-        given["weight"] = torch.zeros(LANES)
+        given["weight"] = torch.zeros(LANES, 1)
     with pytest.raises(ValueError, match=r"expected the fields \['mask', 'obs', 'reward'\], got"):
         replay.add(**given)
     assert len(replay) == 0
@@ -136,6 +136,26 @@ def test_booleans_take_a_bit_each() -> None:
     clock = Clock(CPU)
     bits = ReplayBuffer(LANES, 1000, {"obs": ((3, 5), torch.bool)}, clock)
     for _ in range(64):
-        bits.add(obs=torch.ones(LANES, 3, 5, dtype=torch.bool))
+        bits.add(obs=torch.ones(LANES, 1, 3, 5, dtype=torch.bool))
         clock.advance()
     assert bits.state_dict()["obs"].untyped_storage().nbytes() == LANES * 64 * 15 // 8
+
+
+def test_with_actors_slots_go_time_by_time_and_actor_by_actor() -> None:
+    clock = Clock(CPU, actors=3)
+    replay = ReplayBuffer(LANES, 8, {"reward": ((), torch.float32)}, clock)
+    assert replay.capacity == 6  # two times of three actors
+    for time in range(3):
+        assert len(replay) == min(3 * time, 6)
+        actor = torch.arange(3.0).expand(LANES, 3)
+        replay.add(reward=10 * time + actor + torch.arange(LANES)[:, None] / 10)
+        clock.advance()
+    stored = replay.gather(torch.arange(6).expand(LANES, 6))["reward"]
+    for lane in range(LANES):
+        expected = torch.tensor([20.0, 21.0, 22.0, 10.0, 11.0, 12.0]) + lane / 10
+        torch.testing.assert_close(stored[lane], expected)
+
+
+def test_a_capacity_below_the_actors_is_refused() -> None:
+    with pytest.raises(ValueError, match="a capacity of 2 has no room for 3 actors"):
+        ReplayBuffer(LANES, 2, FIELDS, Clock(CPU, actors=3))

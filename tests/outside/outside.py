@@ -25,20 +25,19 @@ class Averages(Agent):
 
     def __init__(self, info, seeds, config, device):
         self.config, self.t = config, 0
-        self.uniform = Uniform(seeds, "averages", (2,), device)
+        self.uniform = Uniform(seeds, "averages", (info.actors, 2), device)
         self.sums = torch.zeros(len(seeds), info.n_actions, device=device)
         self.counts = torch.ones(len(seeds), info.n_actions, device=device)
 
     def act(self, obs, valid=None):
-        explore, where = self.uniform.at(self.t).unbind(1)
+        explore, where = self.uniform.at(self.t).unbind(-1)
         random = (where * self.sums.shape[1]).long()
-        return torch.where(explore < self.config.epsilon, random, self.policy(obs[:, None])[:, 0])
+        return torch.where(explore < self.config.epsilon, random, self.policy(obs))
 
     def observe(self, step):
-        action = step.action[:, None]
-        self.sums.scatter_add_(1, action, step.reward[:, None])
-        self.counts.scatter_add_(1, action, torch.ones_like(action, dtype=self.counts.dtype))
-        self.t = step.t + 1
+        self.sums.scatter_add_(1, step.action, step.reward)
+        self.counts.scatter_add_(1, step.action, torch.ones_like(step.reward))
+        self.t += 1
 
     def policy(self, obs, valid=None):
         return (self.sums / self.counts).argmax(1, keepdim=True).expand(obs.shape[:2])

@@ -19,7 +19,7 @@ AGENT = b"state of an agent " * 100_000
 STATUS_AS_ANOTHER_USER = f"""
 import os, sys
 from uqbench.cli.status import command
-import uqbench.amounts, uqbench.results.store, uqbench.runner.dispatch.event_log
+import uqbench.api.status
 import uqbench.runner.checkpoints.saved
 if os.getuid() == 0:
     os.setgid({NOBODY}); os.setuid({NOBODY})

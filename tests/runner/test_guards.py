@@ -24,7 +24,7 @@ class Acts(Agent):
     """Returns what it is told to."""
 
     def __init__(self, action=None, policy=None, said=None, metrics=None):
-        zeros = torch.zeros(2, dtype=torch.int64)
+        zeros = torch.zeros(2, 1, dtype=torch.int64)
         self.action = zeros if action is None else action
         self.chosen, self.said, self.reported = policy, said, metrics or {}
 
@@ -65,10 +65,13 @@ class Wrong(RotatingPixels):
 @pytest.mark.parametrize(
     ("action", "said"),
     [
-        (torch.zeros(2, 1, dtype=torch.int64), r"shape \(2, 1\); expected torch.int64 of shape"),
-        (torch.zeros(2), r"torch.float32 of shape \(2,\).*\(Acts of "),
+        (torch.zeros(2, dtype=torch.int64), r"shape \(2,\); expected torch.int64 of shape"),
+        (torch.zeros(2, 1), r"torch.float32 of shape \(2, 1\).*\(Acts of "),
         (0, "returned a int; expected a tensor"),
-        (torch.tensor([0, 4]), r"chose action 4; expected a valid one of 0 to 3 \(lane 1, step 0"),
+        (
+            torch.tensor([[0], [4]]),
+            r"chose action 4; expected a valid one of 0 to 3 \(lane 1, step 0",
+        ),
     ],
 )
 def test_a_wrong_action_is_named_with_its_lane_step_and_class(action, said):
@@ -137,4 +140,4 @@ def test_a_wrong_metric_is_named():
 def test_a_wrong_prediction_is_named_with_its_lanes(predicted, said):
     obs, _ = RotatingPixels(2).reset()
     with pytest.raises(UqbenchError, match=said):
-        check_uncertainty(Acts(said=Uncertainty(**predicted)), obs, 4, 7)
+        check_uncertainty(Acts(said=Uncertainty(**predicted)), obs[:, None], 4, 7)

@@ -48,7 +48,7 @@ class Linear(Agent):
         self.weights = torch.zeros(len(seeds), self.n, size, device=device)
         self.counts = torch.ones(len(seeds), self.n, device=device)
         self.error = torch.zeros(len(seeds), device=device)
-        self.u = Uniform(seeds, "linear", (2,), device)
+        self.u = Uniform(seeds, "linear", (info.actors, 2), device)
 
     def values(self, obs: Tensor) -> Tensor:
         return (obs.flatten(2)[:, :, None].float() * self.weights[:, None]).sum(-1)
@@ -57,21 +57,22 @@ class Linear(Agent):
         return self.u.at(self.t)
 
     def act(self, obs, valid=None):
-        return epsilon_greedy(self.values(obs[:, None])[:, 0], self.draws(), 0.3, valid)
+        return epsilon_greedy(self.values(obs), self.draws(), 0.3, valid)
 
     def ended(self, step: Step) -> Tensor:
         return step.terminated
 
     def observe(self, step):
-        following = self.values(step.next_obs[:, None])[:, 0].amax(-1)
+        following = self.values(step.next_obs).amax(-1)
         target = step.reward + self.discount * following * ~self.ended(step)
         taken = torch.nn.functional.one_hot(step.action, self.n).float()
-        now = self.values(step.obs[:, None])[:, 0]
-        self.error = target - (now * taken).sum(-1)
-        pixels = step.obs.flatten(1).float()
-        self.weights += 0.1 * (self.error[:, None] * taken)[:, :, None] * pixels[:, None]
-        self.counts += taken
-        self.t = step.t + 1
+        error = target - (self.values(step.obs) * taken).sum(-1)
+        self.error = error.mean(-1)
+        for actor, pixels in enumerate(step.obs.flatten(2).float().unbind(1)):
+            change = error[:, actor, None] * taken[:, actor]
+            self.weights += 0.1 * change[:, :, None] * pixels[:, None]
+            self.counts += taken[:, actor]
+        self.t += 1
 
     def policy(self, obs, valid=None):
         return greedy(self.values(obs), valid)
@@ -129,7 +130,7 @@ class IgnoresMasks(Linear):
 class Unrepeatable(Linear):
     def __init__(self, info, seeds, config, device):
         super().__init__(info, seeds, config, device)
-        self.u = Uniform([seed + next(CALLS) for seed in seeds], "linear", (2,), device)
+        self.u = Uniform([seed + next(CALLS) for seed in seeds], "linear", (info.actors, 2), device)
 
 
 class NoisyPolicy(Linear):
@@ -144,7 +145,7 @@ class KeepsTensors(Linear):
     def observe(self, step):
         if self.last is not None:
             super().observe(self.last)
-        self.last, self.t = step, step.t + 1
+        self.last, self.t = step, self.t + 1
 
     def state_dict(self):
         raise TypeError("not saved")
@@ -153,6 +154,17 @@ class KeepsTensors(Linear):
 class MixesLanes(Linear):
     def draws(self):
         return (super().draws() + self.weights.abs().sum()).frac()
+
+
+class MixesLanesOfActors(Linear):
+    def draws(self):
+        u = super().draws()
+        return (u + self.weights.abs().sum()).frac() if u.shape[1] > 1 else u
+
+
+class MixesActors(Linear):
+    def act(self, obs, valid=None):
+        return super().act(obs.any(1, keepdim=True).expand_as(obs), valid)
 
 
 class IgnoresSeeds(Linear):
@@ -242,6 +254,8 @@ AGENTS: dict[str, Any] = {
     "agent-pure": NoisyPolicy,
     "agent-buffers": KeepsTensors,
     "agent-lanes": MixesLanes,
+    "agent-actors": MixesLanesOfActors,
+    "agent-mixes-actors": MixesActors,
     "agent-seeds": IgnoresSeeds,
     "agent-checkpoint": ForgetsWeights,
     "agent-terminal": BootstrapsFromTerminal,
@@ -262,17 +276,21 @@ AGENTS: dict[str, Any] = {
 
 def agent(kind, config=None, **expected) -> AgentSubject:
     config = config or Config()
-    info = RotatingPixels.info()
-    return AgentSubject(
-        name=kind.__name__,
-        make=lambda seeds, device: kind(info, list(seeds), config, device),
-        world=RotatingPixels,
-        info=info,
-        config=config,
-        steps=60,
-        stops=(13, 37),
-        **expected,
-    )
+
+    def made(actors: int, **more) -> AgentSubject:
+        info = RotatingPixels.info(actors=actors)
+        return AgentSubject(
+            name=kind.__name__,
+            make=lambda seeds, device: kind(info, list(seeds), config, device),
+            world=RotatingPixels,
+            info=info,
+            config=config,
+            steps=60,
+            stops=(13 // actors, 37 // actors),
+            **more,
+        )
+
+    return made(1, several=made(3), **expected)
 
 
 def broken(subject: Subject) -> set[str]:
@@ -314,9 +332,9 @@ class Posterior(Linear):
         self.sums = torch.zeros(len(seeds), self.n, device=device)
 
     def observe(self, step):
-        taken = torch.nn.functional.one_hot(step.action, self.n).float()
-        self.sums, self.counts = self.sums + taken * step.reward[:, None], self.counts + taken
-        self.t = step.t + 1
+        self.sums = self.sums.scatter_add(1, step.action, step.reward)
+        self.counts = self.counts.scatter_add(1, step.action, torch.ones_like(step.reward))
+        self.t += 1
 
     def uncertainty(self, obs):
         shape = (*obs.shape[:2], self.n)

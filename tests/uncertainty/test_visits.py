@@ -28,24 +28,24 @@ def test_states_are_counted_whatever_their_observations_look_like(one_hot):
     walks = torch.tensor([[0, 1, 1, 3, 1], [2, 2, 2, 2, 0]])
     whole, resumed = Visits(states, 2), Visits(states, 2)
     for t in range(5):
-        whole.see(t + 1, ENV, states[walks[:, t]])
+        whole.see(t + 1, ENV, states[walks[:, t]][:, None])
         if t == 2:
             resumed.load_state_dict(whole.state_dict())
         if t > 2:
-            resumed.see(t + 1, ENV, states[walks[:, t]])
+            resumed.see(t + 1, ENV, states[walks[:, t]][:, None])
     assert whole.counts.tolist() == [[1, 3, 0, 1], [1, 0, 4, 0]]
     assert torch.equal(resumed.counts, whole.counts)
 
 
 def test_states_that_are_not_asked_about_are_left_out():
     visits = Visits(torch.eye(3), 1)
-    visits.see(1, ENV, torch.tensor([[0.5, 0.5, 0.0]]))
+    visits.see(1, ENV, torch.tensor([[[0.5, 0.5, 0.0]]]))
     assert visits.counts.sum() == 0
 
 
 def test_minus_zero_is_zero():
     visits = Visits(torch.tensor([[0.0, 1.0], [-0.0, 2.0]]), 2)
-    visits.see(1, ENV, torch.tensor([[-0.0, 1.0], [0.0, 2.0]]))
+    visits.see(1, ENV, torch.tensor([[[-0.0, 1.0]], [[0.0, 2.0]]]))
     assert visits.counts.tolist() == [[1, 0], [0, 1]]
 
 

@@ -1,4 +1,4 @@
-"""Agents whose final state was kept, restored from their run.
+"""Exported agents: a final state that was stored, restored from their run.
 
 Everything that the agent is made of is in the run's identity: task, config, steps. Its state is
 read with ``weights_only``, once it matches the digest in the run's record: no pickled code is
@@ -39,7 +39,7 @@ CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
-class KeptAgent:
+class ExportedAgent:
     """A trained agent, with one lane, and what it was trained on.
 
     Attributes:
@@ -61,7 +61,7 @@ class KeptAgent:
         return make_lanes(self.batch, self.host, seeds, CPU)
 
 
-def restore(store: Store, folder: str | PurePosixPath, host: Host) -> KeptAgent:
+def restore(store: Store, folder: str | PurePosixPath, host: Host) -> ExportedAgent:
     """The agent of a finished run.
 
     Args:
@@ -70,16 +70,16 @@ def restore(store: Store, folder: str | PurePosixPath, host: Host) -> KeptAgent:
         host: the plugins.
 
     Raises:
-        UqbenchError: the run is not finished or kept no agent, its file is damaged, or the agent
-            or its environment has another version here.
+        UqbenchError: the run is not finished or exported no agent, its file is damaged, or the
+            agent or its environment has another version here.
     """
     folder = PurePosixPath(folder)
-    found = store.read(folder)
-    if found.state is not RunState.FINISHED or found.record is None:
-        raise UqbenchError(f"{folder} is {found.state.value}: expected a finished run.")
-    batch = _batch(found.record, host)
+    stored = store.read(folder)
+    if stored.state is not RunState.FINISHED or stored.record is None:
+        raise UqbenchError(f"{folder} is {stored.state.value}: expected a finished run.")
+    batch = _batch(stored.record, host)
     path = run_folder(store.root, folder) / AGENT
-    if AGENT not in found.record.digests:
+    if AGENT not in stored.record.digests:
         raise UqbenchError(
             f"{folder} kept no agent: run it in another --out with --keep-agents; the runs come "
             f"out the same."
@@ -89,10 +89,10 @@ def restore(store: Store, folder: str | PurePosixPath, host: Host) -> KeptAgent:
     agent: Agent | SinglePolicy = (
         make_loop_agent(batch, host, env) if owns_loop else make_agent(batch, host, env, CPU)
     )
-    agent.load_state_dict(_state(path, found.record.digests[AGENT]))
+    agent.load_state_dict(_state(path, stored.record.digests[AGENT]))
     environment = host.environments[str(batch.cell.task.environment)]
     config = task_config(batch.cell.task, host, where=f"{folder}: task")
-    return KeptAgent(batch.runs[0], agent, environment, config, batch, host)
+    return ExportedAgent(batch.runs[0], agent, environment, config, batch, host)
 
 
 def _batch(record: RunRecord, host: Host) -> Batch:

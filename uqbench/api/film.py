@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from uqbench.api.playing import Beliefs, Moment
 from uqbench.errors import UqbenchError
 from uqbench.pictures import Frame, StateMap
+from uqbench.results.files import check_output
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw
@@ -143,8 +144,9 @@ def save(images: Sequence[Image.Image], path: Path) -> None:
     """Write a film: ``.gif``, ``.mp4``, or ``.png`` for its first picture.
 
     Raises:
-        UqbenchError: the file's name ends otherwise, or cannot be written.
+        UqbenchError: the file's name ends otherwise, it cannot be written, or is no regular one.
     """
+    check_output(path)
     kind = path.suffix.lower()
     try:
         if kind == ".png":

@@ -11,22 +11,15 @@ from typing import Any
 import pandas as pd
 
 from uqbench.amounts import count, duration
-from uqbench.errors import UqbenchError
-from uqbench.registry.load_host import load_host
-from uqbench.results.store import Store
-from uqbench.runner.device import find_device
-from uqbench.runner.forecast import costs
-from uqbench.runner.states import stored_states
-from uqbench.suites.plan import Plan
-from uqbench.suites.selection import Selection
+from uqbench.api.experiment import DryRun, Experiment
+from uqbench.api.selected import selected
 
 
 class Planned:
     """What would run.
 
     Args:
-        plan: the runs.
-        store: holds earlier runs.
+        left: what is left of the runs.
 
     Attributes:
         plan: the runs.
@@ -34,10 +27,9 @@ class Planned:
         basis: of the estimate, in words.
     """
 
-    def __init__(self, plan: Plan, store: Store) -> None:
-        self.plan, self._states = plan, stored_states(plan, store)
-        self._methods, expected = costs(plan, self._states, store)
-        self.seconds, self.basis = expected.seconds, expected.basis
+    def __init__(self, left: DryRun) -> None:
+        self.plan, self._left = left.plan, left
+        self.seconds, self.basis = left.expected.seconds, left.expected.basis
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -48,7 +40,7 @@ class Planned:
                 run.suite, run.budget, run.task, run.method, run.seed, stored.state.value,
                 steps[run.task], run.place,
             )
-            for run, stored in self._states.items()
+            for run, stored in self._left.states.items()
         ]  # fmt: skip
         columns = ["suite", "budget", "task", "method", "seed", "state", "steps", "run"]
         return pd.DataFrame(rows, columns=columns)
@@ -56,7 +48,9 @@ class Planned:
     @property
     def methods(self) -> pd.DataFrame:
         """A row a method, the slowest first: runs to do, core seconds, MB of memory and of disk."""
-        rows = [(m.method, m.to_do, m.have, m.seconds, m.megabytes, m.disk) for m in self._methods]
+        rows = [
+            (m.method, m.to_do, m.have, m.seconds, m.megabytes, m.disk) for m in self._left.methods
+        ]
         return pd.DataFrame(
             rows, columns=["method", "to_do", "have", "core_seconds", "megabytes", "disk"]
         ).astype({"megabytes": float, "disk": float})
@@ -69,7 +63,7 @@ class Planned:
         return f"<p>{escape(self._sentence())}</p>{table}"
 
     def _sentence(self) -> str:
-        left = sum(method.to_do for method in self._methods)
+        left = sum(method.to_do for method in self._left.methods)
         return (
             f"{self.plan.suite.name}/{self.plan.name}: {left} of "
             f"{count(len(self.plan.runs), 'run')} to do, about {duration(self.seconds)} on one "
@@ -109,40 +103,7 @@ def plan(
         >>> import uqbench
         >>> uqbench.plan("windy-cliff", "smoke").methods  # doctest: +SKIP
     """
-    chosen = selection(suite, budget, methods, tasks, seeds, steps, settings)
-    planned = chosen.plan(load_host(), find_device(device))
-    return Planned(planned, Store(Path(out)))
-
-
-def selection(
-    suite: str,
-    budget: str | None,
-    methods: Sequence[str] | str | None,
-    tasks: Sequence[str] | str | None,
-    seeds: int | Sequence[int] | None,
-    steps: int | None,
-    settings: Mapping[str, Mapping[str, Any]] | None,
-) -> Selection:
-    """The runs that a call from Python means.
-
-    Raises:
-        UqbenchError: a number is not positive, or a seed is twice there.
-    """
-    if steps is not None and steps < 1:
-        raise UqbenchError(f"steps={steps}: expected at least one.")
-    if isinstance(seeds, int):
-        if seeds < 1:
-            raise UqbenchError(f"seeds={seeds}: expected at least one; seeds=[0] means seed 0.")
-        seeds = range(seeds)
-    if seeds is not None and (len(set(seeds)) != len(seeds) or any(seed < 0 for seed in seeds)):
-        raise UqbenchError(f"seeds={list(seeds)}: expected different numbers from 0 on.")
-    return Selection(
-        suite, budget, _names(methods), _names(tasks), None if seeds is None else tuple(seeds),
-        steps, settings or {},
-    )  # fmt: skip
-
-
-def _names(names: Sequence[str] | str | None) -> tuple[str, ...] | None:
-    if names is None:
-        return None
-    return (names,) if isinstance(names, str) else tuple(names)
+    which = selected(
+        suite, budget, methods=methods, tasks=tasks, seeds=seeds, steps=steps, settings=settings
+    )
+    return Planned(Experiment(which, Path(out), device).dry_run())

@@ -1,4 +1,4 @@
-"""Playing with a kept agent: its evaluated policy in fresh episodes, moment by moment."""
+"""Playing with an exported agent: its evaluated policy in new episodes, moment by moment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.agent import Uncertainty
-from uqbench.api.agents import KeptAgent
+from uqbench.api.agents import ExportedAgent
 from uqbench.errors import UqbenchError
 from uqbench.pictures import Frame, StateMap
 
@@ -56,25 +56,25 @@ class Moment:
     ended: bool
 
 
-def play(kept: KeptAgent, episodes: int = 1, most_steps: int = 1000) -> Iterator[Moment]:
-    """Play episodes of the evaluated policy in worlds that it was neither trained nor evaluated on.
+def play(exported: ExportedAgent, episodes: int = 1, most_steps: int = 1000) -> Iterator[Moment]:
+    """Play episodes of the evaluated policy with seeds that are of no training or evaluation.
 
     Args:
-        kept: the agent.
+        exported: the agent.
         episodes: how many.
         most_steps: of each, where it does not end by itself.
     """
-    draw = kept.environment.load_picture()
+    draw = exported.environment.load_picture()
     for episode in range(episodes):
-        env = kept.env([kept.run.evaluation_seed(-1 - episode)])
+        env = exported.env([exported.run.evaluation_seed(-1 - episode)])
         obs, valid = env.reset()
         collected = 0.0
         for step in range(most_steps):
             seen = obs[0].clone()
-            picture = None if draw is None else draw(kept.environment_config, seen.numpy())
+            picture = None if draw is None else draw(exported.environment_config, seen.numpy())
             choose = None if valid is None else valid[:, None]
-            action = kept.agent.policy(obs[:, None], choose)[:, 0]
-            beliefs = beliefs_at(kept, obs[:, None], 0)
+            action = exported.agent.policy(obs[:, None], choose)[:, 0]
+            beliefs = beliefs_at(exported, obs[:, None], 0)
             outcome = env.step(action)
             reward, ended = (
                 float(outcome.reward[0]),
@@ -87,35 +87,35 @@ def play(kept: KeptAgent, episodes: int = 1, most_steps: int = 1000) -> Iterator
                 break
 
 
-def beliefs_at(kept: KeptAgent, obs: Tensor, place: int) -> Beliefs:
+def beliefs_at(exported: ExportedAgent, obs: Tensor, place: int) -> Beliefs:
     """The agent's predictions at one of the observations ``[1, M, *obs]``."""
     with torch.no_grad():
-        predicted = kept.agent.uncertainty(obs)
-    found = predicted or Uncertainty()
+        predicted = exported.agent.uncertainty(obs)
+    stated = predicted or Uncertainty()
 
     def row(values: Tensor | None) -> NDArray[np.float64] | None:
         return None if values is None else values[0, place].double().cpu().numpy()
 
-    epistemic, aleatoric = row(found.epistemic_var), row(found.aleatoric_var)
+    epistemic, aleatoric = row(stated.epistemic_var), row(stated.aleatoric_var)
     return Beliefs(
-        row(found.mean),
+        row(stated.mean),
         None if epistemic is None else np.sqrt(np.maximum(epistemic, 0)),
         None if aleatoric is None else np.sqrt(np.maximum(aleatoric, 0)),
     )
 
 
-def map_beliefs(kept: KeptAgent) -> tuple[StateMap, list[Beliefs]]:
+def map_beliefs(exported: ExportedAgent) -> tuple[StateMap, list[Beliefs]]:
     """The agent's predictions at every state of a small environment.
 
     Raises:
         UqbenchError: the environment has no map.
     """
-    make = kept.environment.load_state_map()
+    make = exported.environment.load_state_map()
     if make is None:
         raise UqbenchError(
-            f"the environment {kept.environment.name!r} has no map of its states; the windy cliff "
-            f"and DeepSea have one."
+            f"the environment {exported.environment.name!r} has no map of its states; the windy "
+            f"cliff and DeepSea have one."
         )
-    states = make(kept.environment_config)
+    states = make(exported.environment_config)
     obs = torch.from_numpy(states.obs)[None]
-    return states, [beliefs_at(kept, obs, place) for place in range(len(states.obs))]
+    return states, [beliefs_at(exported, obs, place) for place in range(len(states.obs))]

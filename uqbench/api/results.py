@@ -19,7 +19,7 @@ from uqbench.views.board_view import BoardView
 from uqbench.views.notebook import html
 
 if TYPE_CHECKING:
-    from uqbench.api.agents import KeptAgent
+    from uqbench.api.agents import ExportedAgent
 
 POINTS = ("task", "method", "seed", "step", "metric", "value")
 """Columns of the curves that stored boards keep."""
@@ -174,7 +174,7 @@ class Results:
             )
         return chosen[0]
 
-    def agent(self, run: str) -> KeptAgent:
+    def agent(self, run: str) -> ExportedAgent:
         """The trained agent of a run that was made with ``keep_agents``.
 
         Args:

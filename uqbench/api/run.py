@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from uqbench.amounts import count
-from uqbench.api.plan import selection
+from uqbench.api.experiment import Experiment
 from uqbench.api.results import Results
 from uqbench.api.run_tables import FoundRun
-from uqbench.boards.board_files import board_folder
-from uqbench.boards.leaderboard import Board, board
+from uqbench.api.selected import Selected, selected
+from uqbench.boards.leaderboard import Board
 from uqbench.errors import UqbenchError, UqbenchWarning
 from uqbench.executor import Resources
-from uqbench.registry.load_host import load_host
-from uqbench.results.store import RunState, Store
+from uqbench.results.store import Store
 from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
-from uqbench.runner.complete import Execution, complete
-from uqbench.runner.device import find_device, stated_device
-from uqbench.runner.dispatch.drive import Driver, Where
+from uqbench.runner.dispatch.drive import Where
 from uqbench.runner.display import Terminal
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import NO_LIMITS
-from uqbench.runner.rerun import make_room
 from uqbench.runner.watcher import Quiet, Watcher
-from uqbench.views.board_folders import write_board
 
 
 def run(
@@ -52,6 +46,7 @@ def run(
     fresh: bool = False,
     log: Sequence[str] | str = (),
     progress: bool | Watcher = True,
+    beside: str | PathLike[str] | None = None,
 ) -> Results:
     """Do what is missing of a suite, write its leaderboard, and return the results.
 
@@ -80,6 +75,7 @@ def run(
             again; the earlier ones are moved to ``out/.earlier/1`` (2, …), a results folder, too.
         log: loggers of the runs: ``csv``, ``tensorboard``, ``wandb``.
         progress: whether to show progress on stderr, or what to show it by.
+        beside: a folder of leaderboards; the board is the stored one with these runs in it.
 
     Returns:
         The results of these runs. A run that failed is a row of ``runs`` with its reason, and a
@@ -93,45 +89,82 @@ def run(
         >>> results = uqbench.run("windy-cliff", "smoke", seeds=2)  # doctest: +SKIP
         >>> results.board()  # doctest: +SKIP
     """
-    if workers is not None and workers < 1:
-        raise UqbenchError(f"workers={workers}: expected at least one process.")
-    limits.check()
-    watcher = progress if not isinstance(progress, bool) else Terminal() if progress else Quiet()
-    store = Store(Path(out))
-    host = load_host()
-    where = Where(
-        executor, executor_config, resources or Resources(), checkpoint_seconds, limits, wait=True
-    )
-    driver = Driver(where, host, store.root)
-    gpus = where.resources.gpus
-    kind = stated_device(device, gpus) if driver.elsewhere else find_device(device)
-    execution = Execution(
-        host, kind, store, watcher, workers, driver, (log,) if isinstance(log, str) else tuple(log)
-    )
-    chosen = selection(suite, budget, methods, tasks, seeds, steps, settings)
-    plan = replace(chosen, keep_agents=keep_agents).plan(host, kind)
-    note = store.prepare(shared=driver.elsewhere)
-    if note:
-        watcher.say(f"Runs are locked by leases: {note}.")
-    if fresh:
-        make_room(plan, store, watcher)
-    states = complete(plan, execution)
-    result = board(plan, store)
-    write_board(result, store, board_folder(plan, store.root / "leaderboards"), host)
-    results = results_of(result, store)
-    wrong = [name for name, state in states.items() if state is not RunState.FINISHED]
-    if wrong:
+    experiment = Experiment(
+        selected(
+            suite, budget, methods=methods, tasks=tasks, seeds=seeds, steps=steps,
+            settings=settings, keep_agents=keep_agents,
+        ),
+        Path(out),
+        device,
+        workers,
+        Where(
+            executor, executor_config, resources or Resources(), checkpoint_seconds, limits, True
+        ),
+        (log,) if isinstance(log, str) else tuple(log),
+        _watcher(progress),
+    )  # fmt: skip
+    done = experiment.run(rerun=fresh, beside=None if beside is None else Path(beside))
+    assert done.board is not None
+    results = results_of(done.board, experiment.store)
+    if done.unfinished:
         warnings.warn(
-            f"{len(wrong)} of {count(len(states), 'run')} did not finish; the column reason of "
-            f"results.runs says why",
+            f"{len(done.unfinished)} of {count(len(done.plan.runs), 'run')} did not finish; the "
+            f"column reason of results.runs says why",
             UqbenchWarning,
             stacklevel=2,
         )
     return results
 
 
+def until_decided(
+    suite: str,
+    budget: str | None = None,
+    *,
+    max_seeds: int | None = None,
+    device: str = "auto",
+    workers: int | None = None,
+    out: str | PathLike[str] = "results",
+    progress: bool | Watcher = True,
+    **which: Unpack[Selected],
+) -> Results:
+    """Add seeds to what claims (or ranks) leave open, until they are decided.
+
+    The same as ``uqbench run --until-decided``: the runs of a growing number of seeds, with the
+    error of 5 % shared by all interim analyses.
+
+    Args:
+        suite: name of the suite.
+        budget: name of a budget that ranks; None for the suite's default.
+        max_seeds: of a method; None for 40.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        workers: number of processes; None for one per core, or one on a GPU.
+        out: the results folder.
+        progress: whether to show progress on stderr, or what to show it by.
+        which: ``methods``, ``tasks``, ``steps`` and ``settings``, as of :func:`run`.
+
+    Raises:
+        UqbenchError: the budget cannot rank methods, seeds are given, or a run did not finish.
+    """
+    chosen = selected(suite, budget, **which)
+    watcher = _watcher(progress)
+    experiment = Experiment(chosen, Path(out), device, workers, watcher=watcher, say=watcher.say)
+    done = experiment.until_decided(max_seeds)
+    if done is None:
+        raise UqbenchError(
+            f"a run did not finish, so that nothing is decided: uqbench.status({str(out)!r}) says "
+            f"which."
+        )
+    return results_of(done[0].board, experiment.store)
+
+
+def _watcher(progress: bool | Watcher) -> Watcher:
+    if isinstance(progress, bool):
+        return Terminal() if progress else Quiet()
+    return progress
+
+
 def results_of(result: Board, store: Store) -> Results:
     """The results of a plan's runs, and their board."""
-    runs = [score.run for score in result.scores]
+    runs = [score.run for score in result.scores if score.method not in result.origins]
     found = [FoundRun.read(store, folder) for folder in runs]
     return Results(store.root, lambda: [result], found, store)

@@ -39,7 +39,7 @@ def departures(manifest: Manifest, suite: Suite, versions: Mapping[str, str]) ->
     changed = []
     if manifest.suite["version"] != suite.version:
         changed.append(f"suite version {manifest.suite['version']}, now {suite.version}")
-    for field, value in budget.model_dump(mode="json").items():
+    for field, value in {"actors": budget.actors, **budget.model_dump(mode="json")}.items():
         then = earlier.get(field, type(budget).model_fields[field].default)
         if field not in NOT_PROTOCOL and then != value:
             changed.append(f"{field} {then}, now {value}")

@@ -6,10 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from uqbench.boards.scores import Score, is_finite
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.scores import Score, gather, is_finite
 from uqbench.errors import UqbenchError
+from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.risk import RiskMeasure
+from uqbench.runner.final_metrics import truth_of
 from uqbench.runner.metric_values import Truth, scalar
 from uqbench.suites.metrics import EPISODE_STATISTICS, Metric
 from uqbench.suites.plan import Plan
@@ -40,6 +43,18 @@ def with_risk(plan: Plan, risk: str) -> Plan:
     suite = plan.suite.model_copy(update={"metrics": (*plan.suite.metrics, metric)})
     budget = plan.budget.model_copy(update={"primary": metric.name})
     return replace(plan, suite=suite, budget=budget, claims=())
+
+
+def board_by(risk: str, plan: Plan, host: Host, store: Store) -> Board:
+    """The board of a plan's runs, scored by another risk measure.
+
+    Raises:
+        UqbenchError: the measure is unknown, or the primary metric is not of episodes.
+    """
+    measure = host.risk_names.measure(risk)
+    changed = with_risk(plan, risk)
+    truths = {cell.task.name: truth_of(cell.task, host) for cell in plan.cells}
+    return Board.of(changed, rescored(changed, gather(plan, store), measure, store, truths))
 
 
 def slug(risk: str) -> str:

@@ -24,7 +24,7 @@ class FixedPolicy(Agent):
 
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """The policy's actions."""
-        return self.policy(obs[:, None], None if valid is None else valid[:, None])[:, 0]
+        return self.policy(obs, valid)
 
     def observe(self, step: Step) -> None:
         """Learn nothing."""
@@ -60,7 +60,7 @@ class ConstantAction(FixedPolicy):
 class UniformRandom(Agent):
     """Uniformly random valid actions.
 
-    Training draws one Philox number per lane and step. Evaluation must be a pure function of the
+    Training draws one Philox number per actor and step. Evaluation must be a pure function of the
     observations, so it hashes seed, training step, episode and observation: uniform, and
     independent across episodes, but an observation that recurs within an episode gets the same
     action again.
@@ -73,18 +73,18 @@ class UniformRandom(Agent):
         config: UniformRandomConfig,
         device: torch.device,
     ) -> None:
-        self._n_actions = info.n_actions
+        self._n_actions, self._actors = info.n_actions, info.actors
         self._keys = torch.tensor(list(seeds), dtype=torch.int64)
-        self._draws = Uniform(seeds, "uniform-random", (), device)
+        self._draws = Uniform(seeds, "uniform-random", (info.actors,), device)
         self._t = 0
 
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """A random action per lane."""
-        return self._pick(self._draws.at(self._t), valid)
+        """A random action per actor."""
+        return self._pick(self._draws.at(self._t // self._actors), valid)
 
     def observe(self, step: Step) -> None:
         """Advance to the next step's draws."""
-        self._t = step.t + 1
+        self._t = step.t + self._actors
 
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """A random action per observation, ``[L, M]``."""

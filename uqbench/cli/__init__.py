@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import io
+import os
 import sys
 
 import click
@@ -12,6 +14,7 @@ import click
 from uqbench import __version__
 from uqbench.cli.terminal import say
 from uqbench.errors import StorageError, UqbenchError, did_you_mean
+from uqbench.results.files import NO_ROOM
 
 COMMANDS = {
     "list": "list_",
@@ -77,6 +80,8 @@ def main() -> None:
     gc.set_threshold(*GARBAGE)
     try:
         code = group(prog_name="uqbench", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except UqbenchError as error:
         first, *more = f"uqbench: {error}".split("\n")
         say(first, *(f"  {line}" for line in more), err=True)
@@ -89,4 +94,11 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         say("uqbench: interrupted; what was finished is kept.", err=True)
         code = 130
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, *NO_ROOM) or error.filename is not None:
+            raise
+        if error.errno != errno.EPIPE:  # whoever closes a pipe has read enough
+            say(f"uqbench: the output cannot be written: {error.strerror}.", err=True)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of it, when Python ends
+        code = 1
     sys.exit(code or 0)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import click
 
-from uqbench.cli import terminal
 from uqbench.cli.options import load_host, out_option
+from uqbench.cli.terminal import say
 
 
 @click.command()
@@ -31,6 +32,25 @@ def command(out: Path, gpu: bool) -> int:
       uqbench doctor
       uqbench doctor --gpu > gpu.md
     """
+    if gpu:
+        from uqbench.cli.gpu_page import gpu_page
+        from uqbench.runner.executors.local import prepare_process
+
+        prepare_process()
+        right = True
+        for good, line in gpu_page(load_host()):
+            right &= good
+            say(*line.split("\n"))
+        return 0 if right else 1
+    right = True
+    for good, line in _installation(out):
+        right &= good
+        say(f"{'ok   ' if good else 'WRONG'}  {line}")
+    return 0 if right else 1
+
+
+def _installation(out: Path) -> Iterator[tuple[bool, str]]:
+    """What is installed, each with whether it is as it should be."""
     import shutil
 
     import torch
@@ -40,81 +60,45 @@ def command(out: Path, gpu: bool) -> int:
     from uqbench.results.store import Store
     from uqbench.suites.reading import read_suites
 
-    if gpu:
-        return _print_gpu_page()
-    wrong = 0
-
-    def say(good: bool, text: str) -> None:
-        nonlocal wrong
-        wrong += not good
-        terminal.say(f"{'ok   ' if good else 'WRONG'}  {text}")
-
-    say(
-        True,
-        f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
-        f"{os.cpu_count()} cores",
-    )
+    system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    yield True, f"Python {platform.python_version()}, {system}"
     cuda = torch.cuda.is_available()
     devices = torch.cuda.get_device_name() if cuda else "no CUDA device, runs use the CPU"
-    say(True, f"torch {torch.__version__}: {devices}")
+    yield True, f"torch {torch.__version__}: {devices}"
     compiler = next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "clang++"))), "")
-    say(
-        bool(compiler),
-        f"C++ compiler: {compiler}"
-        if compiler
-        else "no C++ compiler: budgets with numerics = 'compiled' need one; install g++",
-    )
+    without = "no C++ compiler: budgets with numerics = 'compiled' need one; install g++"
+    yield bool(compiler), f"C++ compiler: {compiler}" if compiler else without
     try:
         import_module("uqbench.statistics.aggregate")
         from uqbench.statistics.levels import MINIMUM_SEEDS
     except Exception as error:  # any import failure below rliable is what is asked for here
-        say(
-            False,
-            f"aggregation: {type(error).__name__}: {error}; install rliable==1.2.0 with pandas<3",
-        )
+        reason = f"{type(error).__name__}: {error}"
+        yield False, f"aggregation: {reason}; install rliable==1.2.0 with pandas<3"
     else:
-        say(True, f"aggregation: rliable imports ({MINIMUM_SEEDS} seeds for an interval)")
+        yield True, f"aggregation: rliable imports ({MINIMUM_SEEDS} seeds for an interval)"
     host = Host.load()
     for plugin in host.plugins:
         what = plugin.failure or ", ".join(host.added_by(plugin)) or "adds nothing"
         name = f"plugin {plugin.name} ({plugin.distribution} {plugin.version})"
-        say(not plugin.failure, f"{name}: {what}")
-        for complaint in host.complaints(plugin):
-            say(False, f"{name}: {complaint}")
-        if plugin.slow:
-            say(False, f"{name}: {plugin.slow}")
+        yield not plugin.failure, f"{name}: {what}"
+        for complaint in (*host.complaints(plugin), *filter(None, [plugin.slow])):
+            yield False, f"{name}: {complaint}"
     catalog = read_suites(host)
     for problem in catalog.problems:
-        say(False, str(problem))
+        yield False, str(problem)
     for suite in catalog.suites.values():
-        say(
-            bool(suite.methods),
-            f"suite {suite.name}: {len(suite.methods)} methods, "
-            f"{len(suite.tasks)} tasks, budgets {', '.join(suite.budgets)}",
-        )
+        counts = f"{len(suite.methods)} methods, {len(suite.tasks)} tasks"
+        budgets = ", ".join(suite.budgets)
+        yield bool(suite.methods), f"suite {suite.name}: {counts}, budgets {budgets}"
+    existed = out.exists()
     try:
-        existed = out.exists()
         note = Store(out).prepare()
     except UqbenchError as error:
-        say(False, str(error))
+        yield False, str(error)
     else:
         free = shutil.disk_usage(out).free / 2**30
         if not existed:
             shutil.rmtree(out)  # with what this command has just written
-        say(True, f"results can be written to {out}/ ({free:.0f} GiB free)")
+        yield True, f"results can be written to {out}/ ({free:.0f} GiB free)"
         locks = f"{note}; runs are locked by leases" if note else "flock excludes two processes"
-        say(True, f"locks in {out}/: {locks}")
-    return 1 if wrong else 0
-
-
-def _print_gpu_page() -> int:
-    """Print the page line by line, as it is measured; 1 where the GPU does not do as the CPU."""
-    from uqbench.cli.gpu_page import gpu_page
-    from uqbench.runner.executors.local import prepare_process
-
-    prepare_process()
-    right = True
-    for good, line in gpu_page(load_host()):
-        right &= good
-        terminal.say(*line.split("\n"))
-    return 0 if right else 1
+        yield True, f"locks in {out}/: {locks}"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from uqbench.cli.options import json_option, load_host
-from uqbench.cli.terminal import say
+from uqbench.cli.terminal import print_json, say
 
 KINDS = (
     "suites", "tasks", "claims", "agents", "estimators", "environments", "datasets", "risks",
@@ -35,6 +34,29 @@ def command(kind: str | None, as_json: bool) -> None:
     catalog = read_suites(host, check=())
     for problem in catalog.problems:
         say(f"uqbench: left out: {problem}", err=True)
+    suites = catalog.suites.values()
+    listing: dict[str, list[dict[str, object]]] = {
+        "suites": [
+            _named(suite, "name", "version", "summary")
+            | {
+                "budgets": list(suite.budgets),
+                "tasks": [task.name for task in suite.tasks],
+                "methods": [method.name for method in suite.methods],
+            }
+            for suite in suites
+        ],
+        "tasks": [
+            {"name": f"{suite.name}/{task.name}", **_named(task, "environment", "dataset")}
+            for suite in suites
+            for task in suite.tasks
+        ],
+        "claims": [
+            {"name": f"{suite.name}/{claim.id}", "kind": claim.kind}
+            | {"budgets": list(claim.budgets), "source": claim.source, "summary": claim.sentence}
+            for suite in suites
+            for claim in suite.claims
+        ],
+    }
     registries: dict[str, Registry[Any]] = {
         "agents": host.agents,
         "estimators": host.estimators,
@@ -43,78 +65,38 @@ def command(kind: str | None, as_json: bool) -> None:
         "risks": host.risk_measures,
         "claim-kinds": host.claim_kinds,
     }
-    listing: dict[str, list[dict[str, object]]] = {
-        "suites": [
-            {
-                "name": suite.name,
-                "version": suite.version,
-                "summary": suite.summary,
-                "budgets": list(suite.budgets),
-                "tasks": [task.name for task in suite.tasks],
-                "methods": [method.name for method in suite.methods],
-            }
-            for suite in catalog.suites.values()
-        ],
-        "tasks": [
-            {
-                "name": f"{suite.name}/{task.name}",
-                "environment": task.environment,
-                "dataset": task.dataset,
-            }
-            for suite in catalog.suites.values()
-            for task in suite.tasks
-        ],
-        "claims": [
-            {
-                "name": f"{suite.name}/{claim.id}",
-                "kind": claim.kind,
-                "budgets": list(claim.budgets),
-                "source": claim.source,
-                "summary": claim.sentence,
-            }
-            for suite in catalog.suites.values()
-            for claim in suite.claims
-        ],
-        **{
-            name: [
-                {
-                    "name": key,
-                    "version": spec.version,
-                    "summary": summary(spec),
-                    "source": source(spec),
-                    "plugin": registry.origin(key).distribution,
-                }
-                for key, spec in registry.items()
-            ]
-            for name, registry in registries.items()
-        },
-        "plugins": [
-            {
-                "name": plugin.name,
-                "distribution": plugin.distribution,
-                "version": plugin.version,
-                "adds": host.added_by(plugin),
-                "failure": plugin.failure,
-                "problems": [p.reason for p in catalog.problems if p.plugin == plugin],
-                "complaints": host.complaints(plugin),
-                "slow": plugin.slow,
-            }
-            for plugin in host.plugins
-        ],
-    }
-    chosen = {kind: listing[kind]} if kind else listing
+    for title, registry in registries.items():
+        listing[title] = [
+            {"name": key, "version": spec.version, "summary": summary(spec)}
+            | {"source": source(spec), "plugin": registry.origin(key).distribution}
+            for key, spec in registry.items()
+        ]
+    listing["plugins"] = [
+        _named(plugin, "name", "distribution", "version")
+        | {
+            "adds": host.added_by(plugin),
+            "failure": plugin.failure,
+            "problems": [p.reason for p in catalog.problems if p.plugin == plugin],
+            "complaints": host.complaints(plugin),
+            "slow": plugin.slow,
+        }
+        for plugin in host.plugins
+    ]
     if as_json:
-        click.echo(json.dumps(chosen[kind] if kind else chosen, indent=1))
+        print_json(listing[kind] if kind else listing)
         return
-    for title, entries in chosen.items():
+    for title, entries in listing.items():
+        if kind not in (None, title):
+            continue
         say(title, bold=True)
         if title == "suites" and entries:
             print_suites(entries)
             continue
-        for entry in entries:
-            say(f"  {_line(entry)}")
-        if not entries:
-            say("  (none)")
+        say(*(f"  {_line(entry)}" for entry in entries or [{"name": "(none)"}]))
+
+
+def _named(thing: object, *names: str) -> dict[str, object]:
+    return {name: getattr(thing, name) for name in names}
 
 
 def _line(entry: dict[str, object]) -> str:

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
 import click
 
-from uqbench.cli.options import json_option
-from uqbench.cli.terminal import say
+from uqbench.cli.options import FOLDER, FOLDER_THERE, json_option
+from uqbench.cli.terminal import print_json, say, warn
 
 
 @click.command()
-@click.argument(
-    "sources",
-    nargs=-1,
-    required=True,
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
-    metavar="FOLDER…",
-)
+@click.argument("sources", nargs=-1, required=True, type=FOLDER_THERE, metavar="FOLDER…")
 @click.option(
     "--into",
     required=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="FOLDER",
     help="The results folder that the runs are copied to.",
 )
@@ -40,32 +33,24 @@ def command(sources: tuple[Path, ...], into: Path, dry_run: bool, as_json: bool)
     Example:
       uqbench merge cluster-a/results cluster-b/results --into results
     """
-    from uqbench.results.merge import Outcome, merge
-    from uqbench.results.store import Store
+    from uqbench.api.calls import merge
+    from uqbench.results.merge import Outcome
 
-    if not dry_run:
-        note = Store(into).prepare()
-        if note:
-            say(f"Runs are locked by leases: {note}.", err=True)
-    found = list(merge(sources, into, dry_run))
-    refused = [one for one in found if one.outcome in (Outcome.CONFLICT, Outcome.DAMAGED)]
+    merged = merge(sources, into, dry_run=dry_run, say=warn)
+    counted = Counter(one.outcome for one in merged)
     if as_json:
-        rows = [
-            {"from": str(one.source), "run": str(one.run), "fate": one.outcome.value,
-             "reason": one.reason}
-            for one in found
-        ]  # fmt: skip
-        click.echo(json.dumps(rows, indent=1))
-        return 1 if refused else 0
-    for one in found:
-        if one.reason:
-            say(f"{one.outcome.value}: {one.source}/{one.run}: {one.reason}")
-    counted = Counter(one.outcome for one in found)
-    would = "would be " if dry_run else ""
-    shown = [
-        f"{number} {would if fate is Outcome.COPIED else ''}{fate.value}"
-        for fate in Outcome
-        if (number := counted[fate])
-    ]
-    say(f"{len(found)} runs: {', '.join(shown)}; in {into}/.")
-    return 1 if refused else 0
+        keys = ("from", "run", "fate", "reason")
+        rows = [(str(one.source), str(one.run), one.outcome.value, one.reason) for one in merged]
+        print_json([dict(zip(keys, row, strict=True)) for row in rows])
+    else:
+        for one in merged:
+            if one.reason:
+                say(f"{one.outcome.value}: {one.source}/{one.run}: {one.reason}")
+        would = "would be " if dry_run else ""
+        shown = [
+            f"{counted[fate]} {would if fate is Outcome.COPIED else ''}{fate.value}"
+            for fate in Outcome
+            if counted[fate]
+        ]
+        say(f"{len(merged)} runs: {', '.join(shown)}; in {into}/.")
+    return 1 if counted[Outcome.CONFLICT] + counted[Outcome.DAMAGED] else 0

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from uqbench.cli.terminal import warn
 from uqbench.errors import UqbenchError
 from uqbench.registry import load_host as plugins
-from uqbench.suites import selection
-from uqbench.suites.selection import Say
+from uqbench.suites.selection import Selection
 from uqbench.suites.variants import setting, split_outside
 
 if TYPE_CHECKING:
-    from uqbench.identity import DeviceKind
     from uqbench.registry.plugins import Host
-    from uqbench.suites.plan import Plan
 
 MOST_SEEDS = 10_000
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+FOLDER = click.Path(file_okay=False, path_type=Path)
+FOLDER_THERE = click.Path(file_okay=False, exists=True, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+FILE_THERE = click.Path(dir_okay=False, exists=True, path_type=Path)
+
 out_option = click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     default=Path("results"),
     show_default=True,
     help="Folder of the result store.",
@@ -62,12 +65,28 @@ def suite_option(*, required: bool = True) -> Callable[[F], F]:
     return click.option("--suite", required=required, metavar="NAME", help="The suite.")
 
 
-class Selection(selection.Selection):
-    """Which runs of a suite a command is about."""
+def options_as(
+    gather: Callable[[dict[str, Any]], None], *options: Callable[[F], F]
+) -> Callable[[F], F]:
+    """A decorator that adds options to a command.
 
-    def plan(self, host: Host, device: DeviceKind, say: Say = warn) -> Plan:
-        """Plan the selected runs; what cannot be used of the installed suites goes to stderr."""
-        return super().plan(host, device, say)
+    Args:
+        gather: replaces their values by what the command receives.
+        options: of click.
+    """
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def gathered(**values: Any) -> Any:
+            gather(values)
+            return function(**values)
+
+        made = cast("F", gathered)
+        for option in reversed(options):
+            made = option(made)
+        return made
+
+    return decorate
 
 
 def selection_options(function: F, *, suite_required: bool = True) -> F:
@@ -75,23 +94,8 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
 
     Where no suite is required, ``selection.suite`` is empty if the user named none.
     """
-
-    def gathered(**options: Any) -> Any:
-        chosen = Selection(
-            suite=options.pop("suite") or "",
-            budget=options.pop("budget"),
-            methods=names(options.pop("methods")),
-            tasks=names(options.pop("tasks")),
-            seeds=_seeds(options.pop("seeds"), options.pop("seed")),
-            steps=options.pop("steps"),
-            settings=_settings(options.pop("settings")),
-        )
-        add_local(options.pop("plugins"), options.pop("suite_files"))
-        return function(selection=chosen, **options)
-
-    gathered.__doc__ = function.__doc__
-    gathered.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
-    options = [
+    decorate: Callable[[F], F] = options_as(
+        _select,
         suite_option(required=suite_required),
         budget_option,
         click.option(
@@ -118,7 +122,7 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
             "--plugin",
             "plugins",
             multiple=True,
-            type=click.Path(dir_okay=False, path_type=Path),
+            type=FILE,
             metavar="FILE",
             help="A Python file with hooks, as a plugin that is not installed; may be repeated.",
         ),
@@ -126,14 +130,26 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
             "--suite-file",
             "suite_files",
             multiple=True,
-            type=click.Path(dir_okay=False, path_type=Path),
+            type=FILE,
             metavar="FILE",
             help="A TOML file with a suite, or [extend.SUITE]; may be repeated.",
         ),
-    ]
-    for option in reversed(options):
-        gathered = option(gathered)
-    return gathered  # type: ignore[return-value]
+    )
+    return decorate(function)
+
+
+def _select(values: dict[str, Any]) -> None:
+    plugins, suite_files = values.pop("plugins"), values.pop("suite_files")
+    values["selection"] = Selection(
+        suite=values.pop("suite") or "",
+        budget=values.pop("budget"),
+        methods=names(values.pop("methods")),
+        tasks=names(values.pop("tasks")),
+        seeds=_seeds(values.pop("seeds"), values.pop("seed")),
+        steps=values.pop("steps"),
+        settings=_settings(values.pop("settings")),
+    )
+    add_local(plugins, suite_files)
 
 
 def add_local(plugins: Sequence[Path], suite_files: Sequence[Path]) -> None:
@@ -145,28 +161,6 @@ def add_local(plugins: Sequence[Path], suite_files: Sequence[Path]) -> None:
             local.add_file(path)
 
 
-def limit_options(function: F) -> F:
-    """Add the limits of a run; the command receives them as ``limits``."""
-    from uqbench.runner.executors.limits import Limits
-
-    def gathered(**options: Any) -> Any:
-        names = ("run_minutes", "run_memory", "stall_minutes")
-        limits = Limits(*(options.pop(name) for name in names))
-        limits.check()
-        return function(limits=limits, **options)
-
-    gathered.__doc__ = function.__doc__
-    gathered.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
-    positive = click.FloatRange(min=0, min_open=True)
-    for name, unit, text in (
-        ("--stall-minutes", "M", "Longest time without progress; an estimator shows none."),
-        ("--run-memory", "GB", "Most memory of a run; its batch may take that times its runs."),
-        ("--run-minutes", "M", "Most wall time of a run; its batch may take that times its runs."),
-    ):
-        gathered = click.option(name, type=positive, metavar=unit, help=text)(gathered)
-    return gathered  # type: ignore[return-value]
-
-
 def load_host() -> Host:
     """Load the plugins; those that fail are named on stderr and left out."""
     return plugins.load_host(warn)
@@ -176,10 +170,10 @@ def names(text: str | None) -> tuple[str, ...] | None:
     """The names in an option such as ``--methods A,B``; None where it was not used."""
     if text is None:
         return None
-    found = tuple(name.strip() for name in split_outside(text) if name.strip())
-    if not found:
+    given = tuple(name.strip() for name in split_outside(text) if name.strip())
+    if not given:
         raise UqbenchError("expected names separated by commas, got none.")
-    return found
+    return given
 
 
 def _seeds(count: int | None, exact: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -193,14 +187,25 @@ def _seeds(count: int | None, exact: tuple[int, ...]) -> tuple[int, ...] | None:
     return None if count is None else tuple(range(count))
 
 
+def assigned(option: str, texts: Iterable[str], example: str) -> Iterator[tuple[str, str]]:
+    """The keys and values of an option such as ``--set KEY=VALUE``.
+
+    Raises:
+        UqbenchError: one is no assignment; ``example`` says what was expected.
+    """
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not (equals and key):
+            raise UqbenchError(f"{option} {text}: expected {example}")
+        yield key, value
+
+
 def _settings(assignments: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     settings: dict[str, dict[str, Any]] = {}
-    for assignment in assignments:
-        path, equals, value = assignment.partition("=")
+    example = "METHOD.KEY=VALUE, e.g. dqn.learning_rate=0.001."
+    for path, value in assigned("--set", assignments, example):
         method, dot, key = path.partition(".")
-        if not (equals and dot and method and key):
-            raise UqbenchError(
-                f"--set {assignment}: expected METHOD.KEY=VALUE, e.g. dqn.learning_rate=0.001."
-            )
+        if not (dot and method and key):
+            raise UqbenchError(f"--set {path}={value}: expected {example}")
         settings.setdefault(method, {})[key] = setting(value)
     return settings

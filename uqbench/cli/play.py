@@ -1,4 +1,4 @@
-"""``uqbench play``: a kept agent plays, and its uncertainty is drawn beside it."""
+"""``uqbench play``: an exported agent plays, and its uncertainty is drawn beside it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from uqbench.cli.options import load_host
+from uqbench.cli.options import FILE, FOLDER_THERE, load_host
 from uqbench.cli.terminal import say
 
 
 @click.command()
-@click.argument("run", type=click.Path(file_okay=False, exists=True, path_type=Path))
+@click.argument("run", type=FOLDER_THERE)
 @click.option(
     "--episodes",
     type=click.IntRange(min=1),
@@ -30,7 +30,7 @@ from uqbench.cli.terminal import say
 )
 @click.option(
     "--video",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Write a film: .gif, .mp4, or .png for the first picture.",
 )
@@ -38,7 +38,7 @@ from uqbench.cli.terminal import say
 @click.option(
     "--map",
     "state_map",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Write a .png of the uncertainty about every state, where the environment is small.",
 )
@@ -69,9 +69,9 @@ def command(
     if len(folder.parts) < 6 or not (folder / "run.json").is_file():
         raise UqbenchError(f"{run} is no run's folder: expected SUITE/BUDGET/TASK/METHOD/SEED-ID.")
     store = Store(folder.parents[4])
-    kept = restore(store, folder.relative_to(store.root).as_posix(), load_host())
-    title = f"{kept.run.suite} {kept.run.name}"
-    moments = list(play(kept, episodes, most_steps))
+    exported = restore(store, folder.relative_to(store.root).as_posix(), load_host())
+    title = f"{exported.run.suite} {exported.run.name}"
+    moments = list(play(exported, episodes, most_steps))
     for moment in moments:
         if moment.ended or moment is moments[-1]:
             end = "ended" if moment.ended else "was cut off"
@@ -86,6 +86,6 @@ def command(
         save(frames(moments, title, uncertainty=uncertainty), video)
         say(str(video))
     if state_map is not None:
-        states, beliefs = map_beliefs(kept)
+        states, beliefs = map_beliefs(exported)
         save([state_map_picture(states, beliefs, title)], state_map)
         say(str(state_map))

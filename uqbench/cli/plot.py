@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from uqbench.cli.options import load_host
+from uqbench.cli.options import FOLDER, FOLDER_THERE, load_host
 from uqbench.cli.terminal import say
 from uqbench.errors import UqbenchError
 
@@ -18,7 +18,7 @@ ALL = "all"
 
 
 @click.command()
-@click.argument("board", type=click.Path(file_okay=False, exists=True, path_type=Path))
+@click.argument("board", type=FOLDER_THERE)
 @click.option(
     "--what",
     default="intervals",
@@ -34,11 +34,7 @@ ALL = "all"
     metavar="F,G",
     help="svg, pdf, csv.",
 )
-@click.option(
-    "--to",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the files; default: here.",
-)
+@click.option("--to", type=FOLDER, help="Folder for the files; default: here.")
 def command(board: Path, what: str, formats: str, to: Path | None) -> int:
     """Draw figures of a leaderboard: BOARD is its folder.
 
@@ -54,7 +50,7 @@ def command(board: Path, what: str, formats: str, to: Path | None) -> int:
     """
     require_plots()
     from uqbench.plots.render import FORMATS, render
-    from uqbench.results.files import write_data
+    from uqbench.results.files import write_output
 
     wanted = _listed("--format", formats)
     for form in wanted:
@@ -65,7 +61,7 @@ def command(board: Path, what: str, formats: str, to: Path | None) -> int:
     for figure in _figures(board, _listed("--what", what)):
         for form in wanted:
             path = folder / f"{stem}-{figure.name}.{form}"
-            write_data(path, render(figure, form))
+            write_output(path, render(figure, form))
             say(str(path))
     return 0
 

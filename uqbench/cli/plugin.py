@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from uqbench.cli.options import json_option, load_host
-from uqbench.cli.terminal import say
+from uqbench.cli.options import FILE, json_option, load_host
+from uqbench.cli.terminal import print_json, say
 from uqbench.errors import UqbenchError
 from uqbench.templates.render import KINDS, LEARNS_FROM_DATA, render, write
 
@@ -68,7 +67,7 @@ def new(name: str, kinds: tuple[str, ...], to: Path | None) -> None:
 
 @command.command()
 @click.argument("name")
-@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="JUnit XML.")
+@click.option("--junit", type=FILE, help="JUnit XML.")
 @click.option(
     "--only",
     default="",
@@ -86,12 +85,15 @@ def check(name: str, junit: Path | None, only: str, as_json: bool) -> int:
     Example:
       uqbench plugin check dqn
     """
+    from uqbench.results.files import check_output
     from uqbench.testing.results import check_plugin
 
+    if junit is not None:
+        check_output(junit)
     host = load_host()
     results = check_plugin(host, name, only, junit, lambda *made: None if as_json else _show(*made))
     if as_json:
-        click.echo(json.dumps([result.as_json() for result in results], indent=1))
+        print_json([result.as_json() for result in results])
     elif results:
         say(_summary(results))
     if not results:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,10 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from uqbench.cli.options import (
+    FOLDER_THERE,
     MOST_SEEDS,
-    Selection,
     device_option,
-    load_host,
     out_option,
     selection_options,
     workers_option,
@@ -21,17 +19,12 @@ from uqbench.cli.options import (
 from uqbench.cli.terminal import say, warn
 from uqbench.cli.where import where_options
 from uqbench.errors import UqbenchError
+from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from uqbench.boards.with_stored import Reference
-    from uqbench.identity import Run
-    from uqbench.registry.plugins import Host
-    from uqbench.results.store import Store, StoredRun
-    from uqbench.runner.complete import Execution
+    from uqbench.api.experiment import DryRun
+    from uqbench.boards.until_decided import Decided
     from uqbench.runner.dispatch.drive import Where
-    from uqbench.suites.plan import Plan
 
 
 @click.command()
@@ -72,7 +65,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--beside",
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    type=FOLDER_THERE,
     metavar="BOARDS",
     help="Show the runs in the leaderboard that is stored below this folder.",
 )
@@ -108,117 +101,65 @@ def command(
       uqbench run --suite minatar --budget paper --device cuda --executor slurm --slurm time=240
     """
     from uqbench.amounts import count
-    from uqbench.boards.with_stored import read_reference
-    from uqbench.results.store import RunState, Store
-    from uqbench.runner.complete import Execution, complete
-    from uqbench.runner.device import find_device, stated_device
-    from uqbench.runner.dispatch.drive import Driver
+    from uqbench.api.experiment import SEEDS_ARE_CHOSEN, Experiment
     from uqbench.runner.display import Terminal
-    from uqbench.runner.rerun import code_note, make_room
-
-    host = load_host()
-    store = Store(out)
-    driver = Driver(where, host, out)
-    kind = stated_device(device, where.resources.gpus) if driver.elsewhere else find_device(device)
-    execution = Execution(host, kind, store, Terminal(), workers, driver, loggers)
-    selection = replace(selection, keep_agents=keep_agents)
-    plan = selection.plan(host, execution.device)
-    if cancel:
-        orders = [order for order, _ in driver.alive(plan)]
-        driver.cancel(orders)
-        say(f"Canceled {count(len(orders), 'job')}; run again to resume.", err=True)
-        return 0
-    if not dry_run:
-        note = store.prepare(shared=driver.elsewhere)
-        if note:
-            say(f"Runs are locked by leases: {note}.", err=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # how a scheduler interrupts
-    if until_decided:
-        if selection.seeds is not None or dry_run or fresh or beside is not None:
-            raise UqbenchError(
-                "--until-decided chooses the seeds as it goes: leave out --seeds, --seed, "
-                "--dry-run, --beside and --fresh; --max-seeds limits the seeds."
-            )
-        if not driver.waits:
-            raise UqbenchError(
-                f"--until-decided follows its runs: add --wait to --executor {where.executor}."
-            )
-        return _until_decided(selection, plan, max_seeds, execution)
-    if max_seeds is not None:
-        raise UqbenchError("--max-seeds goes with --until-decided; --seeds N runs N seeds.")
-    stored = None if beside is None else read_reference(selection, plan, host, beside, warn)
-    if dry_run:
-        states = _show_cost(plan, execution)
-        say(*filter(None, [code_note(states.values())]), err=True)
-        return 0
-    if fresh:
-        make_room(plan, store, execution.watcher)
-    finished = set(complete(plan, execution).values()) == {RunState.FINISHED}
-    if not (driver.waits or finished):
-        return 0
-    _show(plan, store, stored, host)
-    return 0 if finished else 1
-
-
-def _until_decided(
-    selection: Selection, plan: Plan, max_seeds: int | None, execution: Execution
-) -> int:
-    """Run looks until everything is decided; return the exit code."""
-    from uqbench.boards.until_decided import DEFAULT_SEEDS, run_until_decided
-    from uqbench.cli.until_decided import show_decided
-    from uqbench.runner.complete import complete
-
-    host, store = execution.host, execution.store
-    decided = run_until_decided(
-        selection,
-        plan,
-        max_seeds or DEFAULT_SEEDS,
-        lambda look: look.plan(host, execution.device, warn),
-        store,
-        lambda look: complete(look, execution),
-        warn,
-    )
-    if decided is None:
-        return 1
-    show_decided(decided, store, host)
-    return 0
-
-
-def _show_cost(plan: Plan, execution: Execution) -> Mapping[Run, StoredRun]:
-    """Print what would run, and how long each method would take; return what is stored."""
-    from uqbench.amounts import duration
-    from uqbench.runner.complete import preview
-    from uqbench.runner.forecast import costs
-    from uqbench.runner.states import describe, stored_states
-
-    states = stored_states(plan, execution.store)
-    execution.watcher.say(*describe(plan, states, execution.store))
-    methods, expected = costs(plan, states, execution.store)
-    script = preview(plan, execution)
-    err = bool(script)  # which is then the result
-    device = "device" if execution.device == "cuda" else "one core"
-    say(f"method                 to do  have  {device:>8}      disk  memory of a run", err=err)
-    for one in methods:
-        memory = "not measured yet" if one.megabytes is None else f"{one.megabytes:,.0f} MB"
-        left = f"{one.method:22} {one.to_do:5,} {one.have:5,}"
-        disk = "?" if one.disk is None else f"{one.disk:,.1f} MB"
-        say(f"{left}  {duration(one.seconds):>8}  {disk:>8}  {memory}", err=err)
-    if expected.basis:
-        say(f"in all, on one core: {duration(expected.seconds)} (from {expected.basis})", err=err)
-    if script:
-        say(*script.splitlines())
-    return states
-
-
-def _show(plan: Plan, store: Store, stored: Reference | None, host: Host) -> None:
-    """Write and print the leaderboard, a stored one with the plan's runs in it if there is one."""
-    from uqbench.boards.board_files import board_folder
-    from uqbench.boards.leaderboard import board
-    from uqbench.views.board_folders import write_board
     from uqbench.views.terminal import print_board
 
-    result = board(plan, store) if stored is None else stored.with_runs(plan, store)
-    folder = board_folder(result.plan, store.root / "leaderboards")
-    write_board(result, store, folder, host, () if stored is None else stored.made)
-    print_board(result)
-    say(str(folder / "leaderboard.csv"))
+    if until_decided and (dry_run or fresh or beside is not None):
+        raise UqbenchError(SEEDS_ARE_CHOSEN)
+    if max_seeds is not None and not until_decided:
+        raise UqbenchError("--max-seeds goes with --until-decided; --seeds N runs N seeds.")
+    selection = replace(selection, keep_agents=keep_agents)
+    experiment = Experiment(selection, out, device, workers, where, loggers, Terminal(), warn)
+    if cancel:
+        say(f"Canceled {count(experiment.cancel(), 'job')}; run again to resume.", err=True)
+        return 0
+    if dry_run:
+        _show_cost(experiment.dry_run(beside))
+        return 0
+    if until_decided:
+        analyses = experiment.until_decided(max_seeds)
+        if analyses is None:
+            return 1
+        decided, folder = analyses
+        print_board(decided.board)
+        _say_decided(decided)
+        say(str(folder / "leaderboard.csv"))
+        return 0
+    done = experiment.run(rerun=fresh, beside=beside)
+    if done.board is None:
+        return 0
+    print_board(done.board)
+    say(f"{done.folder}/leaderboard.csv")
+    return 1 if done.unfinished else 0
+
+
+def _say_decided(decided: Decided) -> None:
+    """Say what was decided at which look."""
+    plan, schedule = decided.plan, decided.found.schedule
+    looks = ", ".join(map(str, schedule))
+    say(f"Looks at {looks} seeds, 5 % of error over all of them (docs/claims.md).")
+    for judged in decided.board.claims:
+        at = decided.found.decided_at.get(judged.claim.id)
+        end = f" at {at} seeds" if at is not None else f": {judged.reason}"
+        say(f"{judged.claim.id}: {judged.verdict.value}{end}")
+    runs, all_seeds = len(plan.runs), schedule[-1] * len(plan.cells)
+    say(f"{runs:,} runs; {schedule[-1]} seeds of every method would be {all_seeds:,}.")
+
+
+def _show_cost(left: DryRun) -> None:
+    """Print what would run, and how long each method would take."""
+    from uqbench.amounts import duration
+
+    expected, err = left.expected, bool(left.script)  # a script is the result
+    device = "device" if left.device == "cuda" else "one core"
+    say(f"method                 to do  have  {device:>8}      disk  memory of a run", err=err)
+    for one in left.methods:
+        memory = "not measured yet" if one.megabytes is None else f"{one.megabytes:,.0f} MB"
+        runs = f"{one.method:22} {one.to_do:5,} {one.have:5,}"
+        disk = "?" if one.disk is None else f"{one.disk:,.1f} MB"
+        say(f"{runs}  {duration(one.seconds):>8}  {disk:>8}  {memory}", err=err)
+    if expected.basis:
+        say(f"in all, on one core: {duration(expected.seconds)} (from {expected.basis})", err=err)
+    say(*left.script.splitlines())
+    say(*filter(None, [left.note]), err=True)

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from uqbench.cli.options import json_option, out_option
-from uqbench.cli.terminal import say
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from uqbench.results.store import Store, StoredRun
-    from uqbench.runner.dispatch.event_log import Latest
+from uqbench.cli.terminal import print_json, say
 
 
 @click.command()
@@ -32,17 +24,14 @@ def command(out: Path, as_json: bool) -> None:
       uqbench status --out results
     """
     from uqbench.amounts import duration
-    from uqbench.results.store import Store
-    from uqbench.runner.dispatch.event_log import latest_steps
+    from uqbench.api.status import status
 
-    store, latest = Store(out), latest_steps(out)
-    entries = [_entry(folder, stored, store, latest) for folder, stored in store.records()]
+    entries = status(out)
     if as_json:
-        click.echo(json.dumps(entries, indent=1))
+        print_json(entries)
         return
     if not entries:
         say(f"No runs in {out}/.")
-        return
     cells: dict[str, Counter[str]] = {}
     for entry in entries:
         cells.setdefault(str(PurePosixPath(entry["run"]).parent), Counter())[entry["state"]] += 1
@@ -57,29 +46,3 @@ def command(out: Path, as_json: bool) -> None:
             at = entry["checkpoint_step"]
             on = "" if at is None else f"; resumes from step {at:,} of {entry['steps']:,}"
             say(f"{entry['state']}: {entry['run']}: {entry['reason']}{on}")
-
-
-def _entry(
-    folder: PurePosixPath, stored: StoredRun, store: Store, running: Mapping[str, Latest]
-) -> dict[str, Any]:
-    from uqbench.runner.checkpoints.saved import saved_step
-
-    record = stored.record
-    entry: dict[str, Any] = {
-        "run": str(folder),
-        "state": stored.state.value,
-        "reason": stored.reason,
-        "step": None,
-        "steps": None,
-        "checkpoint_step": None,
-        "seconds_left": None,
-    }
-    if record is not None:
-        steps = record.identity["budget"]["steps"]
-        entry |= {"step": record.step, "steps": steps}
-        entry["checkpoint_step"] = saved_step(record, store)
-        latest = running.get(str(folder))
-        if record.status == "running" and latest is not None:
-            entry["step"] = max(record.step, latest.step)
-            entry["seconds_left"] = latest.seconds_left
-    return entry

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from typing import Any
 
 import click
 
@@ -30,3 +32,12 @@ def say(
 def warn(text: str) -> None:
     """Print a line to stderr."""
     say(text, err=True)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON.
+
+    Raises:
+        ValueError: it has a number that is none of JSON.
+    """
+    click.echo(json.dumps(value, indent=1, allow_nan=False))

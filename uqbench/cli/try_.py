@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import tempfile
 from pathlib import Path
-from typing import Any
 
 import click
 
 from uqbench.cli.options import (
-    Selection,
+    FOLDER_THERE,
+    assigned,
     budget_option,
     device_option,
     json_option,
-    load_host,
     names,
     seeds_option,
     steps_option,
@@ -23,8 +19,8 @@ from uqbench.cli.options import (
     tasks_option,
     workers_option,
 )
-from uqbench.cli.terminal import say, warn
-from uqbench.errors import UqbenchError
+from uqbench.cli.terminal import print_json, say, warn
+from uqbench.suites.selection import Selection
 from uqbench.suites.variants import setting
 
 
@@ -44,7 +40,7 @@ from uqbench.suites.variants import setting
 )
 @click.option(
     "--beside",
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    type=FOLDER_THERE,
     metavar="BOARDS",
     help="Show its row in the leaderboard that is stored below this folder.",
 )
@@ -75,56 +71,28 @@ def command(
       uqbench try mine.py --suite windy-cliff --budget smoke
       uqbench try mine.py:Mine --suite minatar --budget quick --beside leaderboards
     """
-    from uqbench.boards.leaderboard import board
-    from uqbench.boards.with_stored import read_reference
+    from uqbench.api.experiment import Experiment
     from uqbench.config import resolve
     from uqbench.registry import local
-    from uqbench.results.store import RunState, Store
-    from uqbench.runner.complete import Execution, complete
-    from uqbench.runner.device import find_device
-    from uqbench.runner.dispatch.drive import Driver, Where
     from uqbench.runner.display import Terminal
     from uqbench.views.terminal import print_board
 
     path, _, attribute = what.partition(":")
-    values = _settings(settings)
-    method, kind_of_method = local.add_class(Path(path), attribute or None, suite, values)
-    host = load_host()
-    known = host.agents if kind_of_method == "agent" else host.estimators
-    resolve(known[method].load_config(), values, where=what, risk_names=host.risk_names)
-    kind = find_device(device)
+    example = "KEY=VALUE, e.g. learning_rate=0.001: the class is named already."
+    values = {key: setting(value) for key, value in assigned("--set", settings, example)}
+    method, kind = local.add_class(Path(path), attribute or None, suite, values)
     chosen = None if seeds is None else tuple(range(seeds))
     selection = Selection(suite, budget, (method,), names(tasks), chosen, steps)
-    plan = selection.plan(host, kind)
-    stored = None
-    if beside is not None:
-        stored = read_reference(selection, plan, host, beside, warn)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # how a scheduler interrupts
-    with tempfile.TemporaryDirectory(prefix="uqbench-try-") as temporary:
-        store = Store(Path(temporary))
-        store.prepare()
-        driver = Driver(Where(checkpoint_seconds=0.0), host, store.root)
-        execution = Execution(host, kind, store, Terminal(), workers, driver, kept=False)
-        states = complete(plan, execution)
-        result = board(plan, store) if stored is None else stored.with_runs(plan, store)
-        if as_json:
-            click.echo(json.dumps(result.rows(), indent=1, allow_nan=False))
-        else:
-            print_board(result)
-        wrong = [run for run, state in states.items() if state is not RunState.FINISHED]
-        for run in wrong:
-            say(f"{run.name}: {store.read(run.folder).reason}", err=True)
-    return 1 if wrong else 0
-
-
-def _settings(assignments: tuple[str, ...]) -> dict[str, Any]:
-    found = {}
-    for assignment in assignments:
-        key, equals, value = assignment.partition("=")
-        if not (equals and key):
-            raise UqbenchError(
-                f"--set {assignment}: expected KEY=VALUE, e.g. learning_rate=0.001: the class is "
-                f"named already."
-            )
-        found[key] = setting(value)
-    return found
+    experiment = Experiment(selection, None, device, workers, watcher=Terminal(), say=warn)
+    host = experiment.host
+    known = host.agents if kind == "agent" else host.estimators
+    resolve(known[method].load_config(), values, where=what, risk_names=host.risk_names)
+    done = experiment.run(beside=beside)
+    assert done.board is not None
+    if as_json:
+        print_json(done.board.rows())
+    else:
+        print_board(done.board)
+    for run, reason in done.unfinished.items():
+        say(f"{run.name}: {reason}", err=True)
+    return 1 if done.unfinished else 0

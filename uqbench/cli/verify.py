@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import secrets
-import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,27 +10,23 @@ from typing import TYPE_CHECKING
 import click
 
 from uqbench.amounts import count
-from uqbench.cli.options import Selection, json_option, load_host, selection_options
-from uqbench.cli.terminal import say, warn
+from uqbench.cli.options import FILE_THERE, FOLDER, FOLDER_THERE, json_option, selection_options
+from uqbench.cli.terminal import print_json, say, warn
 from uqbench.errors import UqbenchError
+from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
-    from uqbench.boards.agreement import Agreement
-    from uqbench.boards.leaderboard import Board
-    from uqbench.boards.scores import Score
+    from uqbench.api.experiment import Verified
     from uqbench.boards.submission.judge import Judged
-    from uqbench.registry.plugins import Host
 
 
 @click.command()
-@click.argument(
-    "bundle", required=False, type=click.Path(dir_okay=False, exists=True, path_type=Path)
-)
+@click.argument("bundle", required=False, type=FILE_THERE)
 @partial(selection_options, suite_required=False)
 @click.option(
     "--from",
     "boards",
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    type=FOLDER_THERE,
     help="The folder of leaderboards whose runs are repeated.",
 )
 @click.option(
@@ -45,14 +37,10 @@ if TYPE_CHECKING:
     metavar="N",
     help="How many runs; of a stored board the same ones each time, of a file drawn anew.",
 )
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Keep the repeated runs in this folder.",
-)
+@click.option("--out", type=FOLDER, help="Keep the repeated runs in this folder.")
 @click.option(
     "--add",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="BOARDS",
     help="Add the file's rows to the leaderboard that is stored below this folder.",
 )
@@ -80,12 +68,27 @@ def command(
       uqbench verify --suite five-state --budget paper --from leaderboards --sample 3
       uqbench verify minatar-paper-mine.zip --sample 2 --add leaderboards
     """
+    from uqbench.api.experiment import Experiment
+    from uqbench.runner.display import Terminal
+
+    experiment = Experiment(selection, out, watcher=Terminal(), say=warn)
     if bundle is not None:
         if boards is not None or selection != Selection(""):
             raise UqbenchError(
                 f"{bundle} says what it is of: give no --suite, --from or other selection."
             )
-        return _bundle(bundle, sample, out, add, as_json)
+        judged = experiment.judged(bundle)
+        if not as_json:
+            _say_judged(bundle, judged)
+        verified = experiment.verify_submission(judged, sample, add)
+        _show(verified, as_json)
+        methods = ", ".join(judged.bundle.index.methods)
+        if verified.added is not None:
+            word = "verified" if verified.agreement else "self-reported"
+            say(f"{verified.added}: {methods} added, {word}", err=as_json)
+        elif add is not None:
+            say(f"{bundle}: not added.", err=True)
+        return 0 if verified.good else 1
     if not selection.suite or boards is None:
         raise UqbenchError(
             "expected a file of uqbench submit, or --suite NAME and --from BOARDS of a stored "
@@ -93,85 +96,9 @@ def command(
         )
     if add is not None or sample == 0:
         raise UqbenchError("--add and --sample 0 are for a file of uqbench submit.")
-    from uqbench.boards.board_files import board_folder
-    from uqbench.boards.protocol import check_as_run
-    from uqbench.boards.provenance import of_older_code
-    from uqbench.boards.reproduce import sample as sampled
-    from uqbench.boards.stored import StoredBoard
-
-    host = load_host()
-    plan = selection.plan(host, "cpu")
-    folder = board_folder(plan, boards)
-    board = StoredBoard(folder).board(plan, selection, host, warn)
-    check_as_run(board, folder)
-    chosen = sampled(board, sample, folder.name)
-    older = of_older_code(chosen)
-    if older:
-        say(f"{folder} is of older code than is installed here: {older}", err=True)
-    found = _repeated(board, chosen, host, out)
-    if as_json:
-        click.echo(json.dumps(_words(found), indent=1))
-    else:
-        _show(found)
-    return _code(found)
-
-
-def _bundle(path: Path, sample: int, out: Path | None, add: Path | None, as_json: bool) -> int:
-    """Judge a submission, run a sample of it again, and add its rows; return the exit code."""
-    from uqbench.boards.reproduce import sample as sampled
-    from uqbench.boards.submission.bundle import read_bundle
-    from uqbench.boards.submission.judge import judge
-
-    bundle = read_bundle(path)
-    host = load_host()
-    with tempfile.TemporaryDirectory(prefix="uqbench-verify-") as temporary:
-        judged = judge(bundle, host, Path(temporary), warn)
-        if not as_json:
-            _say_judged(path, judged)
-        found: Mapping[str, Agreement] = {}
-        if sample and judged.follows:
-            # an author cannot know which runs will be made again
-            chosen = sampled(judged.board, sample, secrets.token_hex(16))
-            found = _repeated(judged.board, chosen, host, out)
-        if as_json:
-            click.echo(json.dumps({**_table(judged), "agreement": _words(found)}, indent=1))
-        else:
-            _show(found)
-        code = _code(found) if judged.follows else 1
-        if add is not None:
-            if code:
-                say(f"{path}: not added.", err=True)
-            else:
-                from uqbench.boards.submission.add import add as added
-                from uqbench.views.board_folders import write_joined
-
-                joined = added(judged, found, host, add, warn)
-                write_joined(joined, host)
-                word = "verified" if found else "self-reported"
-                say(
-                    f"{joined.folder}: {', '.join(bundle.index.methods)} added, {word}", err=as_json
-                )
-    return code
-
-
-def _repeated(
-    board: Board, chosen: Sequence[Score], host: Host, out: Path | None
-) -> dict[str, Agreement]:
-    """Make runs again, in a folder of their own unless they are to be kept."""
-    from uqbench.boards.reproduce import reproduce
-    from uqbench.results.store import Store
-    from uqbench.runner.complete import Execution
-    from uqbench.runner.dispatch.drive import Driver, Where
-    from uqbench.runner.display import Terminal
-
-    with tempfile.TemporaryDirectory() as temporary:
-        store = Store(out or Path(temporary))
-        store.prepare()
-        driver = Driver(Where(checkpoint_seconds=0.0), host, store.root)
-        kept = out is not None
-        return reproduce(
-            board, chosen, Execution(host, "cpu", store, Terminal(), None, driver, kept=kept)
-        )
+    verified = experiment.verify(boards, sample)
+    _show(verified, as_json)
+    return 0 if verified.good else 1
 
 
 def _say_judged(path: Path, judged: Judged) -> None:
@@ -189,31 +116,23 @@ def _say_judged(path: Path, judged: Judged) -> None:
         say(f"made with other versions: {', '.join(judged.versions)}")
 
 
-def _table(judged: Judged) -> dict[str, object]:
+def _show(verified: Verified, as_json: bool) -> None:
+    words = {run: one.value for run, one in verified.agreement.items()}
+    if as_json:
+        print_json(
+            words if verified.judged is None else {**_facts(verified.judged), "agreement": words}
+        )
+        return
+    say(*(f"{run}: {word}" for run, word in words.items()))
+    if words:
+        counted = ", ".join(f"{n} {word}" for word, n in Counter(words.values()).items())
+        say(f"{len(words)} runs: {counted}")
+
+
+def _facts(judged: Judged) -> dict[str, object]:
     index = judged.bundle.index
+    own = ("differing", "checks", "broken", "versions")
     return {
-        "suite": index.suite,
-        "budget": index.budget,
-        "methods": index.methods,
-        "differing": judged.differing,
-        "checks": judged.checks,
-        "broken": judged.broken,
-        "versions": judged.versions,
-    }
-
-
-def _words(found: Mapping[str, Agreement]) -> dict[str, str]:
-    return {run: one.value for run, one in found.items()}
-
-
-def _show(found: Mapping[str, Agreement]) -> None:
-    say(*(f"{run}: {one.value}" for run, one in found.items()))
-    counted = Counter(one.value for one in found.values())
-    if found:
-        say(f"{len(found)} runs: {', '.join(f'{n} {what}' for what, n in counted.items())}")
-
-
-def _code(found: Mapping[str, Agreement]) -> int:
-    from uqbench.boards.agreement import Agreement
-
-    return 1 if Agreement.INCONSISTENT in found.values() else 0
+        "suite": index.suite, "budget": index.budget, "methods": index.methods,
+        **{name: getattr(judged, name) for name in own},
+    }  # fmt: skip

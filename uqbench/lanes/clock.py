@@ -1,5 +1,7 @@
 """The current step of all lanes, on the host and on the device.
 
+Steps are environment steps of a run: with K actors a vector step is K of them.
+
 A captured CUDA graph replays what was recorded: a host number in it stays constant. Whatever
 differs between two steps is therefore read from the clock's ``tensor``, in every mode, so that a
 GPU runs what a CPU runs.
@@ -17,27 +19,37 @@ import torch
 class Prepared(Protocol):
     """Something the host prepares for a step, such as random numbers."""
 
-    def prepare(self, t: int) -> None:
-        """Prepare for step ``t``, in place."""
+    def prepare(self, vector_step: int) -> None:
+        """Prepare for a vector step, in place."""
 
 
 class Clock:
     """Counts steps.
 
+    Args:
+        device: of the tensors.
+        actors: K, environment steps of a vector step.
+
     Attributes:
+        actors: K.
         t: the step, for the host's decisions: a step's phase.
         tensor: the same number, int64 ``[]`` on the device, for computations.
+        vector_step: vector steps so far, int64 ``[]`` on the device.
     """
 
-    def __init__(self, device: torch.device) -> None:
+    def __init__(self, device: torch.device, actors: int = 1) -> None:
+        self.actors = actors
         self.t = 0
         self.tensor = torch.zeros((), dtype=torch.int64, device=device)
+        self.vector_step = self.tensor if actors == 1 else torch.zeros_like(self.tensor)
         self._prepared: list[Prepared] = []
         self._capturing = False
 
     def advance(self) -> None:
-        """Go to the next step; called once per step, as its last operation."""
-        self.tensor += 1
+        """Go to the next vector step; called once per step, as its last operation."""
+        self.tensor += self.actors
+        if self.actors > 1:
+            self.vector_step += 1
         if not self._capturing:
             self.follow()
 
@@ -52,14 +64,13 @@ class Clock:
 
     def follow(self) -> None:
         """Advance the host, after a graph has advanced the tensor."""
-        self.t += 1
-        for prepared in self._prepared:
-            prepared.prepare(self.t)
+        self.t += self.actors
+        self._prepare()
 
     def prepares(self, thing: Prepared) -> None:
         """Have the host prepare ``thing`` for every step from this one on."""
         self._prepared.append(thing)
-        thing.prepare(self.t)
+        thing.prepare(self.t // self.actors)
 
     def state_dict(self) -> dict[str, Any]:
         """The step."""
@@ -69,5 +80,9 @@ class Clock:
         """Restore from ``state_dict()``."""
         self.t = state["t"]
         self.tensor.fill_(self.t)
+        self.vector_step.fill_(self.t // self.actors)
+        self._prepare()
+
+    def _prepare(self) -> None:
         for prepared in self._prepared:
-            prepared.prepare(self.t)
+            prepared.prepare(self.t // self.actors)

@@ -30,10 +30,10 @@ def epsilon_greedy(
     """With probability ε a uniformly random valid action, else the greedy one.
 
     Args:
-        values: ``[L, A]``.
-        u: ``[L, 2]`` uniform in [0, 1): whether to explore, and which action.
+        values: ``[..., A]``.
+        u: ``[..., 2]`` uniform in [0, 1): whether to explore, and which action.
         epsilon: probability of a random action.
-        valid: ``[L, A]`` bool; None where all are.
+        valid: ``[..., A]`` bool; None where all are.
     """
     return epsilon_random(greedy(values, valid), values.shape[-1], u, epsilon, valid)
 
@@ -45,17 +45,17 @@ def epsilon_random(
     epsilon: float | Tensor,
     valid: Tensor | None = None,
 ) -> Tensor:
-    """With probability ε a uniformly random valid action instead of ``action`` ``[L]``.
+    """With probability ε a uniformly random valid action instead of ``action`` ``[...]``.
 
     The other arguments are those of ``epsilon_greedy``; ``n_actions`` is A.
     """
     if valid is None:
-        random = (u[:, 1] * n_actions).long()
+        random = (u[..., 1] * n_actions).long()
     else:
-        nth = (u[:, 1:] * valid.sum(-1, keepdim=True)).floor() + 1
+        nth = (u[..., 1:] * valid.sum(-1, keepdim=True)).floor() + 1
         # argmax of a bool is the first true entry: the n-th valid action
         random = (valid.cumsum(-1) >= nth).to(torch.uint8).argmax(-1)
-    return torch.where(u[:, 0] < epsilon, random, action)
+    return torch.where(u[..., 0] < epsilon, random, action)
 
 
 class Exploration(FunctionOfStep, ABC):
@@ -67,7 +67,7 @@ class Exploration(FunctionOfStep, ABC):
 
     @abstractmethod
     def explore(self, action: Tensor, noise: Tensor, valid: Tensor | None = None) -> Tensor:
-        """Training actions ``[L]`` from the chosen ``action`` ``[L]``; ``valid`` is ``[L, A]``."""
+        """Training actions ``[L, K]`` from the chosen ones; ``valid`` is ``[L, K, A]``."""
 
     def metrics(self) -> Mapping[str, Tensor]:
         """Diagnostics ``[L]`` by name."""
@@ -92,7 +92,7 @@ class EpsilonGreedy(Exploration):
     Args:
         seeds: one per lane.
         n_actions: A.
-        clock: the step.
+        clock: the step, of K actors.
         initial: ε until step ``start``.
         final: ε after the decay.
         start: step from which the decay is counted.
@@ -117,7 +117,7 @@ class EpsilonGreedy(Exploration):
         self._clock = clock
         self._decay = (initial, final, start, decay_steps)
         self._random_until = random_until
-        self._u = Uniform(seeds, "explore", (2,), clock.tensor.device)
+        self._u = Uniform(seeds, "explore", (clock.actors, 2), clock.tensor.device)
 
     @property
     def epsilon(self) -> Tensor:
@@ -130,7 +130,7 @@ class EpsilonGreedy(Exploration):
         return torch.where(t < self._random_until, initial, epsilon)
 
     def noise(self) -> Tensor:
-        """``[L, 2]`` uniform in [0, 1): whether to explore, and which action."""
+        """``[L, K, 2]`` uniform in [0, 1): whether to explore, and which action."""
         return self._u.at(self._clock)
 
     def explore(self, action: Tensor, noise: Tensor, valid: Tensor | None = None) -> Tensor:
@@ -148,7 +148,7 @@ class ThompsonSampling(FunctionOfStep):
     Args:
         seeds: one per lane.
         n_actions: A.
-        clock: the step.
+        clock: the step, of K actors.
         scale: of the noise.
     """
 
@@ -157,10 +157,10 @@ class ThompsonSampling(FunctionOfStep):
     ) -> None:
         self._clock = clock
         self._scale = scale
-        self._zeta = Normal(seeds, "thompson", (n_actions,), clock.tensor.device)
+        self._zeta = Normal(seeds, "thompson", (clock.actors, n_actions), clock.tensor.device)
 
     def noise(self) -> Tensor:
-        """ζ for the coming step, ``[L, A]`` standard normal."""
+        """ζ for the coming step, ``[L, K, A]`` standard normal."""
         return self._zeta.at(self._clock)
 
     def choose(

@@ -24,7 +24,7 @@ class FrameStacks:
     before that one: older ones are the episode's first frame again.
 
     Args:
-        lanes: L.
+        lanes: L, or the streams of all lanes: L · K with actors.
         capacity: transitions per lane whose frames are kept.
         shape: of an observation, ``[frames, *frame]``, the newest frame last.
         dtype: of a frame.
@@ -66,16 +66,24 @@ class FrameStacks:
         self._begins.copy_(ended)
         return newest, self._age.clone()
 
-    def gather(self, position: Tensor, age: Tensor) -> tuple[Tensor, Tensor]:
-        """``obs``, ``next_obs`` ``[L, B, frames, *frame]`` from results ``[L, B]`` of ``add``."""
-        following = (age + 1).clamp(max=self._stack - 1)
-        return self._stacked(position, age), self._stacked(position + 1, following)
+    def gather(self, position: Tensor, age: Tensor, stream: Tensor) -> tuple[Tensor, Tensor]:
+        """``obs``, ``next_obs`` ``[..., frames, *frame]``.
 
-    def _stacked(self, position: Tensor, age: Tensor) -> Tensor:
-        """Observations ``[L, B, frames, *frame]``."""
+        Args:
+            position: as ``add`` returned it, ``[...]``.
+            age: likewise.
+            stream: the lane that each was added to.
+        """
+        following = (age + 1).clamp(max=self._stack - 1)
+        return (
+            self._stacked(position, age, stream),
+            self._stacked(position + 1, following, stream),
+        )
+
+    def _stacked(self, position: Tensor, age: Tensor, stream: Tensor) -> Tensor:
+        """Observations ``[..., frames, *frame]``."""
         back = torch.minimum(self._back, age[..., None])
-        flat = (position[..., None] - back) % self._room * len(self._lane)
-        flat = flat + self._lane[:, None, None]
+        flat = (position[..., None] - back) % self._room * len(self._lane) + stream[..., None]
         frames = self._frames.flatten(0, 1).index_select(0, flat.flatten())
         return frames.view(*flat.shape, *frames.shape[1:])
 

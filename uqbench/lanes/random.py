@@ -18,6 +18,9 @@ from torch import Tensor
 
 from uqbench.lanes.clock import Clock
 
+BLOCK = 256
+"""Steps whose numbers are drawn at once."""
+
 
 def generators(seeds: Sequence[int], stream: str, index: int) -> list[np.random.Generator]:
     """NumPy generators, one per lane, for draws that depend on data, such as from a posterior.
@@ -51,57 +54,65 @@ class FunctionOfStep:
 
 
 class Draws(FunctionOfStep, ABC):
-    """Draws of every lane as a function of the step; the latest block is cached.
+    """Draws of every lane as a function of the step; the latest ``blocks`` blocks are cached.
 
     ``at(t)`` looks up a step by its number, ``at(clock)`` by the clock's tensor, as captured steps
-    must.
+    must. Steps are a clock's vector steps: actors need a dimension of the draws.
     """
 
     def __init__(
-        self, seeds: Sequence[int], stream: str, device: torch.device, block: int = 256
+        self,
+        seeds: Sequence[int],
+        stream: str,
+        device: torch.device,
+        block: int = BLOCK,
+        blocks: int = 1,
     ) -> None:
         self._seeds = list(seeds)
         self._stream = stream
         self._device = device
         self._size = block
-        self._index = -1
-        self._block = torch.empty(0)
+        self._cached = [-1] * blocks
+        self._rows = torch.empty(0)  # [blocks * block, L, …]
         self._clock: Clock | None = None
 
     @abstractmethod
     def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:
         """Draws ``[block, …]`` of one lane for the steps ``first``, ``first + 1``, …."""
 
-    def prepare(self, t: int) -> None:
-        """Draw the block of step ``t``, replacing the cached one."""
-        index = t // self._size
-        if index == self._index:
-            return
-        lanes = [
-            self._draw(generator, index * self._size)
-            for generator in generators(self._seeds, self._stream, index)
-        ]
-        block = torch.from_numpy(np.stack(lanes, axis=1))
-        if self._index == -1:
-            self._block = block.to(self._device)
-        else:
-            self._block.copy_(block)
-        self._index = index
+    def prepare(self, vector_step: int) -> None:
+        """Draw the block of a step and those after it, replacing the oldest ones."""
+        first = vector_step // self._size
+        for index in range(first, first + len(self._cached)):
+            place = index % len(self._cached)
+            if index == self._cached[place]:
+                continue
+            lanes = [
+                self._draw(generator, index * self._size)
+                for generator in generators(self._seeds, self._stream, index)
+            ]
+            block = torch.from_numpy(np.stack(lanes, axis=1))
+            if not len(self._rows):
+                shape = (len(self._cached) * self._size, *block.shape[1:])
+                self._rows = torch.empty(shape, dtype=block.dtype, device=self._device)
+            self._rows[place * self._size : (place + 1) * self._size].copy_(block)
+            self._cached[place] = index
 
     def _values(self, t: int | Clock) -> Tensor:
         if isinstance(t, int):
             self.prepare(t)
-            return self._block[t % self._size].clone()
+            return self._rows[t % len(self._rows)].clone()
         if t is not self._clock:
             self._clock = t
             t.prepares(self)
-        return self._block.index_select(0, (t.tensor % self._size)[None])[0]
+        return self._rows.index_select(0, (t.vector_step % len(self._rows))[None])[0]
 
 
 class Uniform(Draws):
     """Uniform numbers in [0, 1) of a fixed shape per lane and step.
 
-    ``block`` steps are drawn at once and cached; the numbers depend on it.
+    ``block`` steps are drawn at once and ``blocks`` of them cached; the numbers depend on the
+    former.
     """
 
     def __init__(
@@ -110,9 +121,10 @@ class Uniform(Draws):
         stream: str,
         shape: Sequence[int] = (),
         device: torch.device | None = None,
-        block: int = 256,
+        block: int = BLOCK,
+        blocks: int = 1,
     ) -> None:
-        super().__init__(seeds, stream, device or torch.device("cpu"), block)
+        super().__init__(seeds, stream, device or torch.device("cpu"), block, blocks)
         self._shape = tuple(shape)
 
     def at(self, t: int | Clock) -> Tensor:
@@ -133,8 +145,8 @@ class Normal(Uniform):
 class DistinctIntegers(Draws):
     """``count`` distinct integers below the pool's size: a replay batch without repeats.
 
-    The pool at step ``t`` holds ``min(t + 1, capacity)`` items: one is added every step, and the
-    oldest is dropped.
+    The pool at draw ``n`` holds ``min((n // draws + 1) · added, capacity)`` items: ``added`` are
+    added before every ``draws`` draws, and the oldest are dropped.
 
     Raises:
         ValueError: at a step when the pool is smaller than ``count``.
@@ -147,24 +159,30 @@ class DistinctIntegers(Draws):
         count: int,
         capacity: int,
         device: torch.device | None = None,
+        *,
+        added: int = 1,
+        draws: int = 1,
     ) -> None:
-        super().__init__(seeds, stream, device or torch.device("cpu"))
+        block = draws * max(1, BLOCK // draws)
+        super().__init__(seeds, stream, device or torch.device("cpu"), block)
         self._count = count
         self._capacity = capacity
+        self._added, self._draws = added, draws
 
     def at(self, t: int | Clock) -> Tensor:
-        """The integers of step ``t``, ``[L, count]`` int64."""
-        step = t if isinstance(t, int) else t.t
-        pool = min(step + 1, self._capacity)
+        """The integers of draw ``t``, ``[L, count]`` int64."""
+        draw = t if isinstance(t, int) else t.t // t.actors
+        pool = min((draw // self._draws + 1) * self._added, self._capacity)
         if pool < self._count:
             raise ValueError(
                 f"expected at least {self._count} stored items to draw from, got {pool} at "
-                f"step {step}; start learning later or draw fewer"
+                f"step {draw // self._draws * self._added}; start learning later or draw fewer"
             )
         return self._values(t)
 
     def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:
-        pool = np.minimum(np.arange(first, first + self._size) + 1, self._capacity)
+        additions = np.arange(first, first + self._size) // self._draws + 1
+        pool = np.minimum(additions * self._added, self._capacity)
         pool = np.maximum(pool, self._count)  # rows that ``at`` rejects
         return distinct(generator.random((self._size, self._count)), pool)
 

@@ -61,7 +61,7 @@ def compare_lanes(one: LaneEnv, other: LaneEnv, steps: int, seed: int = 0) -> Di
 
 
 def compare_captured(
-    make: Callable[[], tuple[Agent, LaneEnv]], steps: int, capture: Capture
+    make: Callable[[], tuple[Agent, LaneEnv]], steps: int, capture: Capture, actors: int = 1
 ) -> Difference | None:
     """Train two identically made agents, one from Python and one captured.
 
@@ -69,6 +69,7 @@ def compare_captured(
         make: a new agent, and a new environment with as many lanes that can be captured.
         steps: of each lane.
         capture: records a step for replay.
+        actors: of each lane.
 
     Returns:
         The first tensor of the agents' states and metrics that differs in a bit; None if none
@@ -77,7 +78,7 @@ def compare_captured(
     ends = []
     for chosen in (None, capture):
         agent, env = make()
-        for _ in _positions(agent, env, steps, chosen):
+        for _ in _positions(agent, env, steps, chosen, actors):
             pass
         ends.append((agent.state_dict(), agent.metrics()))
     (state, metrics), (other_state, other_metrics) = ends
@@ -127,9 +128,9 @@ def _plain(structure: Any) -> Any:
 
 
 def _positions(
-    agent: Agent, env: LaneEnv, steps: int, capture: Capture | None
+    agent: Agent, env: LaneEnv, steps: int, capture: Capture | None, actors: int = 1
 ) -> Iterator[Position]:
     """An agent's training."""
     first, _ = env.reset()
-    recorder = Recorder(len(first), steps, (), first.device)
-    return interact(agent, env, steps, recorder, capture=capture)
+    recorder = Recorder(len(first) // actors, steps, (), first.device, actors=actors)
+    return interact(agent, env, steps, recorder, capture=capture, actors=actors)

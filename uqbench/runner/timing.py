@@ -123,6 +123,7 @@ def _key(plan: Plan, cell: Cell) -> str:
         "method": identity["method"],
         "numerics": plan.budget.numerics,
         "device": identity["device"],
+        **({} if plan.budget.actors == 1 else {"actors": plan.budget.actors}),
     }
     return f"{plan.suite.name}/{cell.method.name}/{digest_of(depends)[:12]}"
 
@@ -216,7 +217,7 @@ def time_steps(
     Returns:
         Steps per second of all its lanes, and what one run takes.
     """
-    from uqbench.runner.train.agents import make_agent, make_lanes
+    from uqbench.runner.train.agents import make_agent, make_training_lanes
     from uqbench.runner.train.compiling import compile_agent
     from uqbench.runner.train.loop import interact
     from uqbench.runner.train.recorder import Recorder
@@ -224,42 +225,44 @@ def time_steps(
     made = clock()
     config = learning_from(batch.cell.config, 1)
     batch = replace(batch, cell=replace(batch.cell, config=config))
-    env = make_lanes(batch, host, [run.environment_seed for run in batch.runs], device)
+    env = make_training_lanes(batch, host, device)
     agent = make_agent(batch, host, env, device)
     if batch.budget.numerics == "compiled":
         compile_agent(agent)
-    steps, lanes = batch.budget.steps, len(batch.runs)
+    actors, lanes = batch.budget.actors, len(batch.runs)
+    steps = batch.budget.steps // actors  # vector steps
     events = host.environments[str(batch.cell.task.environment)].events
-    recorder = Recorder(lanes, steps, events, device)
+    recorder = Recorder(lanes, steps * actors, events, device, actors=actors)
     first, at = min(WARM_UP, steps // 2), []
-    for position in interact(agent, env, steps, recorder):
-        if position.step >= first:
+    for position in interact(agent, env, steps * actors, recorder, actors=actors):
+        if position.step >= first * actors:
             at.append(clock())
         if len(at) > min(WHOLE, steps - first) and at[-1] - at[0] > seconds:
             break
     took = [after - before for before, after in pairwise(at)]
-    learning = gradient_steps(config, first, len(took))
+    learning = gradient_steps(config, first, len(took), actors)
     step_s, gradient_step_s = time_per_step(took, learning)
-    warm = first * step_s + sum(gradient_steps(config, 0, first)) * gradient_step_s
+    warm = first * step_s + sum(gradient_steps(config, 0, first, actors)) * gradient_step_s
     speed = MethodSpeed(
         task=batch.cell.task.name,
         lanes=lanes,
-        step_ms=1000 * step_s / lanes,
+        step_ms=1000 * step_s / lanes / actors,
         gradient_step_ms=1000 * gradient_step_s / lanes,
         start_s=max(0.0, at[0] - made - warm),
         megabytes=_bytes(agent) / lanes / 1e6,
     )
-    return lanes * (len(at) - 1) / (at[-1] - at[0]), speed
+    return lanes * actors * (len(at) - 1) / (at[-1] - at[0]), speed
 
 
-def gradient_steps(config: object, first: int, number: int) -> list[int]:
-    """Gradient steps of each of ``number`` steps after step ``first``, as the config counts them.
+def gradient_steps(config: object, first: int, number: int, actors: int = 1) -> list[int]:
+    """Gradient steps of each of ``number`` vector steps after ``first``, as the config counts them.
 
     None where it does not.
     """
     if not isinstance(config, CountsGradientSteps):
         return [0] * number
-    before = [config.gradient_steps(step) for step in range(first, first + number + 1)]
+    ends = range(first, first + number + 1)
+    before = [config.gradient_steps(vector_step * actors) for vector_step in ends]
     return [after - counted for counted, after in pairwise(before)]
 
 

@@ -124,6 +124,11 @@ def make_plan(
     budget_name = budget or suite.default_budget
     planned = suite.budget(budget_name)
     if steps is not None:
+        if steps % planned.actors:
+            raise UqbenchError(
+                f"budget {budget_name} has {planned.actors} actors, whose steps together are those "
+                f"of a run: expected a multiple of {planned.actors}, got {steps} steps"
+            )
         planned = planned.model_copy(update={"steps": steps, "task_steps": {}})
     if methods is not None:
         methods = [_unqualified(name, suite, host) for name in methods]
@@ -144,6 +149,12 @@ def make_plan(
             if not method.suits(task):
                 continue
             spec = method.spec(host)
+            if planned.actors > 1 and isinstance(spec, AgentSpec) and not spec.takes_actors:
+                raise UqbenchError(
+                    f"budget {budget_name} has {planned.actors} actors a run, and {method.name} "
+                    f"learns from one (AgentSpec(actors=…) of {spec.name}): leave it out, with "
+                    f"'budgets' in the suite or --methods, or choose a budget without actors"
+                )
             config = method_config(
                 method,
                 task,
@@ -157,7 +168,7 @@ def make_plan(
                 "budget": {
                     "name": budget_name,
                     **planned.on(task).model_dump(
-                        mode="json", include={"steps", "numerics", "evaluation"}
+                        mode="json", include={"steps", "numerics", "evaluation", "actors"}
                     ),
                     **_queries(planned.on(task)),
                 },

@@ -121,6 +121,8 @@ class Budget(Table):
         tasks: the tasks included; None for all.
         step_ms: nominal milliseconds per step of one run on one core, for the time estimate before
             any run has been timed.
+        actors: K, copies of its environment that step together in a run and feed one learner; steps
+            are those of all of them.
         lanes: runs that a process executes together on a CPU, for agents whose hundreds of lanes
             cost little more than one, such as tabular ones; None leaves the choice to autotuning.
     """
@@ -139,6 +141,25 @@ class Budget(Table):
     task_steps: dict[str, Count] = {}
     evaluation: Evaluation | None = None
     queries: Queries | None = None
+    actors: Count = 1
+
+    @model_serializer(mode="wrap")
+    def _table(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without ``actors`` where there is one: identities and boards stay as they were."""
+        table: dict[str, Any] = serialize(self)
+        if table.get("actors") == 1:
+            del table["actors"]
+        return table
+
+    @model_validator(mode="after")
+    def _whole_vector_steps(self) -> Self:
+        for steps in (self.steps, *self.task_steps.values()):
+            if steps % self.actors:
+                raise ValueError(
+                    f"'steps' counts those of all actors: expected a multiple of actors = "
+                    f"{self.actors}, got {steps}"
+                )
+        return self
 
     def on(self, task: Task) -> Budget:
         """The budget on one task: ``steps`` and ``queries`` are those of the task's runs."""

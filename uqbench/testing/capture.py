@@ -23,7 +23,9 @@ from uqbench.runner.train.recorder import Recorder
 from uqbench.testing.worlds import RotatingPixels
 
 
-def run(agent: Agent, lanes: int, steps: int, *, captured: bool, first: int = 0) -> LaneEnv:
+def run(
+    agent: Agent, lanes: int, steps: int, *, captured: bool, first: int = 0, actors: int = 1
+) -> LaneEnv:
     """Run an agent in :class:`RotatingPixels`, captured or executed from Python.
 
     If its steps can be captured, two identically made agents end in the same state either way.
@@ -31,13 +33,15 @@ def run(agent: Agent, lanes: int, steps: int, *, captured: bool, first: int = 0)
     Args:
         agent: a new one for ``RotatingPixels(lanes)``.
         lanes: L.
-        steps: environment steps of each lane.
+        steps: environment steps of each run.
         captured: whether steps are recorded once per phase and replayed.
         first: number of the first lane's world; the others count up from it.
+        actors: K.
     """
-    env = RotatingPixels(lanes, first)
-    recorder = Recorder(lanes, steps, (), torch.device("cpu"))
-    for _ in interact(agent, env, steps, recorder, capture=simulated if captured else None):
+    env = RotatingPixels(lanes * actors, first * actors)
+    recorder = Recorder(lanes, steps, (), torch.device("cpu"), actors=actors)
+    capture = simulated if captured else None
+    for _ in interact(agent, env, steps, recorder, capture=capture, actors=actors):
         pass
     return env
 

@@ -9,34 +9,62 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo, Step
+from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.environment import LaneEnv, Outcome
+from uqbench.runner.train.loop import by_actor
+from uqbench.seeding import derive_seed
 
 
-def as_step(t: int, obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
-    """Step ``t`` of an environment, as an agent observes it."""
-    return Step(
-        t=t,
-        obs=obs,
-        action=action,
-        reward=outcome.reward,
-        terminated=outcome.terminated,
-        truncated=outcome.truncated,
-        next_obs=outcome.next_obs,
-        valid_actions=outcome.next_valid,
+def as_step(t: int, obs: Tensor, action: Tensor, outcome: Outcome, actors: int = 1) -> Step:
+    """Step ``t`` of an environment ``[L · K, …]``, as an agent observes it."""
+    return step_of_actors(
+        t,
+        obs,
+        action,
+        outcome.reward,
+        outcome.terminated,
+        outcome.truncated,
+        outcome.next_obs,
+        outcome.next_valid,
+        actors=actors,
     )
 
 
-def transitions(
-    seeds: Sequence[int], shape: Sequence[int], n_actions: int, steps: int
-) -> Iterator[Step]:
-    """Random steps, each lane's a function of its seed.
+def step_of_actors(
+    t: int,
+    obs: Tensor,
+    action: Tensor,
+    reward: Tensor,
+    terminated: Tensor,
+    truncated: Tensor,
+    next_obs: Tensor,
+    valid_actions: Tensor | None = None,
+    *,
+    actors: int = 1,
+) -> Step:
+    """A step ``[L, K, …]`` from tensors ``[L · K, …]``."""
+    tensors = (obs, action, reward, terminated, truncated, next_obs, valid_actions)
+    return Step(t, *(by_actor(tensor, actors) for tensor in tensors))
 
-    Observations are normal ``[L, *shape]``, rewards uniform in [0, 1); a fifth of the steps end an
-    episode, half of those by truncation; all actions are valid.
+
+def act(agent: Agent, obs: Tensor, valid: Tensor | None = None, actors: int = 1) -> Tensor:
+    """Training actions ``[L · K]`` for ``obs`` ``[L · K, *obs]``, among ``valid``."""
+    return agent.act(by_actor(obs, actors), by_actor(valid, actors)).flatten()
+
+
+def transitions(
+    seeds: Sequence[int], shape: Sequence[int], n_actions: int, steps: int, actors: int = 1
+) -> Iterator[Step]:
+    """Random steps, each actor's a function of its lane's seed.
+
+    Observations are normal ``[L, K, *shape]``, rewards uniform in [0, 1); a fifth of the steps end
+    an episode, half of those by truncation; all actions are valid.
     """
-    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    for t in range(steps):
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds for _ in range(actors)]
+    for actor, generator in enumerate(generators):
+        if actor % actors:
+            generator.manual_seed(derive_seed("actor", generator.initial_seed(), actor % actors))
+    for t in range(0, steps, actors):
         lanes = []
         for generator in generators:
             obs, next_obs = torch.randn(2, *shape, generator=generator)
@@ -46,7 +74,8 @@ def transitions(
         obs, action, reward, terminated, truncated, next_obs = map(
             torch.stack, zip(*lanes, strict=True)
         )
-        yield Step(t, obs, action, reward, terminated, truncated & ~terminated, next_obs)
+        cut = truncated & ~terminated
+        yield step_of_actors(t, obs, action, reward, terminated, cut, next_obs, actors=actors)
 
 
 class RotatingPixels(LaneEnv):
@@ -101,6 +130,10 @@ class RotatingPixels(LaneEnv):
         self._angles.copy_(state["angles"])
 
     @classmethod
-    def info(cls, discount: float = 0.9, total_steps: int = 10_000) -> EnvironmentInfo:
+    def info(
+        cls, discount: float = 0.9, total_steps: int = 10_000, actors: int = 1
+    ) -> EnvironmentInfo:
         """What an agent knows about it."""
-        return EnvironmentInfo(cls.observation_space, cls.n_actions, discount, total_steps)
+        return EnvironmentInfo(
+            cls.observation_space, cls.n_actions, discount, total_steps, actors=actors
+        )

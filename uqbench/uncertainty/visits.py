@@ -27,7 +27,7 @@ class Visits:
         self._dtype = states.dtype
         self._number = {row: number for number, row in enumerate(_rows(states))}
         self._elsewhere = len(states)
-        self._lanes = np.arange(lanes)
+        self._lanes = np.arange(lanes)[:, None]
         self._counts = np.zeros((lanes, len(states) + 1), np.int64)
 
     @property
@@ -36,9 +36,10 @@ class Visits:
         return torch.from_numpy(self._counts[:, : self._elsewhere])
 
     def see(self, step: int, env: LaneEnv, obs: Tensor) -> None:
-        """Count what the lanes are to act on next, ``[L, *obs]``; other states are left out."""
-        rows = _rows(obs.to(self._dtype))
-        self._counts[self._lanes, [self._number.get(row, self._elsewhere) for row in rows]] += 1
+        """Count what the lanes are to act on next, ``[L, K, *obs]``; other states are left out."""
+        rows = _rows(obs.flatten(0, 1).to(self._dtype))
+        numbers = np.array([self._number.get(row, self._elsewhere) for row in rows])
+        np.add.at(self._counts, (self._lanes, numbers.reshape(obs.shape[:2])), 1)
 
     def state_dict(self) -> dict[str, Any]:
         """The counts so far."""

@@ -19,7 +19,6 @@ from uqbench.boards.provenance import (
     read_provenance,
 )
 from uqbench.boards.stored import PROVENANCE, RECORDED
-from uqbench.boards.submission.add import Joined
 from uqbench.registry.plugins import Host
 from uqbench.results.files import stored_text, write_data
 from uqbench.results.store import Store
@@ -85,11 +84,6 @@ def write_files(files: Mapping[str, bytes], folder: Path, host: Host) -> None:
     for name in set(RECORDED) - files.keys():
         (folder / name).unlink(missing_ok=True)
     write_index(folder.parents[1], host)
-
-
-def write_joined(joined: Joined, host: Host) -> None:
-    """Write a board with the rows of a submission."""
-    write_files(all_files(joined.board, joined.recorded), joined.folder, host)
 
 
 def write_index(root: Path, host: Host) -> None:

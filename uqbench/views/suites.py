@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
-from uqbench.views.terminal import PADDING, Shown, stdout, table
+from uqbench.views.console import PADDING, Shown, stdout, table
 
 LEAST_SUMMARY = 24
 """Columns that a summary takes at least."""

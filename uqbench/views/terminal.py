@@ -5,44 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
-from typing import Literal, NamedTuple
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.standings import shown_statistics
 from uqbench.boards.tables import label
 from uqbench.views.board_view import IMPROVEMENT, BoardView, board_notes
+from uqbench.views.console import PADDING, Shown, stdout, table
 from uqbench.views.groups import group_columns, groups_note
 from uqbench.visible import visible
 
-PIPE_WIDTH = 160
-"""Of a file or a pipe, which has no width to keep to."""
-PADDING = 2
 _HEADER_LINES = 3
 """About as many lines a header has, below its group's name."""
-
-
-class Shown(NamedTuple):
-    """A column as it is printed, its header on lines of their own."""
-
-    header: str
-    cells: Sequence[str]
-    left: bool = False
-    wraps: bool = False
-
-    @property
-    def width(self) -> int:
-        """Of its widest line, with the space behind it."""
-        return max(map(len, (*self.header.split("\n"), *self.cells))) + PADDING
-
-
-def stdout() -> Console:
-    """Stdout, a pipe being wide."""
-    console = Console()
-    return console if console.is_terminal else Console(width=PIPE_WIDTH)
 
 
 def print_board(board: Board) -> None:
@@ -64,21 +39,6 @@ def show_board(board: Board, console: Console) -> None:
     console.print(table(shown))
     _say(console, *notes(board, view), *_left_out(left_out))
     _show_groups(board, view, console)
-
-
-def table(columns: Sequence[Shown], vertical: Literal["top", "bottom"] = "bottom") -> Table:
-    """Columns side by side; what comes from elsewhere is made visible."""
-    found = Table(box=None, padding=(0, PADDING, 0, 0), pad_edge=False, header_style="bold")
-    for column in columns:
-        found.add_column(
-            column.header,
-            justify="left" if column.left else "right",
-            no_wrap=not column.wraps,
-            vertical=vertical,
-        )
-    for row in zip(*(column.cells for column in columns), strict=True):
-        found.add_row(*(Text(visible(cell)) for cell in row))
-    return found
 
 
 def notes(board: Board, view: BoardView) -> list[str]:

@@ -15,7 +15,7 @@ from uqbench_dqn.config import BootstrappedDQNConfig
 from uqbench.agent import EnvironmentInfo, Step
 from uqbench.lanes import initialize, lane_generators
 from uqbench.risk import CVaR, MarginalRisk
-from uqbench.testing.worlds import RotatingPixels
+from uqbench.testing.worlds import RotatingPixels, act, step_of_actors
 
 CPU = torch.device("cpu")
 SMALL = {
@@ -125,27 +125,31 @@ def test_one_head_alone_has_the_bits_that_it_has_among_the_others(shape):
     network = heads_network(5, info, config)
     initialize(network, lane_generators(range(5)), 1.0)
     obs = torch.randn(5, 7, *shape, generator=torch.Generator().manual_seed(0))
-    head = torch.tensor([3, 0, 2, 2, 1])
-    among = network(obs).gather(-1, head[:, None, None, None].expand(-1, 7, 3, 1)).squeeze(-1)
-    assert torch.equal(network.of_head(obs, head), among)
+    head = torch.randint(4, (5, 7), generator=torch.Generator().manual_seed(1))
+    among = network(obs).gather(-1, head[..., None, None].expand(-1, 7, 3, 1)).squeeze(-1)
+    assert torch.equal(network.of_heads(obs, head), among)
+    for one in range(7):
+        alone = network.of_heads(obs[:, one, None], head[:, one, None])
+        assert torch.equal(alone, network(obs[:, one, None]).gather(
+            -1, head[:, one, None, None, None].expand(-1, 1, 3, 1)).squeeze(-1))  # fmt: skip
 
 
 def test_an_episode_is_played_greedily_by_its_head():
     agent = make(epsilon_initial=0.0, epsilon_final=0.0)
     obs = observations()[:, 0]
     for heads in ([0, 3], [2, 1]):
-        agent._head.copy_(torch.tensor(heads))
-        chosen = agent.act(obs)
+        agent._head.copy_(torch.tensor(heads)[:, None])
+        chosen = act(agent, obs)
         for lane, head in enumerate(heads):
             values = head_by_hand(agent, lane, head, obs[lane, None])[0]
             assert chosen[lane] == values.argmax()
     only = torch.tensor([[False, False, True, False], [True, False, False, False]])
-    assert agent.act(obs, only).tolist() == [2, 0]
+    assert act(agent, obs, only).tolist() == [2, 0]
 
 
 def step(t: int, terminated: bool = False, truncated: bool = False) -> Step:
     obs = torch.zeros(2, 3)
-    return Step(
+    return step_of_actors(
         t=t,
         obs=obs,
         action=torch.zeros(2, dtype=torch.int64),
@@ -188,7 +192,7 @@ def test_with_a_risk_measure_it_acts_by_that_of_all_heads():
     agent, obs = make(risk=MarginalRisk(CVaR(0.5)), epsilon_initial=0.0), observations()
     worse = agent.online(obs).sort(-1).values[..., :2].mean(-1)
     assert torch.equal(agent.policy(obs), worse.argmax(-1))
-    assert torch.equal(agent.act(obs[:, 0]), worse[:, 0].argmax(-1))
+    assert torch.equal(act(agent, obs[:, 0]), worse[:, 0].argmax(-1))
 
 
 def test_heads_may_start_as_torchs_own_layers():
@@ -218,7 +222,7 @@ def test_it_learns_which_of_two_arms_pays():
     for t in range(400):
         action = torch.randint(2, (2,), generator=generator)
         reward = (action == 1).float() * (torch.rand(2, generator=generator) < 0.8)
-        agent.observe(Step(t, obs, action, reward, done, ~done, obs))
+        agent.observe(step_of_actors(t, obs, action, reward, done, ~done, obs))
     predicted = agent.uncertainty(obs[:, None])
     assert torch.allclose(predicted.mean[:, 0, 1], torch.tensor(0.8), atol=0.15)
     assert torch.allclose(predicted.mean[:, 0, 0], torch.tensor(0.0), atol=0.05)

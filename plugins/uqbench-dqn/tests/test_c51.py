@@ -13,9 +13,9 @@ from uqbench_dqn.c51 import C51
 from uqbench_dqn.categorical import project
 from uqbench_dqn.config import C51Config
 
-from uqbench.agent import EnvironmentInfo, Step
+from uqbench.agent import EnvironmentInfo
 from uqbench.risk import CVaR, DecisionRule, MarginalRisk
-from uqbench.testing.worlds import transitions
+from uqbench.testing.worlds import act, step_of_actors, transitions
 
 CPU = torch.device("cpu")
 INFO = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
@@ -100,7 +100,7 @@ def test_c51_learns_the_distribution_of_a_reward() -> None:
     generator = torch.Generator().manual_seed(0)
     for t in range(1_200):
         reward = 4.0 * (torch.rand(2, generator=generator) < 0.25)
-        agent.observe(Step(t, obs, agent.act(obs), reward, ends, ~ends, obs))
+        agent.observe(step_of_actors(t, obs, act(agent, obs), reward, ends, ~ends, obs))
     probs = agent.uncertainty(obs[:, None]).return_probs[:, 0, 0]
     expected = torch.tensor([0.75, 0, 0, 0, 0.25]).expand(2, -1)
     torch.testing.assert_close(probs, expected, atol=0.07, rtol=0)

@@ -18,12 +18,12 @@ from uqbench_dqn.deep_q import DeepQ
 from uqbench_dqn.dqn import DQN
 from uqbench_dqn.qr_dqn import QRDQN
 
-from uqbench.agent import EnvironmentInfo, Step
+from uqbench.agent import EnvironmentInfo
 from uqbench.config import resolve
 from uqbench.environment import GymnasiumLanes, LaneEnv, Outcome, TimeLimit
 from uqbench.risk import CVaR, MarginalRisk
 from uqbench.runner.train.loop import interact
-from uqbench.testing.worlds import RotatingPixels
+from uqbench.testing.worlds import RotatingPixels, act, step_of_actors
 
 CPU = torch.device("cpu")
 CONFIGS: dict[type[DeepQ], Any] = {DQN: DQNConfig, QRDQN: QRDQNConfig}
@@ -161,7 +161,7 @@ def test_learning_every_fourth_step_from_clipped_rewards_with_centered_rmsprop()
         before = agent.online.layers[0].weight.clone()
         obs, no = torch.full((1, 3), t / 24), torch.zeros(1, dtype=torch.bool)
         reward = torch.tensor([3.0 * (-1) ** t])
-        agent.observe(Step(t, obs, torch.tensor([t % 2]), reward, no, no, obs))
+        agent.observe(step_of_actors(t, obs, torch.tensor([t % 2]), reward, no, no, obs))
         if not torch.equal(before, agent.online.layers[0].weight):
             changed.append(t)
     assert changed == [8, 12, 16, 20]
@@ -277,8 +277,10 @@ def test_truncated_steps_bootstrap_and_are_stored_as_not_terminated(kind: type[D
     yes, no = torch.tensor([True]), torch.tensor([False])
     for t, (terminated, truncated) in enumerate([(no, yes), (yes, no), (yes, yes), (no, no)]):
         obs = one_hot([[0]])[:, 0]
-        agent.act(obs)
-        agent.observe(Step(t, obs, torch.tensor([1]), torch.ones(1), terminated, truncated, obs))
+        act(agent, obs)
+        agent.observe(
+            step_of_actors(t, obs, torch.tensor([1]), torch.ones(1), terminated, truncated, obs)
+        )
     stored = agent.replay.gather(torch.arange(4)[None])
     assert stored["terminated"].tolist() == [[False, True, True, False]]
 
@@ -298,9 +300,9 @@ def feed(agent: DeepQ, t: int, valid: Tensor | None = None) -> Tensor:
     generator = torch.Generator().manual_seed(t)
     states = torch.randint(STATES, (2, 1), generator=generator).tolist()
     obs = one_hot(states)[:, 0]
-    action = agent.act(obs, valid)
+    action = act(agent, obs, valid)
     no = torch.zeros(2, dtype=torch.bool)
-    agent.observe(Step(t, obs, action, torch.ones(2), no, no, obs))
+    agent.observe(step_of_actors(t, obs, action, torch.ones(2), no, no, obs))
     return action
 
 
@@ -510,7 +512,7 @@ def test_a_transition_is_stored_field_by_field(kind: type[DeepQ]) -> None:
     count = len(SEEDS)
     valid = torch.zeros(count, lanes.n_actions, dtype=torch.bool)
     valid[:, 1] = True
-    stored = Step(
+    stored = step_of_actors(
         t=0,
         obs=torch.full(shape, 0.25),
         action=torch.ones(count, dtype=torch.int64),

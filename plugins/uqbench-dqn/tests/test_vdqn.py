@@ -21,7 +21,7 @@ from uqbench.config import resolve
 from uqbench.errors import UqbenchError
 from uqbench.lanes import lane_generators
 from uqbench.risk import CVaR, DecisionRule, MarginalRisk
-from uqbench.testing.worlds import transitions
+from uqbench.testing.worlds import act, transitions
 
 CPU = torch.device("cpu")
 INFO = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
@@ -158,13 +158,13 @@ def test_epsilon_falls_and_its_actions_are_random_among_the_valid() -> None:
     )
     assert (agent.metrics()["epsilon"] == 1).all()
     obs, valid = torch.zeros(400, 5), torch.tensor([True, False, True]).expand(400, 3)
-    counts = torch.bincount(agent.act(obs, valid), minlength=3)
+    counts = torch.bincount(act(agent, obs, valid), minlength=3)
     assert counts[1] == 0
     # 400 fair draws: outside of 200 ± 60 with a probability below 3e-9
     assert abs(counts[0] - 200) < 60
     train(agent, lanes, 100)
     assert (agent.metrics()["epsilon"] == 0.25).all()
     exploration = agent.exploration
-    mixed = exploration.explore(torch.zeros(400, dtype=torch.int64), exploration.noise())
+    mixed = exploration.explore(torch.zeros(400, 1, dtype=torch.int64), exploration.noise())
     # another action in 0.25 · 2/3 of 400: outside of 67 ± 45 with a probability below 2e-8
     assert abs((mixed != 0).sum() - 67) < 45

@@ -20,7 +20,7 @@ from uqbench.risk import CVaR, Expectation, RiskMeasure, Wang, additive, compose
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
 from uqbench.testing.agents import AgentTests
-from uqbench.testing.worlds import RotatingPixels, as_step
+from uqbench.testing.worlds import RotatingPixels, act, as_step
 
 CPU = torch.device("cpu")
 SMALL: dict[str, Any] = {
@@ -58,7 +58,7 @@ def train(agent: Sentinel, seeds: Sequence[int], steps: int) -> list[Tensor]:
     env, actions = poles(seeds), []
     obs, _ = env.reset()
     for t in range(steps):
-        action = agent.act(obs)
+        action = act(agent, obs)
         outcome = env.step(action)
         agent.observe(as_step(t, obs, action, outcome))
         actions.append(action)
@@ -139,7 +139,7 @@ def test_steps_learn_and_sync_when_the_schedule_says_so() -> None:
     env = poles([0])
     obs, _ = env.reset()
     for t in range(60):
-        action = agent.act(obs)
+        action = act(agent, obs)
         outcome = env.step(action)
         agent.observe(as_step(t, obs, action, outcome))
         obs = outcome.obs
@@ -329,7 +329,7 @@ def test_invalid_actions_are_neither_chosen_nor_bootstrapped_from() -> None:
         valid = torch.zeros(1, 20, 2, dtype=torch.bool)
         valid[..., only] = True
         assert (agent.policy(obs, valid) == only).all()
-        assert agent.act(obs[:, 0], valid[:, 0]).item() == only
+        assert act(agent, obs[:, 0], valid[:, 0]).item() == only
         batch = {
             "obs": obs[:, None, :5].expand(-1, 3, -1, -1),
             "next_obs": obs[:, None, :5].expand(-1, 3, -1, -1),

@@ -16,7 +16,7 @@ def filled(steps: int, capacity: int, p: float) -> tuple[Bootstrap, list[list[li
     bootstrap = Bootstrap(LANES, MEMBERS, capacity, clock)
     masks = torch.rand(steps, LANES, MEMBERS, generator=torch.Generator().manual_seed(steps)) < p
     for mask in masks:
-        bootstrap.add(mask)
+        bootstrap.add(mask[:, None])
         clock.advance()
     expected = [
         [
@@ -77,5 +77,5 @@ def test_it_goes_on_from_what_was_saved() -> None:
             u = torch.rand(LANES, MEMBERS, 9)
             assert torch.equal(other.draw(u), bootstrap.draw(u))
             for data in (bootstrap, other):
-                data.add(mask)
+                data.add(mask[:, None])
                 data._clock.advance()

@@ -11,7 +11,8 @@ from uqbench_tabular.environments.config import DrawnMDPConfig
 from uqbench_tabular.environments.ground_truth import drawn_optimal_truth
 from uqbench_tabular.environments.prior_mdp import drawn, make_drawn_lanes
 
-from uqbench.agent import EnvironmentInfo, Step, Uncertainty
+from uqbench.agent import EnvironmentInfo, Uncertainty
+from uqbench.testing.worlds import act, step_of_actors
 from uqbench.uncertainty.query_scores import contraction
 from uqbench.uncertainty.visits import Visits
 
@@ -30,9 +31,11 @@ def train(config: DrawnMDPConfig, discount: float) -> tuple[PSRL, Visits]:
     visits = Visits(torch.arange(config.states), len(WORLDS))
     obs, valid = env.reset()
     for t in range(60):
-        action = agent.act(obs, valid)
+        action = act(agent, obs, valid)
         out = env.step(action)
-        agent.observe(Step(t, obs, action, out.reward, out.terminated, out.truncated, out.next_obs))
+        agent.observe(
+            step_of_actors(t, obs, action, out.reward, out.terminated, out.truncated, out.next_obs)
+        )
         obs = out.obs
         visits.see(t + 1, env, obs)
     return agent, visits

@@ -14,13 +14,13 @@ from uqbench_uadqn.agent import UADQN
 from uqbench_uadqn.config import UADQNConfig
 from uqbench_uadqn.uncertainty import aleatoric_var, epistemic_var
 
-from uqbench.agent import EnvironmentInfo, Step
+from uqbench.agent import EnvironmentInfo
 from uqbench.lanes import Normal
 from uqbench.registry.plugins import Host
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.agents import AgentTests
 from uqbench.testing.capture import run
-from uqbench.testing.worlds import RotatingPixels, transitions
+from uqbench.testing.worlds import RotatingPixels, act, step_of_actors, transitions
 
 CPU = torch.device("cpu")
 NAMES = Host.load().risk_names
@@ -50,7 +50,7 @@ def batch(lanes: int = 2, size: int = 8, seed: int = 0) -> dict[str, torch.Tenso
 def test_actions_follow_the_formula_of_section_2_4():
     agent = small_agent(aleatoric_weight=0.5, epistemic_weight=2.0)
     obs = torch.randn(2, 3, generator=torch.Generator().manual_seed(5))
-    chosen = agent.act(obs)
+    chosen = act(agent, obs)
     main = agent.online(obs[:, None])[:, 0]
     a, b = agent.posterior(obs[:, None])[:, :, 0].unbind(1)
     noise = Normal((0, 1), "thompson", (4,)).at(0)
@@ -67,18 +67,18 @@ def test_actions_follow_the_formula_of_section_2_4():
 def test_without_weights_it_is_greedy_in_the_main_network_and_masks_are_kept():
     agent = small_agent(epistemic_weight=0.0)
     obs = torch.randn(2, 3, generator=torch.Generator().manual_seed(5))
-    assert torch.equal(agent.act(obs), agent.policy(obs[:, None])[:, 0])
+    assert torch.equal(act(agent, obs), agent.policy(obs[:, None])[:, 0])
     only = torch.tensor([[False, False, True, False], [True, False, False, False]])
-    assert small_agent(epistemic_weight=9.0).act(obs, only).tolist() == [2, 0]
+    assert act(small_agent(epistemic_weight=9.0), obs, only).tolist() == [2, 0]
 
 
 def test_epsilon_takes_the_place_of_some_actions_and_of_nothing_else():
     obs = torch.randn(2000, 3, generator=torch.Generator().manual_seed(5))
-    own = small_agent(range(2000)).act(obs)
+    own = act(small_agent(range(2000)), obs)
 
     def chosen(epsilon: float) -> torch.Tensor:
         exploring = {"exploration": "epsilon-greedy", "epsilon_initial": epsilon}
-        return small_agent(range(2000), **exploring).act(obs)
+        return act(small_agent(range(2000), **exploring), obs)
 
     assert torch.equal(chosen(0.0), own)
     # replaced by another action in 3/4 ε: 750 of 2,000, ± 135 with a probability of 2e-9
@@ -102,7 +102,7 @@ def test_a_decision_rule_takes_the_place_of_the_penalty():
     worse = samples.mean(-1).amin(1)  # a quarter of two equally likely models is the worse one
     pooled = samples.movedim(1, -2).flatten(-2).sort(-1).values[..., :5].mean(-1)
     assert torch.equal(agent.policy(obs), (0.5 * worse + 0.5 * pooled).argmax(-1))
-    assert torch.equal(agent.act(obs[:, 0]), agent.policy(obs[:, :1])[:, 0])
+    assert torch.equal(act(agent, obs[:, 0]), agent.policy(obs[:, :1])[:, 0])
     with pytest.raises(ValueError, match="either a risk or an aleatoric_weight"):
         small_agent(risk=rule, aleatoric_weight=0.5)
 
@@ -177,7 +177,7 @@ def test_the_noise_is_normal_and_new_at_every_step():
         predicted = agent.uncertainty(obs[:, None])
         std = (predicted.quantile_epistemic_var[:, 0] + 1e-8).sqrt()
         score = predicted.mean[:, 0] + 5.0 * std * noise.at(t)
-        assert torch.equal(agent.act(obs), score.argmax(-1))
+        assert torch.equal(act(agent, obs), score.argmax(-1))
 
 
 def test_the_share_of_non_greedy_actions_is_that_of_the_last_full_hundredth_of_the_run():
@@ -187,7 +187,7 @@ def test_the_share_of_non_greedy_actions_is_that_of_the_last_full_hundredth_of_t
     for t in range(35):
         for agent in (greedy_one, curious):
             agent.clock.load_state_dict({"t": t})
-            action = agent.act(obs)
+            action = act(agent, obs)
         differs.append(action != curious.policy(obs[:, None])[:, 0])
         share = curious.metrics()["non_greedy_share"]
         if t < 9:
@@ -208,7 +208,7 @@ def test_the_share_of_non_greedy_actions_counts_random_ones():
     share = torch.zeros(400)
     for t in range(10):
         agent.clock.load_state_dict({"t": t})
-        share += (agent.act(obs) != own) / 10
+        share += (act(agent, obs) != own) / 10
     assert torch.allclose(agent.metrics()["non_greedy_share"], share)
     # three of four actions: 3,000 of 4,000, ± 165 with a probability of 2e-9
     assert abs(4_000 * share.mean() - 3_000) < 165
@@ -287,7 +287,7 @@ def test_it_learns_both_uncertainties_of_a_bandit():
         action = torch.randint(2, (3,), generator=g)
         sign = torch.randint(2, (3,), generator=g) * 2.0 - 1.0
         reward = torch.where(action == 0, sign, 0.0)
-        agent.observe(Step(t, obs, action, reward, done, ~done, obs))
+        agent.observe(step_of_actors(t, obs, action, reward, done, ~done, obs))
     predicted = agent.uncertainty(obs[:, None])
     aleatoric, epistemic = predicted.aleatoric_var[:, 0], predicted.epistemic_var[:, 0]
     assert torch.allclose(aleatoric[:, 0], torch.tensor(1.0), atol=0.3)

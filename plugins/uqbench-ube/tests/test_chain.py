@@ -17,9 +17,10 @@ from uqbench_ube.chain.config import ChainConfig, best_return, mean_returns
 from uqbench_ube.chain.environment import ChainLanes
 from uqbench_ube.chain.process import bonus_per_visit, uncertainty_per_visit
 
-from uqbench.agent import EnvironmentInfo, Step
+from uqbench.agent import EnvironmentInfo
 from uqbench.environment import LaneEnv
 from uqbench.lanes import Normal
+from uqbench.testing.worlds import act, step_of_actors
 
 CPU = torch.device("cpu")
 INFO = EnvironmentInfo(ChainLanes.observation_space, 2, 0.9, 1000)
@@ -68,10 +69,12 @@ def decide(agent: Decider, env: LaneEnv, steps: int, first: int = 0) -> torch.Te
     obs, _ = env.reset()
     regrets = []
     for t in range(first, first + steps):
-        action = agent.act(obs)
+        action = act(agent, obs)
         outcome = env.step(action)
         agent.observe(
-            Step(t, obs, action, outcome.reward, outcome.terminated, outcome.truncated, obs)
+            step_of_actors(
+                t, obs, action, outcome.reward, outcome.terminated, outcome.truncated, obs
+            )
         )
         regrets.append(outcome.events["regret"])
     return torch.stack(regrets)
@@ -117,7 +120,7 @@ def test_means_are_those_of_the_returns():
     obs, yes = torch.zeros(1, dtype=torch.int64), torch.ones(1, dtype=torch.bool)
     for t, reward in enumerate(paid):
         action = torch.tensor([int(t == 1)])
-        agent.observe(Step(t, obs, action, torch.tensor([reward]), yes, ~yes, obs))
+        agent.observe(step_of_actors(t, obs, action, torch.tensor([reward]), yes, ~yes, obs))
     assert agent.mean[0].tolist() == pytest.approx([4 / 3, 5.0])
     assert agent.policy(obs[:, None]).tolist() == [[1]]
 

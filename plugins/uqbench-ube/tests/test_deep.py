@@ -18,14 +18,14 @@ from uqbench_ube.deep.intrinsic import IntrinsicDQN
 from uqbench_ube.deep.ube_dqn import UBEDQN
 from uqbench_ube.deep.windows import Windows
 
-from uqbench.agent import Agent, EnvironmentInfo, Step
+from uqbench.agent import Agent, EnvironmentInfo
 from uqbench.lanes import Normal
 from uqbench.registry.plugins import Host
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.suites.reading import read_suites
 from uqbench.testing.agents import AgentTests
 from uqbench.testing.capture import run
-from uqbench.testing.worlds import RotatingPixels
+from uqbench.testing.worlds import RotatingPixels, act, step_of_actors
 
 CPU = torch.device("cpu")
 SMALL = {
@@ -67,12 +67,12 @@ def drive(agent: Agent, obs: Tensor, terminated: Sequence[int] = (), truncated: 
     """
     actions = []
     for t in range(len(obs) - 1):
-        action = agent.act(obs[t])
+        action = act(agent, obs[t])
         actions.append(action)
         ends = torch.full((obs.shape[1],), t in terminated)
         cut = torch.full((obs.shape[1],), t in truncated)
         last = obs[t + 1] + (10.0 if t in terminated or t in truncated else 0.0)
-        agent.observe(Step(t, obs[t], action, torch.ones(obs.shape[1]), ends, cut, last))
+        agent.observe(step_of_actors(t, obs[t], action, torch.ones(obs.shape[1]), ends, cut, last))
     return actions
 
 
@@ -174,27 +174,27 @@ def test_the_local_uncertainty_is_that_of_the_executed_action_before_its_update(
 def test_actions_follow_equation_3():
     agent = flat_agent(beta=3.0)
     obs = observations(2)
-    chosen = agent.act(obs[0])
+    chosen = act(agent, obs[0])
     predicted = agent.uncertainty(obs[0][:, None])
     zeta = Normal((0, 1), "thompson", (4,)).at(0)
     # one step has been taken in: none, so that the head is what it was
     score = predicted.mean[:, 0] + zeta * predicted.epistemic_var[:, 0].sqrt()
     assert torch.equal(chosen, score.argmax(-1))
     only = torch.tensor([[False, False, True, False], [True, False, False, False]])
-    assert flat_agent(beta=3.0).act(obs[0], only).tolist() == [2, 0]
+    assert act(flat_agent(beta=3.0), obs[0], only).tolist() == [2, 0]
 
 
 def test_without_beta_it_is_greedy():
     agent = flat_agent(beta=0.0)
     obs = observations(2)
-    assert torch.equal(agent.act(obs[0]), agent.policy(obs[0][:, None])[:, 0])
+    assert torch.equal(act(agent, obs[0]), agent.policy(obs[0][:, None])[:, 0])
 
 
 @pytest.mark.parametrize("initial", [None, 4.0])
 def test_uncertainty_begins_at_the_priors_solution(initial):
     agent = flat_agent(initial_uncertainty=initial, prior=0.5, beta=2.0)
     obs = observations(2)
-    agent.act(obs[0])
+    act(agent, obs[0])
     phi = agent.online.features(agent.online.trunk(obs[0][:, None]))[:, 0]
     expected = phi.square().sum(-1) * 0.5 / (1 - 0.81) if initial is None else torch.full((2,), 4.0)
     predicted = agent.uncertainty(obs[0][:, None]).epistemic_var[:, 0]
@@ -232,9 +232,9 @@ def test_q_learning_is_dqns():
     dqn = DQN(FLAT, [0, 1], DQNConfig(**settings), CPU)
     obs = observations(41)
     for t in range(40):
-        action = ube.act(obs[t])
+        action = act(ube, obs[t])
         ends = torch.tensor([t % 7 == 0, False])
-        step = Step(t, obs[t], action, torch.ones(2), ends, ~ends, obs[t + 1])
+        step = step_of_actors(t, obs[t], action, torch.ones(2), ends, ~ends, obs[t + 1])
         ube.observe(step)
         dqn.observe(step)
     for one, other in zip(ube.online.parameters(), dqn.online.parameters(), strict=True):
@@ -247,7 +247,7 @@ def test_without_hidden_layers_it_is_section_4s_linear_agent():
     states = torch.randint(3, (61, 2), generator=torch.Generator().manual_seed(3))
     obs = torch.nn.functional.one_hot(states, 3).float()
     actions = drive(agent, obs)
-    agent.act(obs[-1])
+    act(agent, obs[-1])
     diagonal = agent.counts.matrices.diagonal(0, 1, 2).view(2, 4, 3)
     for lane in range(2):
         visits = torch.zeros(4, 3)

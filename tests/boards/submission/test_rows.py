@@ -23,7 +23,7 @@ from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.suites.selection import Selection
-from uqbench.views.board_folders import write_joined
+from uqbench.views.board_folders import all_files, write_files
 from uqbench.views.check import check
 
 MADE = MadeWith("cpu", "Linux x86_64", {"numpy": "1.0"}, {}, None, "2026-01-01", "2026-01-02", 6)
@@ -167,9 +167,13 @@ def test_rows_join_a_board_verified_or_self_reported_and_the_board_follows(host,
     fast = judged(host, submission(host, tmp_path / "fast.zip", "fast"), tmp_path / "2")
     quiet = lambda _: None  # noqa: E731
     folder = boards / "toy" / "paper"
-    write_joined(add(slow, {}, host, boards, quiet), host)
+
+    def write(joined):
+        write_files(all_files(joined.board, joined.recorded), joined.folder, host)
+
+    write(add(slow, {}, host, boards, quiet))
     agreement = {"a": Agreement.SAME_BITS, "b": Agreement.LAST_PLACES}
-    write_joined(add(fast, agreement, host, boards, quiet), host)
+    write(add(fast, agreement, host, boards, quiet))
     rows = {
         row["method"]: row
         for row in csv.DictReader(io.StringIO((folder / "leaderboard.csv").read_text()))
@@ -192,7 +196,7 @@ def test_rows_join_a_board_verified_or_self_reported_and_the_board_follows(host,
     assert check(stored, board, Store(tmp_path / "none"), print)
     assert "byte for byte" in capsys.readouterr().out
     # runs of it that are made again later verify it; another file of the name replaces nothing
-    write_joined(add(slow, {"a": Agreement.CONSISTENT}, host, boards, quiet), host)
+    write(add(slow, {"a": Agreement.CONSISTENT}, host, boards, quiet))
     assert json.loads((folder / "submissions.json").read_text())["slow"]["state"] == "verified"
     other = replace(fast, bundle=replace(fast.bundle, digest="1" * 64))
     before = {path: path.read_bytes() for path in folder.iterdir()}

@@ -25,9 +25,10 @@ class Walker(Agent):
     ) -> None:
         self.config = config
         self.t = 0
-        self.uniform = Uniform(seeds, "walk", device=device)
+        self.actors = info.actors
+        self.uniform = Uniform(seeds, "walk", (info.actors,), device)
         self.walked = torch.zeros(len(seeds), device=device)
-        self.hurt = self.uniform.at(0) < config.only_below
+        self.hurt = self.uniform.at(0)[:, 0] < config.only_below
         if "TOY_GPUS" in os.environ:
             with Path(os.environ["TOY_GPUS"]).open("a") as file:
                 print(os.environ.get("CUDA_VISIBLE_DEVICES"), file=file)
@@ -35,8 +36,8 @@ class Walker(Agent):
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         action = (self.uniform.at(self.t) < self.config.forward).long()
         if self.config.wrong == "range":
-            return torch.where(self.hurt, 7, action)
-        return action[:, None] if self.config.wrong == "shape" else action
+            return torch.where(self.hurt[:, None], 7, action)
+        return action[:, 0] if self.config.wrong == "shape" else action
 
     def observe(self, step: Step) -> None:
         pace = os.environ.get("TOY_PACE")  # a file, so that a test can change it meanwhile
@@ -48,8 +49,8 @@ class Walker(Agent):
             raise RuntimeError("the walker stumbled")
         if self.config.fails(self.config.die_at, step.t):
             os.kill(os.getpid(), signal.SIGKILL)
-        self.walked += step.reward * self.uniform.at(self.t)
-        self.t = step.t + 1
+        self.walked += (step.reward * self.uniform.at(self.t)).sum(-1)
+        self.t += 1
 
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         return torch.ones(obs.shape[:2], dtype=torch.int64)

@@ -27,7 +27,7 @@ from uqbench.runner.train.exported_agents import kept_agent, kept_loop_agent
 from uqbench.runner.train.guards import check_metrics, check_uncertainty
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
-from uqbench.runner.train.recorder import Recorder
+from uqbench.runner.train.recorder import Recorder, passed
 from uqbench.specs import truth
 from uqbench.state import HasState
 from uqbench.suites.configs import task_config
@@ -70,21 +70,27 @@ def train_agent(
     task, budget, runs = batch.cell.task, batch.budget, batch.runs
     agent_spec = host.agents[str(batch.cell.method.agent)]
     environment = host.environments[str(task.environment)]
-    env = make_lanes(batch, host, [run.environment_seed for run in runs], device)
+    env = make_training_lanes(batch, host, device)
     events, discount = environment.events, float(task.discount or 0.0)
     queries = query_scorer(batch, host, device)
     kept: list[bytes | None] = [None] * len(runs)
-    recorder = Recorder(len(runs), budget.steps, events, device, discount, environment.name)
+    recorder = Recorder(
+        len(runs), budget.steps, events, device, discount, environment.name, budget.actors
+    )
     latest: Mapping[str, NDArray[np.float64]] = {}
 
     def after(step: int, policy: Queried, metrics: Callable[[], Mapping[str, Tensor]]) -> None:
         nonlocal latest
-        if queries is not None and step in queries.points:
-            recorder.add(queries.score(policy, step))
-        if step in recorder.due:
-            latest = recorder.record(metrics())
+        if queries is not None:
+            for point in passed(queries.points, step, budget.actors):
+                recorder.add(queries.score(policy, point), point)
+        if records := recorder.due(step):
+            latest = recorder.record(metrics(), records)
         plan = budget.evaluation
-        if plan and (step == budget.steps or (plan.every and step % plan.every == 0)):
+        every = plan.every if plan and plan.every else budget.steps
+        if plan and (
+            step == budget.steps or passed(range(every, step + 1, every), step, budget.actors)
+        ):
             worlds = [run.evaluation_seed(m) for run in runs for m in range(plan.episodes)]
             fresh = make_lanes(batch, host, worlds, device)
             recorder.evaluation(
@@ -98,9 +104,9 @@ def train_agent(
 
         def after_step(step: int) -> None:
             if queries is not None:
-                queries.see(step, env, recorded.obs)
-            if step in recorder.due:
-                check_uncertainty(single, recorded.obs, env.n_actions, step)
+                queries.see(step, env, recorded.obs[:, None])
+            if recorder.due(step):
+                check_uncertainty(single, recorded.obs[:, None], env.n_actions, step)
             after(step, single, measured)
 
         recorded = RecordedEnv(env, budget.steps, recorder, after_step)
@@ -126,8 +132,9 @@ def train_agent(
             parts |= queries.parts
         start = None if saved is None else _load(saved(), parts)
         with checkpointer.stop.deferred():
-            for position in interact(agent, env, budget.steps, recorder, start, capture):
-                if position.step in recorder.due:
+            steps = interact(agent, env, budget.steps, recorder, start, capture, budget.actors)
+            for position in steps:
+                if recorder.due(position.step):
                     check_uncertainty(agent, position.obs, env.n_actions, position.step)
                 if queries is not None:
                     queries.see(position.step, env, position.obs)
@@ -188,6 +195,7 @@ def _environment_info(batch: Batch, env: LaneEnv) -> EnvironmentInfo:
         discount=float(task.discount or 0.0),
         total_steps=batch.budget.steps,
         stacks_frames=env.stacks_frames,
+        actors=batch.budget.actors,
     )
 
 
@@ -252,6 +260,13 @@ def _load(state: Mapping[str, Any], parts: Mapping[str, HasState]) -> Position:
         return Position(**state["position"])
     except (KeyError, TypeError) as error:
         raise UnusableError(f"it has no position: {error}") from error
+
+
+def make_training_lanes(batch: Batch, host: Host, device: torch.device) -> LaneEnv:
+    """The task's environment, one lane per run and actor, ``[L · K]``."""
+    actors = range(batch.budget.actors)
+    seeds = [run.actor_seed(actor) for run in batch.runs for actor in actors]
+    return make_lanes(batch, host, seeds, device)
 
 
 def make_lanes(batch: Batch, host: Host, seeds: Sequence[int], device: torch.device) -> LaneEnv:

@@ -1,8 +1,7 @@
 """The final state of each run's agent, cut out of that of a batch.
 
 The agents of a batch are one object whose tensors have a part for each lane. A second one with a
-single lane tells which those are: its tensors are as large as one part. Replay buffers are left
-out: an agent plays without.
+single lane tells which those are: its tensors are as large as one part.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from torch import Tensor
 
 from uqbench.agent import Agent
 from uqbench.errors import CannotSaveError
-from uqbench.lanes.replay_buffer import ReplayBuffer
 from uqbench.runner.checkpoints.files import plain
 from uqbench.runner.train.loop_agent import SinglePolicy
 
@@ -29,18 +27,16 @@ def kept_agent(agent: Agent, single: Agent, lane: int, lanes: int, obs: Tensor) 
         single: of this lane alone, as it was constructed; takes the state and keeps it.
         lane: which.
         lanes: L.
-        obs: ``[L, *obs]``, at which the two have to agree bit for bit.
+        obs: ``[L, M, *obs]``, at which the two have to agree bit for bit.
 
     Raises:
         CannotSaveError: the state cannot be divided by lanes, or does not act the same.
     """
     try:
-        whole, part = _without_buffers(agent), _without_buffers(single)
+        whole, part = agent.exported_state(), single.exported_state()
         state = {name: _part(part[name], whole[name], lane, lanes, name) for name in part}
         single.load_state_dict(state)
-        same = single.policy(obs[lane : lane + 1, None]).equal(
-            agent.policy(obs[:, None])[lane : lane + 1]
-        )
+        same = single.policy(obs[lane : lane + 1]).equal(agent.policy(obs)[lane : lane + 1])
     except CannotSaveError:
         raise
     except Exception as error:  # a plugin may raise anything
@@ -78,11 +74,6 @@ def _written(state: Mapping[str, Any]) -> bytes:
     file = io.BytesIO()
     torch.save(plain(state, ""), file)
     return file.getvalue()
-
-
-def _without_buffers(agent: Agent) -> dict[str, Any]:
-    held = {name for name, value in vars(agent).items() if isinstance(value, ReplayBuffer)}
-    return {name: value for name, value in agent.state_dict().items() if name not in held}
 
 
 def _part(single: Any, whole: Any, lane: int, lanes: int, name: str) -> Any:

@@ -45,8 +45,8 @@ def check_action(agent: object, action: object, shape: tuple[int, ...], step: in
     if action.shape != shape or action.dtype != torch.int64:
         raise UqbenchError(
             f"the agent's {by} returned {action.dtype} of shape {tuple(action.shape)}; expected "
-            f"torch.int64 of shape {shape}, an action for each lane ({named(agent)}, step {step})"
-            f"{see('wrong-action')}"
+            f"torch.int64 of shape {shape}, an action for each observation ({named(agent)}, step "
+            f"{step}){see('wrong-action')}"
         )
 
 
@@ -133,14 +133,14 @@ def check_uncertainty(agent: Queried, obs: Tensor, n_actions: int, step: int) ->
 
     Args:
         agent: predicts.
-        obs: observations ``[L, *obs]``.
+        obs: observations ``[L, M, *obs]``.
         n_actions: A.
         step: steps taken.
 
     Raises:
         UqbenchError: names the prediction, the lanes, the class and what was expected.
     """
-    predicted = agent.uncertainty(obs[:, None])
+    predicted = agent.uncertainty(obs)
     if predicted is None:
         return
     if not isinstance(predicted, Uncertainty):
@@ -149,7 +149,7 @@ def check_uncertainty(agent: Queried, obs: Tensor, n_actions: int, step: int) ->
             f"uqbench.agent.Uncertainty or None ({named(agent)}, step {step})"
             f"{see('wrong-uncertainty')}"
         )
-    shape = (len(obs), 1, n_actions)
+    shape = (*obs.shape[:2], n_actions)
     for name, value in vars(predicted).items():
         if value is None:
             continue

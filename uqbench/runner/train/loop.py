@@ -1,9 +1,13 @@
-"""The interaction loop."""
+"""The interaction loop.
+
+An environment has a lane for each actor of each run, run by run, ``[L · K, …]``; agents see
+``[L, K, …]``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from torch import Tensor
 
@@ -19,9 +23,9 @@ class Position(NamedTuple):
     """Between two steps: how many were taken, and what to act on next.
 
     Attributes:
-        step: steps taken.
-        obs: ``[L, *obs]``.
-        valid: ``[L, A]`` bool, valid actions in ``obs``; None where all are.
+        step: steps of each run, of all its actors.
+        obs: ``[L, K, *obs]``.
+        valid: ``[L, K, A]`` bool, valid actions in ``obs``; None where all are.
     """
 
     step: int
@@ -36,23 +40,28 @@ def interact(
     recorder: Recorder,
     start: Position | None = None,
     capture: Capture | None = None,
+    actors: int = 1,
 ) -> Iterator[Position]:
-    """Let an agent act and learn in all lanes; yield after every step.
+    """Let an agent act and learn in all lanes; yield after every vector step.
 
     Args:
-        agent: as many lanes as ``env``.
-        env: where it acts.
-        steps: environment steps of each lane.
+        agent: L lanes, with ``actors`` each.
+        env: where it acts, L · K lanes.
+        steps: environment steps of each run, a multiple of K.
         recorder: takes in every outcome.
         start: where to resume, the other arguments being in the state of that moment; None resets
             ``env``.
         capture: records steps for replay, for an agent with phases and a clock; None runs every
             step from Python.
+        actors: K.
 
     Yields:
-        The position after each step; its tensors are overwritten by the next.
+        The position after each vector step; its tensors are overwritten by the next.
     """
-    first, begun, begun_valid = Position(0, *env.reset()) if start is None else start
+    if start is None:
+        begun, begun_valid = env.reset()
+        start = Position(0, by_actor(begun, actors), by_actor(begun_valid, actors))
+    first, begun, begun_valid = start
     # copies: an environment may overwrite what it returned
     obs, valid = begun.clone(), _kept(None, begun_valid)
     t = first
@@ -60,34 +69,47 @@ def interact(
     def take() -> Outcome:
         nonlocal valid
         action = agent.act(obs, valid)
-        check_action(agent, action, (len(obs),), t, "act")
+        check_action(agent, action, tuple(obs.shape[:2]), t, "act")
         if action.device.type == "cpu":  # elsewhere this would wait for the device
             check_range(agent, action, env.n_actions, t)
-        outcome = env.step(action)
-        check_outcome(env, outcome, obs, t, recorder.events)
+        outcome = env.step(action.flatten())
+        check_outcome(env, outcome, obs.flatten(0, 1), t, recorder.events)
         agent.observe(
             Step(
                 t=t,
                 obs=obs,
                 action=action,
-                reward=outcome.reward,
-                terminated=outcome.terminated,
-                truncated=outcome.truncated,
-                next_obs=outcome.next_obs,
-                valid_actions=outcome.next_valid,
+                reward=by_actor(outcome.reward, actors),
+                terminated=by_actor(outcome.terminated, actors),
+                truncated=by_actor(outcome.truncated, actors),
+                next_obs=by_actor(outcome.next_obs, actors),
+                valid_actions=by_actor(outcome.next_valid, actors),
             )
         )
-        obs.copy_(outcome.obs)
-        valid = _kept(valid, outcome.valid)
+        obs.copy_(by_actor(outcome.obs, actors))
+        valid = _kept(valid, by_actor(outcome.valid, actors))
         return outcome
 
     advance: Callable[[], Outcome] = take
     if capture is not None:
         assert isinstance(agent, Capturable)
         advance = CapturedSteps(take, agent, capture)
-    for t in range(first, steps):
+    for t in range(first, steps, actors):
         recorder.step(advance())
-        yield Position(t + 1, obs, valid)
+        yield Position(t + actors, obs, valid)
+
+
+@overload
+def by_actor(values: Tensor, actors: int) -> Tensor: ...
+
+
+@overload
+def by_actor(values: None, actors: int) -> None: ...
+
+
+def by_actor(values: Tensor | None, actors: int) -> Tensor | None:
+    """An environment's ``[L · K, …]`` as ``[L, K, …]``, a view."""
+    return None if values is None else values.unflatten(0, (-1, actors))
 
 
 def _kept(buffer: Tensor | None, valid: Tensor | None) -> Tensor | None:

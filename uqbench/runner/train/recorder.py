@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,18 @@ class Recorder:
     Rewards and episode ends stay on the device for a block of steps and are read once per block, so
     that the device does not wait at every step.
 
+    A lane has K actors, each with episodes of its own. Steps are those of all its actors together,
+    but for an episode's length: its own. A vector step may go beyond a record's step, by less than
+    K: the record is of its end, and keeps its step.
+
     Args:
         lanes: L.
-        steps: length of the run.
+        steps: length of the run, a multiple of K.
         events: names of the environment's event counters.
         device: of the outcomes.
         discount: γ of the discounted returns.
         environment: its name, for errors.
+        actors: K.
     """
 
     def __init__(
@@ -43,28 +48,35 @@ class Recorder:
         device: torch.device,
         discount: float = 1.0,
         environment: str = "?",
+        actors: int = 1,
     ) -> None:
         self._steps = steps
+        self._actors = actors
+        streams = lanes * actors
         self._discount = discount
         self._environment = environment
         self._names = ("reward", *(f"events/{name}" for name in events))
         self._events = self.events = tuple(events)
-        self._counts = torch.zeros(_BLOCK, len(self._names), lanes, device=device)
-        self._ends = torch.zeros(_BLOCK, 2, lanes, dtype=torch.bool, device=device)
+        self._counts = torch.zeros(_BLOCK, len(self._names), streams, device=device)
+        self._ends = torch.zeros(_BLOCK, 2, streams, dtype=torch.bool, device=device)
         self._filled = 0
         self._taken = 0
         self._totals = np.zeros((len(self._names), lanes))
-        self._episode = np.zeros((2 + len(self._events), lanes))
-        self._began = np.zeros(lanes, np.int64)
+        self._episode = np.zeros((2 + len(self._events), streams))
+        self._began = np.zeros(streams, np.int64)  # in vector steps
         self._episodes: list[list[tuple[int, str, str, int, NDArray[np.float64]]]] = [
             [] for _ in range(lanes)
         ]
         self._records: list[list[tuple[int, str, float]]] = [[] for _ in range(lanes)]
         boundaries = (record_step(k, steps) for k in range(1, RECORDS + 1))
-        self.due = frozenset(step for step in boundaries if step)
+        self._due = frozenset(step for step in boundaries if step)
+
+    def due(self, step: int) -> list[int]:
+        """The records to take after the vector step that ends with ``step`` steps."""
+        return passed(self._due, step, self._actors)
 
     def step(self, outcome: Outcome) -> None:
-        """Record one step of all lanes."""
+        """Record one vector step of all lanes, ``[L · K]``."""
         self._counts[self._filled, 0] = outcome.reward
         for i, name in enumerate(self._events, start=1):
             self._counts[self._filled, i] = outcome.events[name]
@@ -74,22 +86,30 @@ class Recorder:
         if self._filled == _BLOCK:
             self._flush()
 
-    def record(self, metrics: Mapping[str, Tensor]) -> dict[str, NDArray[np.float64]]:
-        """Record totals so far and an agent's metrics ``[L]``; returns them by name."""
+    def record(
+        self, metrics: Mapping[str, Tensor], steps: Sequence[int] | None = None
+    ) -> dict[str, NDArray[np.float64]]:
+        """Record totals so far and an agent's metrics ``[L]``, and return them.
+
+        Args:
+            metrics: by name.
+            steps: of the records; None for the one after the steps so far.
+        """
         self._flush()
+        steps = [self._taken] if steps is None else steps
         values = dict(zip(self._names, self._totals.copy(), strict=True))
         values |= {name: value.double().cpu().numpy() for name, value in metrics.items()}
         for name, lanes in values.items():
             for records, value in zip(self._records, lanes, strict=True):
-                records.append((self._taken, name, float(value)))
+                records += [(step, name, float(value)) for step in steps]
         return values
 
-    def add(self, scores: Mapping[str, Tensor]) -> None:
-        """Record scores ``[L]`` by name, without the totals."""
+    def add(self, scores: Mapping[str, Tensor], step: int) -> None:
+        """Record scores ``[L]`` by name after ``step`` steps, without the totals."""
         self._flush()
         for name, lanes in scores.items():
             for records, value in zip(self._records, lanes.tolist(), strict=True):
-                records.append((self._taken, name, float(value)))
+                records.append((step, name, float(value)))
 
     def evaluation(self, evaluated: Evaluated) -> None:
         """Record the episodes of an evaluation of all lanes, ``[L, M]``.
@@ -121,9 +141,9 @@ class Recorder:
     def finish(self) -> list[tuple[Columns, Columns]]:
         """The metrics and episodes of each lane; episodes in progress are kept as unfinished."""
         self._flush()
-        for lane in range(len(self._began)):
-            if self._taken > self._began[lane]:
-                self._end_episode(lane, self._taken, "unfinished")
+        for stream in range(len(self._began)):
+            if self._taken > self._began[stream] * self._actors:
+                self._end_episode(stream, self._taken, "unfinished")
         return [
             (_metrics_columns(records), _episode_columns(episodes, self._events))
             for records, episodes in zip(self._records, self._episodes, strict=True)
@@ -177,38 +197,45 @@ class Recorder:
         counts = self._counts[: self._filled].double().cpu().numpy()
         ends = self._ends[: self._filled].cpu().numpy()
         self._check(counts)
-        lanes = np.arange(len(self._began))
+        streams = np.arange(len(self._began))
         for count, (terminated, truncated) in zip(counts, ends, strict=True):
             # a power, not a running product: the same bits after a checkpoint
-            discounted = self._discount ** (self._taken - self._began) * count[0]
-            self._taken += 1
-            self._totals += count
+            discounted = self._discount ** (self._taken // self._actors - self._began) * count[0]
+            self._taken += self._actors
+            self._totals += count.reshape(len(count), -1, self._actors).sum(-1)
             self._episode[0] += count[0]
             self._episode[1] += discounted
             self._episode[2:] += count[1:]
-            for lane in lanes[terminated | truncated]:
+            for stream in streams[terminated | truncated]:
                 self._end_episode(
-                    lane, self._taken, "terminated" if terminated[lane] else "truncated"
+                    stream, self._taken, "terminated" if terminated[stream] else "truncated"
                 )
         self._filled = 0
 
     def _check(self, counts: NDArray[np.float64]) -> None:
-        """Check that all rewards and counts of a block ``[steps, names, lanes]`` are finite."""
+        """Check that all rewards and counts of a block ``[steps, names, L · K]`` are finite."""
         if np.isfinite(counts).all():
             return
-        step, name, lane = np.argwhere(~np.isfinite(counts))[0]
+        step, name, stream = np.argwhere(~np.isfinite(counts))[0]
+        at = self._taken + (step + 1) * self._actors
         raise UqbenchError(
             f"the environment {self._environment!r} returned the {self._names[name]} "
-            f"{counts[step, name, lane]} in lane {lane} at step {self._taken + step + 1}; "
+            f"{counts[step, name, stream]} in lane {stream // self._actors} at step {at}; "
             f"expected a finite number"
         )
 
-    def _end_episode(self, lane: int, step: int, end: str) -> None:
-        length = int(step - self._began[lane])
-        counts = self._episode[:, lane].copy()
-        self._episodes[lane].append((step, "training", end, length, counts))
-        self._episode[:, lane] = 0
-        self._began[lane] = step
+    def _end_episode(self, stream: int, step: int, end: str) -> None:
+        vector_step = step // self._actors
+        length = int(vector_step - self._began[stream])
+        counts = self._episode[:, stream].copy()
+        self._episodes[stream // self._actors].append((step, "training", end, length, counts))
+        self._episode[:, stream] = 0
+        self._began[stream] = vector_step
+
+
+def passed(points: Collection[int], step: int, actors: int) -> list[int]:
+    """Which of the points lie in the vector step that ends with ``step`` steps, in order."""
+    return [point for point in range(step - actors + 1, step + 1) if point in points]
 
 
 def _metrics_columns(records: Sequence[tuple[int, str, float]]) -> Columns:

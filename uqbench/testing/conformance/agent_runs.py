@@ -14,6 +14,7 @@ from torch import Tensor
 from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.environment import LaneEnv, Outcome
 from uqbench.runner.gpu_check import difference
+from uqbench.runner.train.loop import by_actor
 from uqbench.specs import Role
 from uqbench.testing.conformance.check import Subject
 
@@ -37,10 +38,11 @@ class Trace:
 
     Attributes:
         agent: in its final state.
-        actions: of each step, ``[L]``.
+        actions: of each step, ``[L, K]``.
         metrics: after each step.
-        stream: what it met at each step: observations, valid actions, and the outcome, copies.
-        questions: the last observations, ``[L, QUESTIONS, *obs]``.
+        stream: what it met at each step: observations, valid actions, and the outcome, copies,
+            ``[L, K, …]``.
+        questions: the last observations, ``[L, QUESTIONS · K, *obs]``.
         predictions: the policy and the uncertainty at the questions, ``[L, …]`` by name.
     """
 
@@ -90,6 +92,7 @@ class AgentSubject(Subject):
         info: what agents know about the world.
         role: trivial and oracle rows need not use their seeds, nor spare the device.
         config: the config that ``make`` uses; None where a check need not know.
+        several: the same agent with several actors; None where it learns from one.
         steps: length of the runs: with ``make``'s config they must show everything.
         stops: steps after which a run resumes from its saved state.
         planted: makes it for the same spaces under γ = 0, where it says that its intervals are
@@ -104,6 +107,7 @@ class AgentSubject(Subject):
     info: EnvironmentInfo
     role: Role = "method"
     config: Any = None
+    several: AgentSubject | None = None
     steps: int = 160
     stops: Sequence[int] = (20, 110)
     planted: Callable[[Sequence[int]], Agent] | None = None
@@ -134,13 +138,15 @@ class AgentSubject(Subject):
         steps: int | None = None,
     ) -> Trace:
         """Run a new agent in the worlds from ``first`` on."""
-        agent, env = self.make(seeds, CPU), self.world(len(seeds), first)
+        actors = self.info.actors
+        agent = self.make(seeds, CPU)
+        env = self.world(len(seeds) * actors, first * actors)
         actions, metrics, stream = [], [], []
-        obs, valid = env.reset()
-        for t in range(self.steps if steps is None else steps):
+        obs, valid = (by_actor(tensor, actors) for tensor in env.reset())
+        for t in range(0, self.steps if steps is None else steps, actors):
             obs, valid = obs.clone(), _copied(valid)
             action = agent.act(obs.clone(), _copied(valid)).clone()
-            outcome = copy_of(env.step(action))
+            outcome = copy_of(env.step(action.flatten()), actors)
             step = step_of(t, obs, action, outcome)
             agent.observe(step)
             actions.append(action)
@@ -149,7 +155,7 @@ class AgentSubject(Subject):
             if visit is not None:
                 visit(agent, step)
             obs, valid = outcome.obs, outcome.valid
-        questions = torch.stack([obs for obs, *_ in stream[-QUESTIONS:]], 1)
+        questions = torch.cat([obs for obs, *_ in stream[-QUESTIONS:]], 1)
         return Trace(agent, actions, metrics, stream, questions, predictions(agent, questions))
 
 
@@ -162,19 +168,20 @@ def predictions(agent: Agent, questions: Tensor) -> dict[str, Tensor]:
 
 
 def replay_step(agent: Agent, trace: Trace, t: int, outcome: Outcome | None = None) -> Tensor:
-    """Let an agent act and observe at step ``t`` of a trace; returns what it would do.
+    """Let an agent act and observe at vector step ``t`` of a trace; returns what it would do.
 
     It observes the action that was taken there, so that no small difference grows.
 
     Args:
         agent: any.
         trace: of another agent.
-        t: the step.
+        t: the vector step.
         outcome: what it observes; None for the trace's.
     """
     obs, valid, own = trace.stream[t]
     action = agent.act(obs.clone(), _copied(valid)).clone()
-    agent.observe(step_of(t, obs, trace.actions[t], own if outcome is None else outcome))
+    step = t * obs.shape[1]
+    agent.observe(step_of(step, obs, trace.actions[t], own if outcome is None else outcome))
     return action
 
 
@@ -192,26 +199,26 @@ def step_of(t: int, obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
     )
 
 
-def copy_of(outcome: Outcome) -> Outcome:
-    """An outcome in tensors of its own: the environment overwrites what it returned."""
-    return Outcome(
-        reward=outcome.reward.clone(),
-        terminated=outcome.terminated.clone(),
-        truncated=outcome.truncated.clone(),
-        next_obs=outcome.next_obs.clone(),
-        obs=outcome.obs.clone(),
-        next_valid=_copied(outcome.next_valid),
-        valid=_copied(outcome.valid),
-        events={name: count.clone() for name, count in outcome.events.items()},
-    )
+def copy_of(outcome: Outcome, actors: int = 1) -> Outcome:
+    """An outcome ``[L, K, …]`` in tensors of its own: the environment overwrites its own."""
+    own = {
+        name: _copied(by_actor(value, actors))
+        for name, value in vars(outcome).items()
+        if name != "events"
+    }
+    return Outcome(**own, events={name: n.clone() for name, n in outcome.events.items()})  # type: ignore[arg-type]
 
 
 def _copied(tensor: Tensor | None) -> Tensor | None:
     return None if tensor is None else tensor.clone()
 
 
+def _flat(tensor: Tensor | None) -> Tensor | None:
+    return None if tensor is None else tensor.flatten(0, 1)
+
+
 class Recorded(LaneEnv):
-    """The outcomes of an earlier run, whatever the actions, by operations of torch alone.
+    """The outcomes of an earlier run, ``[L · K]``, whatever the actions, by torch alone.
 
     Its steps can be captured, whatever the environment was that the outcomes came from.
     """
@@ -223,14 +230,14 @@ class Recorded(LaneEnv):
     ) -> None:
         self.observation_space, self.n_actions = info.observation_space, info.n_actions
         first_obs, first_valid, _ = stream[0]
-        self._first = first_obs, first_valid
+        self._first = first_obs.flatten(0, 1), _flat(first_valid)
         self._now = torch.zeros(1, dtype=torch.int64)
         outcomes = [outcome for *_, outcome in stream]
         self._kept: dict[str, Tensor] = {}
         for name in ("reward", "terminated", "truncated", "next_obs", "obs", "next_valid", "valid"):
             values = [getattr(outcome, name) for outcome in outcomes]
             if all(value is not None for value in values):
-                self._kept[name] = torch.stack(values)
+                self._kept[name] = torch.stack(values).flatten(1, 2)
         self._shown = {name: values[0].clone() for name, values in self._kept.items()}
 
     def reset(self) -> tuple[Tensor, Tensor | None]:

@@ -13,10 +13,12 @@ from torch import Tensor
 from uqbench.agent import Agent, Step
 from uqbench.config import is_scheduled, scaled
 from uqbench.registry.side_effects import watched
+from uqbench.runner.train.loop import by_actor
 from uqbench.testing.conformance.agent_runs import (
     CPU,
     SEEDS,
     AgentSubject,
+    copy_of,
     same,
     step_of,
 )
@@ -32,7 +34,7 @@ SOUND = (*FIRST, "agent-global-state", "agent-inputs")
 @check(
     AgentSubject,
     "agent-forms",
-    rule="act returns int64 [L], policy int64 [L, M], metrics [L]; every action is in 0 … A − 1.",
+    rule="act returns int64 [L, K], policy int64 [L, M], metrics [L]; all actions in 0 … A − 1.",
     fix="Return one number a lane (and observation), whatever L and M are: no squeeze, no argmax "
     "without its dimension, no hard-coded 1.",
 )
@@ -43,15 +45,15 @@ def forms(subject: AgentSubject) -> None:
         agent, env = subject.make(range(lanes), CPU), subject.world(lanes, 0)
         if not isinstance(agent, Agent):
             raise Failed(f"the factory made a {type(agent).__name__}, not a uqbench.agent.Agent")
-        obs, valid = env.reset()
+        obs, valid = (by_actor(tensor, 1) for tensor in env.reset())
         for t in range(FORM_STEPS):
             obs = obs.clone()
             action = agent.act(obs, valid)
-            _actions(action, (lanes,), n_actions, f"act with L = {lanes}")
-            outcome = env.step(action)
+            _actions(action, (lanes, 1), n_actions, f"act with L = {lanes}, K = 1")
+            outcome = copy_of(env.step(action.flatten()))
             agent.observe(step_of(t, obs, action, outcome))
             obs, valid = outcome.obs, outcome.valid
-        asked = obs[:, None].expand(lanes, queries, *obs.shape[1:])
+        asked = obs.expand(lanes, queries, *obs.shape[2:])
         where = f"policy with L = {lanes}, M = {queries}"
         _actions(agent.policy(asked), (lanes, queries), n_actions, where)
         for name, value in agent.metrics().items():
@@ -98,14 +100,14 @@ def global_state(subject: AgentSubject) -> None:
 def inputs(subject: AgentSubject) -> None:
     """Observations, masks and steps are the same after a call as before it."""
     agent, env = subject.make(SEEDS, CPU), subject.world(len(SEEDS), 0)
-    obs, valid = env.reset()
+    obs, valid = (by_actor(tensor, 1) for tensor in env.reset())
     for t in range(min(subject.steps, 60)):
         obs, valid = obs.clone(), None if valid is None else valid.clone()
         before = (obs.clone(), None if valid is None else valid.clone())
         action = agent.act(obs, valid).clone()
         if not same([obs, valid], list(before)):
             raise Failed(f"act wrote into its observations or mask at step {t}")
-        outcome = env.step(action)
+        outcome = copy_of(env.step(action.flatten()))
         step = step_of(t, obs, action, outcome)
         before_step = step_of(t, obs, action, outcome)
         agent.observe(step)
@@ -113,10 +115,10 @@ def inputs(subject: AgentSubject) -> None:
             if not same([getattr(step, field.name)], [getattr(before_step, field.name)]):
                 raise Failed(f"observe wrote into step.{field.name} at step {t}")
         obs, valid = outcome.obs, outcome.valid
-    asked = obs[:, None].clone()
+    asked = obs.clone()
     agent.policy(asked)
     agent.uncertainty(asked)
-    if not same(asked, obs[:, None]):
+    if not same(asked, obs):
         raise Failed("policy or uncertainty wrote into its observations")
 
 
@@ -139,7 +141,7 @@ def masks(subject: AgentSubject) -> None:
         if not (trace.agent.policy(obs, valid) == only).all():
             raise Failed(f"policy chose another action than {only}, the only valid one")
         for agent in (subject.make(SEEDS, CPU), copy.deepcopy(trace.agent)):
-            if not (agent.act(obs[:, 0], valid[:, 0]) == only).all():
+            if not (agent.act(obs[:, :1], valid[:, :1]) == only).all():
                 raise Failed(f"act chose another action than {only}, the only valid one")
 
 

@@ -37,20 +37,20 @@ def coverage(subject: AgentSubject) -> None:
         raise Skipped("it does not say that its intervals are calibrated (AgentSpec.calibrated)")
     n, seeds = subject.info.n_actions, range(LANES)
     truth = Normal(seeds, "conformance/planted", (n,)).at(0)
-    noise = Normal(seeds, "conformance/noise", ())
-    draws = Uniform(seeds, "conformance/actions", ())
+    noise = Normal(seeds, "conformance/noise", (1,))
+    draws = Uniform(seeds, "conformance/actions", (1,))
     agent = subject.planted(list(seeds))
     first, _ = subject.world(1, 0).reset()
-    obs = first.expand(LANES, *first.shape[1:])
-    never = torch.zeros(LANES, dtype=torch.bool)
+    obs = first.expand(LANES, 1, *first.shape[1:])
+    never = torch.zeros(LANES, 1, dtype=torch.bool)
     for t in range(STEPS):
         agent.act(obs.clone())
         action = (draws.at(t) * n).long()  # whatever it chose: all are met as often
-        reward = truth.gather(1, action[:, None])[:, 0] + noise.at(t)
+        reward = truth.gather(1, action) + noise.at(t)
         agent.observe(
             Step(t, obs.clone(), action, reward.float(), never.clone(), never.clone(), obs.clone())
         )
-    predicted = agent.uncertainty(obs[:, None].clone())
+    predicted = agent.uncertainty(obs.clone())
     if predicted is None:
         raise Failed("it says that its intervals are calibrated, and predicts no uncertainty")
     for level in LEVELS:

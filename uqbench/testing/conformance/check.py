@@ -19,6 +19,7 @@ PAGE = "docs/conformance.md"
 MODULES = (
     "agents",
     "repeatability",
+    "actors",
     "processes",
     "endings",
     "devices",

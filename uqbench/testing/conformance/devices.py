@@ -94,8 +94,9 @@ def capture(subject: AgentSubject) -> None:
     stream = subject.baseline.stream
     first = compare_captured(
         lambda: (subject.make(SEEDS, CPU), Recorded(stream, subject.info)),
-        subject.steps,
+        len(stream) * subject.info.actors,
         simulated,
+        subject.info.actors,
     )
     if first is not None:
         raise Failed(f"captured, its {first.where} differs at the end")
@@ -154,19 +155,20 @@ def _elsewhere(subject: AgentSubject) -> Exception | None:
 
 def _run_elsewhere(subject: AgentSubject) -> None:
     lanes, info = 2, subject.info
-    shape, dtype = (lanes, *observation_shape(info)), observation_dtype(info)
+    streams = (lanes, info.actors)
+    shape, dtype = (*streams, *observation_shape(info)), observation_dtype(info)
     with fake_device():
         agent = _built(subject)
         obs = torch.zeros(shape, dtype=dtype, device=ELSEWHERE)
-        valid = torch.ones(lanes, info.n_actions, dtype=torch.bool, device=ELSEWHERE)
-        never = torch.zeros(lanes, dtype=torch.bool, device=ELSEWHERE)
-        reward = torch.zeros(lanes, device=ELSEWHERE)
+        valid = torch.ones(*streams, info.n_actions, dtype=torch.bool, device=ELSEWHERE)
+        never = torch.zeros(streams, dtype=torch.bool, device=ELSEWHERE)
+        reward = torch.zeros(streams, device=ELSEWHERE)
         with _NoWaits():
-            for t in range(min(subject.steps, DEVICE_STEPS)):
+            for t in range(0, min(subject.steps, DEVICE_STEPS), info.actors):
                 action = agent.act(obs, valid)
                 _is_elsewhere(action, "act")
                 agent.observe(Step(t, obs, action, reward, never, never, obs, valid))
-            asked = obs[:, None].expand(lanes, 5, *obs.shape[1:])
+            asked = obs[:, :1].expand(lanes, 5, *obs.shape[2:])
             _is_elsewhere(agent.policy(asked), "policy")
             predicted = agent.uncertainty(asked)
             for name, value in ({} if predicted is None else vars(predicted)).items():

@@ -115,7 +115,7 @@ def _half_cut(subject: AgentSubject) -> Edit:
 def _elsewhere(subject: AgentSubject, where: str) -> Edit:
     """The same, with another observation of that world as ``next_obs`` at some of the steps."""
     other, _ = subject.world(1, SEED).reset()
-    other, half_cut = other.clone(), _half_cut(subject)
+    other, half_cut = other[:, None].clone(), _half_cut(subject)
 
     def edit(t: int, outcome: Outcome) -> Outcome:
         cut = half_cut(t, outcome)

@@ -78,8 +78,8 @@ def _disturbed(subject: AgentSubject, *, read: bool, poison: bool) -> str:
 
     def visit(agent: Agent, step: Step) -> None:
         if read:
-            agent.policy(step.next_obs[:, None])
-            agent.uncertainty(step.next_obs[:, None])
+            agent.policy(step.next_obs)
+            agent.uncertainty(step.next_obs)
         if poison:
             for field in dataclasses.fields(Step):
                 value = getattr(step, field.name)

@@ -27,6 +27,7 @@ from uqbench.suites.configs import method_config, task_config
 from uqbench.suites.reading import Catalog, read_suites
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method, Task
+from uqbench.testing.conformance.actors import ACTORS
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.check import Subject
 from uqbench.testing.conformance.claims import ClaimSubject
@@ -143,17 +144,22 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
         return LoopAgentSubject(
             name=name, make=partial(make, info, config), world=lambda: world(1, 0)
         )
-    return AgentSubject(
-        name=name,
-        make=lambda seeds, device: make(info, list(seeds), config, device),
-        world=world,
-        info=info,
-        role=spec.role,
-        config=config,
-        stops=stops_of(160, derive_seed("stops", name)),
-        planted=(partial(_planted, make, info, config) if spec.calibrated else None),
-        recipe=(spec.factory, info, config),
-    )
+
+    def subject(info: EnvironmentInfo) -> AgentSubject:
+        return AgentSubject(
+            name=name,
+            make=lambda seeds, device: make(info, list(seeds), config, device),
+            world=world,
+            info=info,
+            role=spec.role,
+            config=config,
+            stops=stops_of(160 // info.actors, derive_seed("stops", name)),
+            planted=(partial(_planted, make, info, config) if spec.calibrated else None),
+            recipe=(spec.factory, info, config),
+        )
+
+    several = subject(dataclasses.replace(info, actors=ACTORS)) if spec.takes_actors else None
+    return dataclasses.replace(subject(info), several=several)
 
 
 def _planted(make: Callable[..., Agent], info: EnvironmentInfo, config: Any, seeds: Any) -> Agent:

@@ -42,8 +42,8 @@ class BootstrappedDQN(DeepQ):
     ) -> None:
         network = heads_network(len(seeds), info, config)
         super().__init__(info, seeds, config, config.heads, device, network=network)
-        self._next_head = Uniform(seeds, "head", (), device)
-        self._head = self._drawn(Uniform(seeds, "first head", (), device).at(0))
+        self._next_head = Uniform(seeds, "head", (info.actors,), device)
+        self._head = self._drawn(Uniform(seeds, "first head", (info.actors,), device).at(0))
 
     def initialize(self, generators: Sequence[torch.Generator]) -> None:
         """The trunk's weights, and the heads' as ``head_weights`` says."""
@@ -52,21 +52,21 @@ class BootstrappedDQN(DeepQ):
             initialize_uniform(self.online.layers, generators)
 
     def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
-        """ε-greedy actions ``[L]`` in the episode's head, or in a risk measure of all heads."""
+        """ε-greedy actions ``[L, K]`` in the episode's head, or in a risk measure of all heads."""
         if self.config.risk is None:
-            values = self.online.of_head(obs[:, None], self._head)
+            values = self.online.of_heads(obs, self._head)
         else:
-            values = self.risk_adjusted(self.online(obs[:, None]))
-        return self.exploration.explore(greedy(values[:, 0], valid), noise, valid)
+            values = self.risk_adjusted(self.online(obs))
+        return self.exploration.explore(greedy(values, valid), noise, valid)
 
     def observe(self, step: Step) -> None:
-        """Learn, and draw a head where an episode ended."""
+        """Learn, and draw a head for each actor whose episode ended."""
         drawn = self._drawn(self._next_head.at(self.clock))
         self._head.copy_(torch.where(step.terminated | step.truncated, drawn, self._head))
         super().observe(step)
 
     def _drawn(self, u: Tensor) -> Tensor:
-        """Heads ``[L]`` from numbers uniform in [0, 1)."""
+        """Heads ``[L, K]`` from numbers uniform in [0, 1)."""
         return (u * self.config.heads).long()
 
     def q_values(self, outputs: Tensor) -> Tensor:

@@ -24,12 +24,16 @@ class HeadsNetwork(QNetwork):
         values: Tensor = super().forward(obs)  # [L, K, B, A, 1]
         return values.squeeze(-1).movedim(1, -1)
 
-    def of_head(self, obs: Tensor, head: Tensor) -> Tensor:
-        """``[L, B, *obs] -> [L, B, A]``: the Q-values of one head a lane, ``[L]``.
+    def of_heads(self, obs: Tensor, head: Tensor) -> Tensor:
+        """``[L, B, *obs] -> [L, B, A]``: the Q-values of a head for each observation, ``[L, B]``.
 
-        The same bits as ``forward`` has, and a K-th of the weights to read.
+        The same bits as ``forward`` has; for a single observation a K-th of the weights to read.
         """
-        x = self.convolved(obs)
+        if head.shape[1] > 1:
+            values: Tensor = self(obs)
+            index = head[..., None, None].expand(*values.shape[:-1], 1)
+            return values.gather(-1, index).squeeze(-1)
+        head, x = head[:, 0], self.convolved(obs)
         layers = [cast(LaneLinear, layer) for layer in self.layers]
         lanes, heads = layers[0].weight.shape[:2]
         index = head + heads * torch.arange(lanes, device=head.device)

@@ -65,7 +65,7 @@ class DeepQ(Capturable, Agent):
         self.n_actions = info.n_actions
         periodic = config.schedule == "periodic"
         self.start = config.first_learning_step
-        self.clock = Clock(device)
+        self.clock = Clock(device, info.actors)
         self.exploration = _exploration(config, seeds, info.n_actions, self.start, self.clock)
         self.online = q_network(len(seeds), info, config, outputs) if network is None else network
         self.initialize(lane_generators(seeds))
@@ -76,7 +76,7 @@ class DeepQ(Capturable, Agent):
         capacity = min(config.replay_capacity, info.total_steps)
         self.replay = TransitionBuffer(len(seeds), capacity, info, self.clock)
         schedule = PeriodicUpdates if periodic else TriangularUpdates
-        self.updates = schedule(seeds, config, self.start, self.replay, self.clock)
+        self.updates = schedule(seeds, config, self.replay, self.clock)
         self._loss = torch.full((len(seeds),), torch.nan, device=device)
 
     def initialize(self, generators: Sequence[torch.Generator]) -> None:
@@ -101,8 +101,8 @@ class DeepQ(Capturable, Agent):
         return self.choose_action(obs, self.exploration.noise(), valid)
 
     def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
-        """Training actions ``[L]`` in ``obs`` ``[L, *obs]``, by random numbers ``noise``."""
-        values = self.risk_adjusted(self.online(obs[:, None]))[:, 0]
+        """Training actions ``[L, K]`` in ``obs`` ``[L, K, *obs]``, by random numbers ``noise``."""
+        values = self.risk_adjusted(self.online(obs))
         return self.exploration.explore(greedy(values, valid), noise, valid)
 
     @torch.no_grad()
@@ -111,26 +111,25 @@ class DeepQ(Capturable, Agent):
         return greedy(self.risk_adjusted(self.online(obs)), valid)
 
     def observe(self, step: Step) -> None:
-        """Store the transition, take gradient steps and sync the target network when due."""
+        """Store the transitions, take gradient steps and sync the target network when due."""
         self.replay.store(step, self.reward(step))
-        learns, syncs, *_ = self.phase(self.clock.t)
-        if learns:
-            for index in self.updates.batches():
-                objective = self.learn(index)
-                self._loss.copy_(objective.mean(-1))
+        count, syncs, *_ = self.phase(self.clock.t)
+        for index in self.updates.batches(count):
+            objective = self.learn(index)
+            self._loss.copy_(objective.mean(-1))
         if syncs:
             sync_target(self.online, self.target)
         self.clock.advance()
 
-    def phase(self, t: int) -> tuple[bool, ...]:
-        """Whether step ``t`` takes gradient steps, and whether it syncs the target network.
+    def phase(self, t: int) -> tuple[int, ...]:
+        """How many gradient steps step ``t`` takes, and whether it syncs the target network.
 
         A child adds what else makes its steps differ.
         """
         return self.updates.phase(t)
 
     def reward(self, step: Step) -> Tensor:
-        """The reward to learn from, ``[L]``: the step's, clipped."""
+        """The reward to learn from, ``[L, K]``: the step's, clipped."""
         clip = self.config.reward_clip
         return step.reward if clip is None else step.reward.clamp(-clip, clip)
 

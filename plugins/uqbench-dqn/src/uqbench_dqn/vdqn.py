@@ -43,12 +43,12 @@ class VDQN(DeepQ):
         )
         super().__init__(info, seeds, config, 1, device, network=network)
         units, draws = network.units, 1 if config.risk is None else config.samples
-        self._acting = Normal(seeds, "acting", (draws, units), device, BLOCK)
-        shape, block = (2, config.batch_size, units), self.updates.block or BLOCK
-        self._learning = Normal(seeds, "learning", shape, device, block)
+        self._acting = Normal(seeds, "acting", (info.actors, draws, units), device, BLOCK)
+        shape, block = (2, config.batch_size, units), self.updates.block(BLOCK)
+        self._learning = Normal(seeds, "learning", shape, device, block, self.updates.blocks)
         self._learning.at(self.updates.draws)  # that clock prepares it from now on
         # the same draws for every prediction, so that only the posterior changes it
-        self._predicting = Normal(seeds, "stated", (config.samples, units), device, 1).at(0)
+        self._predicting = Normal(seeds, "stated", (1, config.samples, units), device, 1).at(0)
 
     def q_values(self, outputs: Tensor) -> Tensor:
         """``Q(s, a)`` of one draw, which the network gives."""
@@ -92,15 +92,14 @@ class VDQN(DeepQ):
         return self.exploration.explore(action, self.exploration.noise(), valid)
 
     def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
-        """Actions ``[L]`` in ``obs`` ``[L, *obs]`` by draws ``noise`` ``[L, S, units]``."""
-        values = self._samples(obs[:, None], noise)[:, 0]
-        return greedy(self.risk_adjusted(values), valid)
+        """Actions ``[L, K]`` in ``obs`` ``[L, K, *obs]`` by ``noise`` ``[L, K, S, units]``."""
+        return greedy(self.risk_adjusted(self._samples(obs, noise)), valid)
 
     def _samples(self, obs: Tensor, noise: Tensor) -> Tensor:
-        """Draws of Q of ``[L, M, *obs]`` by noise ``[L, S, units]``: ``[L, M, A, S]``."""
-        questions, samples = obs.shape[1], noise.shape[1]
+        """Draws of Q of ``[L, M, *obs]`` by noise ``[L, M or 1, S, units]``: ``[L, M, A, S]``."""
+        questions, samples = obs.shape[1], noise.shape[2]
         repeated = obs.repeat_interleave(samples, 1)
-        values = self.online(repeated, noise.repeat(1, questions, 1))
+        values = self.online(repeated, noise.expand(-1, questions, -1, -1).flatten(1, 2))
         drawn: Tensor = values.unflatten(1, (questions, samples)).transpose(-1, -2)
         return drawn
 

@@ -10,10 +10,10 @@ import torch
 from gymnasium import spaces
 from uqbench_quam.agents.quam_dqn import Evidence, QuamDQN, QuamDQNConfig, bonuses
 
-from uqbench.agent import EnvironmentInfo, Step
+from uqbench.agent import EnvironmentInfo
 from uqbench.lanes import greedy
 from uqbench.testing.agents import AgentTests
-from uqbench.testing.worlds import RotatingPixels
+from uqbench.testing.worlds import RotatingPixels, act, step_of_actors
 
 CPU = torch.device("cpu")
 SMALL = QuamDQNConfig(
@@ -35,11 +35,11 @@ def agent(seeds, steps: int, config: QuamDQNConfig = SMALL) -> QuamDQN:
     """An agent after some steps of random observations, each lane's its own."""
     made = QuamDQN(EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000), seeds, config, CPU)
     for t in range(steps):
-        made.act(observations(seeds, t))
+        act(made, observations(seeds, t))
         reward = observations(seeds, t)[:, 0]
         ended = reward > 0.9
         made.observe(
-            Step(
+            step_of_actors(
                 t, observations(seeds, t), made.policy(observations(seeds, t)[:, None])[:, 0],
                 reward, ended, torch.zeros_like(ended), observations(seeds, t + 1),
             )
@@ -122,10 +122,10 @@ def test_actions_are_optimistic_by_the_bonus_and_uncertainty_reports_it():
     u = made._explore.at(made.clock)
     expected = greedy(optimistic)
     assert (u[:, 0] >= made.config.epsilon).all()
-    assert torch.equal(made.act(obs), expected)
+    assert torch.equal(act(made, obs), expected)
     only = torch.zeros(2, 4, dtype=torch.bool)
     only[:, 3] = True
-    assert made.act(obs, only).tolist() == [3, 3]
+    assert act(made, obs, only).tolist() == [3, 3]
 
 
 def test_it_searches_between_gradient_steps_too():
@@ -136,7 +136,7 @@ def test_it_searches_between_gradient_steps_too():
     obs = observations(range(20), 500)
     reported = made.uncertainty(obs[:, None])
     optimistic = reported.mean[:, 0] + reported.epistemic_var[:, 0].sqrt()
-    assert torch.equal(made.act(obs), greedy(optimistic))
+    assert torch.equal(act(made, obs), greedy(optimistic))
 
 
 def test_before_learning_actions_are_uniformly_random():
@@ -144,6 +144,6 @@ def test_before_learning_actions_are_uniformly_random():
     made = QuamDQN(
         EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000), list(range(400)), SMALL, CPU
     )
-    counts = made.act(torch.zeros(400, 3)).bincount(minlength=4)
+    counts = act(made, torch.zeros(400, 3)).bincount(minlength=4)
     assert (counts - 100).abs().max() < 45
     assert made.uncertainty(torch.zeros(400, 1, 3)).epistemic_var is None

@@ -28,7 +28,7 @@ from uqbench.lanes import (
     sync_target,
     target_copy,
 )
-from uqbench.updates import update_index
+from uqbench.updates import triangular_numbers
 from uqbench_sentinel import ftrl
 from uqbench_sentinel.bootstrap import Bootstrap
 from uqbench_sentinel.config import SentinelConfig
@@ -59,7 +59,7 @@ class Sentinel(Capturable, Agent):
         self.config = config
         self.discount = info.discount
         self.risk = config.risk
-        self.clock = Clock(device)
+        self.clock = Clock(device, info.actors)
         self.support = support(config.atoms, config.v_min, config.v_max).to(device)
         lanes, shape = len(seeds), observation_shape(info)
         self.online = MemberNetworks(
@@ -71,12 +71,16 @@ class Sentinel(Capturable, Agent):
         self.optimizer = Adam(self.online.parameters(), config.learning_rate, config.adam_epsilon)
         capacity = min(config.replay_capacity, info.total_steps)
         self.replay = TransitionBuffer(lanes, capacity, info, self.clock)
-        self.bootstrap = Bootstrap(lanes, config.members, capacity, self.clock)
+        self.bootstrap = Bootstrap(lanes, config.members, self.replay.capacity, self.clock)
         self._own = config.minibatch == "per_member"
-        drawn = (config.updates_per_event, config.members if self._own else 1, config.batch_size)
-        block = min(BLOCK, max(1, DRAWN // config.updates_per_event))
+        most = -(-info.actors // config.update_period)
+        if config.schedule == "triangular":
+            most = self._events(info.actors)  # the first vector step has most
+        updates = config.updates_per_event * most
+        drawn = (updates, config.members if self._own else 1, config.batch_size)
+        block = min(BLOCK, max(1, DRAWN // updates))
         self._batches = Uniform(seeds, "replay", drawn, device, block)
-        self._masks = Uniform(seeds, "masks", (config.members,), device)
+        self._masks = Uniform(seeds, "masks", (info.actors, config.members), device)
         self.exploration = EpsilonGreedy(
             seeds,
             info.n_actions,
@@ -94,8 +98,8 @@ class Sentinel(Capturable, Agent):
         return self.choose_action(obs, self.exploration.noise(), valid)
 
     def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
-        """Actions ``[L]`` in ``obs`` ``[L, *obs]``, with exploration's random numbers ``noise``."""
-        action = greedy(self.composite(obs[:, None])[:, 0], valid)
+        """Actions ``[L, K]`` in ``obs`` ``[L, K, *obs]``, by exploration's numbers ``noise``."""
+        action = greedy(self.composite(obs), valid)
         return self.exploration.explore(action, noise, valid)
 
     def composite(self, obs: Tensor) -> Tensor:
@@ -115,23 +119,31 @@ class Sentinel(Capturable, Agent):
         return logits.permute(0, 3, 2, 1, 4).log_softmax(-1)
 
     def observe(self, step: Step) -> None:
-        """Store the transition and its masks; learn and sync the target networks when due."""
+        """Store the transitions and their masks; learn and sync the target networks when due."""
         self.replay.store(step, step.reward)
         self.bootstrap.add(self._masks.at(self.clock) < self.config.mask_probability)
-        learns, syncs = self.phase(self.clock.t)
-        if learns:
-            for u in self._batches.at(self.clock).unbind(1):
+        events, syncs = self.phase(self.clock.t)
+        if events:
+            drawn = self._batches.at(self.clock)[:, : events * self.config.updates_per_event]
+            for u in drawn.unbind(1):
                 objective = self.learn(self._drawn(u))
                 self._loss.copy_(objective.mean(-1))
         if syncs:
             sync_target(self.online, self.target)
         self.clock.advance()
 
-    def phase(self, t: int) -> tuple[bool, bool]:
-        """Whether step ``t`` updates the networks, and whether it syncs the target networks."""
+    def phase(self, t: int) -> tuple[int, bool]:
+        """How many updates the vector step after ``t`` steps has, and whether it syncs targets."""
+        before, after = self._events(t), self._events(t + self.clock.actors)
+        period = self.config.target_sync_updates
+        return after - before, after // period > before // period
+
+    def _events(self, steps: int) -> int:
+        """Updates after the first ``steps`` steps."""
         config = self.config
-        update = update_index(t + 1, config.schedule, config.update_period)
-        return update is not None, update is not None and update % config.target_sync_updates == 0
+        if config.schedule == "periodic":
+            return steps // config.update_period
+        return triangular_numbers(steps)
 
     def _drawn(self, u: Tensor) -> Tensor:
         """Buffer slots of the minibatches (line 7), ``[L, G, B] -> [L, G, B]``."""

@@ -18,21 +18,23 @@ from uqbench.lanes import Clock
 class Bootstrap:
     """The data sets D_1 to D_K of every lane, of the transitions still in the replay buffer.
 
-    The list is a ring as long as the buffer. Of all slots ever appended for a member, the first
+    The list is a ring as long as the buffer, with one place more for what is in no data set. Of all
+    slots ever appended for a member, the first
     ``expired`` are overwritten in the buffer; the rest are its data set.
 
     Args:
         lanes: L.
         members: K.
-        capacity: of the replay buffer.
-        clock: the step, which says which slot a transition goes to.
+        capacity: of the replay buffer, a multiple of the clock's actors.
+        clock: the step, which says which slots the transitions go to.
     """
 
     def __init__(self, lanes: int, members: int, capacity: int, clock: Clock) -> None:
         self._clock = clock
         self._capacity = capacity
         device = clock.tensor.device
-        self._slots = torch.zeros(lanes, members, capacity, dtype=torch.int32, device=device)
+        self._slots = torch.zeros(lanes, members, capacity + 1, dtype=torch.int32, device=device)
+        self._actor = torch.arange(clock.actors, device=device)
         self._masks = torch.zeros(capacity, lanes, members, dtype=torch.bool, device=device)
         self._appended = torch.zeros(lanes, members, dtype=torch.int64, device=device)
         self._expired = torch.zeros(lanes, members, dtype=torch.int64, device=device)
@@ -43,14 +45,15 @@ class Bootstrap:
         return self._appended - self._expired
 
     def add(self, mask: Tensor) -> None:
-        """Add the masks ``[L, K]`` of this step's transition; the one it replaces leaves."""
-        slot = (self._clock.tensor % self._capacity)[None]
-        self._expired += self._masks.index_select(0, slot)[0]
-        self._masks.index_copy_(0, slot, mask[None])
-        # without a mask it is written too, and by the next overwritten
-        position = (self._appended % self._capacity)[..., None]
-        self._slots.scatter_(-1, position, slot.to(torch.int32).expand_as(position))
-        self._appended += mask
+        """Add the masks ``[L, actors, K]`` of this step's transitions; those they replace leave."""
+        slots = self._clock.tensor % self._capacity + self._actor
+        self._expired += self._masks.index_select(0, slots).sum(0)
+        self._masks.index_copy_(0, slots, mask.transpose(0, 1))
+        own = mask.transpose(1, 2)  # [L, K, actors]
+        position = (self._appended[..., None] + own.cumsum(-1) - 1) % self._capacity
+        position = torch.where(own, position, self._capacity)
+        self._slots.scatter_(-1, position, slots.to(torch.int32).expand_as(position))
+        self._appended += own.sum(-1)
 
     def draw(self, u: Tensor) -> Tensor:
         """Replay slots drawn from each data set with repeats, ``[L, K, B]`` int64.

@@ -47,6 +47,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="2",
             factory="uqbench_tabular.agents.psrl:PSRL",
             config="uqbench_tabular.agents.config:ModelBasedConfig",
+            actors=False,
             calibrated=True,
         ),
         AgentSpec(
@@ -54,18 +55,21 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="2",
             factory="uqbench_tabular.agents.ube:UBE",
             config="uqbench_tabular.agents.config:UBEConfig",
+            actors=False,
         ),
         AgentSpec(
             name="moment-matching",
             version="2",
             factory="uqbench_tabular.agents.moment_matching:MomentMatching",
             config="uqbench_tabular.agents.config:MomentMatchingConfig",
+            actors=False,
         ),
         AgentSpec(
             name="bql",
             version="1",
             factory="uqbench_tabular.agents.bql:BayesianQLearning",
             config="uqbench_tabular.agents.config:BQLConfig",
+            actors=False,
             calibrated=True,
         ),
         AgentSpec(
@@ -73,12 +77,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench_tabular.agents.q_learning:QLearning",
             config="uqbench_tabular.agents.config:QLearningConfig",
+            actors=False,
         ),
         AgentSpec(
             name="certainty-equivalence",
             version="1",
             factory="uqbench_tabular.agents.certainty_equivalence:CertaintyEquivalence",
             config="uqbench_tabular.agents.config:CertaintyEquivalenceConfig",
+            actors=False,
         ),
         *(_oracle(name, config) for name, config in ORACLES.items()),
     ]

@@ -26,9 +26,10 @@ from uqbench_tabular.agents.ube import UBE
 from uqbench_tabular.environments.chain import Chain
 from uqbench_tabular.environments.config import ChainConfig
 
-from uqbench.agent import EnvironmentInfo, Step
+from uqbench.agent import EnvironmentInfo
 from uqbench.environment import GymnasiumLanes
 from uqbench.seeding import derive_seed
+from uqbench.testing.worlds import act, as_step
 
 CPU = torch.device("cpu")
 CONFIGS = {
@@ -60,11 +61,10 @@ class Run:
     def go(self, steps: int) -> Run:
         obs, valid = self.now
         for _ in range(steps):
-            action = self.agent.act(obs, valid)
+            action = act(self.agent, obs, valid)
             out = self.env.step(action)
             self.trace.append(torch.stack([obs, action, out.reward]))
-            step = Step(self.agent.t, obs, action, out.reward, out.terminated, out.truncated,
-                        out.next_obs, out.next_valid)  # fmt: skip
+            step = as_step(self.agent.t, obs, action, out)
             self.agent.observe(step)
             obs, valid = out.obs, out.valid
         self.now = obs, valid

@@ -21,6 +21,7 @@ from uqbench_tabular.posteriors.normal_gamma import NormalGamma, normal_gamma_up
 
 from uqbench.agent import Step
 from uqbench.lanes import generators
+from uqbench.testing.worlds import act, step_of_actors
 
 CPU = torch.device("cpu")
 
@@ -113,7 +114,7 @@ def learned_next_state(learner: BayesianQLearning) -> NormalGamma:
 
 def transition(reward: float) -> Step:
     zero, no = torch.zeros(1, dtype=torch.int64), torch.tensor([False])
-    return Step(0, zero, zero, torch.tensor([reward]), no, no, zero + 1)
+    return step_of_actors(0, zero, zero, torch.tensor([reward]), no, no, zero + 1)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +158,7 @@ def test_the_next_action_is_the_best_available_by_its_mean(make):
     only_first = torch.tensor([[True, False]])
     step = transition(0.5)
     free.observe(step)
-    masked.observe(Step(**{**vars(step), "valid_actions": only_first}))
+    masked.observe(step_of_actors(**{**vars(step), "valid_actions": only_first}))
     other.observe(step)  # both actions of state 1 have the prior
     at = (0, 0, 0)
     assert masked.returns.mu0[at] == other.returns.mu0[at] != free.returns.mu0[at]
@@ -171,7 +172,7 @@ def test_actions_are_thompson_samples_of_the_means(make):
     learner.returns = learner.returns.replaced((torch.arange(100), state, state), model)
     taken = []
     for learner.t in range(200):
-        taken.append(learner.act(state))
+        taken.append(act(learner, state))
     first = (torch.stack(taken) == 0).double().mean().item()
     u = torch.from_numpy(generators([1], "test", 0)[0].random((400_000, 2, 2)))
     t = 0.5 * student_t(u, torch.tensor(6.0).double())

@@ -19,7 +19,8 @@ from uqbench_tabular.agents.ube import UBE
 from uqbench_tabular.environments.chain import BACK, FORWARD, chain_mdp
 from uqbench_tabular.environments.config import ChainConfig
 
-from uqbench.agent import Step, Uncertainty
+from uqbench.agent import Uncertainty
+from uqbench.testing.worlds import step_of_actors
 
 STATES = torch.arange(5)
 PINNED = {
@@ -135,7 +136,9 @@ def test_an_episode_that_ends_is_refused(kind, end, make):
     flags = {"terminated": torch.tensor([False]), "truncated": torch.tensor([False])}
     flags[end] = torch.tensor([True])
     with pytest.raises(ValueError, match=f"at step 7: {kind.__name__} expects a continuing task"):
-        agent.observe(Step(t=7, obs=obs, action=obs, reward=torch.zeros(1), next_obs=obs, **flags))
+        agent.observe(
+            step_of_actors(t=7, obs=obs, action=obs, reward=torch.zeros(1), next_obs=obs, **flags)
+        )
 
 
 @every_agent

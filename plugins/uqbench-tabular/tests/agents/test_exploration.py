@@ -8,6 +8,7 @@ from uqbench_tabular.agents.moment_matching import MomentMatching
 from uqbench_tabular.agents.ube import UBE
 
 from uqbench.lanes import Normal, greedy
+from uqbench.testing.worlds import act
 
 CPU = torch.device("cpu")
 STREAMS = {UBE: "ube/noise", MomentMatching: "moment-matching/noise"}
@@ -34,7 +35,7 @@ def test_actions_are_the_best_of_values_with_fresh_noise(kind, taught):
     agent = taught(kind, zeta=0.7, replan_every=50)
     noise = Normal((0, 1), STREAMS[kind], (2,), CPU)
     obs = torch.tensor([1, 3])
-    taken = agent.act(obs)
+    taken = act(agent, obs)
     values = agent.action_values()
     deviation = 0.7 * agent.variance(values).sqrt()
     lanes = torch.arange(2)
@@ -42,7 +43,7 @@ def test_actions_are_the_best_of_values_with_fresh_noise(kind, taught):
         sampled = values[lanes, obs] + noise.at(t) * deviation[lanes, obs]
         assert torch.equal(taken, sampled.argmax(-1))
         agent.t = t + 1
-        taken = agent.act(obs)
+        taken = act(agent, obs)
 
 
 @both

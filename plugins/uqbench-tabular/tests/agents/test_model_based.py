@@ -7,7 +7,7 @@ from uqbench_tabular.environments.chain import BACK, FORWARD, chain_mdp
 from uqbench_tabular.environments.config import ChainConfig
 from uqbench_tabular.planning import policy_iteration
 
-from uqbench.agent import Step
+from uqbench.testing.worlds import act, step_of_actors
 
 STATES = torch.arange(5)
 
@@ -18,10 +18,10 @@ def test_the_plan_respects_the_masks_that_have_been_seen(make):
     everywhere = agent.action_values()
     assert torch.allclose(everywhere, torch.tensor(50.0, dtype=torch.float64))
     for t in range(200):
-        agent.act(torch.tensor([4]), torch.tensor([[False, True]]))
+        act(agent, torch.tensor([4]), torch.tensor([[False, True]]))
         no = torch.tensor([False])
-        agent.observe(Step(t, torch.tensor([4]), torch.tensor([1]), torch.tensor([0.0]), no, no,
-                           torch.tensor([4])))  # fmt: skip
+        state, action, reward = torch.tensor([4]), torch.tensor([1]), torch.tensor([0.0])
+        agent.observe(step_of_actors(t, state, action, reward, no, no, state))
     value = agent.action_values()[0, 4]
     assert value[FORWARD] < 0.5 * value[BACK]
     assert agent.policy(torch.tensor([[4]])).tolist() == [[FORWARD]]

@@ -10,6 +10,7 @@ from uqbench_tabular.environments.config import DeepSeaConfig
 from uqbench_tabular.environments.deep_sea import RIGHT, make_lanes
 
 from uqbench.agent import EnvironmentInfo
+from uqbench.testing.worlds import act
 from uqbench.uncertainty.interval_scores import score_uncertainty
 
 CPU = torch.device("cpu")
@@ -22,7 +23,7 @@ def test_it_has_no_regret_and_its_intervals_are_points_on_the_truth():
     agent = Oracle(EnvironmentInfo(lanes.observation_space, 2, 0.9, 100), [1, 2], CONFIG, CPU)
     obs, valid = lanes.reset()
     for _ in range(100):
-        action = agent.act(obs, valid)
+        action = act(agent, obs, valid)
         assert (action == RIGHT).all()
         out = lanes.step(action)
         obs = out.obs

@@ -64,20 +64,20 @@ class UADQN(DeepQ):
     ) -> Tensor:
         """``argmax_a  E_i y_i − λ σ̃_aleatoric + β σ̃_epistemic ξ_a``, ``ξ_a ~ N(0, 1)``.
 
-        Actions ``[L]`` in ``obs`` ``[L, *obs]``; ``noise`` is ξ, ``[L, A]``, and ``random`` are
-        exploration's numbers, None for no random actions.
+        Actions ``[L, K]`` in ``obs`` ``[L, K, *obs]``; ``noise`` is ξ, ``[L, K, A]``, and
+        ``random`` are exploration's numbers, None for no random actions.
         """
-        quantiles, samples = self.online(obs[:, None]), self.posterior(obs[:, None])
+        quantiles, samples = self.online(obs), self.posterior(obs)
         epistemic = epistemic_var(*samples.unbind(1))
         action = self.thompson.choose(
-            self.risk_adjusted_by(quantiles, samples)[:, 0],
-            self.config.epistemic_weight * (epistemic[:, 0] + VARIANCE_FLOOR).sqrt(),
+            self.risk_adjusted_by(quantiles, samples),
+            self.config.epistemic_weight * (epistemic + VARIANCE_FLOOR).sqrt(),
             noise,
             valid,
         )
         if random is not None:
             action = self.exploration.explore(action, random, valid)
-        self._non_greedy.add(action != greedy(self.q_values(quantiles)[:, 0], valid))
+        self._non_greedy.add(action != greedy(self.q_values(quantiles), valid))
         return action
 
     def risk_adjusted_by(self, quantiles: Tensor, samples: Tensor) -> Tensor:

@@ -24,15 +24,16 @@ class RecentShare:
     """
 
     def __init__(self, lanes: int, total_steps: int, clock: Clock) -> None:
-        self._block = max(1, total_steps // BLOCKS)
+        actors = clock.actors
+        self._block = actors * max(1, total_steps // (BLOCKS * actors))
         self._clock = clock
         self._count = torch.zeros(lanes, device=clock.tensor.device)
         self._share = torch.full_like(self._count, torch.nan)
 
     def add(self, happened: Tensor) -> None:
-        """Count whether it happened at this step, ``[L]`` bool; called once per step."""
-        self._count += happened
-        ends = (self._clock.tensor + 1) % self._block == 0
+        """Count whether it happened at this step, ``[L, K]`` bool; called once per vector step."""
+        self._count += happened.sum(-1)
+        ends = (self._clock.tensor + self._clock.actors) % self._block == 0
         self._share.copy_(torch.where(ends, self._count / self._block, self._share))
         self._count.masked_fill_(ends, 0)
 

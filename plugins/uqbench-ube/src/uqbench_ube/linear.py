@@ -36,18 +36,22 @@ class InverseCounts:
         self._first = torch.arange(lanes, device=device) * n_actions
 
     def update(self, features: Tensor, action: Tensor) -> Tensor:
-        """Count that ``action`` ``[L]`` was taken in states with ``features`` ``[L, D]``.
+        """Count that ``action`` ``[L, K]`` was taken in states with ``features`` ``[L, K, D]``.
+
+        One actor after another, so that each counts what those before it did.
 
         Returns:
-            ``φᵀ Σ_a φ`` as it was before, ``[L]`` float64; times β² the paper's equation 4.
+            ``φᵀ Σ_a φ`` as it was before, ``[L, K]`` float64; times β² the paper's equation 4.
         """
-        row = self._first + action
-        before = self.matrices.index_select(0, row)
-        phi = features.double()
-        projected = matvec(before, phi)
-        inverse_count = dot(phi, projected)
-        self.matrices.index_copy_(0, row, sherman_morrison(before, projected, inverse_count))
-        return inverse_count
+        counted = []
+        rows = (self._first[:, None] + action).unbind(1)
+        for row, phi in zip(rows, features.double().unbind(1), strict=True):
+            before = self.matrices.index_select(0, row)
+            projected = matvec(before, phi)
+            inverse_count = dot(phi, projected)
+            self.matrices.index_copy_(0, row, sherman_morrison(before, projected, inverse_count))
+            counted.append(inverse_count)
+        return torch.stack(counted, 1)
 
     def state_dict(self) -> dict[str, Any]:
         """The matrices."""

@@ -41,12 +41,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="1",
             factory="uqbench_ube.chain.agents:UBEDecider",
             config="uqbench_ube.chain.agents:UBEDecisionConfig",
+            actors=False,
         ),
         AgentSpec(
             name="decision-bonus",
             version="1",
             factory="uqbench_ube.chain.agents:BonusDecider",
             config="uqbench_ube.chain.agents:BonusDecisionConfig",
+            actors=False,
         ),
         AgentSpec(
             name="decision-oracle",

@@ -60,37 +60,37 @@ class QuamDQN(ScalarQ):
         device: torch.device,
     ) -> None:
         super().__init__(info, seeds, config, device, config.kappa)
-        self._explore = Uniform(seeds, "explore", (2,), device)
+        self._explore = Uniform(seeds, "explore", (info.actors, 2), device)
         self._evidence = Uniform(seeds, "evidence", (config.search_batch,), device)
-        self._bonus = torch.zeros(len(seeds), device=device)
-        self._non_greedy = torch.zeros(len(seeds), device=device)
+        self._bonus = torch.zeros(len(seeds), info.actors, device=device)
+        self._non_greedy = torch.zeros_like(self._bonus)
 
     @torch.no_grad()
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """Random until learning starts, then optimistic by the bonus, with a share ε random."""
         u = self._explore.at(self.clock)
         if self.clock.t < self.start:
-            return epsilon_greedy(u.new_zeros(len(u), self.n_actions), u, 1.0, valid)
+            return epsilon_greedy(u.new_zeros(*u.shape[:2], self.n_actions), u, 1.0, valid)
         return self.choose(obs, u, self._evidence.at(self.clock), valid)
 
-    def phase(self, t: int) -> tuple[bool, ...]:
+    def phase(self, t: int) -> tuple[int, ...]:
         """What DeepQ says of step ``t``, and whether it searches."""
         return (*super().phase(t), t >= self.start)
 
     def choose(self, obs: Tensor, u: Tensor, drawn: Tensor, valid: Tensor | None) -> Tensor:
-        """Actions ``[L]`` in ``obs`` ``[L, *obs]``.
+        """Actions ``[L, K]`` in ``obs`` ``[L, K, *obs]``.
 
         Args:
             obs: observations.
-            u: ``[L, 2]`` uniform in [0, 1), for random actions.
+            u: ``[L, K, 2]`` uniform in [0, 1), for random actions.
             drawn: ``[L, search_batch]`` uniform in [0, 1), selects the evidence.
-            valid: ``[L, A]``, or None where all actions are valid.
+            valid: ``[L, K, A]``, or None where all actions are valid.
         """
-        values, bonus = self._searched(obs[:, None], drawn)
-        optimistic = values[:, 0] + self.config.bonus_weight * bonus[:, 0]
+        values, bonus = self._searched(obs, drawn)
+        optimistic = values + self.config.bonus_weight * bonus
         action = epsilon_greedy(optimistic, u, self.config.epsilon, valid)
-        self._bonus.copy_(bonus[:, 0].gather(-1, action[:, None])[:, 0])
-        self._non_greedy += action != greedy(values[:, 0], valid)
+        self._bonus.copy_(bonus.gather(-1, action[..., None])[..., 0])
+        self._non_greedy += action != greedy(values, valid)
         return action
 
     @torch.no_grad()
@@ -120,11 +120,11 @@ class QuamDQN(ScalarQ):
         return torch.cat([features, torch.ones_like(features[..., :1])], dim=-1)
 
     def metrics(self) -> Mapping[str, Tensor]:
-        """The last loss, the last action's bonus, and the number of non-greedy actions so far."""
+        """The last loss, the last actions' mean bonus, and how many were not greedy so far."""
         return {
             **super().metrics(),
-            "bonus": self._bonus,
-            "non_greedy_actions": self._non_greedy,
+            "bonus": self._bonus.mean(-1),
+            "non_greedy_actions": self._non_greedy.sum(-1),
         }
 
 

@@ -54,14 +54,14 @@ class BayesianQLearning(TabularAgent):
         self._next_return = Uniform(seeds, "bql/next-return", (config.samples, 2), device)
         self._inner_normal = Normal(seeds, "bql/inner-normal", (config.samples,), device)
 
-    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+    def act_in(self, obs: Tensor, valid: Tensor | None) -> Tensor:
         """Thompson sampling: the available action with the largest sample of ``μ``."""
         seen = self.remember_mask(obs, valid)
         here = self.returns.map(lambda table: table[self.lanes, obs])
         t = student_t(self._thompson.at(self.t), 2 * here.alpha)
         return greedy(marginal_of_mean(here, t), seen)
 
-    def observe(self, step: Step) -> None:
+    def learn(self, step: Step) -> None:
         """Replace the posterior of (s, a) by the normal-gamma nearest to the mixture.
 
         Raises:

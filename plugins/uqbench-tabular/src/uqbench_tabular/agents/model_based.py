@@ -48,14 +48,14 @@ class ModelBased(TabularAgent):
     def choose(self, plan: Tensor, valid: Tensor) -> Tensor:
         """Actions ``[L]`` by the plan for the current states, ``[L, A, …]``, among ``[L, A]``."""
 
-    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+    def act_in(self, obs: Tensor, valid: Tensor | None) -> Tensor:
         """Act by the plan, made anew every ``replan_every`` steps."""
         seen = self.remember_mask(obs, valid)
         if self.t % self.replan_every == 0:
             self.plan = self.make_plan()
         return self.choose(self.plan[self.lanes, obs], seen)
 
-    def observe(self, step: Step) -> None:
+    def learn(self, step: Step) -> None:
         """Update the posterior.
 
         Raises:

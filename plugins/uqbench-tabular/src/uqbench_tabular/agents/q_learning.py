@@ -34,12 +34,12 @@ class QLearning(TabularAgent):
         self.values = torch.zeros(self.shape, dtype=torch.float64, device=device)
         self.exploration = EpsilonGreedy(config.epsilon, seeds, "q-learning/explore", device)
 
-    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+    def act_in(self, obs: Tensor, valid: Tensor | None) -> Tensor:
         """ε-greedy among the available actions."""
         seen = self.remember_mask(obs, valid)
         return self.exploration.choose(self.values[self.lanes, obs], self.t, seen)
 
-    def observe(self, step: Step) -> None:
+    def learn(self, step: Step) -> None:
         """``Q(s, a) ← Q(s, a) + η (r + γ max_a' Q(s', a') − Q(s, a))``.
 
         Raises:

@@ -41,6 +41,30 @@ class TabularAgent(Agent):
         self.shape = (len(seeds), int(space.n), info.n_actions)
         self.available = torch.ones(self.shape, dtype=torch.bool, device=device)
 
+    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """The action of each lane's one actor."""
+        return self.act_in(obs[:, 0], None if valid is None else valid[:, 0])[:, None]
+
+    def observe(self, step: Step) -> None:
+        """Learn from each lane's one actor.
+
+        Raises:
+            ValueError: an episode ended.
+        """
+        self.learn(step.of_actor())
+
+    @abstractmethod
+    def act_in(self, obs: Tensor, valid: Tensor | None) -> Tensor:
+        """Training actions ``[L]`` in states ``[L]``, among ``valid`` ``[L, A]``."""
+
+    @abstractmethod
+    def learn(self, step: Step) -> None:
+        """Learn from one transition of every lane, whose fields are ``[L]``.
+
+        Raises:
+            ValueError: an episode ended.
+        """
+
     @abstractmethod
     def action_values(self) -> Tensor:
         """The values ``[L, S, A]`` in which the evaluated policy is greedy."""

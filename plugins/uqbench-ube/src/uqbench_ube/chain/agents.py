@@ -84,13 +84,14 @@ class Decider(Agent):
 
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """What was not tried yet, else the highest score."""
-        return greedy(torch.where(self.visits == 0, torch.inf, self.score()), valid)
+        best = torch.where(self.visits == 0, torch.inf, self.score())
+        return greedy(best[:, None], valid)
 
     def observe(self, step: Step) -> None:
         """Update the mean of the action's return."""
-        chosen = torch.nn.functional.one_hot(step.action, 2).to(self.visits)
+        chosen = torch.nn.functional.one_hot(step.action[:, 0], 2).to(self.visits)
         self.visits = self.visits + chosen
-        error = step.reward.double()[:, None] - self.mean
+        error = step.reward.double() - self.mean
         self.mean = self.mean + chosen * error / self.visits.clamp(min=1)
         self.t += 1
 

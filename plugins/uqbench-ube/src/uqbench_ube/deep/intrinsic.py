@@ -36,13 +36,12 @@ class IntrinsicDQN(DQN):
         super().__init__(info, seeds, config, device)
         features = self.online.widths[1]
         self.counts = InverseCounts(len(seeds), info.n_actions, features, config.prior, device)
-        self._bonus = torch.full((len(seeds),), torch.nan, device=device)
+        self._bonus = torch.full((len(seeds), info.actors), torch.nan, device=device)
 
     @torch.no_grad()
     def features(self, obs: Tensor) -> Tensor:
-        """The features φ ``[L, D]`` of ``obs`` ``[L, *obs]``."""
-        phi: Tensor = self.online.features(self.online.trunk(obs[:, None]))[:, 0]
-        return phi
+        """The features φ ``[L, K, D]`` of ``obs`` ``[L, K, *obs]``."""
+        return self.online.features(self.online.trunk(obs))
 
     def observe(self, step: Step) -> None:
         """Update Σ_a, which gives the bonus; then as DQN."""
@@ -55,5 +54,5 @@ class IntrinsicDQN(DQN):
         return super().reward(step) + self._bonus
 
     def metrics(self) -> Mapping[str, Tensor]:
-        """As DQN's, and the last bonus."""
-        return {**super().metrics(), "bonus": self._bonus}
+        """As DQN's, and the last bonus, averaged over the actors."""
+        return {**super().metrics(), "bonus": self._bonus.mean(-1)}

@@ -69,6 +69,7 @@ class UBEDQN(ScalarQ):
                 "give the agent an initial_uncertainty"
             )
         lanes, (inputs, features) = len(seeds), self.online.widths
+        streams = (lanes, info.actors)
         hidden = config.uncertainty_hidden or features
         self.head = UncertaintyHead(lanes, inputs, hidden, info.n_actions)
         own = lane_generators([derive_seed("uncertainty", seed) for seed in seeds])
@@ -81,19 +82,19 @@ class UBEDQN(ScalarQ):
             config.uncertainty_epsilon,
         )
         self.counts = InverseCounts(lanes, info.n_actions, features, config.prior, device)
-        self.windows = Windows(lanes, inputs, config.horizon, info.discount, device)
+        self.windows = Windows(lanes * info.actors, inputs, config.horizon, info.discount, device)
         self.thompson = ThompsonSampling(seeds, info.n_actions, self.clock, scale=config.beta)
         # the previous step, which is finished when the next action is chosen
-        self._trunk = torch.zeros(lanes, inputs, device=device)
-        self._features = torch.zeros(lanes, features, device=device)
-        self._action = torch.zeros(lanes, dtype=torch.int64, device=device)
-        self._next_obs = torch.zeros_like(self.replay.gather(self._action[:, None])["obs"][:, 0])
-        self._next_valid = torch.ones(lanes, info.n_actions, dtype=torch.bool, device=device)
-        self._terminated = torch.zeros(lanes, dtype=torch.bool, device=device)
+        self._trunk = torch.zeros(*streams, inputs, device=device)
+        self._features = torch.zeros(*streams, features, device=device)
+        self._action = torch.zeros(streams, dtype=torch.int64, device=device)
+        self._next_obs = torch.zeros_like(self.replay.gather(self._action)["obs"])
+        self._next_valid = torch.ones(*streams, info.n_actions, dtype=torch.bool, device=device)
+        self._terminated = torch.zeros(streams, dtype=torch.bool, device=device)
         self._ended = torch.zeros_like(self._terminated)
-        self._local = torch.full((lanes,), torch.nan, device=device)
-        self._u = torch.full((lanes,), torch.nan, device=device)
-        self._error = torch.full((lanes,), torch.nan, device=device)
+        self._local = torch.full(streams, torch.nan, device=device)
+        self._u = torch.full(streams, torch.nan, device=device)
+        self._error = torch.full(streams, torch.nan, device=device)
 
     @torch.no_grad()
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
@@ -101,57 +102,64 @@ class UBEDQN(ScalarQ):
         if self.clock.t == 0:  # never captured: the first steps of a phase run from Python
             self._set_initial_uncertainty(obs)
         # where an episode ended, the successor's state is not the one to act in
-        both = torch.stack([obs, self._next_obs], 1)
-        masks = None if valid is None else torch.stack([valid, self._next_valid], 1)
-        sampled = self.thompson_sample(both, self.thompson.noise(), masks)
+        both = torch.cat([obs, self._next_obs], 1)
+        masks = None if valid is None else torch.cat([valid, self._next_valid], 1)
+        noise = self.thompson.noise()
+        sampled = self.thompson_sample(both, torch.cat([noise, noise], 1), masks)
+        here, successor = sampled.u.chunk(2, 1)
         local = self.counts.update(self._features, self._action).float()
         self.windows.add(
-            self.clock.tensor - 1,
-            self._trunk,
-            self._action,
-            local,
-            following=torch.where(self._ended, sampled.u[:, 1], sampled.u[:, 0]),
-            terminated=self._terminated,
-            ended=self._ended,
+            self.clock.vector_step - 1,
+            self._trunk.flatten(0, 1),
+            self._action.flatten(),
+            local.flatten(),
+            following=torch.where(self._ended, successor, here).flatten(),
+            terminated=self._terminated.flatten(),
+            ended=self._ended.flatten(),
         )
-        self._error.copy_(self.learn_uncertainty(*self.windows.take()))
+        example = (part.unflatten(0, local.shape) for part in self.windows.take())
+        self._error.copy_(self.learn_uncertainty(*example))
         self._local.copy_(local)
-        self._u.copy_(sampled.u[:, 0])
-        self._trunk.copy_(sampled.trunk[:, 0])
-        self._features.copy_(sampled.features[:, 0])
-        return sampled.action[:, 0]
+        actors = local.shape[1]
+        self._u.copy_(here)
+        self._trunk.copy_(sampled.trunk[:, :actors])
+        self._features.copy_(sampled.features[:, :actors])
+        return sampled.action[:, :actors]
 
     def thompson_sample(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Sampled:
         """Equation 3, ``argmax_b Q̂_b + β ζ_b u_b^½``, in states ``[L, M, *obs]``.
 
         Args:
             obs: the states.
-            noise: ζ, ``[L, A]``, the same for all states of a lane.
+            noise: ζ, ``[L, M, A]``, the same for both states of an actor.
             valid: ``[L, M, A]`` bool; None where all actions are.
         """
         trunk = self.online.trunk(obs)
         features = self.online.features(trunk)
         u = self.head(trunk)
         values = self.q_values(self.online.outputs(features))
-        action = self.thompson.choose(values, u.sqrt(), noise[:, None], valid)
+        action = self.thompson.choose(values, u.sqrt(), noise, valid)
         of_action = u.gather(-1, action[..., None]).squeeze(-1)
         return Sampled(action, of_action, trunk, features)
 
     def learn_uncertainty(
         self, trunk: Tensor, action: Tensor, target: Tensor, ready: Tensor
     ) -> Tensor:
-        """A gradient step of the head with respect to ``(y − u_sa)²``.
+        """A gradient step of the head with respect to the mean of ``(y − u_sa)²``.
 
-        ``trunk`` holds features from when the agent acted: no gradient flows into them.
+        ``trunk`` ``[L, K, F]`` holds features from when the actors acted: no gradient flows into
+        them. The mean is over the actors that have an example.
 
         Returns:
-            ``y − u_sa`` before the step, ``[L]``; NaN in lanes that had no example.
+            ``y − u_sa`` before the step, ``[L, K]``; NaN for actors that had no example.
         """
+        share = ready / ready.sum(-1, keepdim=True).clamp(min=1)
         with torch.enable_grad():
-            u = self.head(trunk[:, None])[:, 0]
-            error = target - u.gather(-1, action[:, None]).squeeze(-1)
-            gradients = torch.autograd.grad((error * error).sum(), list(self.head.parameters()))
-        self.head_optimizer.step(gradients, ready)
+            u = self.head(trunk)
+            error = target - u.gather(-1, action[..., None]).squeeze(-1)
+            squares = error * error * share
+            gradients = torch.autograd.grad(squares.sum(), list(self.head.parameters()))
+        self.head_optimizer.step(gradients, ready.any(-1))
         return torch.where(ready, error.detach(), torch.nan)
 
     def observe(self, step: Step) -> None:
@@ -165,8 +173,8 @@ class UBEDQN(ScalarQ):
         super().observe(step)
 
     def _set_initial_uncertainty(self, obs: Tensor) -> None:
-        """Give the head its initial uncertainty."""
-        trunk = self.online.trunk(obs[:, None])
+        """Give the head its initial uncertainty, that of the first actor's observation."""
+        trunk = self.online.trunk(obs[:, :1])
         features = self.online.features(trunk)[:, 0].double()
         if self.config.initial_uncertainty is None:
             norms = dot(features, features)
@@ -184,10 +192,12 @@ class UBEDQN(ScalarQ):
         return Uncertainty(mean=mean, epistemic_var=std * std)
 
     def metrics(self) -> Mapping[str, Tensor]:
-        """The last loss, ν and u of the last actions, and the head's last error."""
+        """The last loss; ν and u of the last actions, and the head's last error, actors' means."""
+        known = ~self._error.isnan()
+        error = self._error.nansum(-1) / known.sum(-1).clamp(min=1)
         return {
             **super().metrics(),
-            "local_uncertainty": self._local,
-            "u": self._u,
-            "u_error": self._error,
+            "local_uncertainty": self._local.mean(-1),
+            "u": self._u.mean(-1),
+            "u_error": torch.where(known.any(-1), error, torch.nan),
         }

@@ -38,7 +38,7 @@ class Windows:
     """The window under way and the examples that wait, of every lane, in one ring of 2n steps.
 
     Args:
-        lanes: L.
+        lanes: L, or with actors the streams of all lanes, L · K.
         features: F.
         horizon: n.
         discount: γ.

@@ -1,0 +1,128 @@
+"""What the commands do, from Python: the same boards, verdicts and refusals."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import uqbench
+from uqbench.boards.agreement import Agreement
+from uqbench.cli import claims as claims_command
+from uqbench.errors import UqbenchError
+from uqbench.results.merge import Outcome
+
+TOY = Path(__file__).parents[1] / "toy"
+
+
+@pytest.fixture(scope="module")
+def toy():
+    """The toy plugin, here and in the workers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(TOY))
+        patch.setenv("PYTHONPATH", str(TOY))
+        patch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+        yield
+
+
+@pytest.fixture(scope="module")
+def out(toy, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seeds of two methods."""
+    out = tmp_path_factory.mktemp("experiment") / "results"
+    uqbench.run("toy", seeds=2, workers=1, out=out, progress=False)
+    return out
+
+
+@pytest.fixture
+def boards(out: Path, tmp_path: Path) -> Path:
+    """Their board, alone."""
+    boards = tmp_path / "boards"
+    uqbench.leaderboard("toy", seeds=2, out=out, to=boards)
+    return boards
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    (board,) = folder.glob("toy/*/manifest.json")
+    return {path.name: path.read_bytes() for path in board.parent.iterdir()}
+
+
+def test_a_board_is_that_of_the_run_and_passes_the_check(out, boards):
+    assert tables(boards) == tables(out / "leaderboards")
+    checked = uqbench.check_leaderboard("toy", seeds=2, out=out, to=boards)
+    assert checked.good
+    assert "8 of its 8 rows compared" in checked.lines[0]
+
+
+def test_a_table_that_was_edited_is_named_and_rewritten(out, boards):
+    before = tables(boards)
+    (path,) = boards.glob("toy/*/leaderboard.csv")
+    path.write_bytes(path.read_bytes().replace(b"fast", b"last"))
+    checked = uqbench.check_leaderboard("toy", seeds=2, out=out, to=boards)
+    assert not checked.good
+    assert "leaderboard.csv: differs" in checked.lines[0]
+    assert uqbench.rewrite_leaderboard("toy", seeds=2, to=boards) == [path]
+    assert tables(boards) == before
+
+
+def test_a_board_by_another_risk_measure_has_a_folder_of_its_own(out, tmp_path):
+    written = uqbench.leaderboard("toy", seeds=2, out=out, to=tmp_path, risk="cvar(0.25)")
+    assert written.folder.name.endswith("-cvar-0-25")
+    assert written.board.primary.risk == "cvar(0.25)"
+
+
+def test_verdicts_of_all_suites_are_those_of_the_command(out):
+    (found,) = [one for one in uqbench.verdicts(out=out) if one.suite == "toy"]
+    shown = CliRunner().invoke(claims_command.command, ["--out", str(out), "--json"])
+    assert found.as_json() in json.loads(shown.stdout)
+    assert sum(found.verdicts.values()) == found.claims > 0
+    judged = uqbench.Experiment(uqbench.Selection("toy"), out).claims()
+    assert len(judged) == found.claims
+
+
+def test_runs_of_a_stored_board_have_the_same_bits_once_more_and_none_is_kept(boards):
+    verified = uqbench.verify("toy", seeds=2, boards=boards, sample=1)
+    assert list(verified.agreement.values()) == [Agreement.SAME_BITS]
+    assert verified.good
+    assert [path.name for path in boards.parent.iterdir()] == ["boards"]
+
+
+def test_a_copy_of_the_runs_is_merged_and_listed(out, tmp_path):
+    merged = uqbench.merge([out], tmp_path / "all")
+    assert {one.outcome for one in merged} == {Outcome.COPIED}
+    listed = uqbench.status(tmp_path / "all")
+    assert sorted(row["run"] for row in listed) == sorted(str(one.run) for one in merged)
+    assert {(row["state"], row["step"]) for row in listed} == {("finished", 600)}
+    assert {one.outcome for one in uqbench.merge([out], tmp_path / "all")} == {Outcome.THERE}
+
+
+def test_a_submission_never_overwrites_a_file(out, tmp_path):
+    path = tmp_path / "mine.zip"
+    path.write_text("mine")
+    with pytest.raises(UqbenchError, match="nothing is overwritten"):
+        uqbench.submit("toy", methods="fast", out=out, to=path)
+    assert path.read_text() == "mine"
+
+
+def test_until_decided_chooses_the_seeds(out, tmp_path):
+    with pytest.raises(UqbenchError, match="--until-decided chooses the seeds"):
+        uqbench.until_decided("toy", seeds=3, out=out)
+    grown = tmp_path / "results"
+    shutil.copytree(out, grown)
+    results = uqbench.until_decided("toy", max_seeds=3, workers=1, out=grown, progress=False)
+    assert sorted(set(results.runs["seed"])) == [0, 1, 2]
+    assert set(results.board()["runs_scored"]) == {6}
+
+
+def test_nothing_is_kept_where_no_folder_is_given(toy, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    selection = uqbench.Selection("toy", methods=("fast",), tasks=("short",), seeds=(0,))
+    experiment = uqbench.Experiment(selection, out=None, workers=1)
+    done = experiment.run()
+    assert done.folder is None
+    assert done.unfinished == {}
+    assert done.board is not None
+    assert [row["method"] for row in done.board.rows()] == ["fast"]
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(UqbenchError, match="expected a results folder"):
+        experiment.leaderboard()

@@ -1,0 +1,184 @@
+"""What can be done with runs that are there: judge, rank, check, verify, submit, merge.
+
+Each call is the command of its name. ``which`` are ``methods``, ``tasks``, ``seeds``, ``steps`` and
+``settings``, as of :func:`uqbench.run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Unpack
+
+from uqbench.api.claims import SuiteVerdicts
+from uqbench.api.experiment import Checked, Experiment, Submission, Verified, Written
+from uqbench.api.selected import Selected, selected
+from uqbench.results.merge import Merged
+from uqbench.results.merge import merge as merge_stores
+from uqbench.results.store import Store
+from uqbench.suites.selection import Say, Selection, warn
+
+Place = str | PathLike[str]
+"""A file or a folder."""
+
+
+def leaderboard(
+    suite: str,
+    budget: str | None = None,
+    *,
+    out: Place = "results",
+    to: Place | None = None,
+    risk: str | None = None,
+    **which: Unpack[Selected],
+) -> Written:
+    """Compute the board of the runs in ``out``, and write it below ``to``.
+
+    Args:
+        suite: name of the suite.
+        budget: name of the budget; None for the suite's default.
+        out: the results folder.
+        to: a folder of leaderboards; None for ``out/leaderboards``.
+        risk: another measure to score by, such as ``cvar(0.1)``, from the stored episodes.
+        which: of the runs.
+
+    Raises:
+        UqbenchError: a name is unknown, or a file is damaged.
+    """
+    return Experiment(selected(suite, budget, **which), Path(out)).leaderboard(_path(to), risk)
+
+
+def check_leaderboard(
+    suite: str,
+    budget: str | None = None,
+    *,
+    out: Place = "results",
+    to: Place | None = None,
+    **which: Unpack[Selected],
+) -> Checked:
+    """Recompute the tables of the board below ``to``, and compare its rows with runs in ``out``.
+
+    Arguments are those of :func:`leaderboard`. Nothing is written.
+    """
+    return Experiment(selected(suite, budget, **which), Path(out)).check(_path(to))
+
+
+def rewrite_leaderboard(
+    suite: str, budget: str | None = None, *, to: Place, **which: Unpack[Selected]
+) -> list[Path]:
+    """Write the tables of the board below ``to`` anew from its scores; return which changed."""
+    return Experiment(selected(suite, budget, **which)).rewrite(Path(to))[1]
+
+
+def verdicts(
+    suite: str | None = None,
+    budget: str | None = None,
+    *,
+    out: Place = "results",
+    boards: Place | None = None,
+) -> list[SuiteVerdicts]:
+    """How many claims of each suite's papers hold, by runs in ``out`` or the ``boards``.
+
+    Args:
+        suite: only this one; None for all.
+        budget: only this one; None for the longest that has runs.
+        out: the results folder.
+        boards: a folder of leaderboards, whose scores are judged instead.
+    """
+    return Experiment(Selection(suite or "", budget), Path(out)).verdicts(_path(boards))
+
+
+def verify(
+    suite: str,
+    budget: str | None = None,
+    *,
+    boards: Place,
+    sample: int = 5,
+    out: Place | None = None,
+    **which: Unpack[Selected],
+) -> Verified:
+    """Execute a sample of a stored board's runs on the CPU, and compare the numbers.
+
+    Args:
+        suite: name of the suite.
+        budget: name of the budget; None for the suite's default.
+        boards: the folder of leaderboards.
+        sample: how many runs, the same ones each time.
+        out: a results folder for them; None keeps none.
+        which: of the board.
+
+    Raises:
+        UqbenchError: there is no such board, or its runs cannot be made here.
+    """
+    chosen = selected(suite, budget, **which)
+    return Experiment(chosen, _path(out)).verify(Path(boards), sample)
+
+
+def verify_submission(
+    path: Place, *, sample: int = 5, out: Place | None = None, add: Place | None = None
+) -> Verified:
+    """Recompute the tables of a submission, and execute a sample of its runs.
+
+    Args:
+        path: the file of :func:`submit`.
+        sample: how many runs, drawn anew; with 0 its rows are *self-reported*.
+        out: a results folder for them; None keeps none.
+        add: a folder of leaderboards that the rows join if nothing is wrong.
+
+    Raises:
+        UqbenchError: the file is damaged, or of methods that are not installed.
+    """
+    experiment = Experiment(out=_path(out))
+    return experiment.verify_submission(experiment.judged(Path(path)), sample, _path(add))
+
+
+def submit(
+    suite: str,
+    budget: str | None = None,
+    *,
+    methods: Sequence[str] | str,
+    out: Place = "results",
+    to: Place | None = None,
+) -> Submission:
+    """Put scores, curves, manifest, versions and conformance of methods into one file.
+
+    Args:
+        suite: name of the suite.
+        budget: name of the budget; None for the suite's default.
+        methods: whose runs are done.
+        out: the results folder.
+        to: the file; None for ``SUITE-BUDGET-METHODS.zip``.
+
+    Raises:
+        UqbenchError: the file exists, runs are missing or of other code, a method is in no package,
+            or a plugin breaks a required rule.
+    """
+    return Experiment(selected(suite, budget, methods=methods), Path(out)).submit(_path(to))
+
+
+def merge(
+    sources: Sequence[Place], into: Place, *, dry_run: bool = False, say: Say = warn
+) -> list[Merged]:
+    """Copy the finished runs of results folders into one, by their identities.
+
+    Args:
+        sources: results folders.
+        into: the folder that is written.
+        dry_run: write nothing.
+        say: is told where runs are locked by leases.
+
+    Returns:
+        What became of each run: nothing is overwritten, and what conflicts is refused.
+
+    Raises:
+        UqbenchError: a source has no runs, or is the target; the target cannot be written.
+    """
+    target = Path(into)
+    note = "" if dry_run else Store(target).prepare()
+    if note:
+        say(f"Runs are locked by leases: {note}.")
+    return list(merge_stores([Path(source) for source in sources], target, dry_run))
+
+
+def _path(place: Place | None) -> Path | None:
+    return None if place is None else Path(place)

@@ -1,0 +1,475 @@
+"""Runs of a suite, from the plan to the board: what every command and every call goes through."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from uqbench.api.claims import SuiteVerdicts, judged, verdicts
+from uqbench.boards.agreement import Agreement
+from uqbench.boards.board_files import board_folder
+from uqbench.boards.leaderboard import Board, board
+from uqbench.boards.protocol import check_as_run
+from uqbench.boards.provenance import MadeWith, of_older_code
+from uqbench.boards.reproduce import reproduce, sample
+from uqbench.boards.rescored import board_by, slug
+from uqbench.boards.scores import Score
+from uqbench.boards.stored import StoredBoard
+from uqbench.boards.submission.add import add as add_rows
+from uqbench.boards.submission.bundle import read_bundle
+from uqbench.boards.submission.judge import Judged, judge
+from uqbench.boards.submission.make import involved, submit
+from uqbench.boards.until_decided import DEFAULT_SEEDS, Decided, run_until_decided
+from uqbench.boards.with_stored import read_reference
+from uqbench.claims.judge import Judgement
+from uqbench.errors import UqbenchError
+from uqbench.identity import DeviceKind, Run
+from uqbench.registry.load_host import load_host
+from uqbench.registry.plugins import Host
+from uqbench.results.states import RunState, StoredRun
+from uqbench.results.store import Store
+from uqbench.runner.complete import Execution, complete, preview
+from uqbench.runner.device import find_device, stated_device
+from uqbench.runner.dispatch.drive import Driver, Where
+from uqbench.runner.forecast import Forecast, MethodCost, costs
+from uqbench.runner.rerun import code_note, make_room
+from uqbench.runner.states import describe, stored_states
+from uqbench.runner.watcher import Quiet, Watcher
+from uqbench.suites.plan import Plan
+from uqbench.suites.selection import Say, Selection, warn
+from uqbench.views.board_folders import all_files, write_board, write_files
+from uqbench.views.check import check, rewrite
+
+SEEDS_ARE_CHOSEN = (
+    "--until-decided chooses the seeds as it goes: leave out --seeds, --seed, --dry-run, --beside "
+    "and --fresh; --max-seeds limits the seeds."
+)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check of a stored board found: whether it is good, and all of it in words."""
+
+    good: bool
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Written:
+    """A board, and the folder that it was written to."""
+
+    board: Board
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Completed:
+    """What became of an experiment's runs.
+
+    Attributes:
+        plan: the runs.
+        unfinished: the runs that did not finish, each with its reason.
+        board: of the runs; None where an executor goes on with them.
+        folder: of the board; None where nothing is kept.
+    """
+
+    plan: Plan
+    unfinished: Mapping[Run, str]
+    board: Board | None
+    folder: Path | None
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """What would be executed.
+
+    Attributes:
+        plan: the runs.
+        device: kind of device that would compute.
+        states: of the runs.
+        methods: what is left of each method, the slowest first.
+        expected: of all, on one core.
+        script: what would be submitted; empty where processes are started.
+        note: which finished runs are of other code than is installed; empty where none is.
+    """
+
+    plan: Plan
+    device: DeviceKind
+    states: Mapping[Run, StoredRun]
+    methods: Sequence[MethodCost]
+    expected: Forecast
+    script: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The file of a submission, and its sha256."""
+
+    path: Path
+    digest: str
+
+
+@dataclass(frozen=True)
+class Verified:
+    """How runs that were executed once more agree with the stored ones, by their folders.
+
+    Attributes:
+        judged: the submission that they are of; None of a stored board.
+        added: the board that its rows were added to, if they were.
+    """
+
+    agreement: Mapping[str, Agreement]
+    judged: Judged | None = None
+    added: Path | None = None
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing is inconsistent, nor broken."""
+        follows = self.judged is None or self.judged.follows
+        return follows and Agreement.INCONSISTENT not in self.agreement.values()
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Which runs are meant, where they are stored, and where and how they are executed.
+
+    Attributes:
+        selection: of the runs.
+        out: the results folder; None for one that is removed when its runs are done.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        workers: number of processes; None for one per core, or one on a GPU.
+        where: the executor, and what it is asked for; None for this machine.
+        loggers: of the runs: ``csv``, ``tensorboard``, ``wandb``.
+        watcher: shows what is executed; None for nobody.
+        say: is told what stops nothing, such as a plugin that cannot be loaded.
+    """
+
+    selection: Selection = field(default_factory=lambda: Selection(""))
+    out: Path | None = Path("results")
+    device: str = "auto"
+    workers: int | None = None
+    where: Where | None = None
+    loggers: tuple[str, ...] = ()
+    watcher: Watcher | None = None
+    say: Say = warn
+
+    @cached_property
+    def host(self) -> Host:
+        """The plugins."""
+        return load_host(self.say)
+
+    @cached_property
+    def store(self) -> Store:
+        """Of the runs.
+
+        Raises:
+            UqbenchError: nothing is kept.
+        """
+        if self.out is None:
+            raise UqbenchError("out=None keeps no runs: expected a results folder.")
+        return Store(self.out)
+
+    def plan(self, device: DeviceKind = "cpu") -> Plan:
+        """The runs; a board of stored ones does not depend on the device.
+
+        Raises:
+            UqbenchError: a name is unknown, a selection is empty, or a setting is wrong.
+        """
+        return self.selection.plan(self.host, device, self.say)
+
+    def run(self, *, rerun: bool = False, beside: Path | None = None) -> Completed:
+        """Do what is missing, and write the board.
+
+        Args:
+            rerun: whether finished runs of other code than is installed are made once more.
+            beside: folder of leaderboards; the board is the stored one with these runs in it.
+
+        Raises:
+            UqbenchError: the plan, the executor or the stored board does not allow it.
+        """
+        with self._executing() as execution:
+            plan, store = self.plan(execution.device), execution.store
+            stored = None
+            if beside is not None:
+                stored = read_reference(self.selection, plan, self.host, beside, self.say)
+            if rerun:
+                make_room(plan, store, execution.watcher)
+            states = complete(plan, execution)
+            open_runs = [run for run, state in states.items() if state is not RunState.FINISHED]
+            unfinished = {run: store.read(run.folder).reason or "" for run in open_runs}
+            if unfinished and not execution.driver.waits:
+                return Completed(plan, unfinished, None, None)
+            result = board(plan, store) if stored is None else stored.with_runs(plan, store)
+            made = () if stored is None else stored.made
+            folder = None if self.out is None else self._written(result, made=made).folder
+            return Completed(plan, unfinished, result, folder)
+
+    def until_decided(self, max_seeds: int | None = None) -> tuple[Decided, Path] | None:
+        """Add seeds to what claims (or ranks) leave open, and write the board into its folder.
+
+        Args:
+            max_seeds: of a method; None for 40.
+
+        Returns:
+            None where a run did not finish.
+
+        Raises:
+            UqbenchError: seeds are selected, or the executor's runs are not followed.
+        """
+        if self.selection.seeds is not None:
+            raise UqbenchError(SEEDS_ARE_CHOSEN)
+        with self._executing() as execution:
+            if not execution.driver.waits:
+                raise UqbenchError(
+                    f"--until-decided follows its runs: add --wait to --executor "
+                    f"{execution.driver.spec.name}."
+                )
+            decided = run_until_decided(
+                self.selection,
+                self.plan(execution.device),
+                max_seeds or DEFAULT_SEEDS,
+                lambda analysis: analysis.plan(self.host, execution.device, self.say),
+                execution.store,
+                lambda analysis: complete(analysis, execution),
+                self.say,
+            )
+        return None if decided is None else (decided, self._written(decided.board).folder)
+
+    def dry_run(self, beside: Path | None = None) -> DryRun:
+        """What :meth:`run` would execute; nothing is executed or written.
+
+        Args:
+            beside: folder of leaderboards, whose stored one must allow these runs in it.
+        """
+        execution = self._execution(self.store)
+        plan = self.plan(execution.device)
+        if beside is not None:
+            read_reference(self.selection, plan, self.host, beside, self.say)
+        states = stored_states(plan, self.store)
+        execution.watcher.say(*describe(plan, states, self.store))
+        left = costs(plan, states, self.store)
+        note = code_note(states.values()) or ""
+        return DryRun(plan, execution.device, states, *left, preview(plan, execution), note)
+
+    def cancel(self) -> int:
+        """Cancel what was submitted; return how many jobs that were."""
+        execution = self._execution(self.store)
+        orders = [order for order, _ in execution.driver.alive(self.plan(execution.device))]
+        execution.driver.cancel(orders)
+        return len(orders)
+
+    def leaderboard(self, to: Path | None = None, risk: str | None = None) -> Written:
+        """Compute the board of the stored runs, and write it.
+
+        Args:
+            to: folder of leaderboards; None for that of the results.
+            risk: the measure that it is scored by, such as ``cvar(0.1)``; None for the suite's.
+
+        Raises:
+            UqbenchError: the measure is unknown, or is not defined by stored episodes.
+        """
+        plan = self.plan()
+        if risk is None:
+            return self._written(board(plan, self.store), to)
+        result = board_by(risk, plan, self.host, self.store)
+        return self._written(result, to, f"-{slug(risk)}")
+
+    def check(self, to: Path | None = None) -> Checked:
+        """Recompute a stored board from its scores, and compare its rows with the runs."""
+        lines: list[str] = []
+        good = check(*self.stored(self.plan(), to), self.store, lines.append)
+        return Checked(good, tuple(lines))
+
+    def rewrite(self, to: Path | None = None) -> tuple[Path, list[Path]]:
+        """Write a stored board's tables anew from its scores; return its folder, what changed."""
+        stored, board = self.stored(self.plan(), to)
+        return stored.folder, rewrite(stored, board, self.host)
+
+    def claims(self, boards: Path | None = None) -> tuple[Judgement, ...]:
+        """Judge the suite's claims by the runs, or by a stored board.
+
+        Where no budget is selected: the longest that has runs.
+
+        Args:
+            boards: folder of leaderboards; None for the runs of the results folder.
+        """
+        return judged(self, self.selection, boards)
+
+    def verdicts(self, boards: Path | None = None) -> list[SuiteVerdicts]:
+        """How many claims of each suite have which verdict; of the selected suite, if one is.
+
+        Args:
+            boards: folder of leaderboards; None for the runs of the results folder.
+        """
+        return verdicts(self, boards)
+
+    def verify(self, boards: Path, size: int = 5) -> Verified:
+        """Execute a sample of a stored board's runs on the CPU, and compare the numbers.
+
+        Args:
+            boards: folder of leaderboards.
+            size: of the sample, the same ones each time.
+
+        Raises:
+            UqbenchError: there is no such board, or its runs cannot be made here.
+        """
+        stored, board = self.stored(self.plan(), boards)
+        check_as_run(board, stored.folder)
+        chosen = sample(board, size, stored.folder.name)
+        older = of_older_code(chosen)
+        if older:
+            self.say(f"{stored.folder} is of older code than is installed here: {older}")
+        return Verified(self._reproduced(board, chosen))
+
+    def judged(self, path: Path) -> Judged:
+        """A submission, its tables recomputed.
+
+        Args:
+            path: of the file that :meth:`submit` wrote.
+
+        Raises:
+            UqbenchError: it is damaged, or of methods that are not installed.
+        """
+        bundle = read_bundle(path)
+        with tempfile.TemporaryDirectory(prefix="uqbench-verify-") as folder:
+            return judge(bundle, self.host, Path(folder), self.say)
+
+    def verify_submission(self, judged: Judged, size: int = 5, add: Path | None = None) -> Verified:
+        """Execute a sample of a submission's runs on the CPU, and add its rows to a board.
+
+        Args:
+            judged: the submission.
+            size: of the sample, drawn anew; none where its tables do not follow.
+            add: folder of leaderboards; the rows join the stored one if nothing is wrong.
+        """
+        agreement: Mapping[str, Agreement] = {}
+        if size and judged.follows:
+            # an author cannot know which runs will be executed
+            chosen = sample(judged.board, size, secrets.token_hex(16))
+            agreement = self._reproduced(judged.board, chosen)
+        verified = Verified(agreement, judged)
+        if add is None or not verified.good:
+            return verified
+        joined = add_rows(judged, agreement, self.host, add, self.say)
+        write_files(all_files(joined.board, joined.recorded), joined.folder, self.host)
+        return replace(verified, added=joined.folder)
+
+    def submit(self, to: Path | None = None) -> Submission:
+        """Put scores, curves, manifest, versions and conformance of methods into one file.
+
+        Args:
+            to: the file; None for one that is named after suite, budget and methods.
+
+        Raises:
+            UqbenchError: the file exists, runs are missing or of other code, a method is in no
+                package, or a plugin breaks a required rule.
+        """
+        plan = self.plan()
+        name = f"{plan.suite.name}-{plan.budget_name}-{'-'.join(sorted(plan.roles))[:100]}.zip"
+        path = to or Path(name)
+        if path.exists():
+            raise UqbenchError(
+                f"{path} exists; nothing is overwritten: name another file with --to."
+            )
+        packages = ", ".join(plugin.distribution for plugin in involved(plan, self.host))
+        self._watcher.say(f"Making the checks of {packages}: a minute or so.")
+        return Submission(path, submit(plan, self.host, self.store, path, _checks))
+
+    @property
+    def _watcher(self) -> Watcher:
+        return Quiet() if self.watcher is None else self.watcher
+
+    def stored(
+        self, plan: Plan, boards: Path | None = None, selection: Selection | None = None
+    ) -> tuple[StoredBoard, Board]:
+        """The stored board of a plan, and the board that its scores make.
+
+        Args:
+            plan: of all methods that are installed.
+            boards: folder of leaderboards; None for that of the results.
+            selection: that the plan is of; None for the experiment's.
+
+        Raises:
+            UqbenchError: there is none, or it is of an earlier protocol, or damaged.
+        """
+        folder = board_folder(plan, boards or self.store.root / "leaderboards")
+        stored = StoredBoard(folder)
+        return stored, stored.board(plan, selection or self.selection, self.host, self.say)
+
+    def _written(
+        self,
+        board: Board,
+        to: Path | None = None,
+        suffix: str = "",
+        made: Sequence[MadeWith] = (),
+    ) -> Written:
+        """Write a board; ``made`` is what those of its rows that are stored were made with."""
+        folder = board_folder(board.plan, to or self.store.root / "leaderboards")
+        folder = folder.with_name(folder.name + suffix)
+        write_board(board, self.store, folder, self.host, made)
+        return Written(board, folder)
+
+    def _execution(
+        self, store: Store, where: Where | None = None, device: str | None = None
+    ) -> Execution:
+        """Where and how runs are executed, as the experiment says unless the arguments do.
+
+        Raises:
+            UqbenchError: a limit cannot be enforced, or there is no such executor or device.
+        """
+        if self.workers is not None and self.workers < 1:
+            raise UqbenchError(f"workers={self.workers}: expected at least one process.")
+        kept, device = self.out is not None, device or self.device
+        where = where or self.where or (Where() if kept else Where(checkpoint_seconds=0.0))
+        where.limits.check()
+        driver = Driver(where, self.host, store.root)
+        kind = (
+            stated_device(device, where.resources.gpus) if driver.elsewhere else find_device(device)
+        )
+        return Execution(
+            self.host, kind, store, self._watcher, self.workers, driver, self.loggers, kept
+        )
+
+    @contextmanager
+    def _executing(
+        self, where: Where | None = None, device: str | None = None
+    ) -> Iterator[Execution]:
+        """The same, in a results folder that can be written, or one for the time being."""
+        with tempfile.TemporaryDirectory(prefix="uqbench-") as temporary, _interruptible():
+            execution = self._execution(Store(self.out or Path(temporary)), where, device)
+            note = execution.store.prepare(shared=execution.driver.elsewhere)
+            if note:
+                execution.watcher.say(f"Runs are locked by leases: {note}.")
+            yield execution
+
+    def _reproduced(self, board: Board, chosen: Sequence[Score]) -> dict[str, Agreement]:
+        """How runs agree that are executed once more, on the CPU and without checkpoints."""
+        with self._executing(Where(checkpoint_seconds=0.0), "cpu") as execution:
+            return reproduce(board, chosen, execution)
+
+
+def _checks(host: Host, plugin: str) -> list[dict[str, str]]:
+    from uqbench.testing.results import check_plugin  # needs pytest
+
+    return [result.as_json() for result in check_plugin(host, plugin)]
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM, by which schedulers end a job, interrupt as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)

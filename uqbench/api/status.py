@@ -1,0 +1,48 @@
+"""What is done, running and failed in a results folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from uqbench.results.store import Store, StoredRun
+from uqbench.runner.checkpoints.saved import saved_step
+from uqbench.runner.dispatch.event_log import latest_steps
+
+if TYPE_CHECKING:
+    from uqbench.runner.dispatch.event_log import Latest
+
+
+def status(out: str | PathLike[str] = "results") -> list[dict[str, Any]]:
+    """The state of each run, with the reason and the time left: ``uqbench status --json``.
+
+    Args:
+        out: the results folder.
+
+    Example:
+        >>> import pandas, uqbench
+        >>> pandas.DataFrame(uqbench.status("results"))  # doctest: +SKIP
+    """
+    store, running = Store(Path(out)), latest_steps(Path(out))
+    return [run_status(folder, stored, store, running) for folder, stored in store.records()]
+
+
+def run_status(
+    folder: PurePosixPath, stored: StoredRun, store: Store, running: Mapping[str, Latest]
+) -> dict[str, Any]:
+    """A run's folder, state, reason, step, steps, step of its checkpoint, and seconds left."""
+    record = stored.record
+    entry: dict[str, Any] = {
+        "run": str(folder), "state": stored.state.value, "reason": stored.reason, "step": None,
+        "steps": None, "checkpoint_step": None, "seconds_left": None,
+    }  # fmt: skip
+    if record is not None:
+        steps = record.identity["budget"]["steps"]
+        entry |= {"step": record.step, "steps": steps, "checkpoint_step": saved_step(record, store)}
+        latest = running.get(str(folder))
+        if record.status == "running" and latest is not None:
+            entry["step"] = max(record.step, latest.step)
+            entry["seconds_left"] = latest.seconds_left
+    return entry

@@ -1,0 +1,88 @@
+"""That actors are copies of an environment, each with its own episodes, and feed one learner."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import torch
+
+from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject, replay_step, step_of
+from uqbench.testing.conformance.agents import SOUND
+from uqbench.testing.conformance.check import Failed, Skipped, check
+from uqbench.testing.conformance.repeatability import checkpoint, lanes
+
+ACTORS = 3
+"""K of the runs with several actors."""
+CHANGED = 0.02
+"""Largest share of actions that may change by what an agent learns from one other example."""
+
+
+def _several(subject: AgentSubject) -> AgentSubject:
+    if subject.several is None:
+        raise Skipped("it learns from one actor (AgentSpec.actors)")
+    return subject.several
+
+
+@check(
+    AgentSubject,
+    "agent-actors",
+    rule="With K = 3 actors, too, act returns [L, K], and a lane does the same alone and resumed.",
+    fix="Tensors of training are [L, K, …], whatever K is; steps count those of all actors; or say "
+    "AgentSpec(actors=False).",
+    after=(*SOUND, "agent-repeats", "agent-lanes"),
+)
+def with_actors(subject: AgentSubject) -> None:
+    """Forms, lanes, and resumption, which needs a state_dict, with K = 3."""
+    several = _several(subject)
+    for name, value in several.baseline.metrics[-1].items():
+        if value.shape != (len(SEEDS),):
+            raise Failed(f"the metric {name!r} is {tuple(value.shape)}; expected ({len(SEEDS)},)")
+    action = several.baseline.actions[-1]
+    if action.shape != (len(SEEDS), ACTORS):
+        raise Failed(f"act returned {tuple(action.shape)}; expected {(len(SEEDS), ACTORS)}")
+    lanes(several)
+    if subject.role == "method":
+        checkpoint(several)
+
+
+@check(
+    AgentSubject,
+    "agent-mixes-actors",
+    rule="What an actor does depends on its own observations and episodes, and on the learner.",
+    fix="Episodes are an actor's own: a head or a window of steps for each, [L, K]; observations "
+    "are never averaged over actors.",
+    after=(*SOUND, "agent-repeats", "agent-actors"),
+)
+def mixes(subject: AgentSubject) -> None:
+    """Another observation of the first actor, or another end of its episode, alone."""
+    several = _several(subject)
+    trace, agent = several.baseline, several.make(SEEDS, CPU)
+    changed, asked = 0, 0
+    for t, (obs, valid, outcome) in enumerate(trace.stream[:-1]):
+        other = obs.clone()
+        other[:, 0] = trace.stream[t - 1][0][:, 0]
+        plain, swapped = (copy.deepcopy(agent).act(o.clone(), valid) for o in (obs, other))
+        if not torch.equal(plain[:, 1:], swapped[:, 1:]):
+            raise Failed(
+                f"with another observation of the first actor, the others act otherwise at step "
+                f"{t * ACTORS}"
+            )
+        if t % 4 == 0:
+            ends, following = outcome.truncated.clone(), trace.stream[t + 1]
+            ends[:, 0] ^= ~outcome.terminated[:, 0]
+            actions = []
+            for truncated in (outcome.truncated, ends):
+                one = copy.deepcopy(agent)
+                one.act(obs.clone(), valid)
+                cut = replace(outcome, truncated=truncated)
+                one.observe(step_of(t * ACTORS, obs, trace.actions[t], cut))
+                actions.append(one.act(following[0].clone(), following[1])[:, 1:])
+            changed += int((actions[0] != actions[1]).sum())
+            asked += actions[0].numel()
+        replay_step(agent, trace, t)
+    if changed > CHANGED * asked:
+        raise Failed(
+            f"where the first actor's episode ends, or does not, the others' next actions differ: "
+            f"{changed} of {asked}"
+        )
