@@ -16,7 +16,8 @@ from gymnasium import spaces
 from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 
-from uqbench.environment import GymnasiumLanes, LaneEnv, Outcome, TimeLimit
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
 
 

@@ -162,7 +162,7 @@ def test_a_method_that_raises_fails_with_its_reason_and_the_suite_goes_on(tmp_pa
     ("wrong", "reason"),
     [
         ("values", "Q-values are not finite after 6 steps"),
-        ("shape", "act returned torch.int64 of shape (1, 1); expected torch.int64 of shape (1,)"),
+        ("shape", "act returned torch.int64 of shape (1,); expected torch.int64 of shape (1, 1)"),
         ("range", "the agent chose action 7; expected a valid one of 0 to 1"),
     ],
 )

@@ -6,8 +6,9 @@ import pytest
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.adapters.vector import LaneVectorEnv, VectorLanes
-from uqbench.environment import GymnasiumLanes, TimeLimit
+from uqbench.environment import TimeLimit
 from uqbench.errors import UqbenchError
 from uqbench.runner.train.environments import lanes_of
 from uqbench.specs import EnvironmentSpec

@@ -14,9 +14,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -129,6 +130,9 @@ class Agent(ABC):
     and CUDA graphs need is a mixin of its own, :class:`uqbench.lanes.Capturable`.
     """
 
+    shared_by_lanes: ClassVar[tuple[str, ...]] = ()
+    """What of ``exported_state()`` has no lanes, by name: ``support``, or ``net.scale`` in it."""
+
     @abstractmethod
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """Training actions ``[L, K]`` for ``obs`` ``[L, K, *obs]`` among ``valid`` ``[L, K, A]``.
@@ -186,6 +190,10 @@ class Agent(ABC):
         """What of ``state_dict()`` an agent needs to act, for ``--keep-agents``.
 
         By default all but the attributes that say ``exported = False``, such as replay buffers.
+
+        Of a batch, a run keeps its lane's part: tensors have the lanes first, ``[L, …]`` or
+        ``[L·n, …]`` with the n rows of a lane together. What ``shared_by_lanes`` names, tensors
+        without dimensions and whatever is no tensor are the same for all lanes.
         """
         left_out = {n for n, value in vars(self).items() if not getattr(value, "exported", True)}
         return {name: part for name, part in self.state_dict().items() if name not in left_out}
@@ -227,11 +235,10 @@ class LoopAgent(ABC):
         """
 
     @abstractmethod
-    def policy(self, obs: NDArray[Any]) -> int:
+    def policy(self, obs: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> int:
         """The evaluated policy's action for one observation ``[*obs]``; changes no state.
 
-        Defined as ``policy(self, obs, valid=None)`` it is given the valid actions ``[A]`` too, or
-        None where all are.
+        One of the ``valid`` actions ``[A]``; of all where that is None.
         """
 
     def uncertainty(self, obs: NDArray[Any]) -> Uncertainty | None:

@@ -22,6 +22,8 @@ CPU = torch.device("cpu")
 class Counter(Agent):
     """Acts by a number of its own in each lane, which ``observe`` raises."""
 
+    shared_by_lanes = ("shared",)
+
     def __init__(self, seeds: list[int], spoiled: bool = False) -> None:
         self.numbers = torch.tensor(seeds)[:, None].expand(-1, 3).clone()
         self.shared = torch.arange(3)
@@ -60,6 +62,22 @@ def test_a_state_that_has_no_part_for_each_lane_is_refused():
     agent = Counter([1, 2, 3], spoiled=True)
     with pytest.raises(CannotSaveError, match=r"spoiled is \(4,\) for 3 lanes"):
         kept_agent(agent, Counter([1], spoiled=True), 0, 3, torch.zeros(3, 1, 2))
+
+
+def test_what_all_lanes_share_is_declared():
+    class Undeclared(Counter):
+        shared_by_lanes = ()
+
+    with pytest.raises(CannotSaveError, match=r"lanes first, or 'shared' in its shared_by_lanes"):
+        kept_agent(Undeclared([1, 2, 3]), Undeclared([1]), 0, 3, torch.zeros(3, 1, 2))
+
+
+def test_a_part_may_have_grown_since_the_start():
+    agent, single = Counter([4, 6]), Counter([6])
+    agent.numbers = agent.numbers[..., None].expand(-1, -1, 2).clone()
+    agent.policy = single.policy = lambda obs: torch.zeros(len(obs), 1)
+    kept_agent(agent, single, 1, 2, torch.zeros(2, 1, 2))
+    assert single.numbers.tolist() == [[[6, 6]] * 3]
 
 
 def test_an_agent_that_acts_otherwise_alone_is_refused():

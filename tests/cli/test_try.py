@@ -54,7 +54,7 @@ class OwnLoop(LoopAgent):
             *_, terminated, truncated, _ = env.step(self.action)
             if terminated or truncated:
                 env.reset()
-    def policy(self, obs):
+    def policy(self, obs, valid=None):
         return self.action
 """
 

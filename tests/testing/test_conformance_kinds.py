@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from uqbench.environment import GymnasiumLanes, OptimalQ, TimeLimit
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.environment import OptimalQ, TimeLimit
 from uqbench.errors import MissingDataError
 from uqbench.estimator import Data
 from uqbench.lanes import Uniform
@@ -404,7 +405,7 @@ class Stops(Loop):
 
 
 class TooHigh(Loop):
-    def policy(self, obs):
+    def policy(self, obs, valid=None):
         return 4 if obs.any() and self.counts.sum() > 203 else super().policy(obs)
 
 

@@ -3,6 +3,7 @@
 The command line parses options and prints; a notebook passes arguments and gets objects. What is
 between them and the runner is here: which runs are meant (:mod:`~uqbench.suites.selection`),
 progress (:mod:`~uqbench.runner.display`), stored boards (:mod:`~uqbench.boards.stored`), and
-results as pandas frames (:mod:`~uqbench.api.results`). ``import uqbench`` imports none of it until
-it is used.
+results as pandas frames (:mod:`~uqbench.api.results`). Read ``experiment`` first: every command is
+a call of it, those of ``run``, ``calls`` and ``status``. ``import uqbench`` imports none of it
+until it is used.
 """

@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from uqbench.amounts import count, duration
 from uqbench.api.experiment import DryRun, Experiment
 from uqbench.api.selected import selected
+from uqbench.wording import count, duration
 
 
 class Planned:

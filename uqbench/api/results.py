@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from uqbench.amounts import count
 from uqbench.api.run_tables import CELL, FoundRun, data_frame, runs_frame
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
@@ -17,6 +16,7 @@ from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.results.store import CURVES, EPISODES, METRICS, Store
 from uqbench.views.board_view import BoardView
 from uqbench.views.notebook import html
+from uqbench.wording import count
 
 if TYPE_CHECKING:
     from uqbench.api.agents import ExportedAgent

@@ -8,7 +8,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
-from uqbench.amounts import count
 from uqbench.api.experiment import Experiment
 from uqbench.api.results import Results
 from uqbench.api.run_tables import FoundRun
@@ -23,6 +22,7 @@ from uqbench.runner.display import Terminal
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import NO_LIMITS
 from uqbench.runner.watcher import Quiet, Watcher
+from uqbench.wording import count
 
 
 def run(

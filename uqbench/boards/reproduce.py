@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uqbench.amounts import count
 from uqbench.boards.agreement import Agreement, agreement
 from uqbench.boards.scores import Score, gather
 from uqbench.errors import UqbenchError
 from uqbench.results.store import RunState
 from uqbench.seeding import derive_seed
+from uqbench.wording import count
 
 if TYPE_CHECKING:
     from uqbench.boards.leaderboard import Board

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from uqbench.amounts import count
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.matrices import by_method
 from uqbench.boards.scores import gather
@@ -15,6 +14,7 @@ from uqbench.identity import Run
 from uqbench.results.store import RunState, Store
 from uqbench.suites.plan import Cell, Plan
 from uqbench.suites.selection import Selection
+from uqbench.wording import count
 
 DEFAULT_SEEDS = 40
 """Of a method, unless the user says otherwise."""

@@ -1,1 +1,5 @@
-"""What uqbench registers itself: trivial agents, claim kinds, executors, risk measures."""
+"""What uqbench registers itself, by the hooks that plugins use.
+
+Read ``plugin`` (trivial agents, risk measures, kinds of claim, executors, one hook each), then
+``trivial`` (agents that learn nothing) and ``configs``.
+"""

@@ -1,4 +1,8 @@
-"""The command line, one module a command, each imported when it is used."""
+"""The command line, one module a command, each imported when it is used.
+
+A module parses its options (``options``), calls :mod:`uqbench.api`, and prints (``terminal``). Read
+``run`` first; errors become exit codes in :func:`main`.
+"""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def command(
     Safe to interrupt at any moment: run it again, and it does only what is missing. Unfinished runs
     resume from their last checkpoint, also on another machine that has a copy of --out. A run that
     exceeds a limit fails with that reason, and the others continue. Finished runs that were made
-    with other code than is installed are told; --fresh makes them again, and moves the earlier ones
+    with other code than is installed are named; --fresh makes them again and moves the earlier ones
     to OUT/.earlier/1 (2, …), which is a results folder, too.
 
     \b
@@ -100,10 +100,10 @@ def command(
       uqbench run --suite minatar --budget cpu --methods mine --beside leaderboards
       uqbench run --suite minatar --budget paper --device cuda --executor slurm --slurm time=240
     """
-    from uqbench.amounts import count
     from uqbench.api.experiment import SEEDS_ARE_CHOSEN, Experiment
     from uqbench.runner.display import Terminal
     from uqbench.views.terminal import print_board
+    from uqbench.wording import count
 
     if until_decided and (dry_run or fresh or beside is not None):
         raise UqbenchError(SEEDS_ARE_CHOSEN)
@@ -149,7 +149,7 @@ def _say_decided(decided: Decided) -> None:
 
 def _show_cost(left: DryRun) -> None:
     """Print what would run, and how long each method would take."""
-    from uqbench.amounts import duration
+    from uqbench.wording import duration
 
     expected, err = left.expected, bool(left.script)  # a script is the result
     device = "device" if left.device == "cuda" else "one core"

@@ -23,8 +23,8 @@ def command(out: Path, as_json: bool) -> None:
     Example:
       uqbench status --out results
     """
-    from uqbench.amounts import duration
     from uqbench.api.status import status
+    from uqbench.wording import duration
 
     entries = status(out)
     if as_json:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from uqbench.visible import visible as visible
+from uqbench.wording import visible as visible
 
 
 def say(

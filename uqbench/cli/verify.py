@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from uqbench.amounts import count
 from uqbench.cli.options import FILE_THERE, FOLDER, FOLDER_THERE, json_option, selection_options
 from uqbench.cli.terminal import print_json, say, warn
 from uqbench.errors import UqbenchError
 from uqbench.suites.selection import Selection
+from uqbench.wording import count
 
 if TYPE_CHECKING:
     from uqbench.api.experiment import Verified

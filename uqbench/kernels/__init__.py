@@ -4,7 +4,7 @@ A plugin writes the step of one lane in plain Python, on rows of arrays whose le
 the lanes, decorates it with :data:`compiled` or :data:`inlined`, and passes a loop and a kernel
 over all lanes to :class:`uqbench.kernels.cpu.CpuKernels` and
 :class:`uqbench.kernels.cuda.CudaKernels`. The environment's tensors share those arrays. Examples:
-``uqbench-minatar`` and ``uqbench-highway``.
+``uqbench-minatar`` and ``uqbench-highway``. Read ``cpu`` first, then ``cuda`` and ``lanes``.
 
 This package needs numba (and numba-cuda on a GPU), which uqbench does not install: a plugin that
 imports it must require them.

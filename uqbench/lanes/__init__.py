@@ -1,7 +1,9 @@
 """A torch toolkit for batches of independent runs: one lane per run, the leading dimension.
 
 Nothing here mixes lanes, so a lane's numbers do not depend on the other lanes of its batch. What
-that requires of sums, products and exponentials is in :mod:`uqbench.lanes.numerics`.
+that requires of sums, products and exponentials is in :mod:`uqbench.lanes.numerics`. Read
+``random`` and ``networks`` first, then ``replay_buffer``, ``exploration``, and ``capturable`` with
+``clock`` (steps as CUDA graphs).
 """
 
 from uqbench.lanes.capturable import Capturable

@@ -13,10 +13,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from uqbench.amounts import count
 from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
 from uqbench.plots.words import spelled
+from uqbench.wording import count
 
 if TYPE_CHECKING:
     from uqbench.figure import InstalledSuite

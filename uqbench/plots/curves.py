@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from uqbench.amounts import count
 from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
 from uqbench.seeding import derive_seed
 from uqbench.statistics.levels import MINIMUM_SEEDS
 from uqbench.statistics.quantiles import student
 from uqbench.statistics.statistic import batched
+from uqbench.wording import count
 
 Statistic = Literal["mean", "iqm"]
 Across = Literal["step", "hours"]

@@ -8,9 +8,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from uqbench.amounts import count
 from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
+from uqbench.wording import count
 
 CELL = 34
 """Pixels of a pair."""

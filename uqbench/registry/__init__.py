@@ -1,1 +1,6 @@
-"""Plugin discovery, and registries of the agents, environments, measures, … that plugins add."""
+"""What is installed: plugins are found, imported with care, and what they register gets names.
+
+Read ``plugins`` (discovery; a ``Host`` is all that is registered) and ``registry`` (specs by name),
+then ``imports`` (imports that hang or end the process), ``side_effects``, and ``local`` with
+``methods`` (files and classes that are not installed).
+"""

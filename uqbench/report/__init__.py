@@ -2,6 +2,7 @@
 
 It is one HTML file that requests nothing: style, pictures and the runs' data are in it, and a
 content security policy forbids the rest. Numbers are those of the boards' CSV files, each with its
-full value in a ``data`` element; nothing is computed that a board has. It needs ``pip install
+full value in a ``data`` element; nothing is computed that a board has. Read ``page`` first, then
+``sections``. It needs ``pip install
 uqbench[report]``.
 """

@@ -1,6 +1,8 @@
 """Risk measures: from a return distribution to one number.
 
-Returns, not costs: low is bad, and risk measures look at the lower tail.
+Returns, not costs: low is bad, and risk measures look at the lower tail. Read ``measure`` first,
+then ``distortion`` (CVaR and others), ``composite`` and ``decision``; ``config`` has the fields of
+configs.
 """
 
 from uqbench.risk.composite import CompositeRisk, additive, compose

@@ -7,7 +7,6 @@ from collections.abc import Collection, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from uqbench.amounts import count, duration
 from uqbench.identity import DeviceKind, Run
 from uqbench.registry.plugins import Host
 from uqbench.results.store import TO_DO, RunState, Store
@@ -29,6 +28,7 @@ from uqbench.runner.states import describe, stored_states, to_do
 from uqbench.runner.timing import Speeds, measure, worth_measuring
 from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan
+from uqbench.wording import count, duration
 
 
 @dataclass(frozen=True)

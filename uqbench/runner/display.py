@@ -12,11 +12,10 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from uqbench.amounts import duration
 from uqbench.runner import events
 from uqbench.runner.batching.batches import Batch, BatchGroup
 from uqbench.runner.forecast import Forecast, TimeLeft
-from uqbench.visible import visible
+from uqbench.wording import duration, visible
 
 LINE_SECONDS = 15.0
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from uqbench.amounts import count
 from uqbench.errors import see
 from uqbench.identity import Run
 from uqbench.registry.contents import content_hash
@@ -20,6 +19,7 @@ from uqbench.results.store import Store
 from uqbench.runner.states import stored_states
 from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan
+from uqbench.wording import count
 
 
 def other_code(stored: StoredRun) -> dict[str, str]:

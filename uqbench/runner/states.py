@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from uqbench.amounts import count
 from uqbench.errors import UqbenchError, see
 from uqbench.identity import Run
 from uqbench.results.store import TO_DO, RunState, Store, StoredRun
 from uqbench.runner.checkpoints.saved import saved_step
 from uqbench.suites.plan import Plan
+from uqbench.wording import count
 
 
 def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:

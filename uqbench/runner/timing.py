@@ -39,9 +39,11 @@ FILE = ".speeds.json"
 SECONDS = 0.5
 """Time spent on a method."""
 WARM_UP = 150
-"""Steps before timing starts: the first gradient steps compile and allocate."""
+"""Environment steps before timing starts: the first gradient steps compile and allocate."""
 WHOLE = 100
-"""Fewest steps that are timed: not every step has a gradient step."""
+"""Fewest environment steps that are timed: not every one has a gradient step."""
+FEWEST = 8
+"""Vector steps, for either, however many actors take them."""
 WORTH_FROM = {"eager": 180.0, "compiled": 3600.0}
 """Seconds that a plan must take for a measurement to pay, by numerics.
 
@@ -233,11 +235,12 @@ def time_steps(
     steps = batch.budget.steps // actors  # vector steps
     events = host.environments[str(batch.cell.task.environment)].events
     recorder = Recorder(lanes, steps * actors, events, device, actors=actors)
-    first, at = min(WARM_UP, steps // 2), []
+    first, at = min(max(FEWEST, WARM_UP // actors), steps // 2), []
+    whole = min(max(FEWEST, WHOLE // actors), steps - first)
     for position in interact(agent, env, steps * actors, recorder, actors=actors):
         if position.step >= first * actors:
             at.append(clock())
-        if len(at) > min(WHOLE, steps - first) and at[-1] - at[0] > seconds:
+        if len(at) > whole and at[-1] - at[0] > seconds:
             break
     took = [after - before for before, after in pairwise(at)]
     learning = gradient_steps(config, first, len(took), actors)

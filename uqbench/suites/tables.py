@@ -124,7 +124,8 @@ class Budget(Table):
         actors: K, copies of its environment that step together in a run and feed one learner; steps
             are those of all of them.
         lanes: runs that a process executes together on a CPU, for agents whose hundreds of lanes
-            cost little more than one, such as tabular ones; None leaves the choice to autotuning.
+            cost little more than one, such as tabular ones; None: at most five, and fewer where
+            cores would idle.
     """
 
     summary: str

@@ -1,1 +1,1 @@
-"""Templates of ``uqbench plugin new``, package data; ``render`` fills them in."""
+"""What ``uqbench plugin new`` writes: templates, package data, which ``render`` fills in."""

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from uqbench.environment import LaneEnv
+from uqbench.environment import HasState, LaneEnv
 from uqbench.policy import Queried
-from uqbench.state import HasState
 from uqbench.uncertainty.query_scores import PREFIX, contraction, novelty, score_queries
 from uqbench.uncertainty.query_sources import QuerySource
 from uqbench.uncertainty.run_curves import CurveColumns

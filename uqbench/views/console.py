@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from uqbench.visible import visible
+from uqbench.wording import visible
 
 PIPE_WIDTH = 160
 """Of a file or a pipe, which has no width to keep to."""

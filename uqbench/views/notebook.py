@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from uqbench.amounts import count
 from uqbench.views.board_view import MARK, BoardView
+from uqbench.wording import count
 
 MOST_BOARDS = 5
 """Shown in full; of others only the titles."""

@@ -14,7 +14,7 @@ from uqbench.boards.tables import label
 from uqbench.views.board_view import IMPROVEMENT, BoardView, board_notes
 from uqbench.views.console import PADDING, Shown, stdout, table
 from uqbench.views.groups import group_columns, groups_note
-from uqbench.visible import visible
+from uqbench.wording import visible
 
 _HEADER_LINES = 3
 """About as many lines a header has, below its group's name."""

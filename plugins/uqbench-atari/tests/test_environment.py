@@ -11,7 +11,7 @@ import torch
 from uqbench_atari.config import AtariConfig
 from uqbench_atari.environment import make
 
-from uqbench.environment import GymnasiumLanes
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.errors import UqbenchError
 
 

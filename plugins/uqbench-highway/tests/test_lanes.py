@@ -14,7 +14,8 @@ from uqbench_highway.config import N_ACTIONS, HighwayConfig
 from uqbench_highway.environment import make
 from uqbench_highway.lanes import HighwayLanes
 
-from uqbench.environment import GymnasiumLanes, LaneEnv, Outcome, TimeLimit
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.errors import UqbenchError
 
 CPU = torch.device("cpu")

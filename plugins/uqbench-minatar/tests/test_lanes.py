@@ -19,7 +19,8 @@ from uqbench_minatar.games import space_invaders
 from uqbench_minatar.games.seaquest import state as seaquest
 from uqbench_minatar.lanes import MinAtarLanes
 
-from uqbench.environment import GymnasiumLanes, LaneEnv, Outcome, TimeLimit
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.errors import UqbenchError
 
 CPU = torch.device("cpu")

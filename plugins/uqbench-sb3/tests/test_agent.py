@@ -10,8 +10,8 @@ from gymnasium import spaces
 from uqbench_sb3.agent import DQN, QRDQN
 from uqbench_sb3.config import SB3Config
 
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.agent import EnvironmentInfo
-from uqbench.environment import GymnasiumLanes
 from uqbench.runner.train.loop_agent import RecordedEnv, train
 from uqbench.runner.train.recorder import Recorder
 

@@ -7,8 +7,9 @@ import pytest
 import torch
 from gymnasium import Env, spaces
 
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.agent import LoopAgent, Uncertainty
-from uqbench.environment import GymnasiumLanes, TimeLimit
+from uqbench.environment import TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.runner.train.exported_agents import kept_loop_agent
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
@@ -49,7 +50,7 @@ class Endless(LoopAgent):
                 obs, _, terminated, truncated, _ = env.step(2)
                 done = terminated or truncated
 
-    def policy(self, obs):
+    def policy(self, obs, valid=None):
         return int(obs[0]) % 3
 
 
@@ -160,11 +161,22 @@ class Whole(Endless):
         self.learned = state["learned"]
 
 
-def test_valid_actions_reach_a_policy_that_takes_them():
+def test_valid_actions_reach_the_policy():
     obs, valid = torch.zeros(1, 2, 1), torch.tensor([[[True, False, True], [True, False, False]]])
     assert SinglePolicy(Whole()).policy(obs, valid).tolist() == [[2, 0]]
     assert SinglePolicy(Whole()).policy(obs).tolist() == [[0, 0]]
-    assert SinglePolicy(Endless()).policy(obs, valid).tolist() == [[0, 0]]
+
+
+class Unmasked(Endless):
+    def policy(self, obs):
+        return 0
+
+
+def test_a_policy_that_takes_no_valid_actions_is_refused():
+    with pytest.raises(
+        UqbenchError, match=r"Unmasked.policy is defined as policy\(obs\); expected"
+    ):
+        SinglePolicy(Unmasked())
 
 
 def test_its_metrics_are_numbers_of_one_lane():

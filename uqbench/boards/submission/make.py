@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
 
-from uqbench.amounts import count
 from uqbench.boards.board_files import curve_files
 from uqbench.boards.cost import cost_csv
 from uqbench.boards.leaderboard import board
@@ -20,6 +19,7 @@ from uqbench.boards.stored import PROVENANCE
 from uqbench.boards.submission.bundle import CHECK, LOCK, write_bundle
 from uqbench.errors import UqbenchError, see
 from uqbench.results.store import RunState, Store
+from uqbench.wording import count
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.agent import Agent, EnvironmentInfo, LoopAgent
-from uqbench.environment import LaneEnv, OptimalQ, TimeLimit
+from uqbench.environment import HasState, LaneEnv, OptimalQ, TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.policy import Queried
 from uqbench.registry.plugins import Host
@@ -29,7 +29,6 @@ from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder, passed
 from uqbench.specs import truth
-from uqbench.state import HasState
 from uqbench.suites.configs import task_config
 from uqbench.suites.tables import Queries
 from uqbench.uncertainty.interval_scores import score_return_distribution, score_uncertainty

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from uqbench.environment import GymnasiumLanes, LaneEnv, TimeLimit
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.environment import LaneEnv, TimeLimit
 from uqbench.errors import UqbenchError
 from uqbench.specs import EnvironmentSpec
 

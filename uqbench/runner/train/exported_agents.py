@@ -1,13 +1,13 @@
 """The final state of each run's agent, cut out of that of a batch.
 
-The agents of a batch are one object whose tensors have a part for each lane. A second one with a
-single lane tells which those are: its tensors are as large as one part.
+The agents of a batch are one object whose tensors have the lanes first, or are declared to be
+shared (:meth:`uqbench.agent.Agent.exported_state`).
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -34,7 +34,7 @@ def kept_agent(agent: Agent, single: Agent, lane: int, lanes: int, obs: Tensor) 
     """
     try:
         whole, part = agent.exported_state(), single.exported_state()
-        state = {name: _part(part[name], whole[name], lane, lanes, name) for name in part}
+        state = _part(part, whole, lane, lanes, agent.shared_by_lanes)
         single.load_state_dict(state)
         same = single.policy(obs[lane : lane + 1]).equal(agent.policy(obs)[lane : lane + 1])
     except CannotSaveError:
@@ -76,24 +76,25 @@ def _written(state: Mapping[str, Any]) -> bytes:
     return file.getvalue()
 
 
-def _part(single: Any, whole: Any, lane: int, lanes: int, name: str) -> Any:
-    """One lane's part of a value, by the form that it has in an agent of one lane."""
-    if isinstance(whole, Mapping):
-        return {key: _part(single[key], whole[key], lane, lanes, f"{name}.{key}") for key in whole}
-    if isinstance(whole, list | tuple):
-        if len(single) * lanes == len(whole) != len(single):
-            size = len(single)
-            return type(whole)(whole[lane * size : (lane + 1) * size])
-        pairs = zip(single, whole, strict=True)
-        return type(whole)(
-            _part(s, w, lane, lanes, f"{name}[{i}]") for i, (s, w) in enumerate(pairs)
-        )
-    if not isinstance(whole, Tensor) or whole.shape == single.shape:
+def _part(
+    single: Any, whole: Any, lane: int, lanes: int, shared: Sequence[str], name: str = ""
+) -> Any:
+    """One lane's part of a value, whose tensors have L times the rows of an agent's alone."""
+    if name in shared:
         return whole
-    rows = single.shape[0] if single.dim() else 0
-    if rows and whole.shape == (rows * lanes, *single.shape[1:]):
-        return whole[lane * rows : (lane + 1) * rows].clone()
+    if isinstance(whole, Mapping):
+        return {
+            key: _part(single[key], value, lane, lanes, shared, f"{name}.{key}".lstrip("."))
+            for key, value in whole.items()
+        }
+    if isinstance(whole, list | tuple):
+        pairs = enumerate(zip(single, whole, strict=True))
+        return type(whole)(_part(s, w, lane, lanes, shared, f"{name}[{i}]") for i, (s, w) in pairs)
+    if not isinstance(whole, Tensor) or not whole.dim():
+        return whole
+    if single.dim() and len(whole) == len(single) * lanes:
+        return whole[lane * len(single) : (lane + 1) * len(single)]
     raise CannotSaveError(
         f"the agent's {name} is {tuple(whole.shape)} for {lanes} lanes and {tuple(single.shape)} "
-        f"for one: expected the lanes as leading dimension"
+        f"for one: expected the lanes first, or {name!r} in its shared_by_lanes"
     )

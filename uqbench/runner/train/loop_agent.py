@@ -93,21 +93,28 @@ class RecordedEnv(gymnasium.Env[NDArray[Any], Any]):
 
 
 class SinglePolicy:
-    """A ``LoopAgent`` as an agent of one lane; its policy is asked one observation at a time."""
+    """A ``LoopAgent`` as an agent of one lane; its policy is asked one observation at a time.
+
+    Raises:
+        UqbenchError: its policy takes no valid actions.
+    """
 
     def __init__(self, agent: LoopAgent) -> None:
         self.loop_agent = agent
-        self._takes_mask = "valid" in signature(agent.policy).parameters
+        try:
+            signature(agent.policy).bind(None, valid=None)
+        except TypeError as error:
+            raise UqbenchError(
+                f"{type(agent).__name__}.policy is defined as policy{signature(agent.policy)}; "
+                f"expected policy(self, obs, valid=None), valid actions [A] or None: add valid=None"
+            ) from error
 
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """Actions ``[1, M]`` for observations ``[1, M, *obs]``, among ``valid`` ``[1, M, A]``."""
         asked = obs[0].cpu().numpy()
-        if valid is None or not self._takes_mask:
-            return torch.tensor([[int(self.loop_agent.policy(one)) for one in asked]])
-        ask: Callable[..., int] = self.loop_agent.policy
-        masks = valid[0].cpu().numpy()
+        masks = [None] * len(asked) if valid is None else valid[0].cpu().numpy()
         pairs = zip(asked, masks, strict=True)
-        return torch.tensor([[int(ask(one, valid=mask)) for one, mask in pairs]])
+        return torch.tensor([[int(self.loop_agent.policy(one, valid=m)) for one, m in pairs]])
 
     def metrics(self) -> dict[str, Tensor]:
         """What it reports about itself, ``[1]`` by name.

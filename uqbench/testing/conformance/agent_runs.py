@@ -199,10 +199,13 @@ def step_of(t: int, obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
     )
 
 
-def copy_of(outcome: Outcome, actors: int = 1) -> Outcome:
-    """An outcome ``[L, K, …]`` in tensors of its own: the environment overwrites its own."""
+def copy_of(outcome: Outcome, actors: int | None = None) -> Outcome:
+    """An outcome in tensors of its own: the environment overwrites its own.
+
+    As the environment gave it, ``[L · K, …]``, or by actor, ``[L, K, …]``.
+    """
     own = {
-        name: _copied(by_actor(value, actors))
+        name: _copied(value if actors is None else by_actor(value, actors))
         for name, value in vars(outcome).items()
         if name != "events"
     }

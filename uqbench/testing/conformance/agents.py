@@ -50,7 +50,7 @@ def forms(subject: AgentSubject) -> None:
             obs = obs.clone()
             action = agent.act(obs, valid)
             _actions(action, (lanes, 1), n_actions, f"act with L = {lanes}, K = 1")
-            outcome = copy_of(env.step(action.flatten()))
+            outcome = copy_of(env.step(action.flatten()), 1)
             agent.observe(step_of(t, obs, action, outcome))
             obs, valid = outcome.obs, outcome.valid
         asked = obs.expand(lanes, queries, *obs.shape[2:])
@@ -107,7 +107,7 @@ def inputs(subject: AgentSubject) -> None:
         action = agent.act(obs, valid).clone()
         if not same([obs, valid], list(before)):
             raise Failed(f"act wrote into its observations or mask at step {t}")
-        outcome = copy_of(env.step(action.flatten()))
+        outcome = copy_of(env.step(action.flatten()), 1)
         step = step_of(t, obs, action, outcome)
         before_step = step_of(t, obs, action, outcome)
         agent.observe(step)

@@ -8,7 +8,8 @@ from typing import Literal
 
 import torch
 
-from uqbench.environment import GymnasiumLanes, TimeLimit
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.environment import TimeLimit
 from uqbench.errors import CannotSaveError
 from uqbench.testing.conformance.agent_runs import through_a_file
 from uqbench.testing.conformance.check import Failed, Skipped, check

@@ -11,7 +11,7 @@ import torch
 
 from uqbench.agent import LoopAgent
 from uqbench.environment import LaneEnv
-from uqbench.runner.train.loop_agent import RecordedEnv, train
+from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
 from uqbench.testing.conformance.check import Failed, Subject, check
 
@@ -64,6 +64,7 @@ def trains(subject: LoopAgentSubject) -> None:
     agent = subject.make()
     if not isinstance(agent, LoopAgent):
         raise Failed(f"the factory made a {type(agent).__name__}, not a uqbench.agent.LoopAgent")
+    SinglePolicy(agent)  # raises where its policy takes no valid actions
     subject.memory["first"] = subject.trained(7)
 
 

@@ -24,6 +24,8 @@ class C51(DeepQ):
 
     config: C51Config
 
+    shared_by_lanes = ("support",)
+
     def __init__(
         self, info: EnvironmentInfo, seeds: Sequence[int], config: C51Config, device: torch.device
     ) -> None:

@@ -23,6 +23,8 @@ class QRDQN(DeepQ):
 
     config: QRDQNConfig
 
+    shared_by_lanes = ("levels",)
+
     def __init__(
         self, info: EnvironmentInfo, seeds: Sequence[int], config: QRDQNConfig, device: torch.device
     ) -> None:

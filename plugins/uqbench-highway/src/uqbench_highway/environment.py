@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import torch
 
-from uqbench.environment import GymnasiumLanes, LaneEnv, TimeLimit
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.environment import LaneEnv, TimeLimit
 from uqbench_highway.config import HighwayConfig
 
 

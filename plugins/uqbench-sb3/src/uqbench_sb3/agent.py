@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium
+import numpy as np
 import sb3_contrib
 import stable_baselines3
 import torch
@@ -87,8 +88,8 @@ class DQN(LoopAgent):
         self.model.set_logger(Logger(None, []))  # its own leaves a folder in /tmp for every run
         self.model.learn(total_steps)
 
-    def policy(self, obs: NDArray[Any]) -> int:
-        """The greedy action."""
+    def policy(self, obs: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> int:
+        """The greedy action of all: the library knows no valid ones."""
         action, _ = self.model.predict(obs, deterministic=True)
         return int(action)
 

@@ -49,6 +49,8 @@ class Sentinel(Capturable, Agent):
 
     compiled = ("learn", "choose_action")
 
+    shared_by_lanes = ("support",)
+
     def __init__(
         self,
         info: EnvironmentInfo,

@@ -7,7 +7,7 @@ of replay slots in order of time, so that a draw from it costs one look-up.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -27,7 +27,12 @@ class Bootstrap:
         members: K.
         capacity: of the replay buffer, a multiple of the clock's actors.
         clock: the step, which says which slots the transitions go to.
+
+    Attributes:
+        exported: an agent acts without it.
     """
+
+    exported: ClassVar[bool] = False
 
     def __init__(self, lanes: int, members: int, capacity: int, clock: Clock) -> None:
         self._clock = clock

@@ -53,6 +53,8 @@ class LinearQuadratic(FixedPolicy):
     regulator's sign counts.
     """
 
+    shared_by_lanes = ("_gain",)
+
     def __init__(
         self,
         info: EnvironmentInfo,

@@ -26,8 +26,8 @@ from uqbench_tabular.agents.ube import UBE
 from uqbench_tabular.environments.chain import Chain
 from uqbench_tabular.environments.config import ChainConfig
 
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.agent import EnvironmentInfo
-from uqbench.environment import GymnasiumLanes
 from uqbench.seeding import derive_seed
 from uqbench.testing.worlds import act, as_step
 

@@ -35,6 +35,8 @@ class UADQN(DeepQ):
 
     config: UADQNConfig
 
+    shared_by_lanes = ("levels",)
+
     def __init__(
         self,
         info: EnvironmentInfo,

@@ -23,6 +23,8 @@ class Oracle(FixedPolicy):
         ValueError: the environment is another than the config's.
     """
 
+    shared_by_lanes = ("values", "actions")
+
     def __init__(
         self, info: EnvironmentInfo, seeds: Sequence[int], config: Config, device: torch.device
     ) -> None:

@@ -23,6 +23,8 @@ class CliffScript(FixedPolicy):
         UqbenchError: observations are not the windy cliff's.
     """
 
+    shared_by_lanes = ("_actions",)
+
     def __init__(
         self,
         info: EnvironmentInfo,

@@ -112,6 +112,8 @@ class UBEDecider(Decider):
     Source: O'Donoghue et al. 2018, section 3.2
     """
 
+    shared_by_lanes = ("per_visit",)
+
     def __init__(
         self,
         info: EnvironmentInfo,
@@ -141,6 +143,8 @@ class BonusDecider(Decider):
 
     Source: O'Donoghue et al. 2018, section 3.2
     """
+
+    shared_by_lanes = ("per_visit",)
 
     def __init__(
         self,

@@ -1,6 +1,11 @@
-"""Amounts in words, for messages."""
+"""Texts for messages: amounts in words, and text from elsewhere made safe to show."""
 
 from __future__ import annotations
+
+import unicodedata
+
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Categories of characters that a terminal obeys, or shows as nothing."""
 
 
 def count(number: int, noun: str) -> str:
@@ -18,3 +23,11 @@ def duration(seconds: float) -> str:
     if seconds < 72 * 3600:
         return f"{seconds / 3600:.1f} h"
     return f"{seconds / 86400:.0f} days"
+
+
+def visible(text: str) -> str:
+    """One line of text in which every control character is written out, as ``\\x1b``."""
+    return "".join(
+        char.encode("unicode_escape").decode() if unicodedata.category(char) in _UNSEEN else char
+        for char in text
+    )
