@@ -30,7 +30,14 @@ def _several(subject: AgentSubject) -> AgentSubject:
     rule="With K = 3 actors, too, act returns [L, K], and a lane does the same alone and resumed.",
     fix="Tensors of training are [L, K, …], whatever K is; steps count those of all actors; or say "
     "AgentSpec(actors=False).",
-    after=(*SOUND, "agent-repeats", "agent-lanes"),
+    after=(
+        *SOUND,
+        "agent-repeats",
+        "agent-buffers",
+        "agent-pure",
+        "agent-lanes",
+        "agent-checkpoint",
+    ),
 )
 def with_actors(subject: AgentSubject) -> None:
     """Forms, lanes, and resumption, which needs a state_dict, with K = 3."""
