@@ -1,4 +1,4 @@
-"""What runs say of their uncertainty, against the truth: reliability, sparsification and PIT.
+"""What runs say of their uncertainty, against the truth: reliability diagram, sparsification, PIT.
 
 The curves are those of a board's ``uncertainty.parquet``: of the last occasion on which the agents
 were asked, each method's mean over its runs.

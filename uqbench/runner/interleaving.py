@@ -1,4 +1,7 @@
-"""Executing a group of batches, whose steps are interleaved, in the calling process."""
+"""Executing a group of batches, whose steps are interleaved, in the calling process.
+
+A batch of several runs that fails is retried run by run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of a board with their intervals: those that claims are judged by.
+"""Numbers of a board with their confidence intervals: those that claims are judged by.
 
 Point estimates of IQM, median, mean and optimality gap are rliable's (Agarwal et al. 2021). Where a
 metric's runs may fail in another way than the rest, its mean has an interval that holds for any
