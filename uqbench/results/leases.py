@@ -2,8 +2,8 @@
 
 A lease is a file that its holder touches, as a heartbeat; one that stays untouched for ``SECONDS``
 of the watcher's own clock is a stale lock, and may be taken over (``filelock``), so that the clocks
-of machines do not matter. Nothing
-stops a holder that was suspended meanwhile: it notices, and writes nothing more.
+of machines do not matter. Nothing stops a holder that was suspended meanwhile: it notices, and
+writes nothing more.
 """
 
 from __future__ import annotations
