@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -154,8 +155,13 @@ def test_a_question_that_no_column_answers_is_not_measured(host):
         assert best_set(board, question, suite).why == "not measured"
 
 
-def test_a_budget_that_is_too_short_has_no_best_set(host):
-    board = StoredBoard.read(BOARDS / "minatar" / "quick")
+def test_a_budget_that_is_too_short_has_no_best_set(host, tmp_path):
+    folder = tmp_path / "minatar" / "quick"
+    shutil.copytree(BOARDS / "minatar" / "quick", folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["budget"]["ranks"] = False
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    board = StoredBoard.read(folder)
     suite = read_suites(host, check=()).suites["minatar"]
     assert best_set(board, "return", suite).why == "too short to rank"
 

@@ -284,7 +284,7 @@ def test_minatar_is_the_protocol_of_the_paper():
     assert suite.metric("online_return").window == 0.1
     assert {name: budget.ranks for name, budget in suite.budgets.items()} == {
         "smoke": False,
-        "quick": False,
+        "quick": True,
         "cpu": True,
         "paper": True,
     }

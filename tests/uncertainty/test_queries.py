@@ -38,7 +38,7 @@ def run_lanes(
     suite: Suite, host: Host, folder: Path, seeds: list[int], queries: Queries | None
 ) -> list[Columns]:
     plan = make_plan(
-        suite, host, "quick", device="cpu", methods=[METHOD],
+        suite, host, "smoke", device="cpu", methods=[METHOD],
         tasks=["breakout"], seeds=seeds, steps=STEPS, settings={METHOD: SETTINGS},
     )  # fmt: skip
     [[batch]] = make_batch_groups(plan, plan.runs, "cpu", lanes=5)
