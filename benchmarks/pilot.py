@@ -1,14 +1,15 @@
-"""What a night's budget should be: gradient steps, environment steps and batches, weighed.
+"""What a night's budget should be: actors, batches, learning rates and target networks, weighed.
 
-Three ways to spend the same number of gradient steps on MinAtar: one every environment step; one
-every fourth of four times as many; the same with batches of 128. Each cell of game, method and way
-is one batch of lanes in a process of its own, with a worker's settings. docs/protocols.md has
-what came out.
+A way is `K,B,LR,SYNC`: actors, transitions a batch, Adam's learning rate, gradient steps between
+syncs of the target network. All take one gradient step every vector step, so a way's environment
+steps are `K` times its gradient steps. Each cell of game, method and way is one batch of seeds in a
+process of its own, with a worker's settings. docs/protocols.md has the criterion and what came out.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import resource
@@ -17,7 +18,6 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +28,30 @@ from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 
 @dataclass(frozen=True)
 class Way:
-    """A way to spend gradient steps: environment steps for each, and transitions a batch.
+    """How a run spends its gradient steps; its text is `K,B,LR,SYNC`."""
 
-    Schedules are the same share of a run in all: the target network is synced after the same
-    number of gradient steps.
-    """
-
-    learn_period: int
+    actors: int
     batch_size: int
+    learning_rate: float
+    target_sync: int
+
+    @classmethod
+    def read(cls, text: str) -> Way:
+        actors, batch, rate, sync = text.split(",")
+        return cls(int(actors), int(batch), float(rate), int(sync))
 
 
-WAYS = {"every step": Way(1, 32), "every 4th": Way(4, 32), "every 4th, 128": Way(4, 128)}
-SCHEDULE = 0.05
-"""Of 20,000 steps: learning from step 250, ε decays over 5,000."""
-UPDATES = 20_000
-METRICS = ("online_return", "reward_per_step")
+GAMES = ["asterix", "breakout", "freeway", "seaquest", "space_invaders"]
+METHODS = ["dqn", "qr-dqn", "ua-dqn", "bootstrapped-dqn"]
+WAYS = [
+    f"{actors},{batch},{rate},50"
+    for actors, batch, rate in itertools.product((16, 64, 256), (32, 128), ("3e-4", "1e-3"))
+]
+EPSILON_SHARE = 0.25
+"""ε decays over this share of a run …"""
+PAPER_DECAY = 100_000
+"""… and over this many steps where a budget's `schedule` is 1."""
+METRICS = ("online_return", "q_error", "evaluation_return")
 
 
 def measure(options: argparse.Namespace, game: str, method: str, way: str) -> dict[str, Any]:
@@ -58,26 +67,34 @@ def measure(options: argparse.Namespace, game: str, method: str, way: str) -> di
     prepare_process()
     host = Host.load()
     suite = read_suites(host, check=["minatar"]).suite("minatar")
-    spent = WAYS[way]
-    budget = suite.budget("cpu").model_copy(
+    spent = Way.read(way)
+    steps = options.updates * spent.actors
+    quick = suite.budget("quick")
+    budget = quick.model_copy(
         update={
-            "steps": options.updates * spent.learn_period,
-            "schedule": SCHEDULE * spent.learn_period * options.updates / UPDATES,
-            "numerics": "compiled",
-            "evaluation": None,
+            "steps": steps,
+            "actors": spent.actors,
+            "schedule": steps * EPSILON_SHARE / PAPER_DECAY,
+            "config": {
+                "learn_period": spent.actors,
+                "batch_size": spent.batch_size,
+                "learning_rate": spent.learning_rate,
+                "target_sync_period": spent.target_sync * spent.actors,
+            },
+            "numerics": options.numerics,
             "tasks": None,
         }
     )
     plan = make_plan(
-        suite.model_copy(update={"budgets": {**suite.budgets, "cpu": budget}}),
+        suite.model_copy(update={"budgets": {**suite.budgets, "quick": budget}}),
         host,
-        "cpu",
+        "quick",
         device="cpu",
         methods=[method],
         tasks=[game],
-        seeds=range(options.seeds),
-        settings={method: {"learn_period": spent.learn_period, "batch_size": spent.batch_size}},
+        seeds=range(options.first_seed, options.first_seed + options.seeds),
     )
+    scale = suite.normalization["online_return"].constants[game]
     store = Store(options.out)
     store.prepare()
     batch = Batch(plan.cells[0], budget, plan.suite.metrics, "cpu")
@@ -103,57 +120,59 @@ def measure(options: argparse.Namespace, game: str, method: str, way: str) -> di
         "game": game,
         "method": method,
         "way": way,
-        "steps": budget.steps,
-        "ms_a_step": 1000 * (ended - clock) / (budget.steps - first) / options.seeds,
+        "steps": steps,
+        "updates": options.updates,
+        "run_seconds": (ended - clock) * steps / (steps - first) / options.seeds,
         "core_seconds": sum(u.ru_utime + u.ru_stime for u in usage),
+        "scale": [scale.zero, scale.one],
         **{name: [scalars[seed][name] for seed in sorted(scalars)] for name in METRICS},
     }
 
 
-def separation(cells: list[dict[str, Any]], metric: str) -> float:
-    """How far apart methods are on a game, in standard deviations between a method's seeds.
-
-    The standard deviation of the methods' means over the pooled one within methods: Cohen's f.
-    """
-    means = [statistics.mean(cell[metric]) for cell in cells]
-    within = sqrt(statistics.mean(statistics.variance(cell[metric]) for cell in cells))
-    return statistics.pstdev(means) / within if within else float("inf")
+def normalized(cell: dict[str, Any]) -> list[float]:
+    """A cell's returns on the board's scale: 0 random play, 1 the published DQN."""
+    zero, one = cell["scale"]
+    return [(value - zero) / (one - zero) for value in cell["online_return"]]
 
 
 def table(cells: list[dict[str, Any]]) -> str:
-    """Scores and times of all cells, and separation by way, in Markdown."""
-    lines = ["| game | method | way | return: mean (seeds) | ms a step | core-seconds a run |"]
-    lines += ["| --- | --- | --- | --- | ---: | ---: |"]
+    """Scores and times of all cells, then the criteria by way and length, in Markdown."""
+    lines = ["| game | method | way | gradient steps | return: mean (seeds) | core-seconds a run |"]
+    lines += ["| --- | --- | --- | ---: | --- | ---: |"]
     for cell in cells:
         runs = cell["online_return"]
         seeds = ", ".join(f"{value:.2f}" for value in runs)
-        seconds = cell["ms_a_step"] * cell["steps"] / 1000
         lines.append(
-            f"| {cell['game']} | {cell['method']} | {cell['way']} | "
-            f"{statistics.mean(runs):.2f} ({seeds}) | {cell['ms_a_step']:.2f} | {seconds:.0f} |"
+            f"| {cell['game']} | {cell['method']} | {cell['way']} | {cell['updates']:,} | "
+            f"{statistics.mean(runs):.2f} ({seeds}) | {cell['run_seconds']:.0f} |"
         )
-    lines += ["", "| game | way | separation f | core-hours | f² a core-hour |"]
-    lines += ["| --- | --- | ---: | ---: | ---: |"]
-    for game in dict.fromkeys(cell["game"] for cell in cells):
-        for way in WAYS:
-            some = [cell for cell in cells if (cell["game"], cell["way"]) == (game, way)]
-            if len(some) < 2:
-                continue
-            f = separation(some, "online_return")
-            runs = sum(len(c["online_return"]) * c["ms_a_step"] * c["steps"] for c in some)
-            hours = runs / 1000 / 3600
-            lines.append(f"| {game} | {way} | {f:.2f} | {hours:.3f} | {f * f / hours:.1f} |")
+    lines += ["", "| way | gradient steps | cells | score | core-hours a run | score a core-hour |"]
+    lines[-1] += " q_error |"
+    lines += ["| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for cell in cells:
+        groups.setdefault((cell["way"], cell["updates"]), []).append(cell)
+    for (way, updates), some in sorted(groups.items(), key=lambda group: group[0][1]):
+        score = statistics.mean(statistics.mean(normalized(cell)) for cell in some)
+        hours = statistics.mean(cell["run_seconds"] for cell in some) / 3600
+        error = statistics.mean(statistics.mean(cell["q_error"]) for cell in some)
+        lines.append(
+            f"| {way} | {updates:,} | {len(some)} | {score:.3f} | {hours:.4f} | "
+            f"{score / hours:.1f} | {error:.2f} |"
+        )
     return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--out", type=Path, required=True, help="results; what is there is kept")
-    parser.add_argument("--games", nargs="+", default=["breakout", "asterix"])
-    parser.add_argument("--methods", nargs="+", default=["dqn", "qr-dqn", "ua-dqn"])
-    parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS))
+    parser.add_argument("--games", nargs="+", default=GAMES)
+    parser.add_argument("--methods", nargs="+", default=METHODS)
+    parser.add_argument("--ways", nargs="+", default=WAYS, metavar="K,B,LR,SYNC")
     parser.add_argument("--seeds", type=positive, default=3)
-    parser.add_argument("--updates", type=positive, default=UPDATES, help="gradient steps of a run")
+    parser.add_argument("--first-seed", type=int, default=1_000, help="no seed of a board")
+    parser.add_argument("--updates", type=positive, default=5_000, help="gradient steps of a run")
+    parser.add_argument("--numerics", choices=["eager", "compiled"], default="eager")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)  # a cell: measure it here
     options = parser.parse_args()
     if options.one:
@@ -164,7 +183,8 @@ def main() -> None:
     for way in options.ways:
         for game in options.games:
             for method in options.methods:
-                if any((c["game"], c["method"], c["way"]) == (game, method, way) for c in cells):
+                cell = (game, method, way, options.updates)
+                if any((c["game"], c["method"], c["way"], c["updates"]) == cell for c in cells):
                     continue
                 command = [sys.executable, *sys.argv, "--one", game, method, way]
                 environment = os.environ | ONE_THREAD | ENVIRONMENT
