@@ -51,7 +51,9 @@ EPSILON_SHARE = 0.25
 """ε decays over this share of a run …"""
 PAPER_DECAY = 100_000
 """… and over this many steps where a budget's `schedule` is 1."""
-METRICS = ("online_return", "q_error", "evaluation_return")
+METRICS = ("online_return", "q_error", "evaluation_return", "reward_per_step")
+FREEWAY_EPISODE = 2_501
+"""Steps of every episode of Freeway: hardly any ends in a short run."""
 
 
 def measure(options: argparse.Namespace, game: str, method: str, way: str) -> dict[str, Any]:
@@ -132,7 +134,14 @@ def measure(options: argparse.Namespace, game: str, method: str, way: str) -> di
 def normalized(cell: dict[str, Any]) -> list[float]:
     """A cell's returns on the board's scale: 0 random play, 1 the published DQN."""
     zero, one = cell["scale"]
-    return [(value - zero) / (one - zero) for value in cell["online_return"]]
+    return [(value - zero) / (one - zero) for value in returns(cell)]
+
+
+def returns(cell: dict[str, Any]) -> list[float]:
+    """A cell's mean returns; of Freeway the rate of rewards in the second half, an episode long."""
+    if cell["game"] == "freeway":
+        return [rate * FREEWAY_EPISODE for rate in cell["reward_per_step"]]
+    return cell["online_return"]
 
 
 def table(cells: list[dict[str, Any]]) -> str:
@@ -140,7 +149,7 @@ def table(cells: list[dict[str, Any]]) -> str:
     lines = ["| game | method | way | gradient steps | return: mean (seeds) | core-seconds a run |"]
     lines += ["| --- | --- | --- | ---: | --- | ---: |"]
     for cell in cells:
-        runs = cell["online_return"]
+        runs = returns(cell)
         seeds = ", ".join(f"{value:.2f}" for value in runs)
         lines.append(
             f"| {cell['game']} | {cell['method']} | {cell['way']} | {cell['updates']:,} | "
