@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import FrozenInstanceError, dataclass, field
 from typing import Any, Literal
 
 import pytest
 
-from uqbench.config import Steps, as_table, resolve
+from uqbench.config import LATER, Steps, as_table, resolve
 from uqbench.errors import UqbenchError
 
 
@@ -46,6 +46,16 @@ def refusal(settings: dict[str, Any], config: type[Any] = Settings, **keywords: 
 
 def test_without_settings_the_defaults_hold() -> None:
     assert read({}) == Settings()
+
+
+def test_a_field_that_came_later_is_in_no_identity_at_its_default() -> None:
+    @dataclass(frozen=True)
+    class Grown(Required):
+        speed: float = field(default=1.0, metadata=LATER)
+
+    assert as_table(Grown("x")) == as_table(Required("x"))
+    assert as_table(Grown("x", speed=2.0)) == {"game": "x", "lives": 3, "speed": 2.0}
+    assert resolve(Grown, {"game": "x"}, where="", overrides={"lives": 2}) == Grown("x", 2)
 
 
 def test_settings_replace_defaults() -> None:

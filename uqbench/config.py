@@ -44,6 +44,13 @@ What times a method's steps, or checks how it learns, need not wait for them: se
 """
 
 
+LATER = {"later": True}
+"""Metadata of a config field that came after runs were made: ``field(default=1, metadata=LATER)``.
+
+Its default is what those runs did. There it is left out of identities, so that they stay theirs.
+"""
+
+
 @runtime_checkable
 class CountsGradientSteps(Protocol):
     """A config that knows when its method learns; the time that a run takes is estimated by it."""
@@ -104,6 +111,9 @@ def as_table(config: Any, risk_names: RiskNames | None = None) -> dict[str, Any]
     context = {"risk_names": risk_names}
     dumped = _adapter(type(config)).dump_python(config, mode="json", context=context)
     table: dict[str, Any] = json.loads(json.dumps(dumped))
+    for field in dataclasses.fields(config):
+        if "later" in field.metadata and getattr(config, field.name) == field.default:
+            del table[field.name]
     return table
 
 

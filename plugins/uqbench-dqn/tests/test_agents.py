@@ -15,11 +15,13 @@ from uqbench_dqn.config import (
     C51Config,
     DQNConfig,
     QRDQNConfig,
+    RandomizedPriorConfig,
     VDQNConfig,
 )
 from uqbench_dqn.deep_q import DeepQ
 from uqbench_dqn.dqn import DQN
 from uqbench_dqn.qr_dqn import QRDQN
+from uqbench_dqn.randomized_prior import RandomizedPriorDQN
 from uqbench_dqn.vdqn import VDQN
 
 from uqbench.risk import CVaR, Expectation, MarginalRisk, WeightedRisk
@@ -51,6 +53,12 @@ FAMILY: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "dqn": (DQN, DQNConfig, SMALL),
     "qr-dqn": (QRDQN, QRDQNConfig, SMALL | {"quantiles": 7}),
     "bootstrapped-dqn": (BootstrappedDQN, BootstrappedDQNConfig, SMALL | {"heads": 4}),
+    "bootstrapped-masks": (
+        BootstrappedDQN,
+        BootstrappedDQNConfig,
+        SMALL | {"heads": 4, "mask_probability": 0.5},
+    ),
+    "randomized-prior-dqn": (RandomizedPriorDQN, RandomizedPriorConfig, SMALL | {"heads": 3}),
     "c51": (C51, C51Config, SMALL | {"atoms": 11}),
     "c51-risk": (C51, C51Config, SMALL | {"atoms": 11, "risk": MEAN_AND_CVAR}),
     "vdqn": (VDQN, VDQNConfig, ODD),

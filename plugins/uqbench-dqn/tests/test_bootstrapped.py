@@ -134,6 +134,43 @@ def test_one_head_alone_has_the_bits_that_it_has_among_the_others(shape):
             -1, head[:, one, None, None, None].expand(-1, 1, 3, 1)).squeeze(-1))  # fmt: skip
 
 
+def test_a_head_learns_from_the_transitions_of_its_mask_alone():
+    agent = make(mask_probability=0.5, hidden=())
+    masks = torch.rand(2, 7, 4, generator=torch.Generator().manual_seed(3)) < 0.5
+    masks[0, :, 2] = False
+    batch = transitions()
+    (gradient,) = torch.autograd.grad(
+        agent.objective(batch | {"mask": masks}).sum(), [agent.online.layers[0].weight]
+    )
+    assert (gradient[0, 2] == 0).all()  # nothing is its own
+    plain = make(hidden=())
+    for lane in range(2):
+        for head in range(4):
+            own = {name: value[:, masks[lane, :, head]] for name, value in batch.items()}
+            (expected,) = torch.autograd.grad(
+                plain.objective(own).sum(), [plain.online.layers[0].weight]
+            )
+            torch.testing.assert_close(gradient[lane, head], expected[lane, head])
+
+
+def test_a_transition_keeps_its_masks_which_are_bernoulli():
+    agent = make(mask_probability=0.25, learning_starts=10_000)
+    for t in range(500):
+        agent.observe(step(t))
+    every = agent.minibatch(torch.arange(500).expand(2, -1))["mask"]
+    assert every.shape == (2, 500, 4)
+    # binomial, n = 4000, p = 1/4: five standard deviations are 137; wrong once in a million
+    assert abs(int(every.sum()) - 1000) < 137
+    some = agent.minibatch(torch.tensor([[7, 3], [9, 9]]))["mask"]
+    assert torch.equal(some, torch.stack([every[0, [7, 3]], every[1, [9, 9]]]))
+
+
+def test_masks_of_ones_are_not_stored():
+    assert make().masks is None
+    with pytest.raises(ValueError, match=r"mask_probability must be in \(0, 1\], got 0"):
+        BootstrappedDQNConfig(mask_probability=0.0)
+
+
 def test_an_episode_is_played_greedily_by_its_head():
     agent = make(epsilon_initial=0.0, epsilon_final=0.0)
     obs = observations()[:, 0]

@@ -10,6 +10,8 @@ import pytest
 import torch
 from gymnasium import spaces
 from torch import Tensor
+from uqbench_dqn.config import DQNConfig
+from uqbench_dqn.networks import q_network
 from uqbench_sentinel.agent import Sentinel
 from uqbench_sentinel.cartpole import CartPoleConfig, CartPoleLanes
 from uqbench_sentinel.config import CARTPOLE_V_MAX, SentinelConfig
@@ -40,6 +42,7 @@ VARIANTS = [
     {"minibatch": "shared"},
     {"ftrl_use": "scale", "ftrl_sign": 1, "ftrl_kl": "mix-to-member"},
     {"risk": compose(Wang(0.1), Wang(0.1)), "schedule": "triangular"},
+    {"channels": 4},
 ]
 
 
@@ -320,6 +323,26 @@ class TestSentinel(AgentTests):
     def make(self, seeds: Sequence[int], device: torch.device = CPU) -> Sentinel:
         config = SentinelConfig(**SMALL | self.settings)
         return Sentinel(RotatingPixels.info(), seeds, config, device)
+
+
+def test_a_member_with_a_convolution_is_the_network_that_all_others_have() -> None:
+    """On MinAtar: 16 filters of side 3 and 128 units, as DQN's, and 51 atoms an action."""
+    config = SentinelConfig(members=3, hidden=(128,), channels=16)
+    agent = Sentinel(RotatingPixels.info(), [3, 5], config, CPU)
+    obs = torch.rand(2, 3, 7, *RotatingPixels.SHAPE)
+    logits = agent.online(obs)  # a batch of each member's own
+    assert logits.shape == (2, 3, 4, 7, 51)
+    family = q_network(1, RotatingPixels.info(), DQNConfig(), 51)
+    for lane in range(2):
+        for member in range(3):
+            row = 3 * lane + member
+            for own, theirs in zip(family.parameters(), agent.online.parameters(), strict=True):
+                own.data.copy_(theirs[row : row + 1])
+            expected = family(obs[lane, member, None])[0].transpose(0, 1)
+            torch.testing.assert_close(logits[lane, member], expected)
+    shared = agent.online(obs[:, :1])
+    torch.testing.assert_close(shared[:, 0], logits[:, 0])
+    assert not torch.allclose(shared[:, 1], logits[:, 1])
 
 
 def test_invalid_actions_are_neither_chosen_nor_bootstrapped_from() -> None:

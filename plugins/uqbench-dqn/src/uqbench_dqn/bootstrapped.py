@@ -1,10 +1,11 @@
 """Bootstrapped DQN (Osband et al. 2016, "Deep exploration via bootstrapped DQN").
 
 K heads on a shared trunk, each a Q-function that learns from its own targets. An episode is played
-by one head, drawn when it begins, so that exploration is consistent for its length.
+by one head, drawn when it begins, so that exploration is consistent for its length. A transition is
+stored with masks ``m_k ~ Bernoulli(p)``, one a head: whether that learns from it.
 
-Read as in Clements et al. 2019: every head learns from every transition (a bootstrap mask of ones:
-the heads differ by their initial weights), and actions are ε-greedy in the head's values.
+Read as in Clements et al. 2019 by default: masks are ones (the heads differ by their initial
+weights), and actions are ε-greedy in the head's values.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from uqbench.agent import EnvironmentInfo, Step, Uncertainty
-from uqbench.lanes import Uniform, greedy, initialize_uniform
-from uqbench_dqn.bootstrapped_network import HeadsNetwork, heads_network
+from uqbench.lanes import ReplayBuffer, Uniform, greedy, initialize_uniform
+from uqbench_dqn.bootstrapped_network import HeadsNetwork, RandomizedPriors, heads_network
 from uqbench_dqn.config import BootstrappedDQNConfig
-from uqbench_dqn.deep_q import DeepQ
+from uqbench_dqn.deep_q import DeepQ, of_action
 
 
 class BootstrappedDQN(DeepQ):
@@ -31,7 +32,7 @@ class BootstrappedDQN(DeepQ):
     """
 
     config: BootstrappedDQNConfig
-    online: HeadsNetwork
+    online: HeadsNetwork | RandomizedPriors
 
     def __init__(
         self,
@@ -39,9 +40,16 @@ class BootstrappedDQN(DeepQ):
         seeds: Sequence[int],
         config: BootstrappedDQNConfig,
         device: torch.device,
+        *,
+        network: RandomizedPriors | None = None,
     ) -> None:
-        network = heads_network(len(seeds), info, config)
-        super().__init__(info, seeds, config, config.heads, device, network=network)
+        heads = network or heads_network(len(seeds), info, config)
+        super().__init__(info, seeds, config, config.heads, device, network=heads)
+        self.masks = None
+        if config.mask_probability < 1:
+            field = {"mask": ((config.heads,), torch.bool)}
+            self.masks = ReplayBuffer(len(seeds), self.replay.capacity, field, self.clock)
+        self._next_masks = Uniform(seeds, "masks", (info.actors, config.heads), device)
         self._next_head = Uniform(seeds, "head", (info.actors,), device)
         self._head = self._drawn(Uniform(seeds, "first head", (info.actors,), device).at(0))
 
@@ -60,7 +68,9 @@ class BootstrappedDQN(DeepQ):
         return self.exploration.explore(greedy(values, valid), noise, valid)
 
     def observe(self, step: Step) -> None:
-        """Learn, and draw a head for each actor whose episode ended."""
+        """Draw masks, learn, and draw a head for each actor whose episode ended."""
+        if self.masks is not None:
+            self.masks.add(mask=self._next_masks.at(self.clock) < self.config.mask_probability)
         drawn = self._drawn(self._next_head.at(self.clock))
         self._head.copy_(torch.where(step.terminated | step.truncated, drawn, self._head))
         super().observe(step)
@@ -68,6 +78,19 @@ class BootstrappedDQN(DeepQ):
     def _drawn(self, u: Tensor) -> Tensor:
         """Heads ``[L, K]`` from numbers uniform in [0, 1)."""
         return (u * self.config.heads).long()
+
+    def minibatch(self, index: Tensor) -> dict[str, Tensor]:
+        """The transitions, with their masks ``[L, B, K]`` where these are not all ones."""
+        batch = super().minibatch(index)
+        return batch if self.masks is None else batch | self.masks.gather(index)
+
+    def objective(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """``1/K Σ_k m_k L_k``: each head's gradient times its mask (Algorithm 1), ``[L, B]``."""
+        if self.masks is None:
+            return super().objective(batch)
+        predicted = of_action(self.online(batch["obs"]), batch["action"])
+        losses = self.losses(predicted, self.bellman_target(batch))
+        return (batch["mask"] * losses).mean(-1)
 
     def q_values(self, outputs: Tensor) -> Tensor:
         """The mean of the heads, in which the evaluated policy is greedy."""
@@ -80,8 +103,11 @@ class BootstrappedDQN(DeepQ):
 
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
         """Huber loss of each head's temporal-difference error, averaged over the heads."""
-        error = F.huber_loss(predicted, target, reduction="none", delta=self.config.kappa)
-        return error.mean(-1)
+        return self.losses(predicted, target).mean(-1)
+
+    def losses(self, predicted: Tensor, target: Tensor) -> Tensor:
+        """Huber losses ``[..., K]``, one a head."""
+        return F.huber_loss(predicted, target, reduction="none", delta=self.config.kappa)
 
     @torch.no_grad()
     def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:

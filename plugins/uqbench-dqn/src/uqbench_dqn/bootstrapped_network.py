@@ -1,15 +1,18 @@
-"""The network of Bootstrapped DQN: a shared trunk and heads (Osband et al. 2016, Figure 1a)."""
+"""The networks of Bootstrapped DQN: a shared trunk and heads (Osband et al. 2016, Figure 1a).
+
+With randomized priors there are two of them, of which one is not trained (Osband et al. 2018).
+"""
 
 from __future__ import annotations
 
 from typing import cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from uqbench.agent import EnvironmentInfo, observation_dtype, observation_shape
 from uqbench.lanes import LaneLinear
-from uqbench_dqn.config import BootstrappedDQNConfig
+from uqbench_dqn.config import BootstrappedDQNConfig, RandomizedPriorConfig
 from uqbench_dqn.networks import QNetwork
 
 
@@ -61,3 +64,39 @@ def heads_network(lanes: int, info: EnvironmentInfo, config: BootstrappedDQNConf
         ensemble=config.heads,
         shared=True,
     )
+
+
+class RandomizedPriors(nn.Module):
+    """``Q_k(s, a) = f_{θ_k}(s, a) + β p_k(s, a)``: heads, each with a fixed random prior function.
+
+    Source: Osband et al. 2018, Algorithm 1
+
+    Args:
+        lanes: L.
+        info: the environment.
+        config: settings of both networks, and β.
+
+    Attributes:
+        heads: f, which is trained.
+        priors: p, of the same architecture, whose weights stay as they were drawn.
+    """
+
+    def __init__(self, lanes: int, info: EnvironmentInfo, config: RandomizedPriorConfig) -> None:
+        super().__init__()
+        self.heads = heads_network(lanes, info, config)
+        self.priors = heads_network(lanes, info, config).requires_grad_(False)
+        self._scale = config.prior_scale
+
+    def forward(self, obs: Tensor) -> Tensor:
+        """``[L, B, *obs] -> [L, B, A, K]``."""
+        values: Tensor = self.heads(obs) + self._scale * self.priors(obs)
+        return values
+
+    def of_heads(self, obs: Tensor, head: Tensor) -> Tensor:
+        """``[L, B, *obs] -> [L, B, A]``: of a head for each observation, ``[L, B]``."""
+        return self.heads.of_heads(obs, head) + self._scale * self.priors.of_heads(obs, head)
+
+    @property
+    def layers(self) -> nn.ModuleList:
+        """The fully connected layers of both."""
+        return nn.ModuleList([*self.heads.layers, *self.priors.layers])

@@ -9,10 +9,10 @@ so is the gain of √2, but for QR-DQN: it starts with 3 there, and as all other
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from uqbench.config import Steps, WarmUpSteps
+from uqbench.config import LATER, Steps, WarmUpSteps
 from uqbench.risk.config import MarginalRuleField
 from uqbench.updates import triangular_numbers
 
@@ -169,6 +169,8 @@ class BootstrappedDQNConfig(EpsilonGreedyConfig):
 
     Attributes:
         heads: K.
+        mask_probability: p of the Bernoulli masks that say which transitions a head learns from;
+            1 for masks of ones, all from all, as Clements et al. 2019 have it.
         kappa: where the Huber loss turns from quadratic to linear.
         head_weights: how heads start: ``orthogonal`` with ``gain`` and zero biases, as all other
             layers, or ``uniform`` within ±1/√inputs, biases too, as torch's own layers and as
@@ -178,6 +180,7 @@ class BootstrappedDQNConfig(EpsilonGreedyConfig):
     """
 
     heads: int = 10
+    mask_probability: float = field(default=1.0, metadata=LATER)
     kappa: float = 1.0
     head_weights: Literal["orthogonal", "uniform"] = "orthogonal"
     risk: MarginalRuleField | None = None
@@ -186,6 +189,31 @@ class BootstrappedDQNConfig(EpsilonGreedyConfig):
         super().__post_init__()
         if self.heads < 2:
             raise ValueError(f"a bootstrap needs at least 2 heads, got {self.heads}")
+        if not 0 < self.mask_probability <= 1:
+            raise ValueError(f"mask_probability must be in (0, 1], got {self.mask_probability}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomizedPriorConfig(BootstrappedDQNConfig):
+    """Settings of Bootstrapped DQN with randomized priors.
+
+    Those of its own are of the authors' implementation in bsuite (``boot_dqn``, ``prior_scale``).
+
+    Attributes:
+        prior_scale: β, what the prior functions are multiplied by.
+    """
+
+    exploration: Literal["epsilon-greedy", "none"] = "none"
+    mask_probability: float = 0.5
+    prior_scale: float = 3.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.prior_scale <= 0:
+            raise ValueError(
+                f"prior_scale must be positive, got {self.prior_scale}; without priors it is "
+                f"the agent bootstrapped-dqn"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -140,10 +140,14 @@ class DeepQ(Capturable, Agent):
             The objective of each before the step, ``[L, B]``; its mean is left to the caller (see
             :mod:`uqbench.lanes.numerics`).
         """
-        objective = self.objective(self.replay.gather(index))
+        objective = self.objective(self.minibatch(index))
         mean = objective.sum() / index.shape[-1]
         self.optimizer.step(torch.autograd.grad(mean, self.optimizer.parameters))
         return objective.detach()
+
+    def minibatch(self, index: Tensor) -> dict[str, Tensor]:
+        """The transitions ``[L, B, *]`` to learn from, by field."""
+        return self.replay.gather(index)
 
     def objective(self, batch: Mapping[str, Tensor]) -> Tensor:
         """What is minimized, on average over the batch, ``[L, B]``."""
@@ -185,10 +189,11 @@ def _exploration(
 
 
 def _optimizer(learned: nn.Module, config: DeepQConfig) -> Adam | RMSProp:
+    parameters = [one for one in learned.parameters() if one.requires_grad]
     if config.optimizer == "adam":
-        return Adam(learned.parameters(), config.learning_rate, config.adam_epsilon)
+        return Adam(parameters, config.learning_rate, config.adam_epsilon)
     return RMSProp(
-        learned.parameters(),
+        parameters,
         config.learning_rate,
         config.rmsprop_decay,
         config.rmsprop_epsilon,

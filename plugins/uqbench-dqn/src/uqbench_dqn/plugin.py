@@ -32,6 +32,12 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             config="uqbench_dqn.config:BootstrappedDQNConfig",
         ),
         AgentSpec(
+            name="randomized-prior-dqn",
+            version="1",
+            factory="uqbench_dqn.randomized_prior:RandomizedPriorDQN",
+            config="uqbench_dqn.config:RandomizedPriorConfig",
+        ),
+        AgentSpec(
             name="c51",
             version="1",
             factory="uqbench_dqn.c51:C51",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from uqbench_dqn.categorical import cross_entropy, project, support
 
 from uqbench.agent import Agent, EnvironmentInfo, Step, Uncertainty, observation_shape
@@ -32,7 +32,7 @@ from uqbench.updates import triangular_numbers
 from uqbench_sentinel import ftrl
 from uqbench_sentinel.bootstrap import Bootstrap
 from uqbench_sentinel.config import SentinelConfig
-from uqbench_sentinel.networks import MemberNetworks
+from uqbench_sentinel.networks import ImageMembers, MemberNetworks
 
 BLOCK = 256
 """Steps whose minibatches are drawn at once, unless an event has more than 32."""
@@ -64,10 +64,15 @@ class Sentinel(Capturable, Agent):
         self.clock = Clock(device, info.actors)
         self.support = support(config.atoms, config.v_min, config.v_max).to(device)
         lanes, shape = len(seeds), observation_shape(info)
-        self.online = MemberNetworks(
-            lanes, config.members, info.n_actions, shape, config.hidden, config.atoms
-        )
-        initialize(self.online, lane_generators(seeds), config.gain)
+        sizes = (lanes, config.members, info.n_actions, shape, config.hidden, config.atoms)
+        own = lane_generators(seeds)
+        self.online: nn.Module
+        if config.channels:
+            self.online = ImageMembers(*sizes, channels=config.channels, kernel=config.kernel)
+            own = [generator for generator in own for _ in range(config.members)]
+        else:
+            self.online = MemberNetworks(*sizes)
+        initialize(self.online, own, config.gain)
         self.online.to(device)
         self.target = target_copy(self.online)
         self.optimizer = Adam(self.online.parameters(), config.learning_rate, config.adam_epsilon)

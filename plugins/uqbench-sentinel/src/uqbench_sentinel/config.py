@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from uqbench.config import Steps
+from uqbench.config import LATER, Steps
 from uqbench.risk import CVaR, compose
 from uqbench.risk.config import CompositeRiskField
 from uqbench.updates import triangular_numbers
@@ -46,7 +46,10 @@ class SentinelConfig:
         atoms: N of a categorical return distribution.
         v_min: lowest atom, in units of discounted return.
         v_max: highest atom.
-        hidden: widths of the hidden layers of a network; there is one a member and action.
+        hidden: widths of the hidden layers of a network; there is one a member and action, or one a
+            member where it has a convolution.
+        channels: filters of a member's convolution of images; 0 for none, as in the paper.
+        kernel: its side.
         gain: of the orthogonal initial weights.
         learning_rate: Adam's α.
         adam_epsilon: Adam's ε.
@@ -73,6 +76,8 @@ class SentinelConfig:
     v_min: float = 0.0
     v_max: float = CARTPOLE_V_MAX
     hidden: tuple[int, ...] = (32, 32, 128)
+    channels: int = field(default=0, metadata=LATER)
+    kernel: int = field(default=3, metadata=LATER)
     gain: float = math.sqrt(2)
     learning_rate: float = 2.5e-4
     adam_epsilon: float = 1e-8

@@ -1,0 +1,83 @@
+"""Randomized prior functions: what is added, what stays, and what they are for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from gymnasium import spaces
+from uqbench_dqn.bootstrapped import BootstrappedDQN
+from uqbench_dqn.config import BootstrappedDQNConfig, RandomizedPriorConfig
+from uqbench_dqn.randomized_prior import RandomizedPriorDQN
+
+from uqbench.agent import EnvironmentInfo
+from uqbench.testing.worlds import step_of_actors
+
+CPU = torch.device("cpu")
+INFO = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, discount=0.9, total_steps=1_000)
+SMALL: dict[str, Any] = {
+    "hidden": (16,),
+    "heads": 8,
+    "learning_starts": 32,
+    "learning_rate": 1e-2,
+    "target_sync_period": 20,
+}
+
+
+def make(**settings: Any) -> RandomizedPriorDQN:
+    return RandomizedPriorDQN(INFO, [3, 5], RandomizedPriorConfig(**SMALL | settings), CPU)
+
+
+def trained(agent: BootstrappedDQN) -> BootstrappedDQN:
+    """On state 0 of five, one-hot, whose actions pay 0, 1 and 2 and end the episode."""
+    obs, ends = torch.eye(5)[:1].expand(2, 5), torch.ones(2, dtype=torch.bool)
+    for t in range(400):
+        action = torch.full((2,), t % 3)
+        agent.observe(step_of_actors(t, obs, action, action.float(), ends, ~ends, obs))
+    return agent
+
+
+def test_values_are_the_heads_plus_beta_times_their_priors() -> None:
+    agent = make(prior_scale=2.5)
+    obs = torch.randn(2, 7, 5, generator=torch.Generator().manual_seed(0))
+    both = agent.online.heads(obs), agent.online.priors(obs)
+    assert torch.equal(agent.online(obs), both[0] + 2.5 * both[1])
+    assert not torch.allclose(both[0], both[1])  # drawn apart
+    head = torch.tensor([[0, 7, 3, 3, 1, 2, 5], [4, 4, 0, 6, 2, 1, 7]])
+    alone = agent.online.of_heads(obs, head)
+    among = agent.online(obs).gather(-1, head[..., None, None].expand(-1, -1, 3, 1)).squeeze(-1)
+    torch.testing.assert_close(alone, among)
+
+
+def test_the_target_has_the_priors_too_and_no_prior_is_trained() -> None:
+    agent = make()
+    before = [weight.clone() for weight in agent.online.priors.parameters()]
+    learned = [weight.clone() for weight in agent.online.heads.parameters()]
+    trained(agent)
+    for now, then in zip(agent.online.priors.parameters(), before, strict=True):
+        assert torch.equal(now, then)
+    for now, then in zip(agent.target.priors.parameters(), before, strict=True):
+        assert torch.equal(now, then)
+    assert not torch.equal(next(agent.online.heads.parameters()), learned[0])
+    assert len(agent.optimizer.parameters) == len(learned)
+
+
+def test_heads_that_fit_the_same_data_differ_where_there_are_none() -> None:
+    """The reason for priors: at the end the heads' standard deviation off the data is theirs."""
+    agent = trained(make(mask_probability=1.0))
+    states = torch.eye(5).expand(2, 5, 5)
+    predicted = agent.uncertainty(states)
+    torch.testing.assert_close(
+        predicted.mean[:, 0], torch.tensor([0.0, 1.0, 2.0]).expand(2, 3), atol=0.05, rtol=0
+    )
+    deviation = predicted.epistemic_var.sqrt()
+    assert deviation[:, 0].max() < 0.2 * deviation[:, 1:].min()
+    config = BootstrappedDQNConfig(**SMALL | {"exploration": "none"})
+    without = trained(BootstrappedDQN(INFO, [3, 5], config, CPU)).uncertainty(states)
+    assert (deviation[:, 1:].mean() > 1.5 * without.epistemic_var[:, 1:].sqrt().mean()).item()
+
+
+def test_no_prior_is_refused() -> None:
+    with pytest.raises(ValueError, match="without priors it is the agent bootstrapped-dqn"):
+        RandomizedPriorConfig(prior_scale=0.0)
