@@ -108,6 +108,10 @@ class BoardTables(Protocol):
         """By ``task/method``: ``agent`` or ``estimator``, ``version``, ``config``."""
 
     @property
+    def finding(self) -> str:
+        """What the board comes to, in a sentence or two."""
+
+    @property
     def methods(self) -> list[str]:
         """The rows' names, the best first where the budget ranks."""
 

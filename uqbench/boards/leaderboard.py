@@ -12,7 +12,9 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from uqbench.boards.calibration import calibration, coverage_column
 from uqbench.boards.columns import Column, columns, grouped
+from uqbench.boards.finding import finding
 from uqbench.boards.frames import frame
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest
 from uqbench.boards.matrices import Matrix, MethodScores, by_method
@@ -199,9 +201,16 @@ class Board:
         text = self.tables.get(name)
         return None if text is None else frame(text, f"{self.suite}/{self.name}/{name}")
 
+    @property
+    def finding(self) -> str:
+        """What the board comes to, in a sentence or two."""
+        table = frame(self.tables["leaderboard.csv"], self.title)
+        return finding(table, self.ranking, ranks=self.ranks)
+
     def rows(self) -> list[Row]:
         """The lines of ``leaderboard.csv``."""
         baseline = self.plan.suite.baseline
+        coverage = coverage_column(column.name for column in self.columns)
         rows = []
         for line in self.lines:
             place = self.places.get(line.method)
@@ -226,6 +235,10 @@ class Board:
                 row["submitted"] = self.submitted.get(line.method, "")
             if self.plan.suite.pareto:
                 row["pareto"] = "yes" if line.method in self.front else "no"
+            if coverage is not None:
+                about = self.plan.roles[line.method] == "method"
+                stated = line.others.get(coverage[0].removesuffix("_mean"))
+                row["calibration"] = calibration(stated, coverage[1]) if about else ""
             for name in shown_statistics(self.plan):
                 row |= cells(name, line.primary.get(name))
             if self.primary.fails_beyond is not None:

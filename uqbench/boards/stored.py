@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uqbench.boards.finding import finding
 from uqbench.boards.frames import frame
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST, Manifest, read_manifest
@@ -157,6 +158,11 @@ class StoredBoard:
         if self.ranks and "rank" in table:
             table = table.sort_values(["rank", "method"], kind="stable", na_position="last")
         return table.reset_index(drop=True)
+
+    @property
+    def finding(self) -> str:
+        """What the board comes to, in a sentence or two."""
+        return finding(self.leaderboard, self.ranking, ranks=self.ranks)
 
     @property
     def methods(self) -> list[str]:

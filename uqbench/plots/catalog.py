@@ -17,6 +17,7 @@ from uqbench.plots import (
     profiles,
     seeds,
     tradeoff,
+    trust,
     uncertainty,
 )  # fmt: skip
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from uqbench.suites.suite import Suite
 
 FIGURES: Mapping[str, Callable[[BoardTables], Figure]] = {
+    "trust": trust.figure,
     "intervals": intervals.figure,
     "pairs": pairs.figure,
     "seeds": seeds.figure,

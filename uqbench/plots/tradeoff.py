@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
-
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
+from uqbench.plots.labels import named
 from uqbench.plots.words import spelled, statistic_label
 
-SIZE = 260
+SIZE = 340, 300
 
 
 def frame(leaderboard: pd.DataFrame, across: str, up: str) -> pd.DataFrame:
@@ -33,33 +30,26 @@ def frame(leaderboard: pd.DataFrame, across: str, up: str) -> pd.DataFrame:
     return found[found["x"].notna() & found["y"].notna()].reset_index(drop=True)
 
 
-def chart(data: pd.DataFrame, across: str, up: str) -> alt.LayerChart | alt.FacetChart:
+def chart(data: pd.DataFrame, across: str, up: str) -> alt.LayerChart:
     """A cross a method, with its name."""
-    ends = data[["y", "y_low", "y_high"]].to_numpy()
-    step = 0.06 * float(np.nanmax(ends) - np.nanmin(ends))
-    side = labels(list(data["x"]), list(data["y"]), step)
-    data = data.assign(label_y=side, right=data["x"] <= (data["x"].min() + data["x"].max()) / 2)
-    base = alt.Chart(width=SIZE + 60, height=SIZE)
-    quiet = alt.Scale(zero=False, padding=24)
-    x = alt.X("x:Q", title=f"{across} →", scale=quiet, axis=alt.Axis(tickCount=5))
-    y = alt.Y("y:Q", title=f"{up} →", scale=quiet, axis=theme.up(5))
-    wide = base.mark_rule(color=theme.FAINT, strokeWidth=1.2).encode(
-        alt.X("x_low:Q"), y, x2="x_high:Q"
-    )
-    tall = base.mark_rule(color=theme.FAINT, strokeWidth=1.2).encode(
-        x, alt.Y("y_low:Q"), y2="y_high:Q"
-    )
+    ends = [_padded(data, axis) for axis in ("x", "y")]
+    base = alt.Chart(data, width=SIZE[0], height=SIZE[1])
+    x_scale, y_scale = (alt.Scale(domain=pair, nice=False) for pair in ends)
+    x = alt.X("x:Q", title=f"{across} →", scale=x_scale, axis=alt.Axis(tickCount=5))
+    y = alt.Y("y:Q", title=f"{up} →", scale=y_scale, axis=theme.up(5))
+    cross = base.mark_rule(color=theme.FAINT, strokeWidth=1.2)
+    wide = cross.encode(alt.X("x_low:Q", scale=x_scale), y, x2="x_high:Q")
+    tall = cross.encode(x, alt.Y("y_low:Q", scale=y_scale), y2="y_high:Q")
     points = base.mark_point(filled=True, size=50, opacity=1, color=theme.BLUE).encode(x, y)
-    leaders = base.mark_rule(color=theme.FAINT, strokeWidth=0.6).encode(
-        alt.X("x:Q"), alt.Y("y:Q"), y2="label_y:Q"
-    )
-    words = [
-        base.transform_filter(f"{'' if right else '!'}datum.right")
-        .mark_text(align="left" if right else "right", dx=8 if right else -8, fontSize=11)
-        .encode(alt.X("x:Q"), alt.Y("label_y:Q"), text="method:N")
-        for right in (True, False)
-    ]
-    return alt.layer(wide, tall, leaders, points, *words, data=data)
+    return alt.layer(wide, tall, points, *named(data, "y", (ends[0], ends[1]), SIZE))
+
+
+def _padded(data: pd.DataFrame, axis: str) -> list[float]:
+    """The ends of an axis that has room for all intervals, and some more."""
+    values = data[[axis, f"{axis}_low", f"{axis}_high"]]
+    low, high = float(values.min().min()), float(values.max().max())
+    slack = 0.06 * (high - low) or 1.0
+    return [low - slack, high + slack]
 
 
 def figure(board: BoardTables, up: str | None = None) -> Figure:
@@ -93,20 +83,3 @@ def risk_column(leaderboard: pd.DataFrame, ranking: str) -> str:
         if "cvar" in column and column.endswith(f"_{ranking}"):
             return str(column)
     return "worst_quarter"
-
-
-def labels(x: Sequence[float], y: Sequence[float], step: float) -> list[float]:
-    """Heights of names, moved apart where points of one side are closer than they are tall.
-
-    Args:
-        x: of the points; the left half has its names on the right, and the other way around.
-        y: of the points.
-        step: the least distance of two names, in units of ``y``.
-    """
-    middle = (min(x) + max(x)) / 2
-    placed = list(y)
-    for side in (True, False):
-        own = sorted((i for i in range(len(y)) if (x[i] <= middle) is side), key=y.__getitem__)
-        for last, i in pairwise(own):
-            placed[i] = max(placed[i], placed[last] + step)
-    return placed

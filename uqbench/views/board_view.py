@@ -19,6 +19,7 @@ from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.ranks import Place
 
 NONE = "–"
+HEADERS = {"fail_share": "fail share", "calibration": "intervals"}
 MARK = "†"
 """Behind the name of a method that does not beat the best trivial row."""
 IMPROVEMENT = "improvement_over_"
@@ -74,6 +75,8 @@ class Line:
         notes: its role where it is no method, and whether it is local, submitted or stored.
         scored, planned: numbers of runs.
         pareto: whether it is on the suite's Pareto front.
+        calibration: one word for its stated intervals; empty of a baseline, and where the board
+            does not measure it.
         estimates: of each column of ``leaderboard.csv`` that has one.
     """
 
@@ -84,6 +87,7 @@ class Line:
     scored: int
     planned: int
     pareto: bool
+    calibration: str
     estimates: Mapping[str, Estimate]
 
     @classmethod
@@ -105,6 +109,7 @@ class Line:
             scored=int(row["runs_scored"]),
             planned=int(row["runs_planned"]),
             pareto=row.get("pareto") == "yes",
+            calibration=str(row["calibration"]) if _given(row.get("calibration")) else "",
             estimates={name: one for name, one in estimates.items() if one is not None},
         )
 
@@ -139,6 +144,11 @@ class BoardView:
             lines.sort(key=lambda line: -line.value(board.ranking))
         return cls(board.title, board.ranking, tuple(lines))
 
+    @property
+    def calibrated(self) -> bool:
+        """Whether any row has a word for its stated intervals."""
+        return any(line.calibration for line in self.lines)
+
     def column(self, name: str) -> Column:
         """A column by its name in ``leaderboard.csv``.
 
@@ -149,6 +159,8 @@ class BoardView:
             cells = [Cell("" if x.place is None else str(x.place)) for x in self.lines]
         elif name == "method":
             cells = [Cell(x.method + x.remark) for x in self.lines]
+        elif name == "calibration":
+            cells = [Cell(x.calibration) for x in self.lines]
         elif name == "runs":
             cells = [Cell(f"{x.scored}/{x.planned}") for x in self.lines]
         else:
@@ -164,7 +176,7 @@ def header(name: str) -> str:
     """The header of a column of ``leaderboard.csv``."""
     if name.startswith(IMPROVEMENT):
         return f"P(better than {name.removeprefix(IMPROVEMENT)})"
-    return "fail share" if name == "fail_share" else label(name)
+    return HEADERS.get(name, label(name))
 
 
 def number(value: float) -> str:
@@ -201,6 +213,11 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
         sentences.append(
             f"{MARK} does not beat {board.trivial.best}, the best of these: the 95 % interval of "
             f"the difference does not lie above zero."
+        )
+    if view.calibrated:
+        sentences.append(
+            "Intervals of truth: honest ones hold as many true values as they say, their misses "
+            "off by at most half; overconfident ones fewer, underconfident ones more."
         )
     if board.local:
         sentences.append(

@@ -57,6 +57,7 @@ def page(
         f"# {suite.name} · {plan.name}",
         suite.summary,
         f"Budget `{plan.budget_name}`: {plan.budget.summary}",
+        f"**{board.finding}**",
         _ranking(board, view),
         missing_note(board.scores, board.planned),
         f"Score: `{board.primary.name}`, {board.primary.summary}; 0 = {normalization.zero}, "
@@ -82,7 +83,7 @@ def page(
 
 
 def _ranking(board: Board, view: BoardView) -> str:
-    names = ["rank", "method", view.ranking, "worst_quarter"]
+    names = ["rank", "method", view.ranking, *["calibration"] * view.calibrated, "worst_quarter"]
     names += [f"{IMPROVEMENT}{board.plan.suite.baseline}"]
     names += ["fail_share"] * (board.primary.fails_beyond is not None) + ["runs"]
     columns = [view.column(name) for name in dict.fromkeys(names)]

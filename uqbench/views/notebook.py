@@ -36,7 +36,7 @@ def html(origin: str, states: Mapping[str, int], boards: Sequence[BoardView]) ->
 
 def _board(view: BoardView) -> str:
     ranked = any(line.place for line in view.lines)
-    names = ["rank"] * ranked + ["method", view.ranking, "runs"]
+    names = ["rank"] * ranked + ["method", view.ranking, *["calibration"] * view.calibrated, "runs"]
     columns = [view.column(name) for name in names]
     heads = (c.header + " [95 %]" * (c.name == view.ranking) for c in columns)
     head = "".join(f"<th>{escape(text)}</th>" for text in heads)

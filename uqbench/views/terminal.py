@@ -46,16 +46,15 @@ def notes(board: Board, view: BoardView) -> list[str]:
     plan, metric = board.plan, board.primary
     normalization = plan.suite.normalization[metric.normalized_as or metric.name]
     lines = [
+        board.finding,
         f"Score: {metric.name} ({metric.summary}); 0 = {normalization.zero}, "
         f"1 = {normalization.one}.",
-        f"Ranked by {label(board.ranking)}. In brackets: 95 % intervals over seeds.",
+        f"{label(board.ranking)} of the score, in brackets 95 % intervals over seeds.",
     ]
     if board.places:
         lines[-1] += (
             " Ranks that the runs leave open are sets such as 1–3; together they hold with 95 %."
         )
-    else:
-        lines.append(f"The budget {plan.budget_name!r} is too short to rank methods: no order.")
     lines += board_notes(board, view)
     without = Counter(
         "finished without a value" if score.status == "finished" else score.status
@@ -79,6 +78,7 @@ def _columns(board: Board, view: BoardView) -> Iterator[Shown]:
     baseline = board.plan.suite.baseline
     ranking, *others = shown_statistics(board.plan)
     names = ["rank"] * bool(board.places) + ["method", ranking]
+    names += ["calibration"] * view.calibrated
     if any(line.method != baseline for line in view.lines):
         names.append(f"{IMPROVEMENT}{baseline}")
     names += ["fail_share"] * (board.primary.fails_beyond is not None) + ["runs"]

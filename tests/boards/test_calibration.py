@@ -1,0 +1,115 @@
+"""The word for a method's stated intervals, and what a board comes to."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uqbench.boards.calibration import WORDS, calibration, coverage_column
+from uqbench.boards.finding import finding
+from uqbench.boards.stored import StoredBoard, board_folders
+from uqbench.statistics.estimate import Estimate, estimate
+
+BOARDS = Path(__file__).parents[2] / "leaderboards"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (0.86, 0.94, "honest"),
+        (0.86, 0.89, "honest"),
+        (0.84, 0.89, "overconfident"),
+        (0.00, 0.10, "overconfident"),
+        (0.91, 0.99, "underconfident"),
+        (0.84, 0.96, "undecided"),
+        (None, None, "undecided"),
+    ],
+)
+def test_the_word_follows_from_the_interval_of_the_coverage(low, high, word):
+    assert calibration(Estimate(0.9, low, high), 0.9) == word
+
+
+def test_methods_without_intervals_state_none():
+    assert calibration(None, 0.9) == "states none"
+
+
+def test_a_level_of_95_has_half_as_wide_a_band():
+    assert calibration(Estimate(0.95, 0.93, 0.97), 0.95) == "honest"
+    assert calibration(Estimate(0.95, 0.91, 0.94), 0.95) == "overconfident"
+
+
+def test_the_column_of_90_percent_intervals_comes_before_that_of_95():
+    columns = ["coverage_95_mean", "late_coverage_95_mean", "q_coverage_90_mean", "coverage_90_iqm"]
+    assert coverage_column(columns) == ("q_coverage_90_mean", 0.9)
+    assert coverage_column(columns[:2]) == ("coverage_95_mean", 0.95)
+    assert coverage_column(["q_coverage_90_ceiling_mean", "coverage_50_mean"]) is None
+
+
+def test_exact_intervals_are_hardly_ever_called_dishonest():
+    """Of 400 boards of ten runs with 32 exact 90 % intervals each, at most 5 % + 4 standard errors
+    are called over- or underconfident."""
+    generator = np.random.default_rng(0)
+    words = []
+    for _ in range(400):
+        runs = generator.binomial(32, 0.9, size=(10, 1)) / 32
+        words.append(calibration(estimate("mean", runs), 0.9))
+    wrong = sum(word in ("overconfident", "underconfident") for word in words) / 400
+    assert wrong <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 400)
+    assert words.count("honest") > 40  # ten runs are few
+
+
+def test_where_the_posterior_is_exact_its_intervals_are_honest():
+    board = StoredBoard.read(BOARDS / "priormdp-sbc" / "paper").leaderboard
+    words = dict(zip(board["method"], board["calibration"], strict=True))
+    assert words["psrl"] == "honest"
+    assert words["bql"] == words["mm"] == "overconfident"
+    assert words["ube"] == words["ube-zeta-1"] == "underconfident"
+
+
+def test_all_committed_boards_that_ask_for_intervals_have_words():
+    for folder in board_folders(BOARDS):
+        table = StoredBoard.read(folder).leaderboard
+        if coverage_column(map(str, table)) is not None and "calibration" in table:
+            methods = table[table["role"] == "method"]
+            assert set(methods["calibration"]) <= set(WORDS), folder
+
+
+def row(method, role="method", rank=1, low=1, beats="yes", word="honest", coverage=0.9):
+    given = role == "method"
+    return {
+        "method": method, "role": role, "rank": rank if given else None,
+        "rank_low": low if given else None, "beats_trivial": beats if given else None,
+        "calibration": word if given else None, "iqm": 0.5,
+        "coverage_90_mean": coverage if given else None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (
+            [row("a"), row("b", rank=2, low=2, word="overconfident", coverage=0.04)],
+            "a is first of 2 methods. The 90 % intervals of a can be trusted.",
+        ),
+        (
+            [row(name, beats="no", word="overconfident", coverage=0.1) for name in "ab"]
+            + [row("script", "trivial")],
+            "The runs do not tell the 2 methods apart. No method beats script, which learns "
+            "nothing. No method's 90 % intervals can be trusted: they hold 10 % of the true "
+            "values.",
+        ),
+        (
+            [row("a"), row("b"), row("c", rank=3, low=3, beats="no"), row("script", "trivial")],
+            "a and b share the first place of 3 methods. c does not beat script, which learns "
+            "nothing. The 90 % intervals of a, b and c can be trusted.",
+        ),
+    ],
+)
+def test_the_finding_says_who_is_first_and_whose_intervals_can_be_trusted(rows, said):
+    assert finding(pd.DataFrame(rows), "iqm", ranks=True) == said
+
+
+def test_a_budget_that_cannot_rank_is_said_first():
+    told = finding(pd.DataFrame([row("a"), row("b")]), "iqm", ranks=False)
+    assert told.startswith("The budget is too short to rank methods.")

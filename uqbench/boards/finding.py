@@ -1,0 +1,79 @@
+"""What a board comes to, in a sentence or two: who is first, and whose intervals can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from uqbench.boards.calibration import coverage_column
+
+MOST_NAMES = 3
+"""Methods that a sentence names; of more it says how many."""
+
+
+def finding(leaderboard: pd.DataFrame, ranking: str, *, ranks: bool) -> str:
+    """The finding of a board.
+
+    Args:
+        leaderboard: ``leaderboard.csv``.
+        ranking: the statistic that the board is ranked by.
+        ranks: whether its budget can rank methods.
+    """
+    methods = leaderboard[leaderboard["role"] == "method"]
+    if methods.empty:
+        return "The board has no methods, only baselines."
+    sentences = [_ranking(methods, ranks), _against_trivial(leaderboard, ranking), _trust(methods)]
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _ranking(methods: pd.DataFrame, ranks: bool) -> str:
+    ranked = methods[methods["rank_low"].notna()]
+    if not ranks:
+        return "The budget is too short to rank methods."
+    if len(ranked) < 2:
+        return "Fewer than two methods have all of their runs."
+    top = list(ranked.sort_values("rank").query("rank_low == 1")["method"])
+    if len(top) == len(ranked):
+        return f"The runs do not tell the {len(ranked)} methods apart."
+    if len(top) == 1:
+        return f"{top[0]} is first of {len(ranked)} methods."
+    return f"{_names(top)} share the first place of {len(ranked)} methods."
+
+
+def _against_trivial(leaderboard: pd.DataFrame, ranking: str) -> str:
+    methods = leaderboard[leaderboard["role"] == "method"]
+    if not methods["beats_trivial"].isin(["yes", "no"]).any():
+        return ""
+    behind = list(methods.loc[methods["beats_trivial"] == "no", "method"])
+    if not behind:
+        return ""
+    trivial = leaderboard[leaderboard["role"] == "trivial"]
+    best = trivial.loc[trivial[ranking].idxmax(), "method"]
+    if len(behind) == len(methods):
+        return f"No method beats {best}, which learns nothing."
+    verb = "does" if len(behind) == 1 else "do"
+    return f"{_names(behind)} {verb} not beat {best}, which learns nothing."
+
+
+def _trust(methods: pd.DataFrame) -> str:
+    column = coverage_column(map(str, methods))
+    if column is None or "calibration" not in methods:
+        return ""
+    name, level = column
+    stated = methods[methods[name].notna()]
+    if stated.empty:
+        return f"No method states {100 * level:.0f} % intervals."
+    honest = list(stated.loc[stated["calibration"] == "honest", "method"])
+    intervals = f"{100 * level:.0f} % intervals"
+    if honest:
+        return f"The {intervals} of {_names(honest)} can be trusted."
+    least, most = 100 * stated[name].min(), 100 * stated[name].max()
+    share = f"{least:.0f}" if round(least) == round(most) else f"{least:.0f} to {most:.0f}"
+    return f"No method's {intervals} can be trusted: they hold {share} % of the true values."
+
+
+def _names(names: Sequence[str]) -> str:
+    if len(names) > MOST_NAMES:
+        return f"{len(names)} methods"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

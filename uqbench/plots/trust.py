@@ -1,0 +1,129 @@
+"""Trust: how well methods do, across, and how many true values their intervals hold, up."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+
+import altair as alt
+import pandas as pd
+
+from uqbench.boards.calibration import band, coverage_column
+from uqbench.figure import BoardTables, Figure, NotDrawableError
+from uqbench.plots import theme
+from uqbench.plots.labels import named
+from uqbench.plots.words import spelled, statistic_label
+
+SIZE = WIDTH, HEIGHT = 420, 300
+UP = [-0.14, 1.04]
+COLUMNS = ["method", "role", "word", "x", "x_low", "x_high", "y", "y_low", "y_high"]
+LETTERS = 78
+"""Letters of a line of the title."""
+BELOW = -0.09
+"""Height of the methods that state no intervals."""
+COLORS = {
+    "honest": theme.GREEN,
+    "overconfident": theme.VERMILION,
+    "underconfident": theme.BLUE,
+    "undecided": theme.ORANGE,
+    "states none": theme.MUTED,
+}
+
+
+def frame(leaderboard: pd.DataFrame, ranking: str) -> tuple[pd.DataFrame, float]:
+    """``method``, ``role``, ``word``, ``x``, ``x_low``, ``x_high``, ``y``, ``y_low``, ``y_high``.
+
+    All methods, the best trivial baseline and the best oracle.
+
+    ``x`` is the ranking statistic of the score, ``y`` the share of true values inside the stated
+    intervals, NaN for methods that state none.
+
+    Returns:
+        The frame, and the level of the intervals.
+
+    Raises:
+        NotDrawableError: the board does not ask for intervals.
+    """
+    column = coverage_column(map(str, leaderboard))
+    if column is None or "calibration" not in leaderboard:
+        raise NotDrawableError(
+            "the board has no metric named coverage_90 or coverage_95: its agents are not asked "
+            "for intervals (docs/uncertainty.md)."
+        )
+    ends = [f"{name}{end}" for name in (ranking, column[0]) for end in ("", "_low", "_high")]
+    data = leaderboard[["method", "role", "calibration", *ends]].copy()
+    data.columns = pd.Index(COLUMNS)
+    data = data[data["x"].notna()]
+    baselines = data[data["role"] != "method"]
+    best = baselines.loc[baselines.groupby("role")["x"].idxmax()]
+    best = best.assign(y=float("nan"), y_low=float("nan"), y_high=float("nan"))
+    return pd.concat([data[data["role"] == "method"], best], ignore_index=True), column[1]
+
+
+def chart(data: pd.DataFrame, level: float, across: str, title: str) -> alt.LayerChart:
+    """Points with both intervals, the band of honest ones; baselines are dashed lines."""
+    methods = data[data["role"] == "method"].assign(height=lambda own: own["y"].fillna(BELOW))
+    lows, highs = data[["x", "x_low"]].min().min(), data[["x", "x_high"]].max().max()
+    slack = 0.04 * (highs - lows) or 1.0
+    ends = [lows - slack, highs + slack]
+    x_scale, y_scale = alt.Scale(domain=ends, nice=False), alt.Scale(domain=UP)
+    percent = theme.up(5, "%")
+    percent["values"] = [0, 0.25, 0.5, 0.75, 1]
+    x = alt.X("x:Q", title=across, scale=x_scale, axis=alt.Axis(tickCount=6, grid=False))
+    said = f"true values inside {100 * level:.0f} % intervals"
+    y = alt.Y("height:Q", title=said, scale=y_scale, axis=percent)
+    color = alt.Color(
+        "word:N",
+        scale=alt.Scale(domain=[*COLORS], range=[*COLORS.values()]),
+        legend=alt.Legend(title=None, orient="top", symbolType="circle", values=_used(methods)),
+    )
+    least, most = band(level)
+    base = alt.Chart(methods, width=WIDTH, height=HEIGHT)
+    area = (
+        alt.Chart(pd.DataFrame({"height": [least], "most": [most]}))
+        .mark_rect(color=theme.GREEN, opacity=0.14)
+        .encode(alt.Y("height:Q", scale=y_scale), y2="most:Q")
+    )
+    baselines = data[data["role"] != "method"].sort_values("x").reset_index(drop=True)
+    baselines = baselines.assign(height=[0.72 - 0.06 * (i % 6) for i in range(len(baselines))])
+    lines = alt.Chart(baselines).encode(alt.X("x:Q", scale=x_scale))
+    rules = lines.mark_rule(color=theme.MUTED, strokeDash=[2, 3])
+    right = lines.transform_filter(f"datum.x > {(ends[0] + ends[1]) / 2}")
+    left = lines.transform_filter(f"datum.x <= {(ends[0] + ends[1]) / 2}")
+    names = [
+        side.mark_text(align=align, dx=shift, fontSize=11, color=theme.MUTED).encode(
+            alt.Y("height:Q", scale=y_scale), text="method:N"
+        )
+        for side, align, shift in ((right, "right", -4), (left, "left", 4))
+    ]
+    wide = base.mark_rule(strokeWidth=1.4).encode(
+        alt.X("x_low:Q", scale=x_scale), y, x2="x_high:Q", color=color
+    )
+    tall = base.mark_rule(strokeWidth=1.4).encode(
+        x, alt.Y("y_low:Q", scale=y_scale), y2="y_high:Q", color=color
+    )
+    points = base.mark_point(size=60, filled=True, opacity=1).encode(x, y, color=color)
+    return alt.layer(
+        area, rules, *names, wide, tall, points, *named(methods, "height", (ends, UP), SIZE)
+    ).properties(title=alt.TitleParams(wrap(title, LETTERS, break_on_hyphens=False), fontSize=13))
+
+
+def _used(methods: pd.DataFrame) -> list[str]:
+    return [word for word in COLORS if word in set(methods["word"])]
+
+
+def figure(board: BoardTables) -> Figure:
+    """The board's score against how many true values lie in its methods' stated intervals."""
+    data, level = frame(board.leaderboard, board.ranking)
+    own = data[data["role"] == "method"]
+    if own.empty:
+        raise NotDrawableError(f"{board.folder}: no method has all of its runs.")
+    stated = own[own["y"].notna()].sort_values("y", ascending=False)
+    return Figure(
+        "trust",
+        f"{board.title}: {board.finding}",
+        f"{statistic_label(board.ranking)} of the score across; up, the share of true values "
+        f"inside the stated {100 * level:.0f} % intervals. Green: where honest intervals lie. "
+        + spelled((r.method, r.y, r.y_low, r.y_high) for r in stated.itertuples()),
+        data,
+        chart(data, level, f"{statistic_label(board.ranking)} of the score", board.finding),
+    )
