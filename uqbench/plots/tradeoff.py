@@ -30,7 +30,7 @@ def frame(leaderboard: pd.DataFrame, across: str, up: str) -> pd.DataFrame:
     return found[found["x"].notna() & found["y"].notna()].reset_index(drop=True)
 
 
-def chart(data: pd.DataFrame, across: str, up: str) -> alt.LayerChart:
+def chart(data: pd.DataFrame, across: str, up: str) -> alt.LayerChart | alt.FacetChart:
     """A cross a method, with its name."""
     ends = [_padded(data, axis) for axis in ("x", "y")]
     base = alt.Chart(data, width=SIZE[0], height=SIZE[1])

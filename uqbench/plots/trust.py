@@ -59,7 +59,9 @@ def frame(leaderboard: pd.DataFrame, ranking: str) -> tuple[pd.DataFrame, float]
     return pd.concat([data[data["role"] == "method"], best], ignore_index=True), column[1]
 
 
-def chart(data: pd.DataFrame, level: float, across: str, title: str) -> alt.LayerChart:
+def chart(
+    data: pd.DataFrame, level: float, across: str, title: str
+) -> alt.LayerChart | alt.FacetChart:
     """Points with both intervals, the band of honest ones; baselines are dashed lines."""
     methods = data[data["role"] == "method"].assign(height=lambda own: own["y"].fillna(BELOW))
     lows, highs = data[["x", "x_low"]].min().min(), data[["x", "x_high"]].max().max()
@@ -87,14 +89,9 @@ def chart(data: pd.DataFrame, level: float, across: str, title: str) -> alt.Laye
     baselines = baselines.assign(height=[0.72 - 0.06 * (i % 6) for i in range(len(baselines))])
     lines = alt.Chart(baselines).encode(alt.X("x:Q", scale=x_scale))
     rules = lines.mark_rule(color=theme.MUTED, strokeDash=[2, 3])
-    right = lines.transform_filter(f"datum.x > {(ends[0] + ends[1]) / 2}")
-    left = lines.transform_filter(f"datum.x <= {(ends[0] + ends[1]) / 2}")
-    names = [
-        side.mark_text(align=align, dx=shift, fontSize=11, color=theme.MUTED).encode(
-            alt.Y("height:Q", scale=y_scale), text="method:N"
-        )
-        for side, align, shift in ((right, "right", -4), (left, "left", 4))
-    ]
+    names = lines.mark_text(align="right", dx=-4, fontSize=11, color=theme.MUTED).encode(
+        alt.Y("height:Q", scale=y_scale), text="method:N"
+    )
     wide = base.mark_rule(strokeWidth=1.4).encode(
         alt.X("x_low:Q", scale=x_scale), y, x2="x_high:Q", color=color
     )
@@ -103,7 +100,7 @@ def chart(data: pd.DataFrame, level: float, across: str, title: str) -> alt.Laye
     )
     points = base.mark_point(size=60, filled=True, opacity=1).encode(x, y, color=color)
     return alt.layer(
-        area, rules, *names, wide, tall, points, *named(methods, "height", (ends, UP), SIZE)
+        area, rules, names, wide, tall, points, *named(methods, "height", (ends, UP), SIZE)
     ).properties(title=alt.TitleParams(wrap(title, LETTERS, break_on_hyphens=False), fontSize=13))
 
 
