@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from uqbench.testing.conformance import all_checks
+from uqbench.testing.conformance.check import all_checks
 
 HEAD = """# Conformance
 
@@ -51,7 +51,8 @@ def page() -> str:
     for kind, checks in groupby(all_checks(), key=lambda check: check.kind):
         parts.append(f"\n## {kind[0].upper()}{kind[1:]}\n")
         parts += [
-            f"\n### {check.id}\n\n{check.rule} *{check.level.capitalize()}.*\n\nFix: {check.fix}\n"
+            f"\n### {check.id}\n\n{check.rule} *{check.level.capitalize()}.*\n\n"
+            f"Tried: {check.tried}\n\nFix: {check.fix}\n"
             for check in checks
         ]
     return "".join(parts)

@@ -13,9 +13,10 @@ from uqbench.cli.options import FILE, json_option, load_host
 from uqbench.cli.terminal import print_json, say
 from uqbench.errors import UqbenchError
 from uqbench.templates.render import KINDS, LEARNS_FROM_DATA, render, write
+from uqbench.wording import count
 
 if TYPE_CHECKING:
-    from uqbench.testing.conformance import Result, Subject
+    from uqbench.testing.conformance.check import Result, Subject
 
 
 @click.group(name="plugin")
@@ -109,7 +110,7 @@ def _summary(results: Sequence[Result]) -> str:
 
 def _show(subject: Subject, results: Sequence[Result]) -> None:
     """A subject's counts and levels, what is broken, and what waits for that."""
-    from uqbench.testing.conformance import LEVELS
+    from uqbench.testing.conformance.check import LEVELS
 
     by_level = {level: [r for r in results if r.check.level == level] for level in LEVELS}
     reached = [
@@ -121,6 +122,7 @@ def _show(subject: Subject, results: Sequence[Result]) -> None:
     for result in results:
         if result.status in ("failed", "expected"):
             say(*(f"  {line}" for line in str(result).splitlines()))
-    waiting = [f"{r.check.id} ({r.message})" for r in results if r.status == "blocked"]
+    waiting = Counter(r.message for r in results if r.status == "blocked")
     if waiting:
-        say(f"  blocked: {', '.join(waiting)}")
+        counts = (f"{count(n, 'check')} until {id} passes" for id, n in waiting.items())
+        say(f"  blocked: {', '.join(counts)}")

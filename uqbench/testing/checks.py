@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from uqbench.testing.conformance import Check, Failed, Result, Subject, checks_for
+from uqbench.testing.conformance.check import Check, Failed, Result, Subject, checks_for
 
 
 def parametrize_with_checks(subjects: Sequence[Subject]) -> Callable[[Any], Any]:

@@ -27,9 +27,6 @@ def _several(subject: AgentSubject) -> AgentSubject:
 @check(
     AgentSubject,
     "agent-actors",
-    rule="With K = 3 actors, too, act returns [L, K], and a lane does the same alone and resumed.",
-    fix="Tensors of training are [L, K, …], whatever K is; steps count those of all actors; or say "
-    "AgentSpec(actors=False).",
     after=(
         *SOUND,
         "agent-repeats",
@@ -40,7 +37,14 @@ def _several(subject: AgentSubject) -> AgentSubject:
     ),
 )
 def with_actors(subject: AgentSubject) -> None:
-    """Forms, lanes, and resumption, which needs a state_dict, with K = 3."""
+    """With K = 3 actors, too, act returns [L, K], and a lane does the same alone and resumed.
+
+    Forms, lanes, and resumption, which needs a state_dict, with K = 3.
+
+    Fix:
+        Tensors of training are [L, K, …], whatever K is; steps count those of all actors; or say
+        AgentSpec(actors=False).
+    """
     several = _several(subject)
     for name, value in several.baseline.metrics[-1].items():
         if value.shape != (len(SEEDS),):
@@ -53,16 +57,16 @@ def with_actors(subject: AgentSubject) -> None:
         checkpoint(several)
 
 
-@check(
-    AgentSubject,
-    "agent-mixes-actors",
-    rule="What an actor does depends on its own observations and episodes, and on the learner.",
-    fix="Episodes are an actor's own: a head or a window of steps for each, [L, K]; observations "
-    "are never averaged over actors.",
-    after=(*SOUND, "agent-repeats", "agent-actors"),
-)
+@check(AgentSubject, "agent-mixes-actors", after=(*SOUND, "agent-repeats", "agent-actors"))
 def mixes(subject: AgentSubject) -> None:
-    """Another observation of the first actor, or another end of its episode, alone."""
+    """What an actor does depends on its own observations and episodes, and on the learner.
+
+    Another observation of the first actor, or another end of its episode, alone.
+
+    Fix:
+        Episodes are an actor's own: a head or a window of steps for each, [L, K]; observations are
+        never averaged over actors.
+    """
     several = _several(subject)
     trace, agent = several.baseline, several.make(SEEDS, CPU)
     changed, asked = 0, 0

@@ -31,15 +31,16 @@ FIRST = ("agent-forms",)
 SOUND = (*FIRST, "agent-global-state", "agent-inputs")
 
 
-@check(
-    AgentSubject,
-    "agent-forms",
-    rule="act returns int64 [L, K], policy int64 [L, M], metrics [L]; all actions in 0 … A − 1.",
-    fix="Return one number a lane (and observation), whatever L and M are: no squeeze, no argmax "
-    "without its dimension, no hard-coded 1.",
-)
+@check(AgentSubject, "agent-forms")
 def forms(subject: AgentSubject) -> None:
-    """Shapes and dtypes for L = 1, 3 and M = 1, 5."""
+    """`act` returns int64 [L, K], `policy` [L, M], `metrics` [L]; all actions in 0 … A − 1.
+
+    Shapes and dtypes for L = 1, 3 and M = 1, 5.
+
+    Fix:
+        Return one number a lane (and observation), whatever L and M are: no squeeze, no argmax
+        without its dimension, no hard-coded 1.
+    """
     n_actions = subject.info.n_actions
     for lanes, queries in FORMS:
         agent, env = subject.make(range(lanes), CPU), subject.world(lanes, 0)
@@ -73,16 +74,16 @@ def _actions(action: Any, shape: tuple[int, ...], n_actions: int, what: str) -> 
         raise Failed(f"{what} returned the actions {action.tolist()}; there are {n_actions}")
 
 
-@check(
-    AgentSubject,
-    "agent-global-state",
-    rule="An agent leaves global random states, threads, default dtypes and gradient mode alone.",
-    fix="Draw from uqbench.lanes.Uniform, Normal or generators, which are functions of "
-    "(seed, stream, step).",
-    after=FIRST,
-)
+@check(AgentSubject, "agent-global-state", after=FIRST)
 def global_state(subject: AgentSubject) -> None:
-    """Nothing global changes during a run."""
+    """An agent leaves global random states, threads, default dtypes and gradient mode alone.
+
+    Nothing global changes during a run.
+
+    Fix:
+        Draw from uqbench.lanes.Uniform, Normal or generators, which are functions of (seed,
+        stream, step).
+    """
     changed: list[str] = []
     with watched(changed):
         _ = subject.baseline
@@ -90,15 +91,15 @@ def global_state(subject: AgentSubject) -> None:
         raise Failed(f"a run changed {', '.join(changed)}")
 
 
-@check(
-    AgentSubject,
-    "agent-inputs",
-    rule="An agent does not write into the tensors that it is given.",
-    fix="Copy before writing: obs.clone(), or an operation without the trailing underscore.",
-    after=FIRST,
-)
+@check(AgentSubject, "agent-inputs", after=FIRST)
 def inputs(subject: AgentSubject) -> None:
-    """Observations, masks and steps are the same after a call as before it."""
+    """An agent does not write into the tensors that it is given.
+
+    Observations, masks and steps are the same after a call as before it.
+
+    Fix:
+        Copy before writing: obs.clone(), or an operation without the trailing underscore.
+    """
     agent, env = subject.make(SEEDS, CPU), subject.world(len(SEEDS), 0)
     obs, valid = reset_by_actor(env, 1)
     for t in range(min(subject.steps, 60)):
@@ -122,15 +123,15 @@ def inputs(subject: AgentSubject) -> None:
         raise Failed("policy or uncertainty wrote into its observations")
 
 
-@check(
-    AgentSubject,
-    "agent-masks",
-    rule="Masked actions are never chosen, by act or by policy, also not by exploration.",
-    fix="Pass valid on to uqbench.lanes.greedy and epsilon_greedy, or mask before the argmax.",
-    after=FIRST,
-)
+@check(AgentSubject, "agent-masks", after=FIRST)
 def masks(subject: AgentSubject) -> None:
-    """With one valid action there is one choice."""
+    """Masked actions are never chosen, by act or by policy, also not by exploration.
+
+    With one valid action there is one choice.
+
+    Fix:
+        Pass valid on to uqbench.lanes.greedy and epsilon_greedy, or mask before the argmax.
+    """
     trace, n_actions = subject.baseline, subject.info.n_actions
     if subject.role != "method" and all(valid is None for _, valid, _ in trace.stream):
         raise Skipped(f"its role is {subject.role!r}, and its world has no masks")
@@ -145,14 +146,15 @@ def masks(subject: AgentSubject) -> None:
                 raise Failed(f"act chose another action than {only}, the only valid one")
 
 
-@check(
-    AgentSubject,
-    "agent-steps",
-    rule="Config fields that count environment steps are annotated as uqbench.config.Steps.",
-    fix="Write `learning_starts: Steps = 5_000`; short budgets then scale it down.",
-)
+@check(AgentSubject, "agent-steps")
 def steps(subject: AgentSubject) -> None:
-    """Fields with such names are scaled, and the config takes scaled values."""
+    """Config fields that count environment steps are annotated as uqbench.config.Steps.
+
+    Fields with such names are scaled, and the config takes scaled values.
+
+    Fix:
+        Write `learning_starts: Steps = 5_000`; short budgets then scale it down.
+    """
     config = subject.config
     if config is None or not dataclasses.is_dataclass(config):
         raise Skipped("its config is not known here")

@@ -22,17 +22,17 @@ STANDARD_ERRORS = 4.0
 
 
 @check(
-    AgentSubject,
-    "uncertainty-coverage",
-    level="calibrated",
-    rule="Where the values of actions are planted, intervals of 50 % and 90 % cover so many of "
-    "them.",
-    fix="epistemic_var is the variance of Q's posterior in squared units of return; an agent whose "
-    "intervals are no posterior's does not say calibrated=True.",
-    after=(*FIRST, "uncertainty-forms"),
+    AgentSubject, "uncertainty-coverage", level="calibrated", after=(*FIRST, "uncertainty-forms")
 )
 def coverage(subject: AgentSubject) -> None:
-    """Rewards N(μ_a, 1) with μ_a ~ N(0, 1), in one state and under γ = 0, where Q*(a) = μ_a."""
+    """Where the values of actions are planted, intervals of 50 % and 90 % cover so many of them.
+
+    Rewards N(μ_a, 1) with μ_a ~ N(0, 1), in one state and under γ = 0, where Q*(a) = μ_a.
+
+    Fix:
+        epistemic_var is the variance of Q's posterior in squared units of return; an agent whose
+        intervals are no posterior's does not say calibrated=True.
+    """
     if subject.planted is None:
         raise Skipped("it does not say that its intervals are calibrated (AgentSpec.calibrated)")
     n, seeds = subject.info.n_actions, range(LANES)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from uqbench.errors import MissingDataError, unknown
@@ -16,26 +19,6 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 Status = Literal["passed", "failed", "skipped", "blocked", "expected"]
 
 PAGE = "docs/conformance.md"
-MODULES = (
-    "agents",
-    "repeatability",
-    "actors",
-    "processes",
-    "endings",
-    "devices",
-    "uncertainty",
-    "calibration",
-    "loop_agents",
-    "environments",
-    "episodes",
-    "truths",
-    "risks",
-    "estimators",
-    "claims",
-    "packages",
-    "components",
-)
-"""The modules that hold checks, in the order of the page."""
 
 
 class Failed(Exception):  # noqa: N818
@@ -47,7 +30,7 @@ class Skipped(Exception):  # noqa: N818
 
 
 class Blocked(Skipped):
-    """A check that comes first has failed."""
+    """A check that comes first has failed; the message is the id of the first."""
 
 
 @dataclass(kw_only=True)
@@ -93,7 +76,7 @@ class Subject:
                 error = self.error(other)
                 known = isinstance(error, Failed) and other.id in self.expected_failures
                 if isinstance(error, Failed | Blocked) and not known:
-                    return Blocked(f"{other.id} comes first")
+                    return Blocked(str(error) if isinstance(error, Blocked) else other.id)
         try:
             check.function(self)
         except (Failed, Skipped) as error:
@@ -128,6 +111,7 @@ class Check:
         id: ``kind-rule``, also the anchor in ``docs/conformance.md``.
         kind: of the subjects that it applies to.
         rule: in one line.
+        tried: how.
         fix: what an author does about a failure.
         function: raises :class:`Failed`, or :class:`Skipped`.
         after: ids of the checks that must pass first; otherwise it is blocked.
@@ -137,6 +121,7 @@ class Check:
     kind: str
     level: Level
     rule: str
+    tried: str
     fix: str
     function: Callable[[Any], None]
     after: tuple[str, ...] = ()
@@ -190,32 +175,38 @@ _CHECKS: dict[str, Check] = {}
 
 
 def check(
-    kind: type[S],
-    id: str,
-    *,
-    rule: str,
-    fix: str,
-    level: Level = "required",
-    after: tuple[str, ...] = (),
+    kind: type[S], id: str, level: Level = "required", after: tuple[str, ...] = ()
 ) -> Callable[[Callable[[S], None]], Callable[[S], None]]:
-    """Register a function as a check of one kind of subject."""
+    """Register a function as a check of one kind of subject.
+
+    The first paragraph of its docstring is the rule, the section ``Fix:`` what an author does about
+    a failure.
+    """
 
     def register(function: Callable[[S], None]) -> Callable[[S], None]:
         if id in _CHECKS:
             raise ValueError(f"there are two checks {id!r}")
-        _CHECKS[id] = Check(id, kind.kind, level, rule, fix, function, after)
+        text, _, fix = (inspect.getdoc(function) or "").partition("\n\nFix:\n")
+        rule, _, tried = text.partition("\n\n")
+        words = [" ".join(part.split()) for part in (rule, tried, fix)]
+        _CHECKS[id] = Check(id, kind.kind, level, *words, function, after)
         return function
 
     return register
 
 
 def all_checks() -> list[Check]:
-    """Every check."""
-    for name in MODULES:
-        importlib.import_module(f"uqbench.testing.conformance.{name}")
-    order = {f"uqbench.testing.conformance.{name}": place for place, name in enumerate(MODULES)}
-    # a module that was imported before the others registered its checks first
-    return sorted(_CHECKS.values(), key=lambda check: order[check.function.__module__])
+    """Every check, each after those that it builds on; otherwise by name."""
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)], f"{__package__}."):
+        importlib.import_module(module.name)
+    depths: dict[str, int] = {}
+
+    def depth(name: str) -> int:
+        if name not in depths:
+            depths[name] = 1 + max(map(depth, _CHECKS[name].after), default=0)
+        return depths[name]
+
+    return sorted(_CHECKS.values(), key=lambda one: (one.kind, depth(one.id), one.id))
 
 
 def checks_for(subject: Subject) -> list[Check]:

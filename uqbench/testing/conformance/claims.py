@@ -28,14 +28,15 @@ class ClaimSubject(Subject):
     configs: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-@check(
-    ClaimSubject,
-    "claim-compares",
-    rule="compare makes comparisons of the methods that named_methods names.",
-    fix="Name every method whose runs compare asks for.",
-)
+@check(ClaimSubject, "claim-compares")
 def compares(subject: ClaimSubject) -> None:
-    """Ten runs of normal numbers."""
+    """`compare` makes comparisons of the methods that named_methods names.
+
+    Ten runs of normal numbers.
+
+    Fix:
+        Name every method whose runs compare asks for.
+    """
     if not subject.claim.named_methods:
         raise Failed("named_methods is empty")
     evidence = subject.claim.compare(_observed(subject, RUNS, 0))
@@ -43,15 +44,15 @@ def compares(subject: ClaimSubject) -> None:
         raise Failed("it made no comparison")
 
 
-@check(
-    ClaimSubject,
-    "claim-intervals",
-    rule="95 % intervals miss in at most 5 % of experiments: false claims rarely hold.",
-    fix="Take intervals from uqbench.statistics.location, or widen your own.",
-    after=("claim-compares",),
-)
+@check(ClaimSubject, "claim-intervals", after=("claim-compares",))
 def intervals(subject: ClaimSubject) -> None:
-    """60 experiments of ten runs; the truth is what 4,000 runs say."""
+    """95 % intervals miss in at most 5 % of experiments: false claims rarely hold.
+
+    60 experiments of ten runs; the truth is what 4,000 runs say.
+
+    Fix:
+        Take intervals from uqbench.statistics.location, or widen your own.
+    """
     try:
         truth = [
             c.measured.estimate

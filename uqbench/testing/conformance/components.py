@@ -21,15 +21,16 @@ class ComponentSubject(Subject):
     problem: Exception | str
 
 
-@check(
-    ComponentSubject,
-    "component-made",
-    rule="What is registered can be made with the config of a suite that uses it.",
-    fix="Follow the message; raise uqbench.errors.MissingDataError where files are missing that a "
-    "user has to put there.",
-)
+@check(ComponentSubject, "component-made")
 def made(subject: ComponentSubject) -> None:
-    """Missing data and missing suites are no failures, and are said."""
+    """What is registered can be made with the config of a suite that uses it.
+
+    Missing data and missing suites are no failures, and are said.
+
+    Fix:
+        Follow the message; raise uqbench.errors.MissingDataError where files are missing that a
+        user has to put there.
+    """
     if isinstance(subject.problem, str):
         raise Skipped(subject.problem)
     if isinstance(subject.problem, MissingDataError):

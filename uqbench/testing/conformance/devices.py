@@ -45,32 +45,30 @@ class _Unbuilt(Exception):  # noqa: N818
     """The constructor computes with values, and these tensors have none."""
 
 
-@check(
-    AgentSubject,
-    "agent-device",
-    level="compiled",
-    rule="Every tensor is made on the agent's device: no operation mixes two devices.",
-    fix="Pass device=device to every factory function, and to Uniform, Clock and ReplayBuffer.",
-    after=("agent-forms",),
-)
+@check(AgentSubject, "agent-device", level="compiled", after=("agent-forms",))
 def device(subject: AgentSubject) -> None:
-    """The agent's methods on tensors that say they are elsewhere."""
+    """Every tensor is made on the agent's device: no operation mixes two devices.
+
+    The agent's methods on tensors that say they are elsewhere.
+
+    Fix:
+        Pass device=device to every factory function, and to Uniform, Clock and ReplayBuffer.
+    """
     error = _elsewhere(subject)
     if error is not None and not isinstance(error, _Wait):
         raise Failed(_located(error))
 
 
-@check(
-    AgentSubject,
-    "agent-waits",
-    level="compiled",
-    rule="act, observe, policy and uncertainty do not wait for the device.",
-    fix="No .item(), .tolist(), .cpu(), bool(tensor), nonzero or boolean index in a step; "
-    "let torch.where decide.",
-    after=("agent-forms", "agent-device"),
-)
+@check(AgentSubject, "agent-waits", level="compiled", after=("agent-forms", "agent-device"))
 def waits(subject: AgentSubject) -> None:
-    """Nothing needs the data on the host."""
+    """`act`, observe, policy and uncertainty do not wait for the device.
+
+    Nothing needs the data on the host.
+
+    Fix:
+        No .item(), .tolist(), .cpu(), bool(tensor), nonzero or boolean index in a step; let
+        torch.where decide.
+    """
     if subject.role != "method":
         raise Skipped(f"its role is {subject.role!r}: its speed is nobody's concern")
     error = _elsewhere(subject)
@@ -78,17 +76,16 @@ def waits(subject: AgentSubject) -> None:
         raise Failed(_located(error))
 
 
-@check(
-    AgentSubject,
-    "agent-capture",
-    level="compiled",
-    rule="Captured steps, replayed, are those from Python, bit for bit.",
-    fix="Read the step from clock.tensor, write results in place, and let the host decide in "
-    "phase() alone.",
-    after=(*SOUND, "agent-repeats"),
-)
+@check(AgentSubject, "agent-capture", level="compiled", after=(*SOUND, "agent-repeats"))
 def capture(subject: AgentSubject) -> None:
-    """Steps of one phase differ only in the tensors' values."""
+    """Captured steps, replayed, are those from Python, bit for bit.
+
+    Steps of one phase differ only in the tensors' values.
+
+    Fix:
+        Read the step from clock.tensor, write results in place, and let the host decide in phase()
+        alone.
+    """
     if not isinstance(subject.make(SEEDS, CPU), Capturable):
         raise Skipped("its steps are not captured: it is no uqbench.lanes.Capturable")
     stream = subject.baseline.stream
@@ -102,16 +99,15 @@ def capture(subject: AgentSubject) -> None:
         raise Failed(f"captured, its {first.where} differs at the end")
 
 
-@check(
-    AgentSubject,
-    "agent-compiles",
-    level="compiled",
-    rule="The methods that `compiled` names are traced whole, and do the same as before.",
-    fix="Tensors in, tensors out, always of the same shapes; no Python that depends on values.",
-    after=(*SOUND, "agent-repeats"),
-)
+@check(AgentSubject, "agent-compiles", level="compiled", after=(*SOUND, "agent-repeats"))
 def compiles(subject: AgentSubject) -> None:
-    """A step traced by torch.compile agrees with the one from Python, within rounding."""
+    """The methods that `compiled` names are traced whole, and do the same as before.
+
+    A step traced by torch.compile agrees with the one from Python, within rounding.
+
+    Fix:
+        Tensors in, tensors out, always of the same shapes; no Python that depends on values.
+    """
     plain, traced = (subject.make(SEEDS, CPU) for _ in range(2))
     if not isinstance(plain, Capturable) or not plain.compiled:
         raise Skipped("it names no methods to compile")

@@ -28,15 +28,15 @@ Edit = Callable[[int, Outcome], Outcome]
 """From a step and its outcome to what the agent is told of it."""
 
 
-@check(
-    AgentSubject,
-    "agent-terminal",
-    rule="A terminal state's value is zero: what follows terminated does not matter.",
-    fix="Multiply the next value by ~step.terminated.",
-    after=(*SOUND, "agent-repeats", "agent-buffers"),
-)
+@check(AgentSubject, "agent-terminal", after=(*SOUND, "agent-repeats", "agent-buffers"))
 def terminal(subject: AgentSubject) -> None:
-    """Another ``next_obs`` where an episode terminated changes nothing."""
+    """A terminal state's value is zero: what follows terminated does not matter.
+
+    Another ``next_obs`` where an episode terminated changes nothing.
+
+    Fix:
+        Multiply the next value by ~step.terminated.
+    """
     if not any(o.terminated.any() for *_, o in subject.alone.stream):
         raise Skipped("no episode ended in its world")
     difference = _difference(subject, _elsewhere(subject, "terminated"))
@@ -47,12 +47,16 @@ def terminal(subject: AgentSubject) -> None:
 @check(
     AgentSubject,
     "agent-truncation",
-    rule="A truncated episode bootstraps from next_obs: only terminated means nothing follows.",
-    fix="Use step.terminated, not step.terminated | step.truncated, in the target.",
     after=(*SOUND, "agent-repeats", "agent-buffers", "agent-terminal"),
 )
 def truncation(subject: AgentSubject) -> None:
-    """Another ``next_obs`` where an episode was cut off shows, as anywhere else."""
+    """A truncated episode bootstraps from next_obs: only terminated means nothing follows.
+
+    Another ``next_obs`` where an episode was cut off shows, as anywhere else.
+
+    Fix:
+        Use step.terminated, not step.terminated | step.truncated, in the target.
+    """
     if not any(o.terminated.any() for *_, o in subject.alone.stream):
         raise Skipped("no episode ended in its world")
     if not _difference(subject, _elsewhere(subject, "within")):

@@ -25,14 +25,15 @@ FORMS = ("environment-forms",)
 SOUND = (*FORMS, "environment-global-state", "environment-seeds")
 
 
-@check(
-    EnvironmentSubject,
-    "environment-gymnasium",
-    rule="A Gymnasium environment passes Gymnasium's own check_env.",
-    fix="Follow the message of gymnasium.utils.env_checker.check_env.",
-)
+@check(EnvironmentSubject, "environment-gymnasium")
 def gymnasium_check(subject: EnvironmentSubject) -> None:
-    """Without rendering."""
+    """A Gymnasium environment passes Gymnasium's own check_env.
+
+    Without rendering.
+
+    Fix:
+        Follow the message of gymnasium.utils.env_checker.check_env.
+    """
     if subject.single is None:
         raise Skipped("it is written for lanes")
     with warnings.catch_warnings():
@@ -43,15 +44,15 @@ def gymnasium_check(subject: EnvironmentSubject) -> None:
             raise Failed(f"{type(error).__name__}: {error}") from error
 
 
-@check(
-    EnvironmentSubject,
-    "environment-forms",
-    rule="Observations are of the space, rewards finite float32 [L], ends bool [L].",
-    fix="Return one value a lane; obs and next_obs of the observation space's shape and dtype.",
-    after=("environment-gymnasium",),
-)
+@check(EnvironmentSubject, "environment-forms", after=("environment-gymnasium",))
 def forms(subject: EnvironmentSubject) -> None:
-    """Shapes and dtypes for one lane and three."""
+    """Observations are of the space, rewards finite float32 [L], ends bool [L].
+
+    Shapes and dtypes for one lane and three.
+
+    Fix:
+        Return one value a lane; obs and next_obs of the observation space's shape and dtype.
+    """
     for seeds in ([1], [1, 2, 3]):
         env = subject.make(seeds, subject.limit)
         if not isinstance(env, LaneEnv):
@@ -77,15 +78,15 @@ def forms(subject: EnvironmentSubject) -> None:
                 raise Failed(f"a reward is {outcome.reward.tolist()}")
 
 
-@check(
-    EnvironmentSubject,
-    "environment-global-state",
-    rule="An environment leaves global random states, threads and default dtypes alone.",
-    fix="Draw from self.np_random, or from generators made of the lanes' seeds.",
-    after=FORMS,
-)
+@check(EnvironmentSubject, "environment-global-state", after=FORMS)
 def global_state(subject: EnvironmentSubject) -> None:
-    """Nothing global changes during a run."""
+    """An environment leaves global random states, threads and default dtypes alone.
+
+    Nothing global changes during a run.
+
+    Fix:
+        Draw from self.np_random, or from generators made of the lanes' seeds.
+    """
     changed: list[str] = []
     with watched(changed):
         subject.memory["played"] = subject.played(LANES)  # not what another check met before
@@ -93,27 +94,27 @@ def global_state(subject: EnvironmentSubject) -> None:
         raise Failed(f"a run changed {', '.join(changed)}")
 
 
-@check(
-    EnvironmentSubject,
-    "environment-seeds",
-    rule="The same seeds and actions make the same run.",
-    fix="reset(seed=…) sets everything; draw from self.np_random alone.",
-    after=(*FORMS, "environment-global-state"),
-)
+@check(EnvironmentSubject, "environment-seeds", after=(*FORMS, "environment-global-state"))
 def seeds(subject: EnvironmentSubject) -> None:
-    """Twice."""
+    """The same seeds and actions make the same run.
+
+    Twice.
+
+    Fix:
+        reset(seed=…) sets everything; draw from self.np_random alone.
+    """
     no_difference(subject.played(LANES), subject.random_play, "two runs of the same seeds")
 
 
-@check(
-    EnvironmentSubject,
-    "environment-lanes",
-    rule="A lane does the same alone, among others and in any order, bit for bit.",
-    fix="Derive a lane's random numbers from its own seed, and mix nothing between lanes.",
-    after=SOUND,
-)
+@check(EnvironmentSubject, "environment-lanes", after=SOUND)
 def lanes(subject: EnvironmentSubject) -> None:
-    """Lane 1 of three."""
+    """A lane does the same alone, among others and in any order, bit for bit.
+
+    Lane 1 of three.
+
+    Fix:
+        Derive a lane's random numbers from its own seed, and mix nothing between lanes.
+    """
     among = [
         (_lane(obs), _lane(valid), _lane(action), Outcome(**tree_map(_lane, vars(outcome))))
         for obs, valid, action, outcome in subject.random_play
@@ -121,15 +122,15 @@ def lanes(subject: EnvironmentSubject) -> None:
     no_difference(subject.played(LANES[1:2]), among, "alone and among others")
 
 
-@check(
-    EnvironmentSubject,
-    "environment-events",
-    rule="Events are those that the plugin declares, each counted with a finite number >= 0.",
-    fix="Name every event in EnvironmentSpec(events=…); info['events'] holds counts of this step.",
-    after=FORMS,
-)
+@check(EnvironmentSubject, "environment-events", after=FORMS)
 def events(subject: EnvironmentSubject) -> None:
-    """Through the lanes, and in the info of a single environment."""
+    """Events are those that the plugin declares, each counted with a finite number >= 0.
+
+    Through the lanes, and in the info of a single environment.
+
+    Fix:
+        Name every event in EnvironmentSpec(events=…); info['events'] holds counts of this step.
+    """
     for *_, outcome in subject.random_play:
         if set(outcome.events) != set(subject.events):
             raise Failed(f"it counts {sorted(outcome.events)}; declared: {sorted(subject.events)}")
@@ -152,15 +153,15 @@ def events(subject: EnvironmentSubject) -> None:
             _, info = env.reset()
 
 
-@check(
-    EnvironmentSubject,
-    "environment-masks",
-    rule="Masks are bool [L, A], always or never there, and leave at least one action.",
-    fix="Give info['action_mask'] (or Outcome.valid and next_valid) at every step, or at none.",
-    after=FORMS,
-)
+@check(EnvironmentSubject, "environment-masks", after=FORMS)
 def masks(subject: EnvironmentSubject) -> None:
-    """At every step."""
+    """Masks are bool [L, A], always or never there, and leave at least one action.
+
+    At every step.
+
+    Fix:
+        Give info['action_mask'] (or Outcome.valid and next_valid) at every step, or at none.
+    """
     env = subject.make(LANES, subject.limit)
     shape = (len(LANES), env.n_actions)
     played = subject.random_play

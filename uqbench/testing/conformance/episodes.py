@@ -27,15 +27,15 @@ SHORT_AND_LONG = 10, 40
 """Steps of the runs that are resumed."""
 
 
-@check(
-    EnvironmentSubject,
-    "environment-limit",
-    rule="Lanes end at the time limit: as terminal, or as a truncation, as the task says.",
-    fix="Count steps per lane; at TimeLimit.steps set terminated or truncated by TimeLimit.kind.",
-    after=FORMS,
-)
+@check(EnvironmentSubject, "environment-limit", after=FORMS)
 def limit(subject: EnvironmentSubject) -> None:
-    """Episodes of three steps, both ways."""
+    """Lanes end at the time limit: as terminal, or as a truncation, as the task says.
+
+    Episodes of three steps, both ways.
+
+    Fix:
+        Count steps per lane; at TimeLimit.steps set terminated or truncated by TimeLimit.kind.
+    """
     kinds: tuple[Literal["terminal", "truncation"], ...] = ("terminal", "truncation")
     for kind in kinds:
         env = subject.make(LANES, TimeLimit(LIMIT, kind))
@@ -66,16 +66,15 @@ def _truncates(subject: EnvironmentSubject) -> None:
         raise Failed("an episode at its limit terminated; the task says truncation")
 
 
-@check(
-    EnvironmentSubject,
-    "environment-state",
-    level="checkpointable",
-    rule="state_dict() holds all that another copy needs to continue; nothing is pickled.",
-    fix="Episodes under way, random streams and lengths, as tensors, numbers, strings and bytes.",
-    after=SOUND,
-)
+@check(EnvironmentSubject, "environment-state", level="checkpointable", after=SOUND)
 def state(subject: EnvironmentSubject) -> None:
-    """Through a file, in the middle of a run."""
+    """state_dict() holds all that another copy needs to continue; nothing is pickled.
+
+    Through a file, in the middle of a run.
+
+    Fix:
+        Episodes under way, random streams and lengths, as tensors, numbers, strings and bytes.
+    """
     stop = 37
     env, played = subject.make(LANES, subject.limit), subject.random_play
     before = play(env, LANES, stop)
@@ -94,12 +93,16 @@ def state(subject: EnvironmentSubject) -> None:
     EnvironmentSubject,
     "environment-resumption",
     level="checkpointable",
-    rule="One that can be saved resumes in a number of steps that does not grow with its run.",
-    fix="load_state_dict() sets the state; it does not replay the actions that led there.",
     after=(*SOUND, "environment-state"),
 )
 def resumption(subject: EnvironmentSubject) -> None:
-    """Calls of any ``step`` while a short and a long run are restored."""
+    """One that can be saved resumes in a number of steps that does not grow with its run.
+
+    Calls of any ``step`` while a short and a long run are restored.
+
+    Fix:
+        load_state_dict() sets the state; it does not replay the actions that led there.
+    """
     few, many = (_steps_to_resume(subject, steps) for steps in SHORT_AND_LONG)
     if many > few:
         short, long = SHORT_AND_LONG

@@ -41,14 +41,15 @@ class EstimatorSubject(Subject):
         return self.once("predicted", lambda: estimator.predict(inputs))
 
 
-@check(
-    EstimatorSubject,
-    "estimator-forms",
-    rule="total, aleatoric, epistemic are finite [L, M] with a unit; probs [L, M, C] sum to one.",
-    fix="One number for each input of each lane; unit is 'nats', 'variance' or 'return'.",
-)
+@check(EstimatorSubject, "estimator-forms")
 def forms(subject: EstimatorSubject) -> None:
-    """Three lanes, six inputs."""
+    """total, aleatoric, epistemic are finite [L, M] with a unit; probs [L, M, C] sum to one.
+
+    Three lanes, six inputs.
+
+    Fix:
+        One number for each input of each lane; unit is 'nats', 'variance' or 'return'.
+    """
     if not isinstance(subject.make(subject.dataset, SEEDS), Estimator):
         raise Failed("the factory did not make a uqbench.estimator.Estimator")
     predicted = subject.predicted()
@@ -69,15 +70,15 @@ def forms(subject: EstimatorSubject) -> None:
             raise Failed("probs do not sum to one")
 
 
-@check(
-    EstimatorSubject,
-    "estimator-sum",
-    rule="total = aleatoric + epistemic; in nats and variances none of them is negative.",
-    fix="State the three in one unit; clamp what rounds below zero.",
-    after=FORMS,
-)
+@check(EstimatorSubject, "estimator-sum", after=FORMS)
 def sums(subject: EstimatorSubject) -> None:
-    """Up to rounding."""
+    """`total = aleatoric + epistemic`; in nats and variances none of them is negative.
+
+    Up to rounding.
+
+    Fix:
+        State the three in one unit; clamp what rounds below zero.
+    """
     predicted = subject.predicted()
     if not torch.allclose(
         predicted.total, predicted.aleatoric + predicted.epistemic, rtol=1e-3, atol=1e-4
@@ -88,15 +89,15 @@ def sums(subject: EstimatorSubject) -> None:
             raise Failed(f"{name} is {getattr(predicted, name).min().item():.4g} {predicted.unit}")
 
 
-@check(
-    EstimatorSubject,
-    "estimator-pure",
-    rule="predict changes nothing, draws from no global state and does not write into its inputs.",
-    fix="Draw what a prediction needs in fit, or from generators made anew in each call.",
-    after=FORMS,
-)
+@check(EstimatorSubject, "estimator-pure", after=FORMS)
 def pure(subject: EstimatorSubject) -> None:
-    """Asked again, it says the same."""
+    """`predict` changes nothing, draws from no global state and does not write into its inputs.
+
+    Asked again, it says the same.
+
+    Fix:
+        Draw what a prediction needs in fit, or from generators made anew in each call.
+    """
     first, changed = subject.predicted(), list[str]()
     inputs = subject.memory["inputs"]
     before = inputs.clone()
@@ -110,15 +111,15 @@ def pure(subject: EstimatorSubject) -> None:
         raise Failed("asked again, it predicts something else")
 
 
-@check(
-    EstimatorSubject,
-    "estimator-lanes",
-    rule="A lane predicts the same alone and among others, within rounding.",
-    fix="Use seeds[i] for lane i; mix nothing between lanes.",
-    after=(*FORMS, "estimator-pure"),
-)
+@check(EstimatorSubject, "estimator-lanes", after=(*FORMS, "estimator-pure"))
 def lanes(subject: EstimatorSubject) -> None:
-    """Lane 1 of three."""
+    """A lane predicts the same alone and among others, within rounding.
+
+    Lane 1 of three.
+
+    Fix:
+        Use seeds[i] for lane i; mix nothing between lanes.
+    """
     among, alone = subject.predicted(), subject.fitted(SEEDS[1:2])
     by_itself = alone.predict(subject.memory["inputs"][1:2].clone())
     for name in ("total", "epistemic"):
@@ -127,15 +128,15 @@ def lanes(subject: EstimatorSubject) -> None:
             raise Failed(f"alone and among others {name} differs")
 
 
-@check(
-    EstimatorSubject,
-    "estimator-reference",
-    rule="In setting (b) the reference model is the same after fit and predict as before.",
-    fix="Search or sample around copies of its weights: other estimators are given the same model.",
-    after=FORMS,
-)
+@check(EstimatorSubject, "estimator-reference", after=FORMS)
 def reference(subject: EstimatorSubject) -> None:
-    """Its log-probabilities at the first training inputs."""
+    """In setting (b) the reference model is the same after fit and predict as before.
+
+    Its log-probabilities at the first training inputs.
+
+    Fix:
+        Search or sample around copies of its weights: other estimators are given the same model.
+    """
     model = subject.dataset.reference_model(SEEDS)
     if model is None:
         raise Skipped("its dataset has no reference model: setting (a)")
@@ -158,14 +159,15 @@ class DatasetSubject(Subject):
     scores: tuple[str, ...] = ()
 
 
-@check(
-    DatasetSubject,
-    "dataset-forms",
-    rule="inputs are [L, n, *x], targets [L, n]: int64 classes 0 … C − 1, or float32 values.",
-    fix="Match `inputs` and `n_classes` of the Dataset.",
-)
+@check(DatasetSubject, "dataset-forms")
 def dataset_forms(subject: DatasetSubject) -> None:
-    """Three lanes."""
+    """`inputs` are [L, n, *x], targets [L, n]: int64 classes 0 … C − 1, or float32 values.
+
+    Three lanes.
+
+    Fix:
+        Match `inputs` and `n_classes` of the Dataset.
+    """
     problem = subject.dataset
     if not isinstance(problem, Dataset):
         raise Failed(f"the factory made a {type(problem).__name__}, not a Dataset")
@@ -184,15 +186,15 @@ def dataset_forms(subject: DatasetSubject) -> None:
         raise Failed(f"a target is not one of the {problem.n_classes} classes")
 
 
-@check(
-    DatasetSubject,
-    "dataset-seeds",
-    rule="A data set is a function of its lane's seed, whatever the others are.",
-    fix="Make a generator of each seed; touch no global random state.",
-    after=("dataset-forms",),
-)
+@check(DatasetSubject, "dataset-seeds", after=("dataset-forms",))
 def dataset_seeds(subject: DatasetSubject) -> None:
-    """Lane 1 alone, and among others."""
+    """A data set is a function of its lane's seed, whatever the others are.
+
+    Lane 1 alone, and among others.
+
+    Fix:
+        Make a generator of each seed; touch no global random state.
+    """
     changed: list[str] = []
     with watched(changed):
         among = subject.dataset.data(SEEDS)
@@ -203,16 +205,16 @@ def dataset_seeds(subject: DatasetSubject) -> None:
         raise Failed("the data set of a seed differs alone and among others")
 
 
-@check(
-    DatasetSubject,
-    "dataset-scores",
-    rule="It computes the scores that its DatasetSpec declares, one a lane.",
-    fix="Return exactly the declared names, each [L]; raise ValueError for an estimator that it "
-    "cannot score.",
-    after=("dataset-forms",),
-)
+@check(DatasetSubject, "dataset-scores", after=("dataset-forms",))
 def dataset_scores(subject: DatasetSubject) -> None:
-    """Of an estimator that knows nothing."""
+    """It computes the scores that its DatasetSpec declares, one a lane.
+
+    Of an estimator that knows nothing.
+
+    Fix:
+        Return exactly the declared names, each [L]; raise ValueError for an estimator that it
+        cannot score.
+    """
     n_classes = subject.dataset.n_classes
 
     def predict(inputs: torch.Tensor) -> PredictiveUncertainty:

@@ -53,14 +53,15 @@ class LoopAgentSubject(Subject):
         return agent, actions, np.stack(seen[-8:])
 
 
-@check(
-    LoopAgentSubject,
-    "loop-agent-trains",
-    rule="train takes total_steps steps: the environment ends it, or it returns after the last.",
-    fix="Reset between episodes, take total_steps steps, let the environment's exception pass.",
-)
+@check(LoopAgentSubject, "loop-agent-trains")
 def trains(subject: LoopAgentSubject) -> None:
-    """A whole run."""
+    """`train` takes total_steps steps: the environment ends it, or it returns after the last.
+
+    A whole run.
+
+    Fix:
+        Reset between episodes, take total_steps steps, let the environment's exception pass.
+    """
     agent = subject.make()
     if not isinstance(agent, LoopAgent):
         raise Failed(f"the factory made a {type(agent).__name__}, not a uqbench.agent.LoopAgent")
@@ -68,15 +69,15 @@ def trains(subject: LoopAgentSubject) -> None:
     subject.memory["first"] = subject.trained(7)
 
 
-@check(
-    LoopAgentSubject,
-    "loop-agent-policy",
-    rule="policy returns one of the actions 0 … A − 1 for one observation, and changes nothing.",
-    fix="Return int(action); no exploration in policy.",
-    after=("loop-agent-trains",),
-)
+@check(LoopAgentSubject, "loop-agent-policy", after=("loop-agent-trains",))
 def policy(subject: LoopAgentSubject) -> None:
-    """On observations of the run, asked twice, in two orders."""
+    """`policy` returns one of the actions 0 … A − 1 for one observation, and changes nothing.
+
+    On observations of the run, asked twice, in two orders.
+
+    Fix:
+        Return int(action); no exploration in policy.
+    """
     agent, _, questions = subject.memory["first"]
     n_actions = subject.world().n_actions
     answers = []
@@ -90,15 +91,15 @@ def policy(subject: LoopAgentSubject) -> None:
         raise Failed("asked again in another order, it acts differently")
 
 
-@check(
-    LoopAgentSubject,
-    "loop-agent-repeats",
-    rule="The same seed makes the same run.",
-    fix="Seed every library that draws with the seed that train is given.",
-    after=("loop-agent-trains",),
-)
+@check(LoopAgentSubject, "loop-agent-repeats", after=("loop-agent-trains",))
 def repeats(subject: LoopAgentSubject) -> None:
-    """Twice, with other global random states at the start."""
+    """The same seed makes the same run.
+
+    Twice, with other global random states at the start.
+
+    Fix:
+        Seed every library that draws with the seed that train is given.
+    """
     _, actions, _ = subject.memory["first"]
     torch.rand(3)
     np.random.rand(3)  # noqa: NPY002
@@ -106,15 +107,15 @@ def repeats(subject: LoopAgentSubject) -> None:
         raise Failed("two runs of the same seed act differently")
 
 
-@check(
-    LoopAgentSubject,
-    "loop-agent-seeds",
-    rule="Another seed makes another run.",
-    fix="Use the seed; a method without any randomness is an expected failure.",
-    after=("loop-agent-trains", "loop-agent-repeats"),
-)
+@check(LoopAgentSubject, "loop-agent-seeds", after=("loop-agent-trains", "loop-agent-repeats"))
 def seeds(subject: LoopAgentSubject) -> None:
-    """In the same world."""
+    """Another seed makes another run.
+
+    In the same world.
+
+    Fix:
+        Use the seed; a method without any randomness is an expected failure.
+    """
     _, actions, _ = subject.memory["first"]
     if subject.trained(8)[1] == actions:
         raise Failed("two seeds act the same")

@@ -39,27 +39,28 @@ class PackageSubject(Subject):
     suite_files: Sequence[Any] = field(default_factory=tuple)
 
 
-@check(
-    PackageSubject,
-    "package-loads",
-    rule="The entry point loads, and every hook returns its specs.",
-    fix="Follow the message; `uqbench list plugins` says the same.",
-)
+@check(PackageSubject, "package-loads")
 def loads(subject: PackageSubject) -> None:
-    """In this process."""
+    """The entry point loads, and every hook returns its specs.
+
+    In this process.
+
+    Fix:
+        Follow the message; `uqbench list plugins` says the same.
+    """
     if subject.failure:
         raise Failed(subject.failure)
 
 
-@check(
-    PackageSubject,
-    "package-import",
-    rule="Importing the entry point takes less than 0.5 s and does not import torch.",
-    fix="Pass factories and configs as strings, 'package.module:Name'.",
-    after=("package-loads",),
-)
+@check(PackageSubject, "package-import", after=("package-loads",))
 def imports(subject: PackageSubject) -> None:
-    """In a process of its own, after uqbench; the best of three."""
+    """Importing the entry point takes less than 0.5 s and does not import torch.
+
+    In a process of its own, after uqbench; the best of three.
+
+    Fix:
+        Pass factories and configs as strings, 'package.module:Name'.
+    """
     code = (
         "import importlib, json, sys, time, uqbench; began = time.perf_counter(); "
         f"importlib.import_module({subject.module!r}); "
@@ -82,15 +83,15 @@ def imports(subject: PackageSubject) -> None:
         raise Failed(f"importing it took {min(seconds):.2f} s")
 
 
-@check(
-    PackageSubject,
-    "package-names",
-    rule="Names are lower case, with digits, - and _; each has a one-line summary.",
-    fix="Write the summary as the first line of the class's docstring.",
-    after=("package-loads",),
-)
+@check(PackageSubject, "package-names", after=("package-loads",))
 def names(subject: PackageSubject) -> None:
-    """Of everything registered."""
+    """Names are lower case, with digits, - and _; each has a one-line summary.
+
+    Of everything registered.
+
+    Fix:
+        Write the summary as the first line of the class's docstring.
+    """
     for kind, name, summary in subject.names:
         if not re.fullmatch(NAME, name):
             raise Failed(f"the {kind} is called {name!r}; expected a name such as 'my-method'")
@@ -98,28 +99,28 @@ def names(subject: PackageSubject) -> None:
             raise Failed(f"the {kind} {name!r} has no summary")
 
 
-@check(
-    PackageSubject,
-    "package-suites",
-    rule="Its suites and extensions are valid, and the suites that it extends exist.",
-    fix="Follow the message; `uqbench list suites` says the same.",
-    after=("package-loads",),
-)
+@check(PackageSubject, "package-suites", after=("package-loads",))
 def suites(subject: PackageSubject) -> None:
-    """All of its TOML files."""
+    """Its suites and extensions are valid, and the suites that it extends exist.
+
+    All of its TOML files.
+
+    Fix:
+        Follow the message; `uqbench list suites` says the same.
+    """
     if subject.problems:
         raise Failed("; ".join(subject.problems))
 
 
-@check(
-    PackageSubject,
-    "package-files",
-    rule="The wheel holds the suite files.",
-    fix="hatchling packages them; with setuptools add them to [tool.setuptools.package-data].",
-    after=("package-loads",),
-)
+@check(PackageSubject, "package-files", after=("package-loads",))
 def files(subject: PackageSubject) -> None:
-    """By the installed distribution's record."""
+    """The wheel holds the suite files.
+
+    By the installed distribution's record.
+
+    Fix:
+        hatchling packages them; with setuptools add them to [tool.setuptools.package-data].
+    """
     for path in subject.suite_files:
         if not path.is_file():
             raise Failed(f"{path.name} is not there")

@@ -36,13 +36,17 @@ SECONDS = 300.0
     AgentSubject,
     "agent-new-process",
     level="checkpointable",
-    rule="A run resumes in a new process as in this one.",
-    fix="Keep nothing in classes or modules, use no hash() or id(), and save all that a step "
-    "depends on.",
     after=(*SOUND, "agent-repeats", "agent-buffers", "agent-pure", "agent-checkpoint"),
 )
 def new_process(subject: AgentSubject) -> None:
-    """From the last of ``stops``, with the same outcomes."""
+    """A run resumes in a new process as in this one.
+
+    From the last of ``stops``, with the same outcomes.
+
+    Fix:
+        Keep nothing in classes or modules, use no hash() or id(), and save all that a step depends
+        on.
+    """
     trace, stop = subject.baseline, max(subject.stops)
     if subject.recipe is None:
         raise Skipped("another process cannot make it: it is not an installed agent")

@@ -23,28 +23,28 @@ from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
 
 
-@check(
-    AgentSubject,
-    "agent-repeats",
-    rule="The same seeds make the same run, bit for bit.",
-    fix="Derive every random number from the seeds; no clock, no hash(), no iteration over sets.",
-    after=SOUND,
-)
+@check(AgentSubject, "agent-repeats", after=SOUND)
 def repeats(subject: AgentSubject) -> None:
-    """Two runs of the same seeds are equal."""
+    """The same seeds make the same run, bit for bit.
+
+    Two runs of the same seeds are equal.
+
+    Fix:
+        Derive every random number from the seeds; no clock, no hash(), no iteration over sets.
+    """
     if _disturbed(subject, read=True, poison=True):
         _no_difference(subject.run(SEEDS, 0), subject.baseline, "two runs of the same seeds")
 
 
-@check(
-    AgentSubject,
-    "agent-pure",
-    rule="policy and uncertainty change no state: asking leaves no trace in the run.",
-    fix="Draw what a policy needs in act or observe, and keep caches out of policy.",
-    after=(*SOUND, "agent-repeats"),
-)
+@check(AgentSubject, "agent-pure", after=(*SOUND, "agent-repeats"))
 def pure(subject: AgentSubject) -> None:
-    """A run that is asked at every step equals one that is not."""
+    """`policy` and `uncertainty` change no state: asking leaves no trace in the run.
+
+    A run that is asked at every step equals one that is not.
+
+    Fix:
+        Draw what a policy needs in act or observe, and keep caches out of policy.
+    """
     trace = subject.baseline
     answers = predictions(trace.agent, trace.questions)
     if not same(answers, predictions(trace.agent, trace.questions)):
@@ -58,15 +58,15 @@ def pure(subject: AgentSubject) -> None:
             raise Failed(f"asked for its policy and uncertainty after every step, {difference}")
 
 
-@check(
-    AgentSubject,
-    "agent-buffers",
-    rule="A step's tensors are overwritten after observe; an agent that keeps them keeps copies.",
-    fix="Store step.obs.clone(), or put the step into a uqbench.lanes.ReplayBuffer.",
-    after=(*SOUND, "agent-repeats"),
-)
+@check(AgentSubject, "agent-buffers", after=(*SOUND, "agent-repeats"))
 def buffers(subject: AgentSubject) -> None:
-    """With NaN in a step's tensors after ``observe`` the run is the same."""
+    """A step's tensors are overwritten after observe; an agent that keeps them keeps copies.
+
+    With NaN in a step's tensors after ``observe`` the run is the same.
+
+    Fix:
+        Store step.obs.clone(), or put the step into a uqbench.lanes.ReplayBuffer.
+    """
     if _disturbed(subject, read=True, poison=True):
         difference = _disturbed(subject, read=False, poison=True)
         if difference:
@@ -104,30 +104,30 @@ def _poison(tensor: Tensor) -> None:
         tensor.fill_(torch.iinfo(tensor.dtype).max)
 
 
-@check(
-    AgentSubject,
-    "agent-lanes",
-    rule="A lane does the same alone, among others and in any order, bit for bit.",
-    fix="Nothing may mix lanes: no mean over dimension 0, no shared optimizer state or generator; "
-    "sums and products as in uqbench.lanes.numerics.",
-    after=(*SOUND, "agent-repeats"),
-)
+@check(AgentSubject, "agent-lanes", after=(*SOUND, "agent-repeats"))
 def lanes(subject: AgentSubject) -> None:
-    """The lane of seed 5 in world 5: alone, second of three, first of two."""
+    """A lane does the same alone, among others and in any order, bit for bit.
+
+    The lane of seed 5 in world 5: alone, second of three, first of two.
+
+    Fix:
+        Nothing may mix lanes: no mean over dimension 0, no shared optimizer state or generator;
+        sums and products as in uqbench.lanes.numerics.
+    """
     alone = subject.alone
     _no_difference(subject.run([3, 5, 8], 4).lane(1), alone, "alone and among others")
     _no_difference(subject.run([5, 3], 5).lane(0), alone, "alone and in another order")
 
 
-@check(
-    AgentSubject,
-    "agent-seeds",
-    rule="Lanes of different seeds differ, in the same world too.",
-    fix="Use seeds[i] for lane i; a method without any randomness is an expected failure.",
-    after=(*SOUND, "agent-repeats"),
-)
+@check(AgentSubject, "agent-seeds", after=(*SOUND, "agent-repeats"))
 def seeds(subject: AgentSubject) -> None:
-    """The same world with another seed is another run."""
+    """Lanes of different seeds differ, in the same world too.
+
+    The same world with another seed is another run.
+
+    Fix:
+        Use seeds[i] for lane i; a method without any randomness is an expected failure.
+    """
     if subject.role != "method":
         raise Skipped(f"its role is {subject.role!r}: it need not use its seed")
     if not subject.alone.difference(subject.run([1005], 5)):
@@ -138,13 +138,17 @@ def seeds(subject: AgentSubject) -> None:
     AgentSubject,
     "agent-checkpoint",
     level="checkpointable",
-    rule="A run that resumes from state_dict() equals one that was never interrupted.",
-    fix="Save everything that later steps depend on; the default saves attributes that are "
-    "tensors, numbers, modules, optimizers and replay buffers.",
     after=(*SOUND, "agent-repeats", "agent-buffers", "agent-pure"),
 )
 def checkpoint(subject: AgentSubject) -> None:
-    """Through a file, at ``stops``, against the same outcomes."""
+    """A run that resumes from state_dict() equals one that was never interrupted.
+
+    Through a file, at ``stops``, against the same outcomes.
+
+    Fix:
+        Save everything that later steps depend on; the default saves attributes that are tensors,
+        numbers, modules, optimizers and replay buffers.
+    """
     trace = subject.baseline
     agent = subject.make(SEEDS, CPU)
     saved = {}

@@ -32,14 +32,15 @@ def laws(seed: int = 0, laws: int = 6, atoms: int = 9) -> tuple[Tensor, Tensor]:
     return values, weights / weights.sum(-1, keepdim=True)
 
 
-@check(
-    RiskSubject,
-    "risk-forms",
-    rule="`dim` is reduced, wherever it is; probabilities broadcast; float32 stays float32.",
-    fix="Reduce along dim alone: values.movedim(dim, -1) first.",
-)
+@check(RiskSubject, "risk-forms")
 def forms(subject: RiskSubject) -> None:
-    """The last dimension and the first, and one distribution's weights for all."""
+    """`dim` is reduced, wherever it is; probabilities broadcast; float32 stays float32.
+
+    The last dimension and the first, and one distribution's weights for all.
+
+    Fix:
+        Reduce along dim alone: values.movedim(dim, -1) first.
+    """
     values, probs = laws()
     value = subject.measure(values, probs)
     if not isinstance(value, Tensor) or value.shape != values.shape[:1]:
@@ -51,42 +52,42 @@ def forms(subject: RiskSubject) -> None:
         raise Failed("of float32 it does not make float32")
 
 
-@check(
-    RiskSubject,
-    "risk-weights",
-    rule="Weights proportional to the probabilities make the same number.",
-    fix="Divide by probabilities.sum(dim).",
-    after=FORMS,
-)
+@check(RiskSubject, "risk-weights", after=FORMS)
 def weights(subject: RiskSubject) -> None:
-    """Seven times the probabilities."""
+    """Weights proportional to the probabilities make the same number.
+
+    Seven times the probabilities.
+
+    Fix:
+        Divide by probabilities.sum(dim).
+    """
     values, probs = laws()
     _close(subject.measure(values, 7 * probs), subject.measure(values, probs), "times seven")
 
 
-@check(
-    RiskSubject,
-    "risk-order",
-    rule="The order of the values does not matter.",
-    fix="Sort the values with their probabilities where the measure needs an order.",
-    after=FORMS,
-)
+@check(RiskSubject, "risk-order", after=FORMS)
 def order(subject: RiskSubject) -> None:
-    """The same distribution, backwards."""
+    """The order of the values does not matter.
+
+    The same distribution, backwards.
+
+    Fix:
+        Sort the values with their probabilities where the measure needs an order.
+    """
     values, probs = laws()
     value = subject.measure(values.flip(-1), probs.flip(-1))
     _close(value, subject.measure(values, probs), "in another order")
 
 
-@check(
-    RiskSubject,
-    "risk-shortcuts",
-    rule="of_sorted and of_quantiles are the measure itself, on such values.",
-    fix="Leave them out, or let them agree with __call__.",
-    after=(*FORMS, "risk-order"),
-)
+@check(RiskSubject, "risk-shortcuts", after=(*FORMS, "risk-order"))
 def shortcuts(subject: RiskSubject) -> None:
-    """Sorted values, and equally likely ones."""
+    """of_sorted and of_quantiles are the measure itself, on such values.
+
+    Sorted values, and equally likely ones.
+
+    Fix:
+        Leave them out, or let them agree with __call__.
+    """
     values, probs = laws()
     ordered, index = values.sort(-1)
     full = subject.measure(values, probs)
@@ -95,30 +96,30 @@ def shortcuts(subject: RiskSubject) -> None:
     _close(subject.measure.of_quantiles(values), even, "by of_quantiles")
 
 
-@check(
-    RiskSubject,
-    "risk-neutral",
-    rule="With its neutral parameters the measure is the mean.",
-    fix="Correct `neutral`, or leave it None.",
-    after=FORMS,
-)
+@check(RiskSubject, "risk-neutral", after=FORMS)
 def neutral(subject: RiskSubject) -> None:
-    """On random distributions."""
+    """With its neutral parameters the measure is the mean.
+
+    On random distributions.
+
+    Fix:
+        Correct `neutral`, or leave it None.
+    """
     if subject.neutral is None:
         raise Skipped("it names no neutral parameters")
     values, probs = laws()
     _close(subject.neutral(values, probs), (values * probs).sum(-1), "with neutral parameters")
 
 
-@check(
-    RiskSubject,
-    "risk-coherent",
-    rule="A measure that says `coherent` obeys the four axioms.",
-    fix="Return False from `coherent`, or repair the measure (Artzner et al. 1999).",
-    after=(*FORMS, "risk-order"),
-)
+@check(RiskSubject, "risk-coherent", after=(*FORMS, "risk-order"))
 def coherent(subject: RiskSubject) -> None:
-    """Monotone, translation-equivariant, homogeneous, superadditive, on 200 random pairs."""
+    """A measure that says `coherent` obeys the four axioms.
+
+    Monotone, translation-equivariant, homogeneous, superadditive, on 200 random pairs.
+
+    Fix:
+        Return False from `coherent`, or repair the measure (Artzner et al. 1999).
+    """
     rho = subject.measure
     if not rho.coherent:
         raise Skipped("it does not say that it is coherent")
@@ -133,15 +134,15 @@ def coherent(subject: RiskSubject) -> None:
         raise Failed("not superadditive: ρ(X + Y) lies below ρ(X) + ρ(Y)")
 
 
-@check(
-    RiskSubject,
-    "risk-gradients",
-    rule="Gradients are finite, also where values are equal or a probability is zero.",
-    fix="Keep roots, logarithms and powers away from zero with torch.where on both sides.",
-    after=FORMS,
-)
+@check(RiskSubject, "risk-gradients", after=FORMS)
 def gradients(subject: RiskSubject) -> None:
-    """By values and probabilities."""
+    """Gradients are finite, also where values are equal or a probability is zero.
+
+    By values and probabilities.
+
+    Fix:
+        Keep roots, logarithms and powers away from zero with torch.where on both sides.
+    """
     values, probs = laws()
     cases = {
         "": (values, probs),

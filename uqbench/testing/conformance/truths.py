@@ -23,16 +23,16 @@ TAIL = 1e-3
 """A rollout ends when a reward would count less than this."""
 
 
-@check(
-    EnvironmentSubject,
-    "environment-optimal-q",
-    rule="optimal_q solves the Bellman optimality equation under the task's discount.",
-    fix="Q*(s, a) = E[r + γ max Q*(s', ·)], zero after a terminal state, NaN where a is not "
-    "available; no time limit.",
-    after=SOUND,
-)
+@check(EnvironmentSubject, "environment-optimal-q", after=SOUND)
 def optimal_q(subject: EnvironmentSubject) -> None:
-    """The mean residual of each (s, a) that random play meets."""
+    """optimal_q solves the Bellman optimality equation under the task's discount.
+
+    The mean residual of each (s, a) that random play meets.
+
+    Fix:
+        Q*(s, a) = E[r + γ max Q*(s', ·)], zero after a terminal state, NaN where a is not
+        available; no time limit.
+    """
     truth = _truth(subject)
     rows = _rows(truth)
     best = truth.values.nan_to_num(-math.inf).amax(-1)
@@ -60,15 +60,15 @@ def optimal_q(subject: EnvironmentSubject) -> None:
         _is_zero(errors, size, what, chance, len(residuals))
 
 
-@check(
-    EnvironmentSubject,
-    "environment-greedy",
-    rule="Rollouts of the greedy policy of optimal_q are worth what optimal_q says.",
-    fix="The values are expected discounted returns from the observation that they belong to.",
-    after=(*SOUND, "environment-optimal-q"),
-)
+@check(EnvironmentSubject, "environment-greedy", after=(*SOUND, "environment-optimal-q"))
 def greedy(subject: EnvironmentSubject) -> None:
-    """From the start."""
+    """Rollouts of the greedy policy of optimal_q are worth what optimal_q says.
+
+    From the start.
+
+    Fix:
+        The values are expected discounted returns from the observation that they belong to.
+    """
     truth = _truth(subject)
     if subject.discount >= 1:
         raise Skipped("without a discount a rollout may have no end")
@@ -104,15 +104,15 @@ def greedy(subject: EnvironmentSubject) -> None:
     _is_zero(differences, size, "the greedy return minus its value", chance, tail=TAIL * size)
 
 
-@check(
-    EnvironmentSubject,
-    "environment-optimal-return",
-    rule="No policy beats optimal_return, beyond chance.",
-    fix="It is the expected undiscounted return of the best policy, with the task's time limit.",
-    after=SOUND,
-)
+@check(EnvironmentSubject, "environment-optimal-return", after=SOUND)
 def optimal_return(subject: EnvironmentSubject) -> None:
-    """Random play and each constant action."""
+    """No policy beats optimal_return, beyond chance.
+
+    Random play and each constant action.
+
+    Fix:
+        It is the expected undiscounted return of the best policy, with the task's time limit.
+    """
     if subject.optimal_return is None:
         raise Skipped("it states none")
     best = subject.optimal_return()

@@ -20,16 +20,16 @@ STANDARD_ERRORS = 6.0
 """Beyond which samples disagree: false alarms are rarer than one in 10⁸ for normal samples."""
 
 
-@check(
-    AgentSubject,
-    "uncertainty-forms",
-    rule="Values are [L, M, A]; return distributions [L, M, A, N], samples [L, M, A, S]; floats.",
-    fix="One number for each action of each observation of each lane; leave out what you do not "
-    "predict (None).",
-    after=("agent-forms",),
-)
+@check(AgentSubject, "uncertainty-forms", after=("agent-forms",))
 def forms(subject: AgentSubject) -> None:
-    """Shapes for L = 1, 3 and M = 1, 5."""
+    """Values are [L, M, A]; return distributions [L, M, A, N], samples [L, M, A, S]; floats.
+
+    Shapes for L = 1, 3 and M = 1, 5.
+
+    Fix:
+        One number for each action of each observation of each lane; leave out what you do not
+        predict (None).
+    """
     _predicted(subject)
     n_actions = subject.info.n_actions
     for lanes, queries in FORMS:
@@ -53,15 +53,15 @@ def forms(subject: AgentSubject) -> None:
             raise Failed("return_atoms and return_probs go together")
 
 
-@check(
-    AgentSubject,
-    "uncertainty-finite",
-    rule="Every prediction is finite; epistemic variances may be infinite, where nothing was seen.",
-    fix="No division by a count that may be zero, no logarithm of zero: state a prior.",
-    after=AFTER,
-)
+@check(AgentSubject, "uncertainty-finite", after=AFTER)
 def finite(subject: AgentSubject) -> None:
-    """At the start and after learning."""
+    """Every prediction is finite; epistemic variances may be infinite, where nothing was seen.
+
+    At the start and after learning.
+
+    Fix:
+        No division by a count that may be zero, no logarithm of zero: state a prior.
+    """
     for when, predicted in _predicted(subject).items():
         for name, value in vars(predicted).items():
             if value is None:
@@ -73,16 +73,16 @@ def finite(subject: AgentSubject) -> None:
                 raise Failed(f"{name} is not finite {when}")
 
 
-@check(
-    AgentSubject,
-    "uncertainty-variances",
-    rule="Variances are not negative.",
-    fix="Variances are in squared units of return: not a logarithm, not a difference that rounds "
-    "below zero (clamp that).",
-    after=(*AFTER, "uncertainty-finite"),
-)
+@check(AgentSubject, "uncertainty-variances", after=(*AFTER, "uncertainty-finite"))
 def variances(subject: AgentSubject) -> None:
-    """At the start and after learning."""
+    """Variances are not negative.
+
+    At the start and after learning.
+
+    Fix:
+        Variances are in squared units of return: not a logarithm, not a difference that rounds
+        below zero (clamp that).
+    """
     for when, predicted in _predicted(subject).items():
         for name in VARIANCES:
             value = getattr(predicted, name)
@@ -91,29 +91,31 @@ def variances(subject: AgentSubject) -> None:
 
 
 @check(
-    AgentSubject,
-    "uncertainty-order",
-    rule="The variance of the quantiles is at least that of their mean.",
-    fix="quantile_epistemic_var averages each quantile's variance; epistemic_var is that of Q "
-    "(Clements et al. 2019, equation 4).",
-    after=(*AFTER, "uncertainty-finite", "uncertainty-variances"),
+    AgentSubject, "uncertainty-order", after=(*AFTER, "uncertainty-finite", "uncertainty-variances")
 )
 def order(subject: AgentSubject) -> None:
-    """``quantile_epistemic_var >= epistemic_var``, up to rounding."""
+    """The variance of the quantiles is at least that of their mean.
+
+    ``quantile_epistemic_var >= epistemic_var``, up to rounding.
+
+    Fix:
+        quantile_epistemic_var averages each quantile's variance; epistemic_var is that of Q
+        (Clements et al. 2019, equation 4).
+    """
     for when, of_mean, of_quantiles in _each(subject, "epistemic_var", "quantile_epistemic_var"):
         if (of_quantiles < of_mean * (1 - 1e-3) - 1e-6).any():
             raise Failed(f"quantile_epistemic_var lies below epistemic_var {when}")
 
 
-@check(
-    AgentSubject,
-    "uncertainty-probabilities",
-    rule="Probabilities are not negative and sum to one.",
-    fix="return_probs is a softmax over the last dimension, or the same weight for each quantile.",
-    after=(*AFTER, "uncertainty-finite"),
-)
+@check(AgentSubject, "uncertainty-probabilities", after=(*AFTER, "uncertainty-finite"))
 def probabilities(subject: AgentSubject) -> None:
-    """Along the last dimension."""
+    """Probabilities are not negative and sum to one.
+
+    Along the last dimension.
+
+    Fix:
+        return_probs is a softmax over the last dimension, or the same weight for each quantile.
+    """
     for when, probs in _each(subject, "return_probs"):
         sums = probs.sum(-1)
         if (probs < 0).any() or not torch.allclose(sums, torch.ones_like(sums), atol=1e-4):
@@ -123,12 +125,16 @@ def probabilities(subject: AgentSubject) -> None:
 @check(
     AgentSubject,
     "uncertainty-distribution",
-    rule="Where both are predicted, the return distribution's mean is `mean`.",
-    fix="mean is of Q, the expected return, not a risk-adjusted value.",
     after=(*AFTER, "uncertainty-finite", "uncertainty-probabilities"),
 )
 def distribution(subject: AgentSubject) -> None:
-    """Up to a thousandth of the values' size."""
+    """Where both are predicted, the return distribution's mean is `mean`.
+
+    Up to a thousandth of the values' size.
+
+    Fix:
+        mean is of Q, the expected return, not a risk-adjusted value.
+    """
     for when, atoms, probs, mean in _each(subject, "return_atoms", "return_probs", "mean"):
         of_law = (atoms * probs).sum(-1)
         size = mean.abs().max().clamp(min=1e-3)
@@ -140,12 +146,16 @@ def distribution(subject: AgentSubject) -> None:
 @check(
     AgentSubject,
     "uncertainty-samples",
-    rule="Samples of Q have the mean and the variance that are predicted with them.",
-    fix="value_samples, mean and epistemic_var describe one posterior.",
     after=(*AFTER, "uncertainty-finite", "uncertainty-variances"),
 )
 def samples(subject: AgentSubject) -> None:
-    """Within six standard errors, averaged over actions and observations."""
+    """Samples of Q have the mean and the variance that are predicted with them.
+
+    Within six standard errors, averaged over actions and observations.
+
+    Fix:
+        value_samples, mean and epistemic_var describe one posterior.
+    """
     for when, drawn in _each(subject, "value_samples"):
         predicted = _predicted(subject)[when]
         mean, var = predicted.mean, predicted.epistemic_var
