@@ -631,7 +631,7 @@ MUTANTS = {
     "loop-agent-seeds": lambda: loop(OneSeed),
     "component-made": lambda: component(ValueError("no such file")),
     "package-loads": lambda: package(failure="it raised"),
-    "package-names": lambda: package(names=[("agent", "Bad Name!", "walks")]),
+    "package-summaries": lambda: package(names=[("agent", "walker", "")]),
     "package-suites": lambda: package(problems=["there is no suite 'minatr'"]),
 }
 

@@ -17,17 +17,9 @@ from uqbench.seeding import derive_seed
 
 def as_step(t: int, obs: Tensor, action: Tensor, outcome: Outcome, actors: int = 1) -> Step:
     """Step ``t`` of an environment ``[L · K, …]``, as an agent observes it."""
-    return step_of_actors(
-        t,
-        obs,
-        action,
-        outcome.reward,
-        outcome.terminated,
-        outcome.truncated,
-        outcome.next_obs,
-        outcome.next_valid,
-        actors=actors,
-    )
+    o = outcome
+    after = o.reward, o.terminated, o.truncated, o.next_obs, o.next_valid
+    return step_of_actors(t, obs, action, *after, actors=actors)
 
 
 def step_of_actors(
@@ -43,16 +35,10 @@ def step_of_actors(
     actors: int = 1,
 ) -> Step:
     """A step ``[L, K, …]`` from tensors ``[L · K, …]``."""
-    return Step(
-        t=t,
-        obs=by_actor(obs, actors),
-        action=by_actor(action, actors),
-        reward=by_actor(reward, actors),
-        terminated=by_actor(terminated, actors),
-        truncated=by_actor(truncated, actors),
-        next_obs=by_actor(next_obs, actors),
-        valid_actions=by_actor(valid_actions, actors),
-    )
+    tensors = obs, action, reward, terminated, truncated, next_obs
+    obs, action, reward, terminated, truncated, next_obs = (by_actor(x, actors) for x in tensors)
+    valid = by_actor(valid_actions, actors)
+    return Step(t, obs, action, reward, terminated, truncated, next_obs, valid)
 
 
 def act(agent: Agent, obs: Tensor, valid: Tensor | None = None, actors: int = 1) -> Tensor:

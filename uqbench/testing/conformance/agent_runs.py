@@ -187,16 +187,9 @@ def replay_step(agent: Agent, trace: Trace, t: int, outcome: Outcome | None = No
 
 def step_of(t: int, obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
     """Step ``t``, in tensors that nobody else holds."""
-    return Step(
-        t=t,
-        obs=obs.clone(),
-        action=action.clone(),
-        reward=outcome.reward.clone(),
-        terminated=outcome.terminated.clone(),
-        truncated=outcome.truncated.clone(),
-        next_obs=outcome.next_obs.clone(),
-        valid_actions=_copied(outcome.next_valid),
-    )
+    own = copy_of(outcome)
+    after = own.reward, own.terminated, own.truncated, own.next_obs, own.next_valid
+    return Step(t, obs.clone(), action.clone(), *after)
 
 
 def copy_of(outcome: Outcome, actors: int | None = None) -> Outcome:

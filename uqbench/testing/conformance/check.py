@@ -188,8 +188,8 @@ def check(
             raise ValueError(f"there are two checks {id!r}")
         text, _, fix = (inspect.getdoc(function) or "").partition("\n\nFix:\n")
         rule, _, tried = text.partition("\n\n")
-        words = [" ".join(part.split()) for part in (rule, tried, fix)]
-        _CHECKS[id] = Check(id, kind.kind, level, *words, function, after)
+        rule, tried, fix = (" ".join(part.split()) for part in (rule, tried, fix))
+        _CHECKS[id] = Check(id, kind.kind, level, rule, tried, fix, function, after)
         return function
 
     return register

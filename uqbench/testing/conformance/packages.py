@@ -1,18 +1,15 @@
-"""What every package must be: quick to import, with valid names and files that are there."""
+"""What every package must be: quick to import, and explained."""
 
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from importlib import metadata
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
-from uqbench.registry.names import NAME
-from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
+from uqbench.testing.conformance.check import Failed, Subject, check
 
 IMPORT_SECONDS = 0.5
 """Beyond what importing uqbench itself takes."""
@@ -36,7 +33,6 @@ class PackageSubject(Subject):
     names: Sequence[tuple[str, str, str]] = ()
     problems: Sequence[str] = ()
     failure: str | None = None
-    suite_files: Sequence[Any] = field(default_factory=tuple)
 
 
 @check(PackageSubject, "package-loads")
@@ -83,54 +79,29 @@ def imports(subject: PackageSubject) -> None:
         raise Failed(f"importing it took {min(seconds):.2f} s")
 
 
-@check(PackageSubject, "package-names", after=("package-loads",))
-def names(subject: PackageSubject) -> None:
-    """Names are lower case, with digits, - and _; each has a one-line summary.
+@check(PackageSubject, "package-summaries", after=("package-loads",))
+def summaries(subject: PackageSubject) -> None:
+    """Everything that is registered has a one-line summary.
 
-    Of everything registered.
+    That names are valid is seen when the package loads.
 
     Fix:
         Write the summary as the first line of the class's docstring.
     """
     for kind, name, summary in subject.names:
-        if not re.fullmatch(NAME, name):
-            raise Failed(f"the {kind} is called {name!r}; expected a name such as 'my-method'")
         if not summary or "\n" in summary:
             raise Failed(f"the {kind} {name!r} has no summary")
 
 
 @check(PackageSubject, "package-suites", after=("package-loads",))
 def suites(subject: PackageSubject) -> None:
-    """Its suites and extensions are valid, and the suites that it extends exist.
+    """Its suites and extensions are there and valid, and the suites that it extends exist.
 
-    All of its TOML files.
+    All of its TOML files, as installed.
 
     Fix:
-        Follow the message; `uqbench list suites` says the same.
+        Follow the message; `uqbench list suites` says the same. The wheel must hold the files:
+        hatchling packages them; with setuptools add them to [tool.setuptools.package-data].
     """
     if subject.problems:
         raise Failed("; ".join(subject.problems))
-
-
-@check(PackageSubject, "package-files", after=("package-loads",))
-def files(subject: PackageSubject) -> None:
-    """The wheel holds the suite files.
-
-    By the installed distribution's record.
-
-    Fix:
-        hatchling packages them; with setuptools add them to [tool.setuptools.package-data].
-    """
-    for path in subject.suite_files:
-        if not path.is_file():
-            raise Failed(f"{path.name} is not there")
-    try:
-        record = metadata.distribution(subject.distribution).files or []
-    except metadata.PackageNotFoundError as error:
-        raise Skipped("it is not an installed distribution") from error
-    held = {path.name for path in record}
-    if any(name.endswith(".pth") or name.startswith("__editable__") for name in held):
-        raise Skipped("it is installed editable")
-    for path in subject.suite_files:
-        if path.name not in held:
-            raise Failed(f"{path.name} is in no file of {subject.distribution}")

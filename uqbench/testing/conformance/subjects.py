@@ -107,7 +107,6 @@ def _package(plugin: Plugin, host: Host, catalog: Catalog) -> Subject:
         names=names,
         problems=[p.reason for p in catalog.problems if p.plugin == plugin],
         failure=plugin.failure,
-        suite_files=[path for path, by in host.suite_files if by == plugin],
     )
 
 
