@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pkgutil
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_type_hints
 
 from uqbench.errors import did_you_mean
 
@@ -36,9 +37,7 @@ class Spec:
         factory: builds the object (each hook says how it is called). A string
             ``"package.module:Name"`` is imported only when a run needs it.
         config: dataclass of the factory's config, or its ``"package.module:Name"``; suites and
-            ``--set`` are validated against its fields. None where there is nothing to set (the
-            factory is given a :class:`NoConfig`), or where the factory is a dataclass that holds
-            its own values, as a risk measure is.
+            ``--set`` are validated against its fields. None for what :func:`config_of` finds.
         summary: one line for ``uqbench list``; if empty, the first line of the factory's
             docstring.
         source: the paper, figure or page that it implements; if empty, the docstring's line
@@ -61,14 +60,14 @@ class Spec:
 
     def load_config(self) -> type[Any]:
         """The config's type, imported if it is a string."""
-        if self.config is None:
-            factory = self.load_factory()
-            config: object = factory if is_dataclass(factory) else NoConfig
-        else:
-            config = _imported(self.config)
+        config = config_of(self.load_factory()) if self.config is None else _imported(self.config)
         if not isinstance(config, type):
             raise TypeError(f"the config of {self.name!r} is not a class: {config!r}")
         return config
+
+    def makes(self, *bases: str) -> bool:
+        """Whether the factory, imported here, is a class that derives from one of these."""
+        return derives(self.load_factory(), *bases)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,12 +75,10 @@ class AgentSpec(Spec):
     """An agent.
 
     ``factory(info, seeds, config, device)`` returns a :class:`uqbench.agent.Agent`, written for
-    lanes. With ``owns_loop=True``, ``factory(info, config)`` returns a
-    :class:`uqbench.agent.LoopAgent`.
+    lanes. A class that derives from :class:`uqbench.agent.LoopAgent` is called as
+    ``factory(info, config)``.
 
     Attributes:
-        owns_loop: whether the method has its own training loop; each run then has its own process,
-            and an interrupted one starts over.
         role: ``trivial`` for what costs no learning (random play, a constant action, a script),
             ``oracle`` for what knows more than an agent may (exact policies, look-ahead in the
             simulation). Both are shown on boards beside the methods, and have no rank.
@@ -92,10 +89,14 @@ class AgentSpec(Spec):
             one they have their nominal coverage. ``uqbench plugin check`` then tries it.
     """
 
-    owns_loop: bool = False
     role: Role = "method"
     actors: bool = True
     calibrated: bool = False
+
+    @property
+    def owns_loop(self) -> bool:
+        """Whether it has its own training loop: each run its own process, without checkpoints."""
+        return self.makes("uqbench.agent:LoopAgent")
 
     @property
     def takes_actors(self) -> bool:
@@ -123,8 +124,8 @@ class EnvironmentSpec(Spec):
 
     Attributes:
         events: names of the events the environment counts, e.g. ``("falls",)``.
-        lanes: whether the factory makes a ``LaneEnv``.
-        vector: whether it makes a ``VectorEnv``.
+        lanes: whether the factory makes a ``LaneEnv``; a class that is one need not say so.
+        vector: the same of a ``VectorEnv``.
         has_state_dict: whether the ``gymnasium.Env`` it makes has ``state_dict()`` and
             ``load_state_dict(state)``; otherwise a run that resumes replays its actions.
         optimal_return: ground truth, where known: from a config to the expected undiscounted
@@ -161,6 +162,16 @@ class EnvironmentSpec(Spec):
                 f"environment {self.name!r}: expected one of lanes, vector and has_state_dict, "
                 f"which is said of single environments"
             )
+
+    @property
+    def makes_lanes(self) -> bool:
+        """Whether ``factory(config, seeds, time_limit, device)`` makes a ``LaneEnv``."""
+        return self.lanes or self.makes("uqbench.environment:LaneEnv")
+
+    @property
+    def makes_vector(self) -> bool:
+        """Whether ``factory(config, num_envs)`` makes a ``VectorEnv``."""
+        return self.vector or self.makes("gymnasium.vector:VectorEnv")
 
     def load_picture(self) -> Callable[[Any, Any], Frame] | None:
         """What draws an observation; None where nothing does."""
@@ -222,3 +233,31 @@ def truth(function: F | str | None) -> F | None:
 
 def _imported(target: object) -> object:
     return pkgutil.resolve_name(target) if isinstance(target, str) else target
+
+
+def derives(factory: object, *bases: str) -> bool:
+    """Whether it is a class that derives from one of ``"package.module:Name"``, imported here."""
+    known = tuple(pkgutil.resolve_name(base) for base in bases)
+    return isinstance(factory, type) and issubclass(factory, known)
+
+
+def config_of(factory: Any) -> type[Any]:
+    """The config's type of a factory that names none.
+
+    It is the factory itself if that is a dataclass, as a risk measure is; else the dataclass that
+    its parameter ``config`` is annotated with; else ``<Class>Config`` or ``Config`` of its module;
+    else :class:`NoConfig`.
+    """
+    if isinstance(factory, type) and is_dataclass(factory):
+        return factory
+    made_by = getattr(factory, "__init__") if isinstance(factory, type) else factory  # noqa: B009
+    try:
+        annotated = get_type_hints(made_by).get("config")
+    except (NameError, TypeError):  # annotated for type checkers alone, or an object that is called
+        annotated = None
+    name, module = (getattr(factory, key, "") for key in ("__name__", "__module__"))
+    near = vars(sys.modules[module]) if module in sys.modules else {}
+    for one in (annotated, near.get(f"{name}Config"), near.get("Config")):
+        if isinstance(one, type) and is_dataclass(one):
+            return one
+    return NoConfig

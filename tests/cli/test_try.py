@@ -89,7 +89,7 @@ def test_a_class_of_a_file_has_a_row_marked_local_and_nothing_is_kept(mine, caps
 
 
 def test_a_class_joins_a_suite_with_the_config_of_its_name(mine):
-    assert local.add_class(mine, None, "toy", {"action": 1}) == ("mine", "agent")
+    assert local.add_class(mine, None, ["toy"], action=1) == ("mine", "agent")
     plan = Selection("toy", "smoke", ("mine",)).plan(Host.load(), "cpu")
     method = plan.runs[0].identity["method"]
     assert method["config"] == {"action": 1}
@@ -99,16 +99,16 @@ def test_a_class_joins_a_suite_with_the_config_of_its_name(mine):
 def test_of_two_classes_one_must_be_named_and_a_loop_agent_owns_its_loop(mine):
     mine.write_text(MINE + LOOP)
     with pytest.raises(UqbenchError, match=r"2 classes .*: Mine, OwnLoop"):
-        local.add_class(mine, None, "toy", {})
+        local.add_class(mine, None, ["toy"])
     with pytest.raises(UqbenchError, match=r"There is no class in .* 'OwnLop'.*'OwnLoop'"):
-        local.add_class(mine, "OwnLop", "toy", {})
-    assert local.add_class(mine, "OwnLoop", "toy", {})[0] == "own-loop"
+        local.add_class(mine, "OwnLop", ["toy"])
+    assert local.add_class(mine, "OwnLoop", ["toy"])[0] == "own-loop"
     assert Host.load().agents["own-loop"].owns_loop
 
 
 def test_an_estimator_is_one(mine):
     mine.write_text(MINE + FITS)
-    assert local.add_class(mine, "Fits", "toy", {}) == ("fits", "estimator")
+    assert local.add_class(mine, "Fits", ["toy"]) == ("fits", "estimator")
     assert Host.load().estimators["fits"].load_config().__name__ == "MineConfig"
 
 
@@ -119,7 +119,7 @@ def test_an_estimator_is_one(mine):
 def test_a_file_without_a_method_is_refused_with_the_reason(mine, text, said):
     mine.write_text(text)
     with pytest.raises(UqbenchError, match=said):
-        local.add_class(mine, None, "toy", {})
+        local.add_class(mine, None, ["toy"])
 
 
 def test_a_setting_that_the_config_has_not_is_refused_with_the_nearest(mine):

@@ -94,7 +94,6 @@ def uqbench_agents():
         AgentSpec(name="averages", version="1", factory=Averages, config=Config, summary="…"),
         AgentSpec(
             name="first-attempt", version="1", factory=FirstAttempt, config=Config, summary="…",
-            owns_loop=True,
         ),
     ]  # fmt: skip
 

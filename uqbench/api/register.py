@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 from uqbench.api.source import source_digest
 from uqbench.errors import UqbenchError
 from uqbench.registry import local
-from uqbench.registry.methods import Kind, method_name, spec_of
-from uqbench.specs import NoConfig, Spec
+from uqbench.registry.classes import kind_of, name_of, spec_of
+from uqbench.specs import Spec, config_of
 
 
 def register(
@@ -27,9 +27,9 @@ def register(
     *,
     suite: str | Sequence[str],
     name: str | None = None,
-    config: type[Any] = NoConfig,
+    config: type[Any] | None = None,
     settings: Mapping[str, Any] | None = None,
-    kind: Kind | None = None,
+    kind: Literal["agent", "estimator"] | None = None,
     version: str = "1",
 ) -> str:
     """Let a method join suites, in this process and in the workers that it starts.
@@ -44,7 +44,8 @@ def register(
             (``info, config``) or :class:`~uqbench.estimator.Estimator`.
         suite: the suite or suites that it joins.
         name: on boards; by default the factory's, as ``my-method``.
-        config: frozen dataclass of its config.
+        config: frozen dataclass of its config; by default that of its constructor's parameter
+            ``config``.
         settings: values of the config's fields.
         kind: ``agent`` or ``estimator``, where the factory is a function.
         version: of the method.
@@ -61,15 +62,17 @@ def register(
         'my-agent'
         >>> uqbench.run("windy-cliff", "smoke", methods=["my-agent", "qr-dqn"])  # doctest: +SKIP
     """
-    own = name or method_name(factory.__name__)
+    own = name or name_of(factory.__name__)
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", own):
         raise UqbenchError(
             f"name={own!r}: expected small letters, digits, hyphens and underscores, such as "
             f"'my-method'."
         )
+    config = config_of(factory) if config is None else config
     if not dataclasses.is_dataclass(config):
         raise UqbenchError(f"config={config!r}: expected a dataclass, frozen and of plain values.")
-    made, spec = spec_of(own, factory, config, version, kind)
+    made = kind_of(factory, kind)
+    spec = spec_of(made, own, factory, version, config)
     digest = source_digest(factory, config)
     _make_importable(config, f"uqbench_notebook_{own.replace('-', '_')}_{digest[:8]}")
     path = _folder() / f"{own}-{digest[:16]}{local.PICKLE}"

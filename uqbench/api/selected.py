@@ -13,14 +13,14 @@ class Selected(TypedDict, total=False):
     """Arguments that select runs of a suite; what is left out stands for all.
 
     Attributes:
-        methods: only these.
+        methods: only these: names, ``"FILE:CLASS"``, or classes, which join the suite.
         tasks: only these.
         seeds: a number n for seeds 0 to n - 1, or exactly these.
         steps: of each run, for a trial.
         settings: config values by method, such as ``{"dqn": {"learning_rate": 1e-3}}``.
     """
 
-    methods: Sequence[str] | str | None
+    methods: Sequence[str | type[Any]] | str | None
     tasks: Sequence[str] | str | None
     seeds: int | Sequence[int] | None
     steps: int | None
@@ -47,13 +47,27 @@ def selected(
     return Selection(
         suite,
         budget,
-        _names(which.get("methods")),
+        _methods(which.get("methods"), suite),
         _names(which.get("tasks")),
         None if seeds is None else tuple(seeds),
         steps,
         which.get("settings") or {},
         keep_agents,
     )
+
+
+def _methods(methods: Sequence[str | type[Any]] | str | None, suite: str) -> tuple[str, ...] | None:
+    """Names of methods; what is a class, or one of a file, joins the suite."""
+    from uqbench.api.register import register
+    from uqbench.registry.named import add, is_file
+
+    def name(method: str | type[Any]) -> str:
+        if not isinstance(method, str):
+            return register(method, suite=suite)
+        return add(method, [suite])[0] if is_file(method) else method
+
+    given = [methods] if isinstance(methods, str) else methods
+    return None if given is None else tuple(map(name, given))
 
 
 def _names(names: Sequence[str] | str | None) -> tuple[str, ...] | None:

@@ -22,7 +22,7 @@ def command(name: str) -> int:
       uqbench cite ua-dqn
     """
     from uqbench.errors import unknown
-    from uqbench.registry.docstrings import source
+    from uqbench.registry.definitions import source
     from uqbench.registry.papers import cited
     from uqbench.suites.reading import read_suites
     from uqbench.suites.sources import source_of, sources_of

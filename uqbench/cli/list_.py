@@ -25,7 +25,7 @@ def command(kind: str | None, as_json: bool) -> None:
     Example:
       uqbench list agents
     """
-    from uqbench.registry.docstrings import source, summary
+    from uqbench.registry.definitions import source, summary
     from uqbench.registry.registry import Registry
     from uqbench.suites.reading import read_suites
     from uqbench.views.suites import print_suites

@@ -140,10 +140,16 @@ def selection_options(function: F, *, suite_required: bool = True) -> F:
 
 def _select(values: dict[str, Any]) -> None:
     plugins, suite_files = values.pop("plugins"), values.pop("suite_files")
+    methods = names(values.pop("methods"))
+    if methods and any(".py" in method for method in methods):
+        from uqbench.registry.named import add, is_file
+
+        joins = [values["suite"]] if values["suite"] else []
+        methods = tuple(add(method, joins)[0] if is_file(method) else method for method in methods)
     values["selection"] = Selection(
         suite=values.pop("suite") or "",
         budget=values.pop("budget"),
-        methods=names(values.pop("methods")),
+        methods=methods,
         tasks=names(values.pop("tasks")),
         seeds=_seeds(values.pop("seeds"), values.pop("seed")),
         steps=values.pop("steps"),

@@ -25,7 +25,7 @@ from uqbench.suites.variants import setting
 
 
 @click.command()
-@click.argument("what", metavar="FILE[:CLASS]")
+@click.argument("what", metavar="FILE[:CLASS]|DISTRIBUTION:NAME")
 @suite_option()
 @budget_option
 @tasks_option
@@ -60,7 +60,7 @@ def command(
     workers: int | None,
     as_json: bool,
 ) -> int:
-    """Train a class of a Python file on a suite, and print its row.
+    """Train a class of a Python file, or an installed one, on a suite, and print its row.
 
     The class derives from Agent, LoopAgent or Estimator; its constructor's parameter config is
     annotated with a dataclass if there is something to set. No package is needed, and nothing is
@@ -70,17 +70,17 @@ def command(
     Examples:
       uqbench try mine.py --suite windy-cliff --budget smoke
       uqbench try mine.py:Mine --suite minatar --budget quick --beside leaderboards
+      uqbench try my-lab:mine --suite windy-cliff
     """
     from uqbench.api.experiment import Experiment
     from uqbench.config import resolve
-    from uqbench.registry import local
+    from uqbench.registry import named
     from uqbench.runner.display import Terminal
     from uqbench.views.terminal import print_board
 
-    path, _, attribute = what.partition(":")
     example = "KEY=VALUE, e.g. learning_rate=0.001: the class is named already."
     values = {key: setting(value) for key, value in assigned("--set", settings, example)}
-    method, kind = local.add_class(Path(path), attribute or None, suite, values)
+    method, kind = named.add(what, [suite], **values)
     chosen = None if seeds is None else tuple(range(seeds))
     selection = Selection(suite, budget, (method,), names(tasks), chosen, steps)
     experiment = Experiment(selection, None, device, workers, watcher=Terminal(), say=warn)

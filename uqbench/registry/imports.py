@@ -20,7 +20,9 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
+from uqbench.hookspecs import ENTRY_POINT_GROUP
 from uqbench.identity import digest_of
+from uqbench.registry.classes import added
 from uqbench.registry.contents import content_hash, package_of
 
 HANG_SECONDS = 10.0
@@ -38,6 +40,8 @@ def load(distribution: metadata.Distribution, entry_point: metadata.EntryPoint) 
         ImportError: the last processes that imported it ended meanwhile.
         Exception: whatever its import raises.
     """
+    if entry_point.group != ENTRY_POINT_GROUP:
+        return added(entry_point)
     who = f"the plugin {entry_point.name!r} of {distribution.name} {distribution.version}"
     late = threading.Timer(HANG_SECONDS, _say, [
         f"{who} has been importing for {HANG_SECONDS:.0f} s; if it hangs, press Ctrl-C, and name "

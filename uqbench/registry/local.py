@@ -1,4 +1,4 @@
-"""Local plugins: a Python file, one class of it, a suite file, or a method from a notebook.
+"""Local plugins: a Python file, a class of it, a suite file, or a method from a notebook.
 
 Nothing is installed. The processes that compute find them by the environment variable
 :data:`VARIABLE`, which names each file with its digest: a file that changed in between is refused.
@@ -18,16 +18,16 @@ import os
 import pickle
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from uqbench.errors import UqbenchError, see, unknown
-from uqbench.hookspecs import hookimpl
-from uqbench.registry import methods
+from uqbench.registry import classes
 from uqbench.specs import AgentSpec, Spec
 
 VARIABLE = "UQBENCH_LOCAL"
@@ -45,51 +45,23 @@ class LocalPlugin:
 
     Attributes:
         digest: sha256 of the file; of a notebook's method, of its source.
-        attribute: name of the class of a Python file that is a method; the whole file has hooks
-            where it is empty.
-        joins: TOML by which a method joins suites.
+        attribute: name of the class of a Python file; the whole file has hooks where it is empty.
+        joins: ``[extend.NAME]`` tables by which a method joins suites.
     """
 
     name: str
-    path: str
-    digest: str
+    path: str = ""
+    digest: str = ""
     attribute: str = ""
-    joins: str = ""
+    joins: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class SuiteText:
-    """A suite file that is on no disk."""
+class SuiteTable:
+    """A suite file that is read already."""
 
     name: str
-    text: str
-
-    def read_text(self, encoding: str = "utf-8") -> str:
-        """The text."""
-        return self.text
-
-
-@dataclass(frozen=True)
-class _Hooks:
-    """The hooks of a suite file, or of a method and the suites that it joins."""
-
-    suite: SuiteText
-    spec: Spec | None = None
-
-    @hookimpl
-    def uqbench_agents(self) -> Iterable[Spec]:
-        """The agent, if it is one."""
-        return [self.spec] if isinstance(self.spec, AgentSpec) else []
-
-    @hookimpl
-    def uqbench_estimators(self) -> Iterable[Spec]:
-        """The estimator, if it is one."""
-        return [self.spec] if type(self.spec) is Spec else []
-
-    @hookimpl
-    def uqbench_suites(self) -> Iterable[Any]:
-        """The suite, or what the method adds to others."""
-        return [self.suite]
+    table: Mapping[str, Any]
 
 
 _specs: dict[str, Spec] = {}
@@ -104,7 +76,12 @@ def current() -> list[LocalPlugin]:
 def add(plugin: LocalPlugin) -> None:
     """Add a local plugin to this process and those that it starts, or replace one of its name."""
     others = [p for p in current() if p.name != plugin.name]
-    os.environ[VARIABLE] = json.dumps([asdict(p) for p in (*others, plugin)])
+    try:
+        os.environ[VARIABLE] = json.dumps([asdict(p) for p in (*others, plugin)])
+    except TypeError as error:
+        raise UqbenchError(
+            f"settings: {error}; expected numbers, text, and lists and dictionaries of them."
+        ) from None
 
 
 def add_file(path: Path) -> None:
@@ -121,18 +98,18 @@ def add_file(path: Path) -> None:
 
 
 def add_class(
-    path: Path, attribute: str | None, suite: str, settings: Mapping[str, Any]
-) -> tuple[str, methods.Kind]:
-    """Let one class of a Python file join a suite.
+    path: Path, attribute: str | None = None, suites: Iterable[str] = (), **settings: Any
+) -> tuple[str, str]:
+    """Add one class of a Python file; a method may join suites.
 
     Args:
         path: the file.
-        attribute: name of the class; None for the only one that can be a method.
-        suite: that it joins.
+        attribute: name of the class; None for the only one that can be registered.
+        suites: that it joins.
         settings: values of its config's fields.
 
     Returns:
-        The method's name, and its kind.
+        Its name, and its kind.
 
     Raises:
         UqbenchError: the file cannot be read or raises, or has not one such class.
@@ -143,11 +120,10 @@ def add_class(
         module = _module(plugin, data)
     except Exception as error:  # it may raise anything
         raise UqbenchError(
-            f"{path} cannot be executed: {type(error).__name__}: {error}. A file that is part of a "
-            f"package is tried once that is installed: uqbench run --methods."
-            f"{see('file-of-a-package')}"
+            f"{path} cannot be executed: {type(error).__name__}: {error}. Name a file that is part "
+            f"of a package as DISTRIBUTION:NAME, once that is installed.{see('file-of-a-package')}"
         ) from error
-    there = methods.methods_in(module)
+    there = classes.classes_in(module)
     if attribute is None and len(there) != 1:
         raise UqbenchError(
             f"{path} has {len(there) or 'no'} classes that can be methods"
@@ -158,20 +134,20 @@ def add_class(
     chosen = attribute or there[0]
     if chosen not in vars(module):
         raise unknown(f"class in {path}", chosen, there)
-    kind, _ = methods.kind_of(vars(module)[chosen])
-    name = methods.method_name(chosen)
-    join(replace(plugin, name=name, attribute=chosen), kind, [suite], settings)
+    kind, name = classes.kind_of(vars(module)[chosen]), classes.name_of(chosen)
+    join(replace(plugin, name=name, attribute=chosen), kind, suites, settings)
     return name, kind
 
 
 def join(
     plugin: LocalPlugin,
-    kind: methods.Kind,
+    kind: str,
     suites: Iterable[str],
     settings: Mapping[str, Any],
     spec: Spec | None = None,
+    entry: str | None = None,
 ) -> None:
-    """Let a method join suites.
+    """Add a local plugin, and let what it is join suites.
 
     Args:
         plugin: that it is.
@@ -179,35 +155,40 @@ def join(
         suites: that it joins.
         settings: values of its config's fields.
         spec: of a method that this process defined itself.
+        entry: name of an installed agent or estimator, of a plugin that is nothing else.
     """
     if spec is not None:
         _specs[plugin.path] = spec
-    entry = f"{PREFIX}{plugin.name}:{plugin.name}"
-    add(replace(plugin, joins=methods.joining(suites, plugin.name, entry, kind, settings)))
+    runs = {kind: entry or f"{PREFIX}{plugin.name}:{plugin.name}", "config": dict(settings)}
+    methods = [{"name": plugin.name, **runs}]
+    add(replace(plugin, joins={suite: {"methods": methods} for suite in suites}))
 
 
 def load(plugin: LocalPlugin) -> object:
-    """The hooks of a local plugin.
+    """What a local plugin adds, or its hooks.
 
     Raises:
         UqbenchError: its file is not the one that was added.
     """
-    path, suite = Path(plugin.path), SuiteText(f"{plugin.name}.toml", plugin.joins)
-    if plugin.path in _specs:
-        return _Hooks(suite, _specs[plugin.path])
-    data = path.read_bytes()
-    if path.suffix == PICKLE:
-        return _Hooks(suite, _unpickled(data))
-    if hashlib.sha256(data).hexdigest() != plugin.digest:
-        raise UqbenchError(f"{plugin.path} was edited since the command began; run it again.")
-    if path.suffix == ".toml":
-        return _Hooks(SuiteText(path.name, data.decode("utf-8")))
-    module = _module(plugin, data)
-    if not plugin.attribute:
-        return module
-    factory = vars(module)[plugin.attribute]
-    _, spec = methods.spec_of(plugin.name, factory, methods.config_of(factory))
-    return _Hooks(suite, spec)
+    path, spec, kind = Path(plugin.path), _specs.get(plugin.path), ""
+    joins = [SuiteTable(f"{plugin.name}.toml", {"extend": plugin.joins})] if plugin.joins else []
+    if spec is None and plugin.path:
+        data = path.read_bytes()
+        if path.suffix == PICKLE:
+            spec = _unpickled(data)
+        elif hashlib.sha256(data).hexdigest() != plugin.digest:
+            raise UqbenchError(f"{plugin.path} was edited since the command began; run it again.")
+        elif path.suffix == ".toml":
+            joins = [SuiteTable(path.name, tomllib.loads(data.decode("utf-8")))]
+        else:
+            module = _module(plugin, data)
+            if not plugin.attribute:
+                return module
+            factory = vars(module)[plugin.attribute]
+            kind = classes.kind_of(factory)
+            spec = classes.spec_of(kind, plugin.name, factory, "1")
+    kind = kind or ("agent" if isinstance(spec, AgentSpec) else "estimator")
+    return classes.Added({} if spec is None else {kind: [spec]}, joins)
 
 
 def loaders() -> list[tuple[LocalPlugin, Callable[[], object]]]:

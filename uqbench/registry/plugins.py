@@ -25,6 +25,7 @@ from packaging.utils import canonicalize_name
 from uqbench import hookspecs
 from uqbench.errors import see, unknown
 from uqbench.registry import imports, local
+from uqbench.registry.classes import GROUPS, SUITES, Added
 from uqbench.registry.contents import package_of
 from uqbench.registry.imports import EntryPoint
 from uqbench.registry.registry import Plugin, Registry
@@ -69,13 +70,14 @@ class Host:
         """
         host = cls()
         for distribution, entry_point in _chosen(list(_entry_points())):
+            kind = GROUPS.get(entry_point.group) or entry_point.group.partition(".")[2]
             host.register(
-                name=entry_point.name,
+                name=f"{kind} {entry_point.name}".strip(),
                 distribution=distribution.name,
                 version=distribution.version,
                 load=partial(imports.load, distribution, entry_point),
                 package=package_of(entry_point.module),
-                module=entry_point.module,
+                module="" if entry_point.group in GROUPS else entry_point.module,
                 requires=distribution.requires or (),
             )
         for plugin, load in local.loaders():
@@ -85,7 +87,7 @@ class Host:
                 version=plugin.digest[:8],
                 load=load,
                 package=f"{local.PREFIX}{plugin.name}",
-                local_digest=plugin.digest,
+                local_digest=plugin.digest or None,
             )
         return host
 
@@ -128,9 +130,9 @@ class Host:
             _check_contract(requirements)
             with watched(changed), redirect_stdout(sys.stderr):  # stdout is for results
                 loaded = load()
-            self.manager.register(loaded, name=key)
-            self.manager.check_pending()
-            self._collect(plugin, key)
+            self._add(
+                plugin, loaded if isinstance(loaded, Added) else self._from_hooks(loaded, key)
+            )
         except (Exception, SystemExit) as error:  # a plugin may fail in any way
             if self.manager.has_plugin(key):
                 self.manager.unregister(name=key)
@@ -145,20 +147,33 @@ class Host:
             if (canonicalize_name(other.distribution), other.name) == key and not other.failure:
                 raise ValueError(f"the entry point {plugin.name!r} is installed twice")
 
-    def _collect(self, plugin: Plugin, key: str) -> None:
-        """Call one plugin's registration hooks; register only if all of them succeed."""
-        others = [p for name, p in self.manager.list_name_plugin() if name != key]
-        hooks = self.manager.subset_hook_caller
-        specs = [
-            (registry, [_marked(spec, plugin) for part in hooks(hook, others)() for spec in part])
+    def _from_hooks(self, loaded: object, key: str) -> Added:
+        """What one plugin's registration hooks return."""
+        self.manager.register(loaded, name=key)
+        self.manager.check_pending()
+        specs = {
+            registry.kind: [spec for part in self._hook(hook, key)() for spec in part]
             for hook, registry in self._registries.items()
+        }
+        files = [path for part in self._hook("uqbench_suites", key)() for path in part]
+        return Added(specs, files)
+
+    def _hook(self, name: str, key: str) -> pluggy.HookCaller:
+        """A hook of one plugin alone."""
+        others = [p for other, p in self.manager.list_name_plugin() if other != key]
+        return self.manager.subset_hook_caller(name, others)
+
+    def _add(self, plugin: Plugin, added: Added) -> None:
+        """Register what a plugin adds, or nothing."""
+        specs = [
+            (registry, [_marked(spec, plugin) for spec in added.specs.get(registry.kind, ())])
+            for registry in self.registries
         ]
-        files = [path for part in hooks("uqbench_suites", others)() for path in part]
-        for registry, added in specs:
-            registry.check(added, plugin)
-        for registry, added in specs:
-            registry.add(added, plugin)
-        self.suite_files += [(path, plugin) for path in files]
+        for registry, own in specs:
+            registry.check(own, plugin)
+        for registry, own in specs:
+            registry.add(own, plugin)
+        self.suite_files += [(path, plugin) for path in added.suites]
 
     @property
     def registries(self) -> list[Registry[Any]]:
@@ -167,9 +182,7 @@ class Host:
 
     def expected_failures(self, plugin: Plugin) -> dict[str, Mapping[str, str]]:
         """Reasons by check, by subject, for what a plugin says is known to fail."""
-        key = f"{plugin.distribution}:{plugin.name}"
-        others = [p for name, p in self.manager.list_name_plugin() if name != key]
-        hook = self.manager.subset_hook_caller("uqbench_expected_failures", others)
+        hook = self._hook("uqbench_expected_failures", f"{plugin.distribution}:{plugin.name}")
         return {subject: reasons for part in hook() for subject, reasons in part.items()}
 
     def added_by(self, plugin: Plugin) -> list[str]:
@@ -268,25 +281,26 @@ def _chosen(installed: list[EntryPoint]) -> list[EntryPoint]:
     selection = os.environ.get(SELECTION)
     if selection is None:
         return installed
-    names = {name.strip() for name in selection.split(",") if name.strip()}
-    known = {name for d, e in installed for name in (e.name, f"{d.name}:{e.name}")}
-    for name in names:
-        if name not in known:
+    chosen = {name.strip() for name in selection.split(",") if name.strip()}
+    names = [{e.name, d.name, f"{d.name}:{e.name}"} for d, e in installed]
+    for name in chosen:
+        if not any(name in own for own in names):
             raise unknown(f"plugin to load ({SELECTION})", name, [e.name for _, e in installed])
     return [
         (d, e)
-        for d, e in installed
-        if {e.name, f"{d.name}:{e.name}"} & names or d.name == "uqbench"
+        for (d, e), own in zip(installed, names, strict=True)
+        if own & chosen or d.name == "uqbench"
     ]
 
 
 def _entry_points() -> Iterator[EntryPoint]:
-    """The group's entry points, in an order that does not depend on ``sys.path``."""
+    """Those of the groups, in an order that does not depend on ``sys.path``."""
+    groups = {hookspecs.ENTRY_POINT_GROUP, SUITES, *GROUPS}
     entries = {
-        (distribution.name, entry_point.name): (distribution, entry_point)
+        (distribution.name, entry_point.group, entry_point.name): (distribution, entry_point)
         for distribution in metadata.distributions()
         for entry_point in distribution.entry_points
-        if entry_point.group == hookspecs.ENTRY_POINT_GROUP
+        if entry_point.group in groups
     }
     for key in sorted(entries, key=lambda key: (key[0] != "uqbench", key)):
         yield entries[key]

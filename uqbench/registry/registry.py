@@ -63,7 +63,8 @@ class Registry(Mapping[str, S], Generic[S]):
     """Specs of one kind by name, each with the plugin that it came from.
 
     ``distribution:name`` always works. A bare name that several distributions claim means the one
-    of uqbench's own distributions, if exactly one of those claims it, and nothing otherwise.
+    of uqbench's own distributions, if exactly one of those claims it; else that of the one local
+    plugin, such as the file from which an installed package is made; and nothing otherwise.
     """
 
     def __init__(self, kind: str) -> None:
@@ -117,6 +118,7 @@ class Registry(Mapping[str, S], Generic[S]):
             for name, claims in sorted(self._claims.items())
             if len(claims) > 1 and own in claims and claims[own][1] == plugin
             and self._claim(name) is not claims[own]
+            and not any(origin.local for _, origin in claims.values())
         ]  # fmt: skip
 
     def _claim(self, name: str) -> tuple[S, Plugin] | None:
@@ -125,7 +127,8 @@ class Registry(Mapping[str, S], Generic[S]):
         if colon:
             return claims.get(canonicalize_name(distribution))
         shipped = [claim for claim in claims.values() if claim[1].shipped]
-        owners = shipped if len(claims) > 1 else list(claims.values())
+        local = [claim for claim in claims.values() if claim[1].local]
+        owners = (shipped or local) if len(claims) > 1 else list(claims.values())
         return owners[0] if len(owners) == 1 else None
 
     def _find(self, name: str) -> tuple[S, Plugin]:

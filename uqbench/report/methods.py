@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from uqbench.registry.docstrings import source, summary
+from uqbench.registry.definitions import source, summary
 from uqbench.report.sections import BoardSection
 from uqbench.views.board_view import Line
 

@@ -15,12 +15,13 @@ from difflib import get_close_matches
 from typing import Any
 
 from uqbench.errors import UqbenchError, did_you_mean, unknown
+from uqbench.registry.local import PREFIX, SuiteTable
 from uqbench.registry.plugins import Host
-from uqbench.registry.registry import Plugin
+from uqbench.registry.registry import Plugin, Registry
 from uqbench.suites.checks import check_budget_configs
 from uqbench.suites.rows import check_suite, extended, methods_of, with_base
 from uqbench.suites.suite import Suite
-from uqbench.suites.tables import Table
+from uqbench.suites.tables import Method, Table
 from uqbench.suites.typed import typed
 
 
@@ -70,7 +71,10 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
     for path, plugin in host.suite_files:
         where = f"{plugin.distribution}: {path.name}"
         try:
-            table = _parse(path.read_text(encoding="utf-8"), where)
+            if isinstance(path, SuiteTable):
+                table = dict(path.table)
+            else:
+                table = _parse(path.read_text(encoding="utf-8"), where)
             extensions += [(name, t, where, plugin) for name, t in table.pop("extend", {}).items()]
             if table:
                 suite = _suite(table, where)
@@ -94,6 +98,8 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
             continue
         suite, origin = suites[name]
         checked = host if check is None or name in check else None
+        if plugin.distribution.startswith(PREFIX):
+            suite = _without_copies(suite, table, host)
         place = f"{where}: extend.{name}"
         joined, wrong = extended(suite, table, checked, place, bases.get(name, {}))
         suites[name] = joined, origin
@@ -107,6 +113,21 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
             problems.append(Problem(origin, _reason(error, where)))
             del suites[name]
     return Catalog({name: suites[name][0] for name in sorted(suites)}, tuple(problems))
+
+
+def _without_copies(suite: Suite, table: Mapping[str, Any], host: Host) -> Suite:
+    """The suite without methods that a local plugin has, too, such as the file of a package.
+
+    Shipped methods stay: there the name is taken.
+    """
+    names = {method.get("name") for method in table.get("methods", ()) if method}
+
+    def stays(method: Method) -> bool:
+        registry: Registry[Any] = host.agents if method.agent else host.estimators
+        entry = str(method.agent or method.estimator)
+        return method.name not in names or (entry in registry and registry.origin(entry).shipped)
+
+    return suite.model_copy(update={"methods": tuple(filter(stays, suite.methods))})
 
 
 def parse_suite(text: str, host: Host, where: str) -> Suite:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from uqbench.registry.docstrings import source
+from uqbench.registry.definitions import source
 from uqbench.registry.plugins import Host
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method

@@ -26,7 +26,7 @@ def lanes_of(
         UqbenchError: the factory made something else than the spec says.
     """
     make = spec.load_factory()
-    if spec.vector:
+    if spec.makes_vector:
         from gymnasium.vector import VectorEnv
 
         from uqbench.adapters.vector import VectorLanes
@@ -35,7 +35,7 @@ def lanes_of(
         if not isinstance(env, VectorEnv):
             raise _wrong(spec, "vector=True", env, "gymnasium.vector.VectorEnv")
         return VectorLanes(env, seeds, limit, spec.events, device)
-    if spec.lanes:
+    if spec.makes_lanes:
         lanes = make(config, seeds, limit, device)
         if not isinstance(lanes, LaneEnv):
             raise _wrong(spec, "lanes=True", lanes, "uqbench.environment.LaneEnv")

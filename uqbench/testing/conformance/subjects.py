@@ -17,7 +17,7 @@ from uqbench.agent import Agent, EnvironmentInfo
 from uqbench.config import as_table, scaled, warm_up_steps
 from uqbench.environment import LaneEnv, TimeLimit
 from uqbench.errors import unknown
-from uqbench.registry.docstrings import summary
+from uqbench.registry.definitions import summary
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.runner.train.environments import lanes_of

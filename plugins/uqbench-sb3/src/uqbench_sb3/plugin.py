@@ -20,7 +20,6 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version=f"1+{package}{version(package)}",
             factory=f"uqbench_sb3.agent:{factory}",
             config="uqbench_sb3.config:SB3Config",
-            owns_loop=True,
         )
 
     return [

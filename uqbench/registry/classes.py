@@ -1,0 +1,127 @@
+"""A class as what it is registered as: its kind, its spec, and the entry points that name one.
+
+::
+
+    [project.entry-points."uqbench.agents"]
+    rpf = "rpf_lab:RPF"
+
+Nothing is imported for that: what the class says of itself (``version``, ``calibrated``,
+``events``, … in its own body) is read from its file, and what follows from its type when it is
+used. Its version is the digest of its package where it states none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any
+
+from uqbench.errors import UqbenchError
+from uqbench.hookspecs import ENTRY_POINT_GROUP
+from uqbench.registry.contents import content_hash, package_of
+from uqbench.registry.definitions import definition, path_of, stated
+from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, derives
+
+BASES: dict[str, tuple[str, ...]] = {
+    "agent": ("uqbench.agent:Agent", "uqbench.agent:LoopAgent"),
+    "estimator": ("uqbench.estimator:Estimator",),
+    "environment": (
+        "gymnasium:Env",
+        "uqbench.environment:LaneEnv",
+        "gymnasium.vector:VectorEnv",
+    ),
+    "dataset": ("uqbench.estimator:Dataset",),
+    "risk measure": ("uqbench.risk.measure:RiskMeasure",),
+    "claim kind": ("uqbench.claim:ClaimKind",),
+}
+"""The kinds, and what their classes derive from."""
+SPECS = {"agent": AgentSpec, "environment": EnvironmentSpec, "dataset": DatasetSpec}
+SUITES = f"{ENTRY_POINT_GROUP}.suites"
+GROUPS = {f"{ENTRY_POINT_GROUP}.{kind.replace(' ', '_')}s": kind for kind in BASES}
+"""Groups of entry points that name a class, and its kind; those of :data:`SUITES` name a file."""
+
+
+@dataclass(frozen=True)
+class Added:
+    """What a plugin adds that has no hooks: specs by kind, and suite files."""
+
+    specs: Mapping[str, Sequence[Spec]] = field(default_factory=dict)
+    suites: Sequence[Any] = ()
+
+
+def added(entry_point: metadata.EntryPoint) -> Added:
+    """What an entry point in one of :data:`GROUPS`, or of :data:`SUITES`, adds.
+
+    Raises:
+        ImportError: there is no such class or file.
+    """
+    module, group = entry_point.module, entry_point.group
+    if group == SUITES:
+        path = path_of(module)
+        if path is None or not (path := path.parent / entry_point.attr).is_file():
+            raise ImportError(f"there is no file {entry_point.attr!r} in {module}")
+        return Added(suites=[path])
+    if definition(entry_point.value) is None:
+        raise ImportError(f"there is no class {entry_point.attr!r} in {module}")
+    version, kind = content_hash(package_of(module))[:12], GROUPS[group]
+    return Added({kind: [spec_of(kind, entry_point.name, entry_point.value, version)]})
+
+
+def spec_of(
+    kind: str, name: str, factory: Any, version: str, config: type[Any] | None = None
+) -> Spec:
+    """What a class, or a function that makes an object, is registered as.
+
+    Args:
+        kind: one of :data:`BASES`.
+        name: of what is registered.
+        factory: the class or function, or ``"package.module:Name"``.
+        version: where it states none.
+        config: its config's type; None for what :func:`uqbench.specs.config_of` finds.
+    """
+    spec: type[Spec] = SPECS.get(kind, Spec)
+    own = {field.name for field in dataclasses.fields(spec)} - {"name", "factory", "config"}
+    says = {"version": version} | stated(factory, own)
+    return spec(name=name, factory=factory, config=config, **says)
+
+
+def kind_of(factory: Any, kind: str | None = None) -> str:
+    """What a factory makes.
+
+    Args:
+        factory: a class, or a function.
+        kind: of what a function makes.
+
+    Raises:
+        UqbenchError: it is of no kind.
+    """
+    made = next((one for one, bases in BASES.items() if derives(factory, *bases)), kind)
+    if made is None or not callable(factory):
+        raise UqbenchError(
+            f"{factory!r} is no uqbench.agent.Agent, uqbench.agent.LoopAgent, "
+            f"uqbench.estimator.Estimator, uqbench.environment.LaneEnv or gymnasium.Env: derive "
+            f"it from one, or say kind='agent' of a function."
+        )
+    return made
+
+
+def classes_in(module: Any) -> list[str]:
+    """Names of the classes that a module itself defines and that are of a kind."""
+    bases = [base for kind in BASES.values() for base in kind]
+    return [
+        name
+        for name, value in vars(module).items()
+        if derives(value, *bases)
+        and value.__module__ == module.__name__
+        and not inspect.isabstract(value)
+        and not name.startswith("_")
+    ]
+
+
+def name_of(name: str) -> str:
+    """``my-method`` for ``MyMethod``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()
