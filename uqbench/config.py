@@ -156,6 +156,17 @@ def scaled(config: Any, schedule: float) -> Any:
     return dataclasses.replace(config, **changes)
 
 
+def at_most(config: Any, steps: int, warm_up: int) -> Any:
+    """The config with every :data:`Steps` field at most so long, and :data:`WarmUpSteps`."""
+    if not dataclasses.is_dataclass(config):
+        return config
+    hints, first = get_type_hints(type(config), include_extras=True), _warm_up_field(config)
+    limits = {n: warm_up if n == first else steps for n, h in hints.items() if is_scheduled(h)}
+    values = {name: getattr(config, name) for name in limits}
+    changes = {n: min(limits[n], value) for n, value in values.items() if value is not None}
+    return dataclasses.replace(config, **changes)  # type: ignore[type-var]
+
+
 def is_scheduled(hint: object) -> bool:
     """Whether a field's type is ``Steps``, or a union with it, such as ``Steps | None``."""
     return _is_marked(hint, _Scheduled)

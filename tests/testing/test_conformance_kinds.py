@@ -130,7 +130,7 @@ def loop(kind: Any = Loop) -> LoopAgentSubject:
 
 
 def package(**changes: Any) -> PackageSubject:
-    own = {"name": "new", "module": "json", "distribution": "uqbench"}
+    own = {"name": "new", "module": "json"}
     return PackageSubject(**own | {"names": [("agent", "walker", "walks")]} | changes)
 
 

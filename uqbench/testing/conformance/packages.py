@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from uqbench.testing.conformance.check import Failed, Subject, check
+from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
 
 IMPORT_SECONDS = 0.5
 """Beyond what importing uqbench itself takes."""
@@ -20,8 +20,7 @@ class PackageSubject(Subject):
     """An installed plugin.
 
     Attributes:
-        module: that its entry point names.
-        distribution: that it belongs to.
+        module: that its entry point names; empty where that names a class, imported when used.
         names: what it registers, as (kind, name, summary).
         problems: what could not be used of its suite files, and why.
         failure: why it was left out; None where it loaded.
@@ -29,7 +28,6 @@ class PackageSubject(Subject):
 
     kind: ClassVar[str] = "package"
     module: str
-    distribution: str
     names: Sequence[tuple[str, str, str]] = ()
     problems: Sequence[str] = ()
     failure: str | None = None
@@ -57,6 +55,8 @@ def imports(subject: PackageSubject) -> None:
     Fix:
         Pass factories and configs as strings, 'package.module:Name'.
     """
+    if not subject.module:
+        raise Skipped("its entry point names a class, which is imported when it is used")
     code = (
         "import importlib, json, sys, time, uqbench; began = time.perf_counter(); "
         f"importlib.import_module({subject.module!r}); "
