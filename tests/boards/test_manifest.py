@@ -9,7 +9,7 @@ import pytest
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import SCHEMA_VERSION, Manifest, read_manifest
 from uqbench.boards.scores import gather
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards.stored import StoredBoard, board_at
 from uqbench.errors import UqbenchError
 from uqbench.results.store import Store
 from uqbench.suites.selection import Selection
@@ -48,12 +48,12 @@ def folder(host, tmp_path, monkeypatch):
     plan = SELECTION.plan(host, "cpu")
     board = Board.of(plan, gather(plan, Store(tmp_path / "none")))
     folder = tmp_path / "toy" / "paper"
-    write_files(all_files(board, RECORDED), folder, host)
+    write_files(all_files(board, RECORDED), board_at(folder), host)
     return folder
 
 
 def read(folder, host):
-    stored = StoredBoard(folder)
+    stored = StoredBoard(board_at(folder))
     return stored, stored.board(SELECTION.plan(host, "cpu"), SELECTION, host, print)
 
 
@@ -116,13 +116,13 @@ def test_a_board_of_schema_3_is_checked_without_these_digests_and_a_rewrite_adds
 ):
     _, board = read(folder, host)
     files = all_files(board, RECORDED, version=3)
-    write_files(files, folder, host)
-    assert StoredBoard(folder).manifest.sha256.keys() == board.tables.keys()
+    write_files(files, board_at(folder), host)
+    assert StoredBoard(board_at(folder)).manifest.sha256.keys() == board.tables.keys()
     assert check(*read(folder, host), Store(tmp_path / "none"), print)
     assert "schema 3, without digests of cost.csv" in capsys.readouterr().out
     (folder / "papers.bib").write_bytes(b"")
     assert rewrite(*read(folder, host), host)[-1] == folder / "manifest.json"
-    manifest = StoredBoard(folder).manifest
+    manifest = StoredBoard(board_at(folder)).manifest
     assert manifest.schema_version == SCHEMA_VERSION
     assert manifest.sha256.keys() >= RECORDED.keys()
     changed = {name for name, data in files.items() if (folder / name).read_bytes() != data}

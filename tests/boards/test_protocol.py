@@ -10,6 +10,7 @@ from uqbench.boards.leaderboard import board
 from uqbench.boards.manifest import Manifest
 from uqbench.boards.protocol import departures
 from uqbench.registry.plugins import Host
+from uqbench.results.folders import Folder
 from uqbench.results.store import Store
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
@@ -70,7 +71,7 @@ def test_the_index_marks_boards_of_earlier_protocols(suite, manifest, tmp_path: 
         budget = {**suite.budgets[name].model_dump(mode="json"), "name": name}
         entry = manifest | {"suite": {"name": "five-state", "version": version}, "budget": budget}
         (folder / "manifest.json").write_text(json.dumps(entry))
-    index = index_page(tmp_path, {"five-state": suite}, VERSIONS)
+    index = index_page(Folder(tmp_path), {"five-state": suite}, VERSIONS)
     rows = [line for line in index.splitlines() if "](" in line]
     assert [" ‡ |" in row for row in rows] == [True, False]
 
@@ -100,6 +101,6 @@ def test_a_damaged_board_is_named_in_the_index_and_holds_up_no_other(
         os.mkfifo(bad)
     else:
         bad.write_bytes(data if file == "manifest.json" else b"claim\n" + data + b"\n")
-    index = index_page(tmp_path, {"five-state": suite}, VERSIONS)
+    index = index_page(Folder(tmp_path), {"five-state": suite}, VERSIONS)
     assert "five-state · paper: damaged" in index
     assert "[five-state · smoke](" in index

@@ -10,7 +10,7 @@ import pytest
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import gather
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards.stored import StoredBoard, board_at
 from uqbench.cli.options import Selection
 from uqbench.errors import UqbenchError
 from uqbench.results.store import Store
@@ -28,7 +28,7 @@ def write(board: Board, folder: Path) -> None:
 
 
 def read(plan, host, folder):
-    stored = StoredBoard(folder)
+    stored = StoredBoard(board_at(folder))
     return stored, stored.board(plan, SELECTION, host, print)
 
 

@@ -26,6 +26,7 @@ from uqbench.executor import Resources
 from uqbench.identity import digest_of
 from uqbench.registry.plugins import Host
 from uqbench.results.files import read_bytes, stored_text
+from uqbench.results.folders import Folder
 from uqbench.results.store import Store
 from uqbench.runner import events
 from uqbench.runner.batching.batches import make_batch_groups
@@ -176,15 +177,15 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
     here = folder / "checkpoint"
     here.mkdir()
     (here / state.name).write_bytes(state.read_bytes())
-    whole = checkpoints.read(about.parent)
+    whole = checkpoints.read(Folder(about.parent))
 
     def read_about(data: bytes) -> object:
         (here / about.name).write_bytes(data)
-        return checkpoints.read(here)
+        return checkpoints.read(Folder(here))
 
     def read_state(data: bytes) -> object:
         (here / state.name).write_bytes(data)
-        return checkpoints.read_state(here, whole, torch.device("cpu"))
+        return checkpoints.read_state(Folder(here), whole, torch.device("cpu"))
 
     def read_scores(data: bytes) -> object:
         path.write_bytes(data)

@@ -65,16 +65,18 @@ class Trace:
             original = getattr(os, name)
             patch.setattr(os, name, getattr(self, f"_{name}")(original))
 
-    def _below(self, path: Any) -> str | None:
-        below = None if isinstance(path, int) else Path(path).absolute()
+    def _below(self, path: Any, folder: int | None = None) -> str | None:
+        """A path below the root; ``folder`` is the descriptor that it is relative to."""
+        where = Path() if folder is None else Path(f"/proc/self/fd/{folder}").readlink()
+        below = None if isinstance(path, int) else (where / path).absolute()
         if below is None or not below.is_relative_to(self.root):
             return None
         return below.relative_to(self.root).as_posix()
 
     def _open(self, original: Callable[..., int]) -> Callable[..., int]:
         def open_(path: Any, flags: int, *more: Any, **keywords: Any) -> int:
-            name = self._below(path)
-            new = name is not None and flags & os.O_CREAT and not os.path.lexists(path)
+            name = self._below(path, keywords.get("dir_fd"))
+            new = name is not None and flags & os.O_CREAT and not (self.root / name).exists()
             descriptor = original(path, flags, *more, **keywords)
             if new and name is not None:
                 self._inodes[name] = len(self.ops)
@@ -101,7 +103,8 @@ class Trace:
 
     def _replace(self, original: Callable[..., None]) -> Callable[..., None]:
         def replace(source: Any, target: Any, **keywords: Any) -> None:
-            old, new = self._below(source), self._below(target)
+            old = self._below(source, keywords.get("src_dir_fd"))
+            new = self._below(target, keywords.get("dst_dir_fd"))
             original(source, target, **keywords)
             if old is not None and new is not None:
                 self._inodes[new] = self._inodes.pop(old)
@@ -123,7 +126,7 @@ class Trace:
     def _after(self, original: Callable[..., None], kind: str) -> Callable[..., None]:
         def operation(path: Any, *more: Any, **keywords: Any) -> None:
             original(path, *more, **keywords)
-            name = self._below(path)
+            name = self._below(path, keywords.get("dir_fd"))
             if name is not None:
                 self.ops.append(Op(kind, name, self._inodes.pop(name, FOLDER)))
 

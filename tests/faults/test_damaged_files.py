@@ -19,7 +19,7 @@ import pytest
 
 from uqbench.api.status import run_status
 from uqbench.boards.leaderboard import board
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards.stored import StoredBoard, board_at
 from uqbench.cli.options import Selection
 from uqbench.cli.terminal import warn
 from uqbench.errors import StorageError, UqbenchError
@@ -244,12 +244,12 @@ def test_every_file_of_a_board_damaged_in_every_way_is_named(plan, host, templat
     complete(plan, template, host)
     store = Store(template)
     whole = tmp_path / "boards" / "toy" / "board"
-    write_board(board(plan, store), store, whole, host)
+    write_board(board(plan, store), store, board_at(whole), host)
     reference = files(whole)
     selection = Selection("toy", "smoke", None, ("short",), None, None)
 
     def follows(folder: Path) -> bool:
-        stored = StoredBoard(folder)
+        stored = StoredBoard(board_at(folder))
         return check(stored, stored.board(plan, selection, host, warn), store, print)
 
     assert follows(whole)

@@ -11,7 +11,9 @@ from example_runs import finish, make_record, make_run
 
 from uqbench.results import run_cache
 from uqbench.results import store as store_module
-from uqbench.results.run_cache import FILE, RunCache, signature
+from uqbench.results.folders import Folder
+from uqbench.results.records import RunRecord
+from uqbench.results.run_cache import FILE, RunCache
 from uqbench.results.store import RunState, Store
 from uqbench.runner.states import stored_states
 
@@ -33,6 +35,19 @@ def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
+def remembered(root: Path, seed: int) -> RunRecord | None:
+    """What the cache of a store says of a run."""
+    store = Store(root)
+    place = make_run(seed).place
+    record = RunCache(store.top).read(place, store.at(place))
+    return record
+
+
+def from_file(root: Path, seed: int) -> RunRecord | None:
+    store = Store(root)
+    return store._read(store.at(make_run(seed).place)).record
+
+
 def look(root: Path) -> list[RunState]:
     """The states of all runs, as a new command finds them."""
     store = Store(root)
@@ -50,12 +65,12 @@ def rewrite(path: Path, data: bytes) -> None:
 
 
 def test_what_is_remembered_is_what_the_file_says(cached):
-    root = cached
     for seed in range(RUNS):
-        folder = str(make_run(seed).folder)
-        remembered = RunCache(root).read(folder)
-        assert remembered == Store(root)._read(folder).record
-        assert remembered.digest == remembered.compute_digest()
+        record = remembered(cached, seed)
+        assert record is not None
+        assert record == from_file(cached, seed)
+        assert record.digest == record.compute_digest()
+        assert type(record.process) is type(from_file(cached, seed).process)
 
 
 def test_what_is_remembered_is_not_read_again(cached, monkeypatch):
@@ -63,7 +78,7 @@ def test_what_is_remembered_is_not_read_again(cached, monkeypatch):
         raise AssertionError("read")
 
     monkeypatch.setattr(store_module, "read_record", fail)
-    monkeypatch.setattr(store_module, "file_digest", fail)
+    monkeypatch.setattr(Folder, "digest", fail)
     assert look(cached) == [RunState.FINISHED] * RUNS
 
 
@@ -99,9 +114,7 @@ def test_a_cache_that_was_copied_with_its_folder_says_nothing_of_the_copy(cached
     copy = tmp_path / "copy"
     shutil.copytree(cached, copy)  # with times of modification
     assert (copy / FILE).is_file()
-    assert [RunCache(copy).read(str(make_run(seed).folder)) for seed in range(RUNS)] == [
-        None
-    ] * RUNS
+    assert [remembered(copy, seed) for seed in range(RUNS)] == [None] * RUNS
     assert look(copy) == [RunState.FINISHED] * RUNS
 
 
@@ -144,16 +157,11 @@ DAMAGE = {
 @pytest.mark.parametrize("what", DAMAGE)
 def test_what_is_damaged_or_of_other_code_is_ignored_and_written_anew(what, cached):
     DAMAGE[what](cached / FILE)
-    cache, files = RunCache(cached), Store(cached)
-    folders = [str(make_run(seed).folder) for seed in range(RUNS)]
-    remembered = [cache.read(folder) for folder in folders]
-    assert None in remembered
-    assert all(
-        record in (None, files._read(folder).record)
-        for folder, record in zip(folders, remembered, strict=True)
-    )
+    records = [remembered(cached, seed) for seed in range(RUNS)]
+    assert None in records
+    assert all(record in (None, from_file(cached, seed)) for seed, record in enumerate(records))
     assert look(cached) == [RunState.FINISHED] * RUNS
-    assert None not in [RunCache(cached).read(folder) for folder in folders]
+    assert None not in [remembered(cached, seed) for seed in range(RUNS)]
     assert (cached / FILE).is_file()
     assert not (cached / FILE).is_symlink()
 
@@ -185,9 +193,9 @@ def test_a_row_that_somebody_else_wrote_is_not_believed(what, cached):
     assert look(cached) == [RunState.FINISHED] * RUNS
     store = Store(cached)
     for seed in range(RUNS):
-        folder = str(make_run(seed).folder)
-        assert store.read(folder) == Store(cached)._read(folder)
-        assert store.read(folder).record.scalars == {"reward": 0.125}
+        record = store.read(make_run(seed).folder).record
+        assert record == from_file(cached, seed)
+        assert record.scalars == {"reward": 0.125}
 
 
 def test_a_file_that_has_just_changed_is_not_remembered(cached, monkeypatch):
@@ -202,14 +210,14 @@ def test_only_finished_runs_are_remembered(cached):
     store.write(run, make_record(run, status="failed", reason="why"))
     states = {folder.name: found.state for folder, found in store.records()}
     assert sum(state is RunState.FAILED for state in states.values()) == 1
-    assert RunCache(cached).read(str(run.folder)) is None
+    assert remembered(cached, RUNS) is None
 
 
 def test_runs_that_are_gone_are_forgotten(cached):
     shutil.rmtree(cached / make_run(1).folder)
     shutil.rmtree(cached / make_run(2).folder)
     assert len(list(Store(cached).records())) == RUNS - 2
-    assert len(RunCache(cached)._lines) == RUNS - 2
+    assert len(RunCache(Folder(cached))._lines) == RUNS - 2
 
 
 def test_another_command_that_writes_the_cache_at_the_same_time_leaves_a_whole_one(cached):
@@ -220,23 +228,26 @@ def test_another_command_that_writes_the_cache_at_the_same_time_leaves_a_whole_o
         assert store.find(make_run(RUNS)).state is RunState.FINISHED
     for store in stores:
         store.save_cache()
-    remembered = RunCache(cached).read(str(make_run(RUNS).folder))
-    assert remembered == Store(cached)._read(str(make_run(RUNS).folder)).record
+    assert remembered(cached, RUNS) == from_file(cached, RUNS) is not None
 
 
 def test_looking_at_the_runs_of_a_plan_keeps_what_was_read(cached):
     (cached / FILE).unlink()
     plan = SimpleNamespace(runs=[make_run(seed) for seed in range(RUNS)])
     stored_states(plan, Store(cached))
-    assert RunCache(cached).is_verified(str(make_run(0).folder), "metrics.parquet")
+    store, names = Store(cached), ("metrics.parquet", "episodes.parquet")
+    files = dict(zip(names, store.at(make_run(0).place).signatures(*names), strict=True))
+    assert RunCache(store.top).is_verified(make_run(0).place, files)
+    assert not RunCache(store.top).is_verified(make_run(0).place, files | {names[1]: (0, 0, 0, 0)})
 
 
 def test_a_signature_is_that_of_a_regular_file(tmp_path):
-    path = tmp_path / "file"
+    path, folder = tmp_path / "file", Folder(tmp_path)
     path.write_text("a")
-    first = signature(str(path))
+    [first] = folder.signatures("file")
+    assert first is not None
     (tmp_path / "link").symlink_to(path)
-    assert signature(str(tmp_path / "link")) is None
-    assert signature(str(tmp_path)) is None
+    (tmp_path / "below").mkdir()
+    assert folder.signatures("link", "below", "none") == [None, None, None]
     path.write_text("b")
-    assert signature(str(path)) != first
+    assert folder.signatures("file") != [first]

@@ -40,7 +40,7 @@ def test_a_checkpoint_takes_four_flushes_and_a_step_none(lanes, tmp_path, monkey
         after(checkpointer, step, state)
         after_step[step] = flushed
 
-    monkeypatch.setattr("uqbench.results.files.os.fsync", fsync)
+    monkeypatch.setattr("uqbench.results.folders.os.fsync", fsync)
     monkeypatch.setattr(Checkpointer, "after", counted)
     execute((batch,), Store(tmp_path), host, lambda event: None, checkpoint_seconds=1.0)
     taken = np.diff([after_step[step] for step in (49, 99, 149, 199)])

@@ -70,7 +70,7 @@ class Pretended(Disk):
                 raise OSError(errno.ENOSPC, "No space left on device")
             original(descriptor)
 
-        monkeypatch.setattr("uqbench.results.files.os.fsync", fsync)
+        monkeypatch.setattr("uqbench.results.folders.os.fsync", fsync)
 
     def fill(self) -> None:
         self.full = True
@@ -191,7 +191,7 @@ def test_an_error_of_the_disk_under_way_costs_a_checkpoint_and_not_the_run(
         nonlocal failing
         failing = False
 
-    monkeypatch.setattr("uqbench.results.files.os.fsync", fsync)
+    monkeypatch.setattr("uqbench.results.folders.os.fsync", fsync)
     at = {100: fail, 200: heal}
     told = run(batch, store, host, monkeypatch, at, saves={50, 150, 250}, until=300)
     assert not any(isinstance(event, Failed | Split) for event in told)
@@ -220,7 +220,7 @@ def test_a_checkpoint_that_cannot_be_read_is_kept_and_the_run_fails_until_it_can
         return original(path, *arguments, **keywords)
 
     with monkeypatch.context() as patched:
-        patched.setattr("uqbench.results.files.os.open", failing)
+        patched.setattr("uqbench.results.folders.os.open", failing)
         told = run(batch, store, host, monkeypatch)
     [failed] = [event for event in told if isinstance(event, Failed | Split)]
     assert isinstance(failed, Failed)
@@ -247,7 +247,7 @@ def test_a_finished_run_that_cannot_be_read_is_neither_moved_nor_run_again(
         return original(path, *arguments, **keywords)
 
     with monkeypatch.context() as patched:
-        patched.setattr("uqbench.results.files.os.open", failing)
+        patched.setattr("uqbench.results.folders.os.open", failing)
         told = run(batch, store, host, monkeypatch)
     assert [type(event) for event in told] == [Failed]
     assert not any(isinstance(event, SetAside) for event in told)

@@ -11,7 +11,7 @@ import hashlib
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 import torch
@@ -22,8 +22,7 @@ from uqbench.environment import LaneEnv
 from uqbench.errors import UqbenchError
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
-from uqbench.results.files import read_bytes
-from uqbench.results.paths import run_folder
+from uqbench.results.folders import Folder
 from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
 from uqbench.results.tables import AGENT, MOST_BYTES
@@ -78,7 +77,6 @@ def restore(store: Store, folder: str | PurePosixPath, host: Host) -> ExportedAg
     if stored.state is not RunState.FINISHED or stored.record is None:
         raise UqbenchError(f"{folder} is {stored.state.value}: expected a finished run.")
     batch = _batch(stored.record, host)
-    path = run_folder(store.root, folder) / AGENT
     if AGENT not in stored.record.digests:
         raise UqbenchError(
             f"{folder} kept no agent: run it in another --out with --keep-agents; the runs come "
@@ -89,7 +87,7 @@ def restore(store: Store, folder: str | PurePosixPath, host: Host) -> ExportedAg
     agent: Agent | SinglePolicy = (
         make_loop_agent(batch, host, env) if owns_loop else make_agent(batch, host, env, CPU)
     )
-    agent.load_state_dict(_state(path, stored.record.digests[AGENT]))
+    agent.load_state_dict(_state(store.at(folder), stored.record.digests[AGENT]))
     environment = host.environments[str(batch.cell.task.environment)]
     config = task_config(batch.cell.task, host, where=f"{folder}: task")
     return ExportedAgent(batch.runs[0], agent, environment, config, batch, host)
@@ -128,9 +126,10 @@ def _batch(record: RunRecord, host: Host) -> Batch:
     return Batch(cell, budget, (), "cpu")
 
 
-def _state(path: Path, digest: str) -> dict[str, Any]:
+def _state(folder: Folder, digest: str) -> dict[str, Any]:
+    path = folder / AGENT
     try:
-        data = read_bytes(path, MOST_BYTES)
+        data = folder.read(AGENT, MOST_BYTES)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UqbenchError(f"{path} cannot be read: {reason}") from error

@@ -33,8 +33,9 @@ from uqbench.errors import Say, UqbenchError, warn
 from uqbench.identity import DeviceKind, Run
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
+from uqbench.results.folders import Folder
 from uqbench.results.states import RunState, StoredRun
-from uqbench.results.store import Store
+from uqbench.results.store import BOARDS, Store
 from uqbench.runner.complete import Execution, complete, preview
 from uqbench.runner.device import find_device, stated_device
 from uqbench.runner.dispatch.drive import Driver, Where
@@ -199,7 +200,7 @@ class Experiment:
             plan, store = self.plan(execution.device), execution.store
             stored = None
             if beside is not None:
-                stored = read_reference(self.selection, plan, self.host, beside, self.say)
+                stored = read_reference(self.selection, plan, self.host, Folder(beside), self.say)
             if rerun:
                 make_room(plan, store, execution.watcher)
             states = complete(plan, execution)
@@ -252,7 +253,7 @@ class Experiment:
         execution = self._execution(self.store)
         plan = self.plan(execution.device)
         if beside is not None:
-            read_reference(self.selection, plan, self.host, beside, self.say)
+            read_reference(self.selection, plan, self.host, Folder(beside), self.say)
         states = stored_states(plan, self.store)
         execution.watcher.say(*describe(plan, states, self.store))
         left = costs(plan, states, self.store)
@@ -340,7 +341,7 @@ class Experiment:
         """
         bundle = read_bundle(path)
         with tempfile.TemporaryDirectory(prefix="uqbench-verify-") as folder:
-            return judge(bundle, self.host, Path(folder), self.say)
+            return judge(bundle, self.host, Folder(Path(folder)), self.say)
 
     def verify_submission(self, judged: Judged, size: int = 5, add: Path | None = None) -> Verified:
         """Execute a sample of a submission's runs on the CPU, and add its rows to a board.
@@ -358,9 +359,9 @@ class Experiment:
         verified = Verified(agreement, judged)
         if add is None or not verified.good:
             return verified
-        joined = add_rows(judged, agreement, self.host, add, self.say)
+        joined = add_rows(judged, agreement, self.host, Folder(add), self.say)
         write_files(all_files(joined.board, joined.recorded), joined.folder, self.host)
-        return replace(verified, added=joined.folder)
+        return replace(verified, added=joined.folder.path)
 
     def submit(self, to: Path | None = None) -> Submission:
         """Put scores, curves, manifest, versions and conformance of methods into one file.
@@ -400,7 +401,7 @@ class Experiment:
         Raises:
             UqbenchError: there is none, or it is of an earlier protocol, or damaged.
         """
-        folder = board_folder(plan, boards or self.store.root / "leaderboards")
+        folder = board_folder(plan, self._boards(boards))
         stored = StoredBoard(folder)
         return stored, stored.board(plan, selection or self.selection, self.host, self.say)
 
@@ -412,10 +413,14 @@ class Experiment:
         made: Sequence[MadeWith] = (),
     ) -> Written:
         """Write a board; ``made`` is what those of its rows that are stored were made with."""
-        folder = board_folder(board.plan, to or self.store.root / "leaderboards")
-        folder = folder.with_name(folder.name + suffix)
+        folder = board_folder(board.plan, self._boards(to))
+        folder = folder.parent.below(folder.name + suffix)
         write_board(board, self.store, folder, self.host, made)
-        return Written(board, folder)
+        return Written(board, folder.path)
+
+    def _boards(self, boards: Path | None) -> Folder:
+        """A folder of leaderboards; that of the results where none is named."""
+        return Folder(self.store.root, (BOARDS,)) if boards is None else Folder(boards)
 
     def _execution(
         self, store: Store, where: Where | None = None, device: str | None = None

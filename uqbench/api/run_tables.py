@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from uqbench.boards.of_runs import seed_of
 from uqbench.errors import warn
-from uqbench.results.paths import run_folder
 from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
 from uqbench.results.tables import read_table
@@ -128,8 +127,7 @@ def _tables(store: Store, runs: Sequence[FoundRun], name: str, filters: Any) -> 
             continue
         if name not in run.record.digests:
             continue
-        path = run_folder(store.root, run.folder) / name
-        table = read_table(path, run.record.digests[name], filters)
+        table = read_table(store.at(run.folder), name, run.record.digests[name], filters)
         own = {
             column: pa.array([value] * len(table), pa.int64() if column == "seed" else None)
             for column, value in zip(CELL, run.cell, strict=True)

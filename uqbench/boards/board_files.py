@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from uqbench.boards.curves import curves_parquet
 from uqbench.boards.scores import Score
@@ -11,7 +10,7 @@ from uqbench.boards.stored import CURVES, UNCERTAINTY
 from uqbench.boards.uncertainty_curves import uncertainty_parquet
 from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
-from uqbench.results import paths
+from uqbench.results.folders import Folder
 from uqbench.results.store import Store
 from uqbench.suites.plan import Plan
 from uqbench.suites.sources import sources_of
@@ -20,9 +19,9 @@ STATISTICS = "Agarwal et al. 2021"
 """Of the interquartile mean, the optimality gap and the probability of improvement."""
 
 
-def board_folder(plan: Plan, root: Path) -> Path:
+def board_folder(plan: Plan, root: Folder) -> Folder:
     """Where a plan's leaderboard is kept."""
-    return paths.board_folder(root, plan.suite.name, plan.name)
+    return root.below(plan.suite.name, plan.name)
 
 
 def curve_files(plan: Plan, scores: Sequence[Score], store: Store) -> dict[str, bytes]:

@@ -8,7 +8,6 @@ as it is installed, and its rows are not to be compared with new runs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import Manifest
@@ -61,7 +60,7 @@ def versions_here(host: Host) -> dict[str, str]:
     }
 
 
-def check_as_run(board: Board, folder: Path) -> None:
+def check_as_run(board: Board, folder: object) -> None:
     """See that the scored runs of a stored board are those that its plan would run today.
 
     Raises:

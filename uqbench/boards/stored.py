@@ -21,7 +21,9 @@ from uqbench.boards.scores import check_scores, from_csv
 from uqbench.boards.submitted import NAME, Submitted, read_submitted, states
 from uqbench.errors import Say, UqbenchError, see, warn
 from uqbench.figure import NotDrawableError
-from uqbench.results.files import is_linked, read_bytes, stored_text
+from uqbench.results.files import stored_text
+from uqbench.results.folders import Folder
+from uqbench.results.store import BOARDS
 from uqbench.results.tables import MOST_BYTES, parse_table
 from uqbench.suites.selection import Selection
 
@@ -44,19 +46,19 @@ class StoredBoard:
     Frames are of the CSV files as they are stored, held against the digests of the manifest.
 
     Attributes:
-        folder: ``<root>/<suite>/<name>``.
+        at: ``<root>/<suite>/<name>``.
     """
 
-    folder: Path
+    at: Folder
 
     @classmethod
-    def read(cls, folder: Path) -> StoredBoard:
+    def read(cls, folder: Folder | Path) -> StoredBoard:
         """A board, once its manifest is read.
 
         Raises:
             UqbenchError: there is none, or its manifest is damaged.
         """
-        stored = cls(folder)
+        stored = cls(folder if isinstance(folder, Folder) else board_at(folder))
         if not stored.has("scores.csv") or not stored.has(MANIFEST):
             raise UqbenchError(
                 f"{folder} is not a leaderboard's folder: expected scores.csv and {MANIFEST} in "
@@ -64,6 +66,11 @@ class StoredBoard:
             )
         _ = stored.manifest
         return stored
+
+    @property
+    def folder(self) -> Path:
+        """Where it is, in words."""
+        return self.at.path
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -111,7 +118,7 @@ class StoredBoard:
 
     def has(self, name: str) -> bool:
         """Whether there is a file of that name."""
-        return (self.folder / name).is_file()
+        return self.at.has(name)
 
     def unchecked(self, name: str) -> bytes:
         """The contents of a file, whatever the manifest lists.
@@ -119,12 +126,12 @@ class StoredBoard:
         Raises:
             UqbenchError: it is not a regular file, too large, or cannot be read.
         """
-        path = self.folder / name
         try:
-            return read_bytes(path, MOST_BYTES)
+            return self.at.read(name, MOST_BYTES)
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else error
-            raise UqbenchError(f"{path} is damaged, because it cannot be read: {why}") from error
+            where = self.folder / name
+            raise UqbenchError(f"{where} is damaged, because it cannot be read: {why}") from error
 
     def checked(self, name: str) -> bytes:
         """The contents of a file.
@@ -142,7 +149,7 @@ class StoredBoard:
 
     def text(self, name: str) -> str | None:
         """A text, read like :meth:`checked`; None where the board has none of that name."""
-        if not (self.folder / name).exists():
+        if not self.has(name):
             return None
         return stored_text(self.checked(name), self.folder / name)
 
@@ -303,7 +310,7 @@ class StoredBoard:
                 of its own manifest.
         """
         path = self.folder / "scores.csv"
-        if not path.exists():
+        if not self.has(path.name):
             raise UqbenchError(
                 f"{path} is not there: write it with uqbench leaderboard --suite {plan.suite.name} "
                 f"--budget {plan.budget_name}."
@@ -332,7 +339,7 @@ class StoredBoard:
             UqbenchError: ``claims.csv`` is damaged.
         """
         path = self.folder / "claims.csv"
-        text = stored_text(self.unchecked(path.name), path) if path.exists() else ""
+        text = stored_text(self.unchecked(path.name), path) if self.has(path.name) else ""
         known = {row.get("claim") for row in csv.DictReader(io.StringIO(text))}
         claims = tuple(pair for pair in board.plan.claims if pair[0].id in known)
         return replace(board, plan=replace(board.plan, claims=claims))
@@ -379,10 +386,32 @@ class StoredBoard:
             raise UqbenchError(f"{where} is damaged, because {error!s:.300}") from error
 
 
-def board_folders(root: Path) -> list[Path]:
+def board_at(path: Path) -> Folder:
+    """The folder of a board that the user named."""
+    path = path.absolute()
+    return Folder(path.parents[1], path.parts[-2:])
+
+
+def boards_below(root: Folder) -> list[Folder]:
+    """The boards below a folder of leaderboards; none that a link leads to."""
+    folders = []
+    for suite in _folders(root):
+        folders += [folder for folder in _folders(suite) if folder.has(MANIFEST)]
+    return folders
+
+
+def board_folders(root: Path) -> list[Folder]:
     """The boards below a folder: a results folder, one of leaderboards, or a board itself."""
-    if (root / MANIFEST).is_file():
-        return [root]
-    place = root / "leaderboards" if (root / "leaderboards").is_dir() else root
-    folders = [path.parent for path in sorted(place.glob(f"*/*/{MANIFEST}"))]
-    return [folder for folder in folders if not is_linked(place, folder)]
+    if Folder(root).has(MANIFEST):
+        return [board_at(root)]
+    boards = Folder(root, (BOARDS,))
+    return boards_below(boards if Folder(root).has(BOARDS) else Folder(root))
+
+
+def _folders(folder: Folder) -> list[Folder]:
+    try:
+        kinds = folder.kinds()
+    except OSError:
+        return []
+    shown = (name for name, kind in sorted(kinds.items()) if kind == "folder" and name[0] != ".")
+    return [folder.below(name) for name in shown]

@@ -57,7 +57,7 @@ def uncertainty_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> by
         if planned is None or score.record is None:
             continue  # not finished, or stored in another board
         run = planned.on_device("cuda" if score.device == "cuda" else "cpu")
-        columns = read_curves(store.folder(run), score.record.digests)
+        columns = read_curves(store.at(run.place), score.record.digests)
         if columns is not None:
             parts.append(
                 pd.DataFrame(dict(columns)).assign(task=run.task, method=run.method, seed=run.seed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uqbench.boards.board_files import board_folder
@@ -13,6 +12,7 @@ from uqbench.boards.provenance import MadeWith
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard
 from uqbench.errors import Say, UqbenchError
+from uqbench.results.folders import Folder
 from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Reference:
         made: what its runs were made with.
     """
 
-    folder: Path
+    folder: Folder
     board: Board
     made: list[MadeWith]
 
@@ -50,7 +50,7 @@ class Reference:
 
 
 def read_reference(
-    selection: Selection, plan: Plan, host: Host, boards: Path, say: Say
+    selection: Selection, plan: Plan, host: Host, boards: Folder, say: Say
 ) -> Reference:
     """The stored board that a plan's methods are to be shown in.
 

@@ -17,7 +17,7 @@ import click
 
 from uqbench.cli.terminal import say
 from uqbench.errors import StorageError, UqbenchError, did_you_mean
-from uqbench.results.files import NO_ROOM
+from uqbench.results.folders import NO_ROOM
 from uqbench.version import __version__
 
 COMMANDS = {

@@ -89,7 +89,7 @@ def _figures(folder: Path, names: list[str]) -> list[Figure]:
     from uqbench.suites.reading import read_suites
 
     host = load_host()
-    board = StoredBoard.read(folder.resolve())
+    board = StoredBoard.read(folder)
     suite = read_suites(host, check=()).suites.get(board.suite)
     if names != [ALL]:
         return [draw(board, name, suite, host) for name in names]

@@ -23,18 +23,22 @@ def command(out: Path, as_json: bool) -> None:
     Example:
       uqbench status --out results
     """
-    from uqbench.api.status import status
+    from uqbench.api.status import run_status, status
+    from uqbench.results.store import RunState, Store
+    from uqbench.runner.dispatch.event_log import latest_steps
     from uqbench.wording import duration
 
-    entries = status(out)
     if as_json:
-        print_json(entries)
+        print_json(status(out))
         return
-    if not entries:
-        say(f"No runs in {out}/.")
+    store, running, entries = Store(out), latest_steps(out), []
     cells: dict[str, Counter[str]] = {}
-    for entry in entries:
-        cells.setdefault(str(PurePosixPath(entry["run"]).parent), Counter())[entry["state"]] += 1
+    for place, stored in store.states():
+        cells.setdefault(place.rpartition("/")[0], Counter())[stored.state.value] += 1
+        if stored.state is not RunState.FINISHED:
+            entries.append(run_status(PurePosixPath(place), stored, store, running))
+    if not cells:
+        say(f"No runs in {out}/.")
     for cell, counts in cells.items():
         say(f"{cell}: {', '.join(f'{n} {state}' for state, n in sorted(counts.items()))}")
     for entry in entries:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from hashlib import sha256
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jinja2
@@ -29,12 +28,13 @@ from uqbench.views.verdicts import WORDS, Counted, by_paper
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
+    from uqbench.results.folders import Folder
     from uqbench.statistics.estimate import Estimate
-    from uqbench.suites.suite import Suite
+from uqbench.suites.suite import Suite
 
 
 def page(
-    folders: Sequence[Path], root: str, suites: dict[str, Suite], host: Host
+    folders: Sequence[Folder], root: str, suites: dict[str, Suite], host: Host
 ) -> tuple[str, list[str]]:
     """The report of some boards as HTML, and what could not be shown.
 
@@ -48,7 +48,7 @@ def page(
         UqbenchError: a board is damaged.
     """
     versions = versions_here(host)
-    tables = [StoredBoard.read(folder.resolve()) for folder in folders]
+    tables = [StoredBoard.read(folder) for folder in folders]
     # without Altair's checks of every chart, a second of them: `uqbench plot` makes them
     with drawing() as begin, debug_mode(False):
         boards = [

@@ -6,17 +6,17 @@ results/.earlier/1``. Nothing below is ever written to again.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from uqbench.errors import StorageError
 from uqbench.identity import Run
-from uqbench.results.files import flush_names, make_folder
-from uqbench.results.listing import EARLIER
-from uqbench.results.paths import run_folder
+from uqbench.results.folders import Folder
 from uqbench.results.states import StoredRun
 from uqbench.results.store import Store
+
+EARLIER = ".earlier"
+"""Below it are stores, by number, of runs that were made again by ``uqbench run --fresh``."""
 
 
 def move_earlier(
@@ -36,31 +36,23 @@ def move_earlier(
     Raises:
         StorageError: one cannot be moved; it stays.
     """
-    number = 1
-    while os.path.lexists(store.root / EARLIER / str(number)):
+    earlier, number = Folder(store.root, (EARLIER,)), 1
+    while earlier.has(str(number)):
         number += 1
-    root = store.root / EARLIER / str(number)
-    if store.is_linked(root):
-        raise StorageError(f"{store.root / EARLIER} is a symbolic link; runs are not moved there.")
-    moved = []
+    root, moved = earlier.below(str(number)), []
     for run in runs:
         lock = store.lock(run)
         if lock is None:
             continue
         try:
             if is_meant(store.find(run)):
-                _move(store.folder(run), run_folder(root, run.folder))
+                folder, target = store.at(run.place), root.at(run.place)
+                try:
+                    folder.move(target)
+                except OSError as error:
+                    why = f"{folder} cannot be moved to {target}: {error.strerror}"
+                    raise StorageError(why) from error
                 moved.append(run)
         finally:
             lock.release()
-    return root, moved
-
-
-def _move(folder: Path, target: Path) -> None:
-    try:
-        make_folder(target.parent)
-        folder.rename(target)
-        flush_names(target.parent)
-        flush_names(folder.parent)
-    except OSError as error:
-        raise StorageError(f"{folder} cannot be moved to {target}: {error.strerror}") from error
+    return root.path, moved

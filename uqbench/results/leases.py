@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import LeaseCompromise, SoftFileLease, Timeout
 
 from uqbench.errors import StorageError
-from uqbench.results.files import NO_ROOM
+from uqbench.results.folders import NO_ROOM
 
 SECONDS = 60.0
 """After which an untouched lease may be taken over; its holder touches it three times as often."""

@@ -6,9 +6,8 @@ import fcntl
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
-
-from uqbench.results.files import create
 
 _CODE = """
 import fcntl, os, sys
@@ -29,17 +28,13 @@ def why_flock_fails(folder: Path) -> str:
     Raises:
         OSError: no file can be written there.
     """
-    file, path = create(folder, "lock")
-    try:
-        with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                return f"flock is not there ({os.strerror(error.errno or 0)})"
-            command = [sys.executable, "-I", "-S", "-c", _CODE, str(path)]
-            code = subprocess.run(command, check=False, capture_output=True).returncode
-        if code == 3:
-            return "flock does nothing: two processes got the same lock"
-        return "" if code == 0 else f"flock fails in a second process (exit code {code})"
-    finally:
-        path.unlink(missing_ok=True)
+    with tempfile.NamedTemporaryFile(prefix=".lock.", suffix=".tmp", dir=folder) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            return f"flock is not there ({os.strerror(error.errno or 0)})"
+        command = [sys.executable, "-I", "-S", "-c", _CODE, file.name]
+        code = subprocess.run(command, check=False, capture_output=True).returncode
+    if code == 3:
+        return "flock does nothing: two processes got the same lock"
+    return "" if code == 0 else f"flock fails in a second process (exit code {code})"

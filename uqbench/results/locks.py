@@ -17,7 +17,7 @@ from filelock import SoftFileLease
 
 from uqbench.errors import StorageError
 from uqbench.identity import digest_of
-from uqbench.results.files import NO_ROOM, NOT_A_FILE, write_data
+from uqbench.results.folders import NO_ROOM, NOT_A_FILE, Folder
 from uqbench.results.leases import Leases
 from uqbench.results.lock_probe import why_flock_fails
 
@@ -69,9 +69,9 @@ class RunLocks:
             StorageError: the same.
         """
         why = why_flock_fails(self._root) or (SHARED if shared else "")
-        path = self._root / LOCKS / LEASED
-        if why and not path.exists():
-            write_data(path, f"{why}\n".encode())
+        folder = Folder(self._root, (LOCKS,))
+        if why and not folder.has(LEASED):
+            folder.write(LEASED, f"{why}\n".encode())
         self._asked = False
         return why
 
@@ -135,7 +135,7 @@ class RunLocks:
         """The leases, where they are needed."""
         if not self._asked:
             self._asked = True
-            leased = (self._root / LOCKS / LEASED).exists()
+            leased = Folder(self._root, (LOCKS,)).has(LEASED)
             self._leases = (self._leases or Leases()) if leased else None
         return self._leases
 
@@ -165,7 +165,7 @@ class RunLocks:
 
     def _make_folder(self, path: Path) -> None:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            Folder(self._root, (LOCKS,)).make()
         except OSError as error:
             raise StorageError(
                 f"{path} cannot be created: {error.strerror}", full=error.errno in NO_ROOM

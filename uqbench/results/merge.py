@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 
 from uqbench.errors import UqbenchError
 from uqbench.identity import Run
-from uqbench.results.files import copy_whole
 from uqbench.results.record_files import RECORD
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.states import RunState
@@ -147,7 +146,7 @@ def _copy(run: Run, record: RunRecord, store: Store, into: Store) -> tuple[Outco
         return Outcome.CONFLICT, f"a process is working on it in {into.root}"
     try:
         for name in (*names(record.digests), RECORD):  # the record last: with it, it is finished
-            copy_whole(store.folder(run) / name, into.folder(run) / name)
+            into.at(run.place).copy(store.at(run.place), name)
         if into.find(run).state is not RunState.FINISHED:
             return Outcome.DAMAGED, "it changed while it was copied"
     finally:

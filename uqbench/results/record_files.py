@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path, PurePosixPath
 from typing import Any, TypeGuard
 
 from pydantic import ValidationError
 
 from uqbench.config import explain
 from uqbench.identity import digest_of
-from uqbench.results.files import read_bytes
+from uqbench.results.folders import Folder
 from uqbench.results.records import MOST_BYTES, SCHEMA_VERSION, RunRecord
 
 RECORD = "run.json"
@@ -25,7 +24,7 @@ class NewerError(Exception):
     """A record was written by a newer uqbench."""
 
 
-def read_record(folder: Path) -> RunRecord:
+def read_record(folder: Folder) -> RunRecord:
     """The record in a run's folder.
 
     Raises:
@@ -34,7 +33,7 @@ def read_record(folder: Path) -> RunRecord:
         DamagedError: it is not a valid record.
     """
     try:
-        data = read_bytes(folder / RECORD, MOST_BYTES)
+        data = folder.read(RECORD, MOST_BYTES)
         version = json.loads(data)["schema_version"]
         if version > SCHEMA_VERSION:
             raise NewerError(f"it has schema {version}, this uqbench reads up to {SCHEMA_VERSION}")
@@ -50,7 +49,7 @@ def read_record(folder: Path) -> RunRecord:
     return record
 
 
-def check_place(record: RunRecord, folder: PurePosixPath) -> None:
+def check_place(record: RunRecord, folder: Folder) -> None:
     """Check that a record belongs to the run whose folder it is in.
 
     Raises:

@@ -2,10 +2,11 @@
 
 A cache of the files, and never a second truth. What it says of a run counts only while
 ``run.json`` has the size, times of modification and change, and inode as when it was read, and
-while the sha256 of what is said is the digest that ``run.json`` itself states: a row that somebody
-else wrote is not believed. A program can set the time of modification, and a copy keeps it; the
-time of change it cannot set. A file that changed less than a minute before it was read is not
-remembered: a second change might fall into the same tick of the file system's clock.
+itself states the digest of the row and that the run is finished; a record that is asked for must
+have that digest: a row that somebody else wrote is not believed. A program can set the time of
+modification, and a copy keeps it; the time of change it cannot set. A file that changed less than a
+minute before it was read is not remembered: a second change might fall into the same tick of the
+file system's clock.
 
 Only finished runs without a checkpoint are remembered, which no longer change. Rows that are
 damaged are ignored, and a file that was written by other code than this is written anew.
@@ -20,52 +21,31 @@ the digest of the record is of.
 from __future__ import annotations
 
 import hashlib
-import os
-import stat
+import json
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from pydantic import TypeAdapter
 
 from uqbench.errors import StorageError
 from uqbench.identity import canonical
-from uqbench.results.files import read_bytes, write_data
+from uqbench.results.folders import Folder, Signature
 from uqbench.results.record_files import RECORD
-from uqbench.results.records import Count, Finite, Moment, Process, Resumed, RunRecord, Timing
+from uqbench.results.records import Process, Resumed, RunRecord, Timing
 
 FILE = ".index"
 MOST_BYTES = 2 << 30
 LEAST_AGE_NS = 60_000_000_000
 FEWEST = 100
 """New runs that are worth writing the file anew for, plus a hundredth of those in it."""
-_HEAD = 300
-"""Bytes of ``run.json`` that hold its digest: its keys are sorted."""
+_ENDS = 400
+"""First bytes of ``run.json`` that hold its digest, last ones its status: its keys are sorted."""
 _HOLE = "\t"
 """In a record in place of what is the run's own: JSON has no tab but as an escape."""
 _OWN = ("began", "digests", "process", "resumed", "step", "timing", "updated")
 """Fields that are the run's own, beside the seed and the values of the scalars."""
-
-Signature = tuple[int, int, int, int]
-"""Size, times of modification and change in ns, inode: another after every change of a file."""
-_LINE = TypeAdapter(
-    tuple[
-        Signature, dict[str, Signature], Moment, dict[str, str], Count, Process,
-        tuple[Resumed, ...], list[Finite | None], Count, Timing | None, Moment,
-    ]
-)  # fmt: skip
-
-
-class _Row(NamedTuple):
-    """A run's record, signature of its file, and those of its data files once verified."""
-
-    record: RunRecord
-    signature: Signature
-    files: dict[str, Signature]
 
 
 class RunCache:
@@ -75,15 +55,14 @@ class RunCache:
         root: of the store.
     """
 
-    def __init__(self, root: Path) -> None:
-        self._root, self._base = root, f"{root}{os.sep}"
+    def __init__(self, root: Folder) -> None:
+        self._root = root
         self._lines: dict[str, tuple[bytes, bytes]] = {}
         self._first: dict[bytes, RunRecord] = {}
-        self._last: tuple[str, _Row | None] = "", None
         self._new = 0
         self._template = code = template = b""
         with suppress(OSError, ValueError):
-            code, *lines = read_bytes(root / FILE, MOST_BYTES).split(b"\n")
+            code, *lines = root.read(FILE, MOST_BYTES).split(b"\n")
         for line in lines if code == _code() else ():
             folder, _, own = line.partition(b"\t")
             if line.startswith(b"{"):
@@ -91,57 +70,82 @@ class RunCache:
             else:
                 self._lines[folder.decode("utf-8", "replace")] = template, own
 
-    def read(self, folder: str) -> RunRecord | None:
+    def is_finished(self, key: str, folder: Folder, name: str = RECORD) -> bool:
+        """Whether a run's ``run.json`` says so, and is as it was when it was read.
+
+        Args:
+            key: the run's folder below the root, as text.
+            folder: the run's, or the one that it is in.
+            name: of the record in that folder.
+        """
+        if key not in self._lines:
+            return False
+        signature, digest, _ = self._lines[key][1].split(b"\t", 2)
+        with suppress(OSError):
+            there, head, tail = folder.ends(name, _ENDS)
+            if (
+                there is not None
+                and b'\n "digest": "%s",\n' % digest in head
+                and b'\n "status": "finished",\n' in tail
+                and _text(there) == signature
+            ):
+                return True
+        self._put(key, None)
+        return False
+
+    def read(self, key: str, folder: Folder) -> RunRecord | None:
         """The record of a finished run whose ``run.json`` is as it was when it was read."""
-        row, path = self._row(folder), self._base + folder
-        if row is None:
+        if not self.is_finished(key, folder):
             return None
-        if signature(f"{path}/{RECORD}") == row.signature and _states(path, row.record.digest):
-            return row.record
-        self._put(folder, None)
-        return None
+        template, line = self._lines[key]
+        _, digest, _, *own = line.split(b"\t")
+        if _digest(template, own).encode() != digest:  # somebody else wrote the line
+            self._put(key, None)
+            return None
+        return self._record(template, own)
 
-    def is_verified(self, folder: str, name: str) -> bool:
-        """Whether a data file is as it was when its digest was verified."""
-        row = self._row(folder)
-        known = None if row is None else row.files.get(name)
-        return known is not None and signature(f"{self._base}{folder}/{name}") == known
+    def is_verified(self, key: str, files: Mapping[str, Signature | None]) -> bool:
+        """Whether data files are as they were when their digests were verified."""
+        if key not in self._lines:
+            return False
+        return self._lines[key][1].split(b"\t", 3)[2] == _files(files)
 
-    def add(self, folder: str, record: RunRecord, read: Signature | None) -> RunRecord:
+    def add(self, key: str, record: RunRecord, read: Signature | None, folder: Folder) -> RunRecord:
         """Remember a finished run's record; return it, with what others have, too, shared.
 
         Args:
-            folder: the run's, below the root.
+            key: the folder below the root, as text.
             record: that was read.
             read: signature of ``run.json`` before it was read.
+            folder: the run's.
         """
-        if record.checkpoint is None and self._is_same(f"{folder}/{RECORD}", read):
+        if record.checkpoint is None and read is not None and _is_same({RECORD: read}, folder):
             own = _own(record)
             if _digest(self._template, own) != record.digest:  # of another cell than the last
                 self._template = _template(record)
             if _digest(self._template, own) == record.digest:
-                self._put(folder, (self._template, b"\t".join((_json(read), b"{}", *own))))
-                row = self._row(folder)
-                return record if row is None else row.record
+                line = b"\t".join((_text(read), record.digest.encode(), b"", *own))
+                self._put(key, (self._template, line))
+                return self._record(self._template, own)
         return record
 
-    def verify(self, folder: str, files: Mapping[str, Signature | None]) -> None:
+    def verify(self, key: str, files: Mapping[str, Signature | None], folder: Folder) -> None:
         """Remember that the digests of a run's data files were verified.
 
         Args:
-            folder: the run's, below the root.
+            key: the folder below the root, as text.
             files: signatures before they were read.
+            folder: the run's.
         """
-        row = self._row(folder)
-        if row and all(self._is_same(f"{folder}/{name}", read) for name, read in files.items()):
-            template, line = self._lines[folder]
-            read, _, own = line.split(b"\t", 2)
-            self._put(folder, (template, b"\t".join((read, _json({**row.files, **files}), own))))
+        if key in self._lines and _is_same(files, folder):
+            template, line = self._lines[key]
+            read, digest, _, own = line.split(b"\t", 3)
+            self._put(key, (template, b"\t".join((read, digest, _files(files), own))))
 
-    def keep(self, folders: Iterable[str]) -> None:
+    def keep(self, keys: Iterable[str]) -> None:
         """Forget all runs but these."""
-        for folder in self._lines.keys() - set(folders):
-            self._put(folder, None)
+        for key in self._lines.keys() - set(keys):
+            self._put(key, None)
 
     def save(self) -> None:
         """Write the file, if enough is new; where it cannot be written, it is not."""
@@ -149,78 +153,53 @@ class RunCache:
             return
         self._new = 0
         cells: dict[bytes, list[bytes]] = {}
-        for folder, (template, line) in self._lines.items():
-            cells.setdefault(template, [template]).append(folder.encode() + b"\t" + line)
+        for key, (template, line) in self._lines.items():
+            cells.setdefault(template, [template]).append(key.encode() + b"\t" + line)
         data = b"\n".join([_code(), *chain.from_iterable(cells.values())])
         with suppress(StorageError):  # a full disk, or a folder of somebody else's: no cache
-            write_data(self._root / FILE, data)
+            self._root.write(FILE, data)
 
-    def _put(self, folder: str, line: tuple[bytes, bytes] | None) -> None:
+    def _put(self, key: str, line: tuple[bytes, bytes] | None) -> None:
         self._new += 1
-        self._last = "", None
         if line is None:
-            del self._lines[folder]
+            del self._lines[key]
         else:
-            self._lines[folder] = line
+            self._lines[key] = line
 
-    def _is_same(self, path: str, read: Signature | None) -> bool:
-        """Whether a file is what it was before it was read, and has been for a while."""
-        if read is None or time.time_ns() - max(read[1], read[2]) <= LEAST_AGE_NS:
-            return False
-        return signature(self._base + path) == read
-
-    def _row(self, folder: str) -> _Row | None:
-        """What a line says; None where there is none, or it does not hold together."""
-        if self._last[0] != folder:
-            row = None
-            with suppress(ValueError, KeyError):
-                row = self._made(*self._lines[folder])
-            self._last = folder, row
-        return self._last[1]
-
-    def _made(self, template: bytes, line: bytes) -> _Row:
-        fields = line.split(b"\t")
-        parts = map(b",".join, (fields[:7], fields[7:-3], fields[-3:]))
-        read, files, began, digests, seed, process, resumed, values, *rest = _LINE.validate_json(
-            b"[%s,[%s],%s]" % tuple(parts)
-        )
+    def _record(self, template: bytes, own: list[bytes]) -> RunRecord:
+        """The record of a line, whose digest ``run.json`` states: its contents are the same."""
         if template not in self._first:
-            record = RunRecord.model_validate_json(_together(template, fields[2:]))
-            self._first[template] = record
+            self._first[template] = RunRecord.model_validate_json(_together(template, own))
         first = self._first[template]
-        own: dict[str, Any] = dict(
-            zip(_OWN, (began, digests, process, resumed, *rest), strict=True)
-        )
-        own["identity"] = {**first.identity, "seed": seed}
-        own["scalars"] = dict(zip(first.scalars, values, strict=True))
-        own["digest"] = _digest(template, fields[2:])
-        record = RunRecord.model_construct(first.model_fields_set, **first.__dict__ | own)
-        return _Row(record, read, files)
+        values = json.loads(b"[%s]" % b",".join(own))
+        began, digests, seed, process, resumed, *scalars = values[:-3]
+        step, timing, updated = values[-3:]
+        fields = first.__dict__ | {
+            "began": began, "digests": digests, "step": step, "updated": updated,
+            "identity": {**first.identity, "seed": seed},
+            "process": Process.model_construct(**process),
+            "resumed": tuple(Resumed.model_construct(**one) for one in resumed),
+            "timing": timing and Timing.model_construct(**timing),
+            "scalars": dict(zip(first.scalars, scalars, strict=True)),
+            "digest": _digest(template, own),
+        }  # fmt: skip
+        return RunRecord.model_construct(first.model_fields_set, **fields)
 
 
-def signature(path: str) -> Signature | None:
-    """That of a regular file; None where there is none of that name."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return None
-    if not stat.S_ISREG(status.st_mode):
-        return None
-    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+def _is_same(files: Mapping[str, Signature | None], folder: Folder) -> bool:
+    """Whether files are what they were before they were read, and have been for a while."""
+    latest = time.time_ns() - LEAST_AGE_NS
+    return all(read is not None and max(read[1], read[2]) < latest for read in files.values()) and (
+        folder.signatures(*files) == [*files.values()]
+    )
 
 
-def _states(folder: str, digest: str) -> bool:
-    """Whether the ``run.json`` in a folder, which is no link, begins with this digest."""
-    with suppress(OSError):
-        if stat.S_ISLNK(os.lstat(folder).st_mode):
-            return False
-        path = f"{folder}/{RECORD}"
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            return f'\n "digest": "{digest}",\n'.encode() in os.read(descriptor, _HEAD)
-        finally:
-            os.close(descriptor)
-    return False
+def _text(signature: Signature) -> bytes:
+    return b"%d,%d,%d,%d" % signature
+
+
+def _files(files: Mapping[str, Signature | None]) -> bytes:
+    return b";".join(name.encode() + b"," + _text(s) for name, s in files.items() if s is not None)
 
 
 def _own(record: RunRecord) -> list[bytes]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from uqbench.results.records import RunRecord
 
@@ -36,12 +38,17 @@ TO_DO = (RunState.MISSING, RunState.ABANDONED, RunState.FAILED, RunState.DAMAGED
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run's state, its record if it can be read, and the reason for the state if there is one.
+    """A run's state, and the reason for the state if there is one.
 
     ``unreadable``: the disk failed; the files may be intact, and are neither moved nor overwritten.
     """
 
     state: RunState
-    record: RunRecord | None = None
+    _record: RunRecord | Callable[[], RunRecord | None] | None = field(default=None, repr=False)
     reason: str | None = None
     unreadable: bool = False
+
+    @cached_property
+    def record(self) -> RunRecord | None:
+        """Its record, if it can be read; of a hundred thousand runs, most are never asked for."""
+        return self._record() if callable(self._record) else self._record

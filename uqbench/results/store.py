@@ -8,11 +8,12 @@ running while it is locked. A finished run's files are verified against the dige
 
 from __future__ import annotations
 
+import errno
 import json
-import os
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
@@ -21,19 +22,8 @@ from uqbench.config import explain
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import Run
 from uqbench.results.columns import Columns, RunColumns
-from uqbench.results.files import (
-    NOT_A_FILE,
-    create,
-    file_digest,
-    flush_names,
-    is_linked,
-    make_folder,
-    remove_temporaries,
-    write_data,
-)
-from uqbench.results.listing import run_folders
+from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.locks import RunLock, RunLocks
-from uqbench.results.paths import run_folder
 from uqbench.results.record_files import (
     RECORD,
     DamagedError,
@@ -42,7 +32,7 @@ from uqbench.results.record_files import (
     read_record,
 )
 from uqbench.results.records import RunRecord, now, this_process
-from uqbench.results.run_cache import RunCache, signature
+from uqbench.results.run_cache import FILE, RunCache
 from uqbench.results.states import TO_DO, RunState, StoredRun
 from uqbench.results.tables import (
     CURVES,
@@ -61,8 +51,13 @@ __all__ = [
 ]  # fmt: skip
 
 CHECKPOINT = "checkpoint"
+BOARDS = "leaderboards"
+"""Folder of the boards of a store's runs."""
 MANY = 100
 """Runs that a command reads before it consults the cache: few are read as fast without."""
+DEPTH = 5
+"""Of a run's folder: suite, budget, task, method, run."""
+NO_SUITES = {BOARDS, "logs"}
 
 
 class Store:
@@ -70,22 +65,26 @@ class Store:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.top = Folder(root)
         self._locks = RunLocks(root)
-        self._base = f"{root}{os.sep}"
         self._cache: RunCache | None = None
         self._asked = 0
 
     def folder(self, run: Run) -> Path:
-        """Where a run is kept."""
-        return run_folder(self.root, run.folder)
+        """Where a run is stored, in words: :meth:`at` reads and writes there."""
+        return self.at(run.place).path
 
-    def checkpoint_folder(self, run: Run) -> Path:
+    def at(self, place: str | PurePosixPath) -> Folder:
+        """A folder below the root.
+
+        Raises:
+            UqbenchError: it would be elsewhere.
+        """
+        return self.top.at(place)
+
+    def checkpoint_folder(self, run: Run) -> Folder:
         """The folder of the checkpoint of a run and of those that execute with it."""
-        return self.folder(run) / CHECKPOINT
-
-    def is_linked(self, path: Path) -> bool:
-        """Whether a path leaves the root, or a symbolic link lies between them."""
-        return is_linked(self.root, path)
+        return self.at(run.place).below(CHECKPOINT)
 
     def prepare(self, shared: bool = False) -> str:
         """Create the root, write to it once, and try whether two processes can lock a file.
@@ -100,13 +99,8 @@ class Store:
             UqbenchError: it cannot be written; raised before the first step.
         """
         try:
-            make_folder(self.root)
-            file, probe = create(self.root, "probe")
-            try:
-                with file:
-                    file.write(b"uqbench")
-            finally:
-                probe.unlink()
+            self.top.make()
+            self.top.remove_temporaries((FILE, ".speeds.json", "lock"))
             return self._locks.prepare(shared)
         except OSError as error:
             raise UqbenchError(
@@ -114,37 +108,47 @@ class Store:
                 f"Choose a folder you may write to with --out."
             ) from None
 
-    def read(self, folder: str | PurePosixPath) -> StoredRun:
+    def read(self, place: str | PurePosixPath) -> StoredRun:
         """The state of a run by its folder below the root, from its record alone."""
-        key = str(folder)
+        key = str(place)
+        try:
+            return self._stored(key, self.at(key))
+        except UqbenchError as error:
+            return StoredRun(RunState.DAMAGED, reason=str(error))
+
+    def _stored(self, key: str, folder: Folder) -> StoredRun:
         cache = self._consulted()
         if cache is None:
-            return self._read(key)
-        record = cache.read(key)
+            return self._read(folder)
+        record = cache.read(key, folder)
         if record is not None:
             return StoredRun(RunState.FINISHED, record)
-        before = signature(f"{self._base}{key}/{RECORD}")
-        stored = self._read(key)
+        [before] = folder.signatures(RECORD)
+        stored = self._read(folder)
         if stored.state is RunState.FINISHED and stored.record is not None:
-            return replace(stored, record=cache.add(key, stored.record, before))
+            return StoredRun(RunState.FINISHED, cache.add(key, stored.record, before, folder))
         return stored
 
-    def _read(self, key: str) -> StoredRun:
-        folder = PurePosixPath(key)
+    def _read(self, folder: Folder) -> StoredRun:
+        place = "/".join(folder.names)
+        stored = _read(folder)
+        if stored.record is None:
+            return stored
         try:
-            stored = _read(run_folder(self.root, folder))
-            if stored.record is not None:
-                check_place(stored.record, folder)
-                _check_checkpoint(stored.record, folder)
-            if stored.record is None or stored.record.status != "running":
+            check_place(stored.record, folder)
+            _check_checkpoint(stored.record, folder)
+            if stored.record.status != "running":
                 return stored
-            if self._locks.is_held(folder):
+            if self._locks.is_held(place):
                 return StoredRun(RunState.RUNNING, stored.record)
         except StorageError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error), unreadable=True)
-        except (DamagedError, UqbenchError) as error:
+        except DamagedError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error))
         return StoredRun(RunState.ABANDONED, stored.record, "its process is gone")
+
+    def _record(self, place: str) -> RunRecord | None:
+        return self.read(place).record
 
     def find(self, run: Run) -> StoredRun:
         """The state of a run, with the digests of all its files verified."""
@@ -154,27 +158,27 @@ class Store:
             return stored
         if stored.record.identity != run.identity:
             return StoredRun(RunState.DAMAGED, reason=f"{RECORD} has another identity")
-        cache, before = self._cache, {}
         try:
             listed = names(stored.record.digests)
         except UqbenchError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error))
+        folder, digests = self.at(key), stored.record.digests
+        before = dict(zip(listed, folder.signatures(*listed), strict=True))
+        if self._cache is not None and self._cache.is_verified(key, before):
+            return stored
         for name in listed:
-            if cache is not None and cache.is_verified(key, name):
-                continue
-            before[name] = signature(f"{self._base}{key}/{name}")
             try:
-                digest = file_digest(self.folder(run) / name, MOST_BYTES)
+                digest = folder.digest(name, MOST_BYTES)
             except FileNotFoundError:
                 return StoredRun(RunState.DAMAGED, reason=f"{name} is missing")
             except OSError as error:
                 return _unreadable(name, error)
             except ValueError as error:
                 return StoredRun(RunState.DAMAGED, reason=f"{name}: {error}")
-            if digest != stored.record.digests[name]:
+            if digest != digests[name]:
                 return StoredRun(RunState.DAMAGED, reason=f"{name} does not match its digest")
-        if cache is not None and before:
-            cache.verify(key, before)
+        if self._cache is not None:
+            self._cache.verify(key, before, folder)
         return stored
 
     def save_cache(self) -> None:
@@ -186,7 +190,7 @@ class Store:
         """The cache, once many runs were asked for."""
         self._asked += 1
         if self._cache is None and self._asked > MANY:
-            self._cache = RunCache(self.root)
+            self._cache = RunCache(self.top)
         return self._cache
 
     def lock(self, run: Run) -> RunLock | None:
@@ -197,9 +201,9 @@ class Store:
         Raises:
             StorageError: the lock cannot be created, as on a full disk.
         """
-        lock, folder = self._locks.acquire(run.folder), self.folder(run)
-        if lock is not None and not self.is_linked(folder):
-            remove_temporaries(folder, (RECORD, *FILES))
+        lock = self._locks.acquire(run.place)
+        if lock is not None:
+            self.at(run.place).remove_temporaries((RECORD, *FILES), age=0.0)
         return lock
 
     def write(self, run: Run, record: RunRecord) -> None:
@@ -210,17 +214,17 @@ class Store:
                 not be read back.
             StorageError: it cannot be written, or the stored record cannot be read.
         """
-        folder = self.folder(run)
-        if self._locks.is_lost(run.folder):
+        folder = self.at(run.place)
+        if self._locks.is_lost(run.place):
             raise StorageError(
-                f"{run.folder}: its lock was taken over by another process, because this one did "
+                f"{run.place}: its lock was taken over by another process, because this one did "
                 f"not refresh it for too long; this one writes nothing more."
             )
         stored = _read(folder)
         if stored.unreadable:
             raise StorageError(f"{folder}: {stored.reason}")
         if stored.state is RunState.FINISHED:
-            raise UqbenchError(f"{run.folder} is finished; a finished run is never overwritten.")
+            raise UqbenchError(f"{run.place} is finished; a finished run is never overwritten.")
         texts = {
             "reason": _encodable(record.reason),
             "traceback": _encodable(record.traceback),
@@ -230,8 +234,8 @@ class Store:
         try:
             RunRecord.model_validate_json(text)
         except ValidationError as error:
-            raise UqbenchError(f"{run.folder} cannot be stored: {explain(error)}") from error
-        write_data(folder / RECORD, text.encode())
+            raise UqbenchError(f"{run.place} cannot be stored: {explain(error)}") from error
+        folder.write(RECORD, text.encode())
 
     def finish(self, run: Run, record: RunRecord, columns: RunColumns) -> None:
         """Write a run's data, then its record with their digests.
@@ -239,22 +243,21 @@ class Store:
         Raises:
             StorageError: it cannot be written.
         """
-        digests = write_tables(self.folder(run), columns)
+        digests = write_tables(self.at(run.place), columns)
         self.write(run, record.model_copy(update={"digests": digests}))
 
     def set_aside(self, run: Run) -> Path:
         """Move a damaged run, whose lock this process holds, out of the way, and keep it."""
-        folder = self.folder(run)
+        folder = self.at(run.place)
         for number in range(1, 1000):
-            aside = folder.with_name(f"{folder.name}.damaged-{number}")
-            if not os.path.lexists(aside):
+            aside = folder.parent.below(f"{folder.name}.damaged-{number}")
+            if not folder.parent.has(aside.name):
                 try:
-                    folder.rename(aside)
-                    flush_names(folder.parent)
-                    return aside
+                    folder.move(aside)
+                    return aside.path
                 except OSError as error:
                     raise UqbenchError(f"{folder} cannot be set aside: {error.strerror}") from error
-        raise UqbenchError(f"{run.folder}: too many damaged copies; remove some of them.")
+        raise UqbenchError(f"{run.place}: too many damaged copies; remove some of them.")
 
     def columns(self, run: Run) -> tuple[Columns, Columns]:
         """A finished run's metrics and episodes.
@@ -263,33 +266,63 @@ class Store:
             UqbenchError: they are damaged: not tables, or not those of the run's record.
             StorageError: they cannot be read, and may be intact.
         """
-        record = self.read(run.folder).record
-        return read_tables(self.folder(run), {} if record is None else record.digests)
+        record = self.read(run.place).record
+        return read_tables(self.at(run.place), {} if record is None else record.digests)
 
     def records(self, suite: str | None = None) -> Iterator[tuple[PurePosixPath, StoredRun]]:
+        """The same as :meth:`states` with paths."""
+        return ((PurePosixPath(place), stored) for place, stored in self.states(suite))
+
+    def states(self, suite: str | None = None) -> Iterator[tuple[str, StoredRun]]:
         """Every run's folder, relative to the root, and state, read from ``run.json`` alone.
 
-        A folder above those of runs that cannot be listed, as of somebody else, is damaged: it
-        comes with the reason, and has fewer parts than a run's.
+        A folder above those of runs that cannot be listed, as of somebody else, or that is a link,
+        is damaged: it comes with the reason, and has fewer parts than a run's.
 
         Args:
             suite: only its runs; all where it is None.
         """
-        folders = dict(run_folders(self.root, suite))
-        for folder, error in folders.items():
-            stored = self.read(folder) if error is None else _unreadable("the folder", error)
+        top, known = self.top if suite is None else self.top.below(suite), []
+        for folder, error in _below(top, DEPTH - len(top.names)):
+            place, record = "/".join(folder.names), f"{folder.name}/{RECORD}"
+            if error is not None:
+                stored = _unreadable("the folder", error)
+            elif (cache := self._consulted()) and cache.is_finished(place, folder.parent, record):
+                stored = StoredRun(RunState.FINISHED, partial(self._record, place))
+            else:
+                stored = self._stored(place, folder)
+            known += [place] if error is None else []
             if stored.state is not RunState.MISSING:
-                yield PurePosixPath(folder), stored
+                yield place, stored
         if self._cache is not None:
             if suite is None:
-                self._cache.keep(folders)
+                self._cache.keep(known)
             self._cache.save()
 
 
-def _read(folder: Path) -> StoredRun:
+def _below(folder: Folder, depth: int) -> Iterator[tuple[Folder, OSError | None]]:
+    """The folders some levels below one, sorted; those that cannot be listed with the error."""
+    try:
+        with folder.held() if depth == 1 else nullcontext(folder) as opened:
+            for name, kind in sorted(opened.kinds().items()):
+                if name.startswith(".") or kind == "file" or ".damaged-" in name:
+                    continue
+                if not folder.names and name in NO_SUITES:
+                    continue
+                below = Folder(folder.root, (*folder.names, name), opened._held)
+                if kind == "link":
+                    yield below, OSError(errno.ELOOP, "it is a symbolic link")
+                elif depth > 1:
+                    yield from _below(below, depth - 1)
+                else:
+                    yield below, None
+    except OSError as error:
+        if error.errno not in NOT_A_FILE:  # else another process has removed it
+            yield folder, error
+
+
+def _read(folder: Folder) -> StoredRun:
     """A run's record and its state, damaged or not."""
-    if folder.is_symlink():
-        return StoredRun(RunState.DAMAGED, reason="its folder is a symbolic link")
     try:
         record = read_record(folder)
     except FileNotFoundError:
@@ -303,15 +336,15 @@ def _read(folder: Path) -> StoredRun:
     return StoredRun(RunState(record.status), record, record.reason)
 
 
-def _check_checkpoint(record: RunRecord, folder: PurePosixPath) -> None:
+def _check_checkpoint(record: RunRecord, folder: Folder) -> None:
     """Check that the checkpoint belongs to this cell and is named as uqbench names it.
 
     A record from elsewhere may name any folder.
     """
     if record.checkpoint is None:
         return
-    named, cell = record.checkpoint.folder, folder.parent
-    if not re.fullmatch(rf"{re.escape(str(cell))}/[0-9]+-[0-9a-f]{{8}}/{CHECKPOINT}", named):
+    named, cell = record.checkpoint.folder, "/".join(folder.names[:-1])
+    if not re.fullmatch(rf"{re.escape(cell)}/[0-9]+-[0-9a-f]{{8}}/{CHECKPOINT}", named):
         raise DamagedError(
             f"{RECORD} names the checkpoint {named!r}; expected "
             f"{cell}/<seed>-<8 hex digits>/{CHECKPOINT}"

@@ -6,7 +6,6 @@ import io
 from collections.abc import Mapping
 from functools import partial
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +13,7 @@ import pyarrow.parquet as pq
 
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.results.columns import Columns, RunColumns, columns_digest
-from uqbench.results.files import NOT_A_FILE, file_digest, read_bytes, write_data, write_whole
+from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.record_files import RECORD
 
 METRICS = "metrics.parquet"
@@ -52,7 +51,7 @@ def names(digests: Mapping[str, str]) -> list[str]:
     return listed
 
 
-def write_tables(folder: Path, columns: RunColumns) -> dict[str, str]:
+def write_tables(folder: Folder, columns: RunColumns) -> dict[str, str]:
     """Write a run's data files, and return their digests and that of their numbers.
 
     Raises:
@@ -63,12 +62,12 @@ def write_tables(folder: Path, columns: RunColumns) -> dict[str, str]:
     if columns.curves is not None:
         tables[CURVES] = columns.curves
     for name, table in tables.items():
-        write_whole(folder / name, partial(pq.write_table, pa.table(dict(table))))
+        folder.write(name, partial(pq.write_table, pa.table(dict(table))))
     if columns.agent is not None:
-        write_data(folder / AGENT, columns.agent)
+        folder.write(AGENT, columns.agent)
     try:
         exported = [] if columns.agent is None else [AGENT]
-        digests = {name: file_digest(folder / name, MOST_BYTES) for name in (*tables, *exported)}
+        digests = {name: folder.digest(name, MOST_BYTES) for name in (*tables, *exported)}
     except OSError as error:
         raise StorageError(f"{folder} cannot be read back: {error.strerror}") from error
     except ValueError as error:
@@ -77,7 +76,7 @@ def write_tables(folder: Path, columns: RunColumns) -> dict[str, str]:
     return digests
 
 
-def read_tables(folder: Path, digests: Mapping[str, str]) -> tuple[Columns, Columns]:
+def read_tables(folder: Folder, digests: Mapping[str, str]) -> tuple[Columns, Columns]:
     """A run's metrics and episodes.
 
     Raises:
@@ -85,7 +84,7 @@ def read_tables(folder: Path, digests: Mapping[str, str]) -> tuple[Columns, Colu
         StorageError: they cannot be read, and may be intact.
     """
     files = [name for name in names(digests) if name != AGENT]
-    tables = [_columns(folder / name) for name in files]
+    tables = [_columns(folder, name) for name in files]
     if RESULTS not in digests or digests[RESULTS] != _digest(*tables):
         raise UqbenchError(
             f"{folder}: {', '.join(files)} are damaged, because their numbers do not match the "
@@ -95,7 +94,7 @@ def read_tables(folder: Path, digests: Mapping[str, str]) -> tuple[Columns, Colu
     return metrics, episodes
 
 
-def read_curves(folder: Path, digests: Mapping[str, str]) -> Columns | None:
+def read_curves(folder: Folder, digests: Mapping[str, str]) -> Columns | None:
     """A run's curves of uncertainty; None where it has none.
 
     Raises:
@@ -104,14 +103,17 @@ def read_curves(folder: Path, digests: Mapping[str, str]) -> Columns | None:
     """
     if CURVES not in digests:
         return None
-    return _columns(folder / CURVES, digests[CURVES])
+    return _columns(folder, CURVES, digests[CURVES])
 
 
-def read_table(path: Path, digest: str | None = None, filters: Any = None) -> pa.Table:
+def read_table(
+    folder: Folder, name: str, digest: str | None = None, filters: Any = None
+) -> pa.Table:
     """A table from anywhere.
 
     Args:
-        path: of the file.
+        folder: that it is in.
+        name: of the file.
         digest: its sha256, which it is held against before anything in it is read.
         filters: of ``pyarrow.parquet``, such as ``[("metric", "==", "reward")]``.
 
@@ -119,8 +121,9 @@ def read_table(path: Path, digest: str | None = None, filters: Any = None) -> pa
         UqbenchError: it is damaged, or would not fit in memory.
         StorageError: it cannot be read, and may be intact.
     """
+    path = folder / name
     try:
-        data = read_bytes(path, MOST_BYTES)
+        data = folder.read(name, MOST_BYTES)
     except ValueError as error:
         raise UqbenchError(f"{path} is damaged, because {error}") from error
     except OSError as error:
@@ -170,15 +173,15 @@ def table_bytes(table: pa.Table) -> bytes:
     return file.getvalue()
 
 
-def _columns(path: Path, digest: str | None = None) -> Columns:
-    table = read_table(path, digest)
+def _columns(folder: Folder, name: str, digest: str | None = None) -> Columns:
+    table = read_table(folder, name, digest)
     try:
         return {
             name: column.to_numpy(zero_copy_only=False)
             for name, column in zip(table.column_names, table.columns, strict=True)
         }
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise UqbenchError(f"{path} is damaged, because it is not a table: {error}") from error
+        raise UqbenchError(f"{folder / name} is damaged, as it is not a table: {error}") from error
 
 
 def _digest(*tables: Columns) -> str | None:

@@ -37,7 +37,7 @@ def forget_checkpoint(batch: Batch, store: Store) -> None:
     for run in batch.runs:
         record = store.read(run.folder).record
         if record is not None and record.checkpoint is not None:
-            named.add(store.root / record.checkpoint.folder)
+            named.add(store.at(record.checkpoint.folder))
             _rewrite(run, store, checkpoint=None)
     for folder in named:
         with suppress(StorageError):  # another run may name it: it stays

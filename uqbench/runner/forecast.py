@@ -221,8 +221,8 @@ def costs(
         left = sum(run in todo for run in runs)
         stored = [run for run in runs if states[run].state is RunState.FINISHED][:FEW]
         sizes = [
-            sum(path.stat().st_size for path in store.folder(run).iterdir() if path.is_file())
-            for run in stored
+            sum(one[0] for one in folder.signatures(*folder.kinds()) if one is not None)
+            for folder in (store.at(run.place) for run in stored)
         ]
         memory = known[name].megabytes if name in known else None
         disk = left * mean(sizes) / 1e6 if sizes else None

@@ -19,7 +19,7 @@ from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.hookspecs import hookimpl
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
-from uqbench.results.paths import run_folder
+from uqbench.results.folders import Folder
 
 LOGS = "logs"
 """Folder of all logs, below the results folder."""
@@ -82,7 +82,7 @@ class CsvLog:
     """Columns ``step``, ``metric``, ``value``; a resumed run continues its file."""
 
     def __init__(self, root: Path, run: Run) -> None:
-        folder = run_folder(root / LOGS / "csv", run.folder)
+        folder = Folder(root, (LOGS, "csv")).at(run.place).path
         folder.parent.mkdir(parents=True, exist_ok=True)
         path = folder.with_name(f"{folder.name}.csv")
         self._file = path.open("a", newline="", encoding="utf-8")
@@ -108,7 +108,7 @@ class TensorBoardLog:
     def __init__(self, root: Path, run: Run) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
-        self._writer = SummaryWriter(str(run_folder(root / LOGS / "tensorboard", run.folder)))
+        self._writer = SummaryWriter(str(Folder(root, (LOGS, "tensorboard")).at(run.place)))
 
     def write(self, step: int, metrics: Mapping[str, float]) -> None:
         """A scalar a metric."""

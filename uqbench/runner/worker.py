@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import RunColumns
+from uqbench.results.folders import Folder
 from uqbench.results.records import Resumed, Saved, Timing
 from uqbench.results.store import Store, now, this_process
 from uqbench.runner.batching.batches import Batch
@@ -115,9 +115,6 @@ class BatchWork:
                 self.report(Notice(self.batch, "--keep-agents: not kept: an estimator is no agent"))
             return fit_estimator(batch, self.host, device), self.watch.seconds - began
         folder = self.store.checkpoint_folder(self.batch.runs[0])
-        if checkpoint_seconds and self.store.is_linked(folder):
-            self.report(Notice(self.batch, f"no checkpoints: {folder} lies behind a symbolic link"))
-            checkpoint_seconds = 0.0
         about = Checkpoint(
             seeds=tuple(run.seed for run in self.lanes),
             runs=tuple(run.digest for run in self.lanes),
@@ -222,7 +219,7 @@ class BatchWork:
             raise errors[0]
         if self.record.checkpoint is not None:
             with suppress(StorageError):  # the runs are stored; a leftover checkpoint does no harm
-                tidy(self.store.root / self.record.checkpoint.folder, self.store, self.lanes)
+                tidy(self.store.at(self.record.checkpoint.folder), self.store, self.lanes)
         self.report(Finished(batch, seconds, scalars))
 
     def _write_running(self, step: int) -> None:
@@ -235,8 +232,8 @@ class BatchWork:
         if errors:
             raise errors[0]
 
-    def _saved(self, folder: Path, step: int) -> Saved:
-        return Saved(folder=folder.relative_to(self.store.root).as_posix(), step=step)
+    def _saved(self, folder: Folder, step: int) -> Saved:
+        return Saved(folder="/".join(folder.names), step=step)
 
     def _drop_checkpoint(self) -> None:
         saved = self.record.checkpoint
@@ -244,4 +241,4 @@ class BatchWork:
             self.record = self.record.model_copy(update={"checkpoint": None})
             with suppress(UqbenchError):  # the error that led here is the one to report
                 self._write_running(saved.step)
-                tidy(self.store.root / saved.folder, self.store, self.lanes)
+                tidy(self.store.at(saved.folder), self.store, self.lanes)

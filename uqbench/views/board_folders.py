@@ -20,14 +20,15 @@ from uqbench.boards.provenance import (
 )
 from uqbench.boards.stored import PROVENANCE, RECORDED
 from uqbench.registry.plugins import Host
-from uqbench.results.files import stored_text, write_data
+from uqbench.results.files import stored_text
+from uqbench.results.folders import Folder
 from uqbench.results.store import Store
 from uqbench.suites.reading import read_suites
 from uqbench.views.markdown import index_page, page
 
 
 def write_board(
-    board: Board, store: Store, folder: Path, host: Host, stored: Sequence[MadeWith] = ()
+    board: Board, store: Store, folder: Folder, host: Host, stored: Sequence[MadeWith] = ()
 ) -> None:
     """Write a board of runs: what follows from its scores, and what was recorded of its runs.
 
@@ -74,19 +75,19 @@ def all_files(
     }
 
 
-def write_files(files: Mapping[str, bytes], folder: Path, host: Host) -> None:
+def write_files(files: Mapping[str, bytes], folder: Folder, host: Host) -> None:
     """Write a board's files, each whole or not at all, its manifest last, and the index above it.
 
     Recorded files of earlier scores are removed: they are not of these.
     """
+    folder.remove_temporaries(files)
     for name, data in files.items():
-        write_data(folder / name, data)
-    for name in set(RECORDED) - files.keys():
-        (folder / name).unlink(missing_ok=True)
-    write_index(folder.parents[1], host)
+        folder.write(name, data)
+    folder.remove(*(set(RECORDED) - files.keys()))
+    write_index(folder.parent.parent, host)
 
 
-def write_index(root: Path, host: Host) -> None:
+def write_index(root: Folder, host: Host) -> None:
     """Write the page that lists all leaderboards below a folder."""
     suites = read_suites(host, check=()).suites
-    write_data(root / "README.md", index_page(root, suites, versions_here(host)).encode())
+    root.write("README.md", index_page(root, suites, versions_here(host)).encode())

@@ -115,5 +115,5 @@ def rewrite(stored: StoredBoard, board: Board, host: Host) -> list[Path]:
             recorded[PROVENANCE] = provenance_json(stored.provenance[0], older).encode()
         files = all_files(board, recorded)
     paths = changed()
-    write_files(files, stored.folder, host)
+    write_files(files, stored.at, host)
     return paths

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 
 from uqbench.boards.cost import read_cost
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.planned import missing_note
 from uqbench.boards.protocol import departures
 from uqbench.boards.provenance import MadeWith
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards.stored import StoredBoard, boards_below
 from uqbench.boards.tables import label
 from uqbench.claims.judge import Judgement
 from uqbench.errors import UqbenchError
+from uqbench.results.folders import Folder
 from uqbench.suites.suite import Suite
 from uqbench.views.board_view import IMPROVEMENT, BoardView, board_notes
 from uqbench.views.groups import group_columns, groups_note
@@ -162,7 +162,7 @@ def _sources(board: Board) -> str:
     return "\n".join(["## Sources", "", *listed]) if listed else ""
 
 
-def index_page(root: Path, suites: Mapping[str, Suite], versions: Mapping[str, str]) -> str:
+def index_page(root: Folder, suites: Mapping[str, Suite], versions: Mapping[str, str]) -> str:
     """The index of the boards below ``root``: what there is, and the verdict on each claim.
 
     Args:
@@ -172,10 +172,10 @@ def index_page(root: Path, suites: Mapping[str, Suite], versions: Mapping[str, s
     """
     boards: list[list[str]] = []
     claims: list[JudgedClaim] = []
-    for manifest in sorted(root.glob("*/*/manifest.json")):
-        suite, name = manifest.parts[-3:-1]
+    for folder in boards_below(root):
+        suite, name = folder.names[-2:]
         try:
-            row, judged = _listed(StoredBoard(manifest.parent), suites.get(suite), versions)
+            row, judged = _listed(StoredBoard(folder), suites.get(suite), versions)
         except (UqbenchError, LookupError):
             # it is another board's, and whoever writes theirs is not to be held up
             row, judged = [f"{suite} · {name}: damaged", "", ""], []

@@ -13,7 +13,7 @@ from uqbench.boards.agreement import Agreement
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.provenance import MadeWith, provenance_json
 from uqbench.boards.scores import Score
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards.stored import StoredBoard, board_at
 from uqbench.boards.submission.add import add
 from uqbench.boards.submission.bundle import read_bundle, write_bundle
 from uqbench.boards.submission.judge import judge
@@ -21,6 +21,7 @@ from uqbench.boards.submission.make import lock, submit
 from uqbench.cli.verify import command
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
+from uqbench.results.folders import Folder
 from uqbench.results.store import Store
 from uqbench.suites.selection import Selection
 from uqbench.views.board_folders import all_files, write_files
@@ -71,7 +72,7 @@ def submission(host, path: Path, method: str, **changed: bytes) -> Path:
 
 def judged(host, path: Path, folder: Path):
     folder.mkdir()
-    return judge(read_bundle(path), host, folder, print)
+    return judge(read_bundle(path), host, Folder(folder), print)
 
 
 def test_tables_that_follow_are_told_from_those_that_do_not(host, tmp_path):
@@ -171,9 +172,9 @@ def test_rows_join_a_board_verified_or_self_reported_and_the_board_follows(host,
     def write(joined):
         write_files(all_files(joined.board, joined.recorded), joined.folder, host)
 
-    write(add(slow, {}, host, boards, quiet))
+    write(add(slow, {}, host, Folder(boards), quiet))
     agreement = {"a": Agreement.SAME_BITS, "b": Agreement.LAST_PLACES}
-    write(add(fast, agreement, host, boards, quiet))
+    write(add(fast, agreement, host, Folder(boards), quiet))
     rows = {
         row["method"]: row
         for row in csv.DictReader(io.StringIO((folder / "leaderboard.csv").read_text()))
@@ -191,17 +192,17 @@ def test_rows_join_a_board_verified_or_self_reported_and_the_board_follows(host,
     assert json.loads((folder / "manifest.json").read_text())["standard"] is True
     # the board is checked like any other
     whole = Selection("toy", "paper")
-    stored = StoredBoard(folder)
+    stored = StoredBoard(board_at(folder))
     board = stored.board(whole.plan(host, "cpu"), whole, host, quiet)
     assert check(stored, board, Store(tmp_path / "none"), print)
     assert "byte for byte" in capsys.readouterr().out
     # runs of it that are made again later verify it; another file of the name replaces nothing
-    write(add(slow, {"a": Agreement.CONSISTENT}, host, boards, quiet))
+    write(add(slow, {"a": Agreement.CONSISTENT}, host, Folder(boards), quiet))
     assert json.loads((folder / "submissions.json").read_text())["slow"]["state"] == "verified"
     other = replace(fast, bundle=replace(fast.bundle, digest="1" * 64))
     before = {path: path.read_bytes() for path in folder.iterdir()}
     with pytest.raises(UqbenchError, match="has a row of fast already"):
-        add(other, {}, host, boards, quiet)
+        add(other, {}, host, Folder(boards), quiet)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from uqbench.errors import CannotSaveError, StorageError, UqbenchError
+from uqbench.results.folders import Folder
 from uqbench.results.records import Provenance
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import (
@@ -36,39 +37,43 @@ ABOUT = Checkpoint(
 )
 
 
+def at(path: Path) -> Folder:
+    return Folder(path.parent, (path.name,))
+
+
 def state(**more: Any) -> dict[str, Any]:
     return {"agent": {"weights": torch.arange(6.0), "t": 7, "name": b"x", "none": None}, **more}
 
 
 def test_what_is_read_is_what_was_written(tmp_path):
     given = state(more=[(1, 2.5), {0: torch.ones(2, dtype=torch.bool)}])
-    write(tmp_path / "c", ABOUT, given)
-    about = read(tmp_path / "c")
+    write(at(tmp_path / "c"), ABOUT, given)
+    about = read(at(tmp_path / "c"))
     assert about.model_copy(update={"state": "", "digest": ""}) == ABOUT
-    found = read_state(tmp_path / "c", about, CPU)
+    found = read_state(at(tmp_path / "c"), about, CPU)
     assert torch.equal(found["agent"].pop("weights"), given["agent"].pop("weights"))
     assert torch.equal(found["more"][1].pop(0), given["more"][1].pop(0))
     assert found == given
 
 
 def test_the_next_one_takes_the_place_of_the_last_and_of_what_was_left_half_written(tmp_path):
-    write(tmp_path, ABOUT, state())
+    write(at(tmp_path), ABOUT, state())
     (tmp_path / ".step-8.pt.99.tmp").write_bytes(b"half")
-    write(tmp_path, ABOUT.model_copy(update={"step": 9}), state())
+    write(at(tmp_path), ABOUT.model_copy(update={"step": 9}), state())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.json", "step-9.pt"]
-    assert read(tmp_path).step == 9
+    assert read(at(tmp_path)).step == 9
 
 
 def test_a_state_that_was_written_without_its_description_changes_nothing(tmp_path):
-    write(tmp_path, ABOUT, state())
+    write(at(tmp_path), ABOUT, state())
     (tmp_path / "step-8.pt").write_bytes(b"killed here")
-    assert read(tmp_path).step == 7
+    assert read(at(tmp_path)).step == 7
 
 
 @pytest.mark.parametrize("name", ["checkpoint.json", "step-7.pt"])
 @pytest.mark.parametrize("damage", ["changed", "cut", "missing"])
 def test_a_damaged_file_is_named(name, damage, tmp_path):
-    write(tmp_path, ABOUT, state())
+    write(at(tmp_path), ABOUT, state())
     path: Path = tmp_path / name
     data = path.read_bytes()
     if damage == "missing":
@@ -80,7 +85,7 @@ def test_a_damaged_file_is_named(name, damage, tmp_path):
     else:
         path.write_bytes(data[:-99] + bytes([data[-99] ^ 1]) + data[-98:])
     with pytest.raises(UnusableError, match=name.replace(".", r"\.")):
-        read(tmp_path)
+        read(at(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -94,25 +99,25 @@ def test_a_damaged_file_is_named(name, damage, tmp_path):
 )
 def test_what_could_not_be_read_again_is_refused_by_its_name(thing, kind, tmp_path):
     with pytest.raises(CannotSaveError, match=rf"agent\.deep\[1\] is (a )?{kind}"):
-        write(tmp_path, ABOUT, {"agent": {"deep": [1, thing]}})
+        write(at(tmp_path), ABOUT, {"agent": {"deep": [1, thing]}})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_view_is_saved_without_what_it_is_a_view_of(tmp_path):
-    write(tmp_path, ABOUT, {"view": torch.zeros(1_000_000)[:3]})
+    write(at(tmp_path), ABOUT, {"view": torch.zeros(1_000_000)[:3]})
     assert (tmp_path / "step-7.pt").stat().st_size < 10_000
 
 
 def test_removing_leaves_nothing_and_may_be_done_twice(tmp_path):
-    write(tmp_path / "c", ABOUT, state())
-    remove(tmp_path / "c")
-    remove(tmp_path / "c")
+    write(at(tmp_path / "c"), ABOUT, state())
+    remove(at(tmp_path / "c"))
+    remove(at(tmp_path / "c"))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_only_the_files_of_a_checkpoint_are_removed_and_nothing_behind_a_link(tmp_path):
     folder, victim = tmp_path / "c", tmp_path / "victim"
-    write(folder, ABOUT, state())
+    write(at(folder), ABOUT, state())
     victim.mkdir()
     (victim / "checkpoint.json").write_text("the user's")
     (folder / "notes.txt").write_text("the user's")
@@ -120,11 +125,11 @@ def test_only_the_files_of_a_checkpoint_are_removed_and_nothing_behind_a_link(tm
     (folder / "step-1.pt").mkdir()
     (folder / "step-2.pt").symlink_to(victim / "checkpoint.json")
     (folder / ".step-8.pt.99.tmp").write_bytes(b"half")
-    write(folder, ABOUT.model_copy(update={"step": 9}), state())
-    remove(folder)
+    write(at(folder), ABOUT.model_copy(update={"step": 9}), state())
+    remove(at(folder))
     assert sorted(path.name for path in folder.iterdir()) == ["notes.txt", "step-1.pt", "step-x.pt"]
     (tmp_path / "link").symlink_to(victim)
-    remove(tmp_path / "link")
+    remove(at(tmp_path / "link"))
     assert (victim / "checkpoint.json").read_text() == "the user's"
 
 
@@ -138,7 +143,7 @@ class Kept:
         about = ABOUT.model_copy(update={"step": 0})
         tell, watch = self.told.append, Stopwatch()
         self.checkpointer = Checkpointer(
-            folder, about, watch, every, self.stop, self.written.append, tell
+            at(folder), about, watch, every, self.stop, self.written.append, tell
         )
 
 
@@ -171,7 +176,7 @@ def test_asked_to_stop_it_writes_where_it_is_and_ends(tmp_path):
     with pytest.raises(SystemExit):
         work()
     assert kept.written == [2]
-    assert read(tmp_path).step == 2
+    assert read(at(tmp_path)).step == 2
 
 
 def test_outside_of_steps_it_ends_at_once():
@@ -209,7 +214,7 @@ def test_a_full_disk_costs_a_checkpoint_and_not_the_run(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["checkpoint.json", "step-7.pt"])
 def test_what_the_disk_does_not_give_is_not_taken_for_damaged(name, tmp_path, monkeypatch):
-    write(tmp_path, ABOUT, state())
+    write(at(tmp_path), ABOUT, state())
     original = os.open
 
     def failing(path: Any, *arguments: Any, **keywords: Any) -> int:
@@ -218,19 +223,19 @@ def test_what_the_disk_does_not_give_is_not_taken_for_damaged(name, tmp_path, mo
         return original(path, *arguments, **keywords)
 
     with monkeypatch.context() as patched:
-        patched.setattr("uqbench.results.files.os.open", failing)
+        patched.setattr("uqbench.results.folders.os.open", failing)
         with pytest.raises(StorageError, match=rf"{name} cannot be read: Input/output error"):
-            read(tmp_path)
+            read(at(tmp_path))
         if name == "step-7.pt":
             with pytest.raises(StorageError):
-                read_state(tmp_path, ABOUT, CPU)
-    assert read(tmp_path).step == 7
+                read_state(at(tmp_path), ABOUT, CPU)
+    assert read(at(tmp_path)).step == 7
 
 
 @pytest.mark.parametrize("name", ["checkpoint.json", "step-7.pt"])
 @pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
 def test_what_is_no_file_is_damaged(name, kind, tmp_path):
-    write(tmp_path / "c", ABOUT, state())
+    write(at(tmp_path / "c"), ABOUT, state())
     path = tmp_path / "c" / name
     path.rename(tmp_path / name)
     if kind == "folder":
@@ -240,14 +245,14 @@ def test_what_is_no_file_is_damaged(name, kind, tmp_path):
     else:
         os.mkfifo(path)
     with pytest.raises(UnusableError, match=name):
-        read(tmp_path / "c")
+        read(at(tmp_path / "c"))
 
 
 def test_other_bytes_than_torchs_are_damaged(tmp_path):
-    write(tmp_path, ABOUT, state())
+    write(at(tmp_path), ABOUT, state())
     (tmp_path / "step-7.pt").write_bytes(b"PK\x03\x04 not really")
     with pytest.raises(UnusableError, match="step-7"):
-        read_state(tmp_path, ABOUT, CPU)
+        read_state(at(tmp_path), ABOUT, CPU)
 
 
 def test_a_full_device_is_told_from_other_trouble(tmp_path, monkeypatch):
@@ -257,13 +262,13 @@ def test_a_full_device_is_told_from_other_trouble(tmp_path, monkeypatch):
     monkeypatch.setattr(
         os,
         "open",
-        lambda path, *rest: (
+        lambda path, *rest, **keywords: (
             original("/dev/full", os.O_RDWR)
             if str(path).endswith(".tmp")
-            else original(path, *rest)
+            else original(path, *rest, **keywords)
         ),
     )
     with pytest.raises(StorageError, match="No space left on device") as caught:
-        write(tmp_path, ABOUT, state())
+        write(at(tmp_path), ABOUT, state())
     assert caught.value.full
     assert list(tmp_path.iterdir()) == []

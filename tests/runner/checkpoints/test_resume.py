@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from uqbench.registry.plugins import Host
+from uqbench.results.folders import Folder
 from uqbench.results.records import Saved
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import Batch, make_batch_groups
@@ -130,12 +131,16 @@ def test_a_checkpoint_of_other_runs_is_not_used(batch, host, unbroken, tmp_path,
     assert cell.method.name != other.method.name
     stranger = Batch(other, batch.budget, batch.metrics, "cpu")
     run(stranger, store, host, monkeypatch, until=50)
-    theirs = store.checkpoint_folder(other.runs[0])
+    theirs = store.checkpoint_folder(other.runs[0]).path
     for file in theirs.iterdir():
         file.unlink()
     for file in path.iterdir():
         file.rename(theirs / file.name)
     assert run(stranger, store, host, monkeypatch) == 0
+
+
+def at(path: Path) -> Folder:
+    return Folder(path.parent, (path.name,))
 
 
 def rename_checkpoint(batch: Batch, store: Store, folder: str) -> None:
@@ -192,7 +197,7 @@ def test_a_checkpoint_behind_a_symbolic_link_is_neither_used_nor_written_nor_rem
 ):
     store, outside = Store(tmp_path / "results"), tmp_path / "outside"
     run(batch, store, host, monkeypatch, until=100)
-    folder = store.checkpoint_folder(batch.runs[0])
+    folder = store.checkpoint_folder(batch.runs[0]).path
     folder = folder if linked == "checkpoint" else folder.parent
     folder.rename(outside)
     folder.symlink_to(outside)
@@ -203,8 +208,9 @@ def test_a_checkpoint_behind_a_symbolic_link_is_neither_used_nor_written_nor_rem
     notices = [event.text for event in told if isinstance(event, Notice)]
     assert notices[0].startswith("starting over: ")
     if linked == "checkpoint":
-        assert notices[1].startswith("no checkpoints: ")
-        assert all(text.endswith(" lies behind a symbolic link") for text in notices)
+        assert notices[1].startswith("no checkpoint: ")
+        assert "checkpoint is a symbolic link" in notices[1]
+        assert all("checkpoint is a symbolic link" in text for text in notices)
     else:  # the link is set aside as damaged, and what it leads to is left alone
         aside = [event.batch.runs for event in told if isinstance(event, SetAside)]
         assert aside == [batch.runs[:1]]
@@ -222,7 +228,7 @@ def test_a_checkpoint_that_another_run_names_outlives_a_record_that_names_it_wro
     first, last = batch.of(batch.runs[:2]), batch.of(batch.runs[2:])
     run(first, store, host, monkeypatch, until=100)
     run(last, store, host, monkeypatch, until=50)
-    theirs = store.checkpoint_folder(first.runs[0])
+    theirs = store.checkpoint_folder(first.runs[0]).path
     rename_checkpoint(last, store, theirs.relative_to(tmp_path).as_posix())
     assert run(last, store, host, monkeypatch) == 0
     assert run(first, store, host, monkeypatch) == 100
@@ -246,11 +252,11 @@ def test_a_checkpoint_from_elsewhere_runs_no_command(
     store, mark = Store(tmp_path / "results"), tmp_path / "mark"
     run(batch, store, host, monkeypatch, until=100)
     [folder] = checkpoints(store)
-    about, evil = read(folder), pickle.dumps(Command(f"touch {mark}"))
-    state = read_state(folder, about, torch.device("cpu"))
+    about, evil = read(at(folder)), pickle.dumps(Command(f"touch {mark}"))
+    state = read_state(at(folder), about, torch.device("cpu"))
     if where == "environment":  # as they were pickled once
         state[where] = {"envs": [evil] * 3, "length": torch.zeros(3), "valid": None}
-        write(folder, about, state)
+        write(at(folder), about, state)
     else:
         file = io.BytesIO()
         torch.save({**state, "agent": Command(f"touch {mark}")}, file)
@@ -271,10 +277,10 @@ def test_a_checkpoint_that_lacks_a_part_begins_again_and_says_which(
     store = Store(tmp_path / "results")
     run(batch, store, host, monkeypatch, until=100)
     [folder] = checkpoints(store)
-    about = read(folder)
-    state = read_state(folder, about, torch.device("cpu"))
+    about = read(at(folder))
+    state = read_state(at(folder), about, torch.device("cpu"))
     del state["recorder"]
-    write(folder, about, state)
+    write(at(folder), about, state)
     told: list[Any] = []
     run(batch, store, host, monkeypatch, told=told)
     [notice] = [event.text for event in told if isinstance(event, Notice)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uqbench.boards.agreement import Agreement
@@ -18,6 +17,7 @@ from uqbench.boards.stored import PROVENANCE, StoredBoard
 from uqbench.boards.submission.curves import CURVE_FILES, merged
 from uqbench.boards.submitted import NAME, Submitted, states, submitted_json
 from uqbench.errors import Say, UqbenchError
+from uqbench.results.folders import Folder
 from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ class Joined:
         recorded: its files that do not follow from these.
     """
 
-    folder: Path
+    folder: Folder
     board: Board
     recorded: dict[str, bytes]
 
 
 def add(
-    judged: Judged, agreement: Mapping[str, Agreement], host: Host, boards: Path, say: Say
+    judged: Judged, agreement: Mapping[str, Agreement], host: Host, boards: Folder, say: Say
 ) -> Joined:
     """A stored board with the rows of a submission.
 

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.cost import CellCost, read_cost
@@ -19,7 +18,7 @@ from uqbench.boards.stored import PROVENANCE, StoredBoard
 from uqbench.boards.submission.bundle import CHECK, LOCK, TABLES, Bundle, plain, read_json
 from uqbench.boards.submission.make import DONE, involved
 from uqbench.errors import Say, UqbenchError
-from uqbench.results.files import write_data
+from uqbench.results.folders import Folder
 from uqbench.results.states import RunState
 from uqbench.suites.selection import Selection
 
@@ -59,7 +58,7 @@ class Judged:
         return not (self.differing or self.broken)
 
 
-def judge(bundle: Bundle, host: Host, folder: Path, say: Say) -> Judged:
+def judge(bundle: Bundle, host: Host, folder: Folder, say: Say) -> Judged:
     """Recompute a submission's tables.
 
     Args:
@@ -74,7 +73,7 @@ def judge(bundle: Bundle, host: Host, folder: Path, say: Say) -> Judged:
     """
     index = bundle.index
     for name in (*TABLES, PROVENANCE, "cost.csv"):
-        write_data(folder / name, bundle.files[name])
+        folder.write(name, bundle.files[name])
     selection = Selection(index.suite, index.budget, tuple(index.methods))
     plan = selection.plan(host, "cpu", say)
     stored = StoredBoard(folder)

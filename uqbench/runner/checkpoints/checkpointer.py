@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from uqbench.errors import CannotSaveError, StorageError, UqbenchError
+from uqbench.results.folders import Folder
 from uqbench.runner.checkpoints.files import Checkpoint, write
 from uqbench.runner.full_disk import WaitsForRoom
 from uqbench.runner.stop import Stop
@@ -35,7 +35,7 @@ class Checkpointer:
 
     def __init__(
         self,
-        folder: Path,
+        folder: Folder,
         about: Checkpoint,
         watch: Stopwatch,
         every: float,

@@ -7,7 +7,7 @@ with its digest: a reader finds the old checkpoint or the new one, and detects a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -18,14 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from uqbench.config import explain
 from uqbench.errors import CannotSaveError, StorageError, UqbenchError, see
 from uqbench.identity import digest_of
-from uqbench.results.files import (
-    NOT_A_FILE,
-    file_digest,
-    open_file,
-    read_bytes,
-    write_data,
-    write_whole,
-)
+from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.records import MOST_BYTES, Count, Moment, Provenance, Resumed, Seconds
 from uqbench.runner.checkpoints.saved import ABOUT
 
@@ -74,7 +67,7 @@ class Checkpoint(BaseModel):
         return digest_of(self.model_dump(mode="json", exclude={"digest"}))
 
 
-def write(folder: Path, about: Checkpoint, state: Mapping[str, Any]) -> None:
+def write(folder: Folder, about: Checkpoint, state: Mapping[str, Any]) -> None:
     """Replace the checkpoint in a folder, completely or not at all.
 
     Args:
@@ -87,18 +80,17 @@ def write(folder: Path, about: Checkpoint, state: Mapping[str, Any]) -> None:
         StorageError: it cannot be written, as on a full disk.
     """
     saved = plain(state, "")
-    path = _state_path(folder, about)
-    write_whole(path, partial(_save, saved))
-    about = about.model_copy(update={"state": file_digest(path)})
+    name = _state_name(about)
+    folder.write(name, partial(_save, saved))
+    about = about.model_copy(update={"state": folder.digest(name)})
     about = about.model_copy(update={"digest": about.compute_digest()})
-    write_data(folder / ABOUT, about.model_dump_json(indent=1).encode() + b"\n")
+    folder.write(ABOUT, about.model_dump_json(indent=1).encode() + b"\n")
     with suppress(OSError):  # the next write tries again
-        for other in _own_files(folder):  # the previous one, and half-written files
-            if other not in (path, folder / ABOUT):
-                other.unlink()
+        # the previous one, and half-written files
+        folder.remove(*(other for other in _own_files(folder) if other not in (name, ABOUT)))
 
 
-def read(folder: Path) -> Checkpoint:
+def read(folder: Folder) -> Checkpoint:
     """What a checkpoint belongs to; the digests of both its files are checked.
 
     Raises:
@@ -107,7 +99,7 @@ def read(folder: Path) -> Checkpoint:
     """
     path = folder / ABOUT
     try:
-        about = Checkpoint.model_validate_json(read_bytes(path, MOST_BYTES))
+        about = Checkpoint.model_validate_json(folder.read(ABOUT, MOST_BYTES))
         whole = about.digest == about.compute_digest()
     except ValidationError as error:
         raise UnusableError(f"{path}: {explain(error)}") from error
@@ -117,9 +109,9 @@ def read(folder: Path) -> Checkpoint:
         raise UnusableError(f"{path} cannot be read: {error}") from error
     if not whole:
         raise UnusableError(f"{path} does not match its digest")
-    path = _state_path(folder, about)
+    path = folder / _state_name(about)
     try:
-        whole = file_digest(path) == about.state
+        whole = folder.digest(path.name) == about.state
     except OSError as error:
         raise _unreadable(path, error) from error
     if not whole:
@@ -127,7 +119,7 @@ def read(folder: Path) -> Checkpoint:
     return about
 
 
-def read_state(folder: Path, about: Checkpoint, device: torch.device) -> dict[str, Any]:
+def read_state(folder: Folder, about: Checkpoint, device: torch.device) -> dict[str, Any]:
     """The state of a checkpoint: tensors that were on the CPU on the CPU, the rest on ``device``.
 
     Raises:
@@ -139,9 +131,11 @@ def read_state(folder: Path, about: Checkpoint, device: torch.device) -> dict[st
     def place(storage: Any, tag: str) -> Any:
         return storage if tag == "cpu" else storage.to(device=device)
 
-    path = _state_path(folder, about)
+    path = folder / _state_name(about)
     try:
-        with open_file(path) as file:  # our own: torch turns any I/O error into a RuntimeError
+        with folder.open(
+            path.name
+        ) as file:  # our own: torch turns any I/O error into a RuntimeError
             state: dict[str, Any] = torch.load(file, map_location=place, weights_only=True)
     except OSError as error:
         raise _unreadable(path, error) from error
@@ -152,29 +146,24 @@ def read_state(folder: Path, about: Checkpoint, device: torch.device) -> dict[st
     return state
 
 
-def remove(folder: Path) -> None:
+def remove(folder: Folder) -> None:
     """Remove a checkpoint's own files, if there are any, and its folder, if nothing else is there.
 
     Nothing behind a symbolic link is removed.
     """
-    if folder.is_symlink():
-        return
     with suppress(OSError):  # what cannot be removed does no harm
-        (folder / ABOUT).unlink(missing_ok=True)
-        for path in _own_files(folder):
-            path.unlink()
-        folder.rmdir()
+        folder.remove(ABOUT, *_own_files(folder))
+        folder.parent.remove(folder.name)
 
 
-def _own_files(folder: Path) -> Iterator[Path]:
+def _own_files(folder: Folder) -> list[str]:
     """Entries named like a checkpoint's files that are not folders."""
-    for path in list(folder.iterdir()):
-        if _OWN.fullmatch(path.name) and (path.is_symlink() or not path.is_dir()):
-            yield path
+    kinds = folder.kinds()
+    return [name for name, kind in kinds.items() if kind != "folder" and _OWN.fullmatch(name)]
 
 
-def _state_path(folder: Path, about: Checkpoint) -> Path:
-    return folder / f"step-{about.step}.pt"
+def _state_name(about: Checkpoint) -> str:
+    return f"step-{about.step}.pt"
 
 
 def _unreadable(path: Path, error: OSError) -> UqbenchError:

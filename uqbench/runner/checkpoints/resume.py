@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from uqbench.errors import StorageError
 from uqbench.identity import Run
-from uqbench.results.record_files import RECORD
+from uqbench.results.folders import Folder
 from uqbench.results.records import Provenance
 from uqbench.results.store import Store
 from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read, remove
@@ -25,12 +25,12 @@ class ResumePoint:
             cannot be divided.
     """
 
-    folder: Path
+    folder: Folder
     about: Checkpoint
     lanes: tuple[Run, ...]
 
 
-def named_folders(runs: Iterable[Run], store: Store) -> set[Path | None]:
+def named_folders(runs: Iterable[Run], store: Store) -> set[Folder | None]:
     """The checkpoints that runs name, with None for a run that names none.
 
     Raises:
@@ -39,14 +39,14 @@ def named_folders(runs: Iterable[Run], store: Store) -> set[Path | None]:
     return _named((run.folder for run in runs), store)
 
 
-def _named(folders: Iterable[PurePosixPath], store: Store) -> set[Path | None]:
-    named: set[Path | None] = set()
+def _named(folders: Iterable[PurePosixPath], store: Store) -> set[Folder | None]:
+    named: set[Folder | None] = set()
     for folder in folders:
         stored = store.read(folder)
         if stored.unreadable:
             raise StorageError(f"{store.root / folder}: {stored.reason}")
         saved = None if stored.record is None else stored.record.checkpoint
-        named.add(None if saved is None else store.root / saved.folder)
+        named.add(None if saved is None else store.at(saved.folder))
     return named
 
 
@@ -66,8 +66,6 @@ def find_resume_point(
         raise UnusableError("the runs do not share one checkpoint")
     folder = folders.pop()
     assert folder is not None
-    if store.is_linked(folder):
-        raise UnusableError(f"{folder} lies behind a symbolic link")
     about = read(folder)
     lanes = tuple(
         replace(runs[0], seed=seed, identity={**runs[0].identity, "seed": seed}, known_digest=None)
@@ -83,7 +81,7 @@ def find_resume_point(
     return ResumePoint(folder, about, lanes)
 
 
-def tidy(folder: Path, store: Store, lanes: Iterable[Run] | None = None) -> None:
+def tidy(folder: Folder, store: Store, lanes: Iterable[Run] | None = None) -> None:
     """Remove a checkpoint that no run names anymore.
 
     Args:
@@ -95,13 +93,13 @@ def tidy(folder: Path, store: Store, lanes: Iterable[Run] | None = None) -> None
         StorageError: what the runs name cannot be read.
     """
     named = _named_in_cell(folder, store) if lanes is None else named_folders(lanes, store)
-    if folder not in named and not store.is_linked(folder):
+    if folder not in named:
         remove(folder)
 
 
-def _named_in_cell(folder: Path, store: Store) -> set[Path | None]:
+def _named_in_cell(folder: Folder, store: Store) -> set[Folder | None]:
     """The checkpoints named by the runs of the cell that a checkpoint lies in."""
     cell = folder.parent.parent
-    leaves = [path.parent for path in cell.glob(f"*/{RECORD}") if ".damaged-" not in path.parts[-2]]
-    below = (leaf.relative_to(store.root).as_posix() for leaf in leaves)
-    return _named(map(PurePosixPath, below), store)
+    runs = (name for name, kind in cell.kinds().items() if kind == "folder")
+    place = PurePosixPath(*cell.names)
+    return _named((place / name for name in runs if ".damaged-" not in name), store)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 
-from uqbench.results.files import read_bytes
 from uqbench.results.records import MOST_BYTES, RunRecord
 from uqbench.results.store import Store
 
@@ -21,8 +20,7 @@ def saved_step(record: RunRecord, store: Store) -> int | None:
     if record.checkpoint is None:
         return None
     with suppress(OSError, ValueError, RecursionError, TypeError, KeyError):
-        path = store.root / record.checkpoint.folder / ABOUT
-        step = json.loads(read_bytes(path, MOST_BYTES))["step"]
+        step = json.loads(store.at(record.checkpoint.folder).read(ABOUT, MOST_BYTES))["step"]
         if type(step) is int and step >= record.checkpoint.step:
             return step
     return record.checkpoint.step

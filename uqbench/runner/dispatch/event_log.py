@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from uqbench.errors import StorageError
 from uqbench.executor import ORDERS, Order, order_path
-from uqbench.results.files import NO_ROOM, create, make_folder, read_bytes
+from uqbench.results.folders import Folder
 from uqbench.results.records import MOST_BYTES, Count, Seconds
 from uqbench.runner.events import END, EVENT, Event, Progress, Runs, folders
 from uqbench.runner.forecast import seconds_left
@@ -92,7 +92,8 @@ def read_log(root: Path, name: str) -> EventLog | None:
     It is replaced whole, so one that cannot be read was never written by a node.
     """
     try:
-        log = EventLog.model_validate_json(read_bytes(log_path(root, name), MOST_BYTES))
+        data = Folder(root, (ORDERS,)).read(log_path(root, name).name, MOST_BYTES)
+        log = EventLog.model_validate_json(data)
     except (OSError, ValueError, RecursionError):
         return None
     return log if log.order == name else None
@@ -146,7 +147,7 @@ class EventLogWriter:
         self._log = before.model_copy(update=own)
         self.resumed = before.attempts > 0
         self.open = set(order.runs) if order else set()
-        self._path = log_path(root, self.name)
+        self._path, self._folder = log_path(root, self.name), Folder(root, (ORDERS,))
         self._order = order.path(root) if order else None
         self._clock, self._due, self._every = clock, 0.0, every
 
@@ -196,23 +197,7 @@ class EventLogWriter:
         if self._order is not None and not self._order.exists():
             return
         began = self._clock()
-        try:
-            _replace(self._path, self._log.model_dump_json(exclude_defaults=True).encode())
-        except OSError as error:
-            reason = f"{self._path} cannot be written: {error.strerror}"
-            raise StorageError(reason, full=error.errno in NO_ROOM) from error
+        data = self._log.model_dump_json(exclude_defaults=True).encode()
+        self._folder.write(self._path.name, data, flush=False)
         ended = self._clock()
         self._due = ended + max(self._every, (ended - began) / SHARE)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    make_folder(path.parent)
-    file, temporary = create(path.parent, path.name)
-    try:
-        with file:
-            file.write(data)
-        temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise

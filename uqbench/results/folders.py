@@ -1,0 +1,398 @@
+"""The one way below a results folder and a folder of boards, which may come from anywhere.
+
+A :class:`Folder` is reached by descriptors from a root that the user named, name by name, and
+through no link. Its files are regular ones, read up to a limit, and replaced whole: readers find
+the old file or the new one. Names of temporary files cannot be guessed.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from io import BufferedReader
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from uqbench.errors import StorageError, UqbenchError
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+NOT_A_FILE = (
+    errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO,
+)  # fmt: skip
+"""There is no regular file of that name; other errors say nothing about what is there."""
+LONGEST = 255
+"""Most bytes of a name on common file systems."""
+DEAD_SECONDS = 86_400.0
+"""Age of a temporary file whose writer cannot be alive."""
+_LINK = (errno.ELOOP, errno.ENOTDIR)
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+
+Signature = tuple[int, int, int, int]
+"""Size, times of modification and change in ns, inode: another after every change of a file."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder below a root.
+
+    Attributes:
+        root: as the user named it; it may be a link.
+        names: that lead from the root to the folder, none of them through a link.
+    """
+
+    root: Path
+    names: tuple[str, ...] = ()
+    _held: tuple[int, int] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def path(self) -> Path:
+        """Where it is, for messages and for libraries that take paths."""
+        return self.root.joinpath(*self.names)
+
+    @property
+    def name(self) -> str:
+        """The last name."""
+        return self.names[-1]
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def __truediv__(self, name: str) -> Path:
+        return self.path / name
+
+    def below(self, *names: str) -> Folder:
+        """A folder below this one.
+
+        Raises:
+            UqbenchError: a name is not that of a single folder.
+        """
+        for name in names:
+            if (
+                not name
+                or name.startswith(".")
+                or set(name) & {"/", "\\", "\0"}
+                or len(name.encode("utf-8", "replace")) > LONGEST
+            ):
+                raise UqbenchError(
+                    f"{name!r} cannot be the name of a folder below {self}; expected a name of at "
+                    f"most {LONGEST} bytes without slashes, which does not begin with a dot."
+                )
+        return Folder(self.root, (*self.names, *names), self._held)
+
+    def at(self, place: PurePosixPath | str) -> Folder:
+        """The folder at the end of a relative path; see :meth:`below`."""
+        return self.below(*str(place).split("/"))
+
+    @property
+    def parent(self) -> Folder:
+        """The folder that it is in."""
+        return Folder(self.root, self.names[:-1], self._held)
+
+    @contextmanager
+    def held(self) -> Iterator[Folder]:
+        """The same folder, found once for all that is done below it."""
+        descriptor = self._open()
+        try:
+            yield Folder(self.root, self.names, (descriptor, len(self.names)))
+        finally:
+            os.close(descriptor)
+
+    def _open(self, create: bool = False) -> int:
+        """A descriptor of the folder.
+
+        Raises:
+            OSError: there is none, or a link on the way to it.
+        """
+        if create:
+            _make(self.root)
+        if self._held is None:
+            above, own, names = os.open(self.root, _FOLDER), True, self.names
+        else:
+            above, own, names = self._held[0], False, self.names[self._held[1] :]
+        for name in names:
+            try:
+                if create:
+                    with suppress(FileExistsError):
+                        os.mkdir(name, dir_fd=above)
+                        os.fsync(above)
+                descriptor = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=above)
+            except OSError as error:
+                if error.errno in _LINK and stat.S_ISLNK(os.lstat(name, dir_fd=above).st_mode):
+                    why = f"{name} is a symbolic link"
+                    raise OSError(errno.ELOOP, why, str(self)) from error
+                raise
+            finally:
+                if own:
+                    os.close(above)
+            above, own = descriptor, True
+        return above if own else os.dup(above)
+
+    @contextmanager
+    def _opened(self, create: bool = False) -> Iterator[int]:
+        descriptor = self._open(create)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def make(self) -> None:
+        """Create the folder and those above it, and flush their names to disk.
+
+        Raises:
+            OSError: it cannot be created.
+        """
+        os.close(self._open(create=True))
+
+    def kinds(self) -> dict[str, str]:
+        """What is in it: names with ``folder``, ``link`` or ``file``, which is all else.
+
+        Raises:
+            OSError: it cannot be listed.
+        """
+        with self._opened() as descriptor, os.scandir(descriptor) as entries:
+            return {
+                entry.name: "folder"
+                if entry.is_dir(follow_symlinks=False)
+                else ("link" if entry.is_symlink() else "file")
+                for entry in entries
+            }
+
+    def has(self, name: str) -> bool:
+        """Whether there is anything of that name, and no link leads to it."""
+        try:
+            with self._opened() as descriptor:
+                os.lstat(name, dir_fd=descriptor)
+        except OSError:
+            return False
+        return True
+
+    def signatures(self, *names: str) -> list[Signature | None]:
+        """Of regular files; None where there is none of that name."""
+        try:
+            descriptor = self._open()
+        except OSError:
+            return [None] * len(names)
+        try:
+            return [_signature(name, descriptor) for name in names]
+        finally:
+            os.close(descriptor)
+
+    def ends(self, name: str, size: int) -> tuple[Signature | None, bytes, bytes]:
+        """A file's signature, its first and its last bytes; None where it is not a regular file.
+
+        A name may lead through one folder, if :meth:`kinds` has just said that it is none but that.
+
+        Raises:
+            OSError: it cannot be opened.
+        """
+        own = self._held is None or len(self.names) > self._held[1]
+        folder = self._open() if own or self._held is None else self._held[0]
+        descriptor = None
+        try:
+            descriptor = os.open(name, _FILE, dir_fd=folder)
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                return None, b"", b""
+            last = max(0, status.st_size - size)
+            return _of(status), os.read(descriptor, size), os.pread(descriptor, size, last)
+        finally:
+            if own:
+                os.close(folder)
+            if descriptor is not None:
+                os.close(descriptor)
+
+    def _descriptor(self, name: str) -> int:
+        folder = self._open()
+        try:
+            descriptor = os.open(name, _FILE, dir_fd=folder)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise OSError(errno.ELOOP, "it is a symbolic link", str(self / name)) from error
+            raise
+        finally:
+            os.close(folder)
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISREG(mode):
+            return descriptor
+        os.close(descriptor)
+        if stat.S_ISDIR(mode):
+            raise OSError(errno.EISDIR, "it is a folder", str(self / name))
+        raise OSError(errno.ENXIO, "it is a pipe or a device", str(self / name))
+
+    def open(self, name: str) -> BufferedReader:
+        """Open a regular file for reading; links, folders, pipes and devices are refused.
+
+        Raises:
+            OSError: it cannot be opened; one of ``NOT_A_FILE`` if it is not a regular file.
+        """
+        return os.fdopen(self._descriptor(name), "rb")
+
+    def read(self, name: str, most: int | None = None) -> bytes:
+        """The contents of a file.
+
+        Args:
+            name: of the file.
+            most: largest size in bytes; None for no limit.
+
+        Raises:
+            OSError: see :meth:`open`.
+            ValueError: it is larger; nothing of it is read.
+        """
+        with self.open(name) as file:
+            _check_size(file, most)
+            return file.read()
+
+    def digest(self, name: str, most: int | None = None) -> str:
+        """The sha256 of a file; raises what :meth:`read` does."""
+        with self.open(name) as file:
+            _check_size(file, most)
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def write(
+        self, name: str, data: bytes | Callable[[BinaryIO], object], flush: bool = True
+    ) -> None:
+        """Replace a file: a temporary one is written, flushed to disk, and renamed.
+
+        Args:
+            name: of the file.
+            data: its contents, or what writes them.
+            flush: whether they are to outlive a power failure.
+
+        Raises:
+            StorageError: it cannot be written, as on a full disk; an old file is left untouched.
+        """
+        try:
+            with self._opened(create=True) as folder:
+                file, temporary = create(name, folder)
+                try:
+                    with file:
+                        file.write(data) if isinstance(data, bytes) else data(file)
+                        file.flush()
+                        if flush:
+                            os.fsync(file.fileno())
+                    os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+                except BaseException:
+                    with suppress(OSError):
+                        os.unlink(temporary, dir_fd=folder)
+                    raise
+                if flush:
+                    os.fsync(folder)
+        except OSError as error:
+            raise StorageError(
+                f"{self / name} cannot be written: {error.strerror or error}. Finished runs are "
+                f"kept; fix this and run again.",
+                full=error.errno in NO_ROOM,
+            ) from error
+
+    def copy(self, source: Folder, name: str) -> None:
+        """Copy a file of another folder in pieces, so that its size takes no memory.
+
+        Raises:
+            StorageError: it cannot be read, or the copy not be written.
+        """
+
+        def pour(target: BinaryIO) -> None:
+            while piece := read(1 << 20):
+                target.write(piece)
+
+        def read(size: int) -> bytes:
+            try:
+                return file.read(size)
+            except OSError as error:
+                raise unreadable(error) from error
+
+        def unreadable(error: OSError) -> StorageError:
+            return StorageError(f"{source / name} cannot be read: {error.strerror}")
+
+        try:
+            file = source.open(name)
+        except OSError as error:
+            raise unreadable(error) from error
+        with file:
+            self.write(name, pour)
+
+    def remove(self, *names: str) -> None:
+        """Remove files and links, and empty folders; what is not there is no matter.
+
+        Raises:
+            OSError: one cannot be removed.
+        """
+        with suppress(FileNotFoundError), self._opened() as folder:
+            for name in names:
+                with suppress(FileNotFoundError):
+                    is_folder = stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode)
+                    (os.rmdir if is_folder else os.unlink)(name, dir_fd=folder)
+
+    def remove_temporaries(self, names: Iterable[str], age: float = DEAD_SECONDS) -> None:
+        """Remove what writers that were killed left of files with these names.
+
+        Nothing else is removed, whatever its name, and no folder. What cannot be removed stays: it
+        is never read, and takes room alone.
+
+        Args:
+            names: of the files.
+            age: least seconds since it was written; 0 for who knows that nobody else writes.
+        """
+        left = re.compile(rf"\.(?:{'|'.join(map(re.escape, names))})\.[0-9a-f]{{16}}\.tmp")
+        with suppress(OSError), self._opened() as folder:
+            for name in filter(left.fullmatch, os.listdir(folder)):  # noqa: PTH208
+                about = os.lstat(name, dir_fd=folder)
+                if time.time() - about.st_mtime >= age and not stat.S_ISDIR(about.st_mode):
+                    os.unlink(name, dir_fd=folder)
+
+    def move(self, target: Folder) -> None:
+        """Give it another place below a root on the same file system.
+
+        Raises:
+            OSError: there is something, or it cannot be moved.
+        """
+        with self.parent._opened() as old, target.parent._opened(create=True) as new:
+            os.rename(self.name, target.name, src_dir_fd=old, dst_dir_fd=new)
+            os.fsync(new)
+            os.fsync(old)
+
+
+def create(name: str, folder: int) -> tuple[BinaryIO, str]:
+    """Create a temporary file next to a file in an opened folder; return its name, too.
+
+    Raises:
+        OSError: it cannot be created.
+    """
+    temporary = f".{name}.{secrets.token_hex(8)}.tmp"
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.fdopen(os.open(temporary, flags, 0o666, dir_fd=folder), "w+b"), temporary
+
+
+def _make(root: Path) -> None:
+    """Create a root, and flush the names of what is created to disk."""
+    if not root.is_dir():
+        _make(root.parent)
+        root.mkdir(exist_ok=True)
+        with Folder(root.parent)._opened() as above:
+            os.fsync(above)
+
+
+def _check_size(file: BufferedReader, most: int | None) -> None:
+    if most is not None and os.fstat(file.fileno()).st_size > most:
+        raise ValueError(f"it has more than {most:,} bytes")
+
+
+def _signature(name: str, folder: int) -> Signature | None:
+    try:
+        status = os.lstat(name, dir_fd=folder)
+    except OSError:
+        return None
+    return _of(status) if stat.S_ISREG(status.st_mode) else None
+
+
+def _of(status: os.stat_result) -> Signature:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
