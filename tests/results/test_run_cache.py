@@ -39,8 +39,7 @@ def remembered(root: Path, seed: int) -> RunRecord | None:
     """What the cache of a store says of a run."""
     store = Store(root)
     place = make_run(seed).place
-    record = RunCache(store.top).read(place, store.at(place))
-    return record
+    return RunCache(store.top).read(place, store.at(place))
 
 
 def from_file(root: Path, seed: int) -> RunRecord | None:
