@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from uqbench.api.load import load
     from uqbench.api.plan import Planned, plan
     from uqbench.api.register import register
+    from uqbench.api.report import write_report
     from uqbench.api.results import Results
     from uqbench.api.run import run, until_decided
     from uqbench.api.status import status
@@ -69,6 +70,7 @@ __all__ = [
     "verdicts",
     "verify",
     "verify_submission",
+    "write_report",
 ]
 
 _LAZY = {
@@ -91,6 +93,7 @@ _LAZY = {
     "verdicts": "uqbench.api.calls",
     "verify": "uqbench.api.calls",
     "verify_submission": "uqbench.api.calls",
+    "write_report": "uqbench.api.report",
 }
 """Modules by the name that they define."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from uqbench.boards.calibration import coverage_column
+from uqbench.boards.calibration import WORDS, coverage_column
 
 MOST_NAMES = 3
 """Methods that a sentence names; of more it says how many."""
@@ -64,13 +64,18 @@ def _trust(methods: pd.DataFrame) -> str:
     stated = methods[methods[name].notna()]
     if stated.empty:
         return f"No method states {100 * level:.0f} % intervals."
-    honest = list(stated.loc[stated["calibration"] == "honest", "method"])
-    intervals = f"{100 * level:.0f} % intervals"
-    if honest:
-        return f"The {intervals} of {_names(honest)} can be trusted."
-    least, most = 100 * stated[name].min(), 100 * stated[name].max()
-    share = f"{least:.0f}" if round(least) == round(most) else f"{least:.0f} to {most:.0f}"
-    return f"No method's {intervals} can be trusted: they hold {share} % of the true values."
+    parts = [
+        f"those of {_names(list(own['method']))} {_held(word, 100 * own[name])}"
+        for word in WORDS
+        if not (own := stated[stated["calibration"] == word]).empty
+    ]
+    return f"Of the stated {100 * level:.0f} % intervals, {'; '.join(parts)} of the true values."
+
+
+def _held(word: str, shares: pd.Series) -> str:
+    least, most = (f"{share:.0f}" for share in (shares.min(), shares.max()))
+    held = f"{least} %" if least == most else f"{least} to {most} %"
+    return f"are honest and hold {held}" if word == "honest" else f"hold {held}"
 
 
 def _names(names: Sequence[str]) -> str:

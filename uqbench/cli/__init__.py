@@ -22,6 +22,7 @@ from uqbench.version import __version__
 
 COMMANDS = {
     "list": "list_",
+    "demo": "demo",
     "run": "run",
     "try": "try_",
     "status": "status",

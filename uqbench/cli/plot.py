@@ -66,19 +66,18 @@ def command(board: Path, what: str, formats: str, to: Path | None) -> int:
     return 0
 
 
-def require_plots(*more: str) -> None:
-    """See that the libraries that draw are installed, and ``more``.
+def require_plots() -> None:
+    """See that the libraries that draw are installed.
 
     Raises:
         UqbenchError: one is not; the message says what to install.
     """
     from importlib.util import find_spec
 
-    missing = [name for name in ("altair", "vl_convert", *more) if find_spec(name) is None]
+    missing = [name for name in ("altair", "vl_convert") if find_spec(name) is None]
     if missing:
-        extra = "report" if more else "plots"
         raise UqbenchError(
-            f"this needs {', '.join(missing)}: python -m pip install 'uqbench[{extra}]'"
+            f"this needs {', '.join(missing)}: python -m pip install 'uqbench[plots]'"
         )
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from uqbench.cli.options import FILE, FOLDER_THERE, load_host
-from uqbench.cli.plot import require_plots
+from uqbench.cli.options import FILE, FOLDER_THERE
 from uqbench.cli.terminal import say
 
 
@@ -32,17 +31,7 @@ def command(folder: Path, output: Path) -> int:
       uqbench report
       uqbench report leaderboards -o report.html
     """
-    require_plots("jinja2")
-    from uqbench.boards.stored import board_folders
-    from uqbench.report.page import page
-    from uqbench.results.files import write_output
-    from uqbench.suites.reading import read_suites
+    from uqbench.api.report import write_report
 
-    host = load_host()
-    suites = read_suites(host, check=()).suites
-    text, missing = page(board_folders(folder), str(folder), suites, host)
-    write_output(output, text.encode())
-    for line in missing:
-        say(f"uqbench: not shown: {line}", err=True)
-    say(str(output))
+    say(str(write_report(folder, output)))
     return 0

@@ -101,6 +101,7 @@ def command(
       uqbench run --suite minatar --budget paper --device cuda --executor slurm --slurm time=240
     """
     from uqbench.api.experiment import SEEDS_ARE_CHOSEN, Experiment
+    from uqbench.api.report import can_report, write_report
     from uqbench.runner.display import Terminal
     from uqbench.views.terminal import print_board
     from uqbench.wording import count
@@ -131,6 +132,8 @@ def command(
         return 0
     print_board(done.board)
     say(f"{done.folder}/leaderboard.csv")
+    if can_report():
+        say(f"report: {write_report(done.folder, out / 'report.html')} (open it)")
     return 1 if done.unfinished else 0
 
 

@@ -25,9 +25,24 @@ def print_board(board: Board) -> None:
     show_board(board, stdout())
 
 
+def print_ranking(board: Board) -> None:
+    """Print a board's ranking alone to stdout, and what it comes to."""
+    console = stdout()
+    _show_ranking(board, BoardView.of(board), console)
+    _say(console, board.finding)
+
+
 def show_board(board: Board, console: Console) -> None:
-    """Print a board's table to a console, in its width."""
+    """Print a board's tables to a console, in its width."""
     view = BoardView.of(board)
+    left_out = _show_ranking(board, view, console)
+    _say(console, *notes(board, view), *_left_out(left_out))
+    _show_groups(board, view, console)
+    _say(console, board.finding)
+
+
+def _show_ranking(board: Board, view: BoardView, console: Console) -> list[str]:
+    """Print the table of the score, and return the headers for which there is no room."""
     shown, left_out, room = [], [], console.width + PADDING
     for column in _columns(board, view):
         if column.width <= room or column.header in ("rank", "method"):
@@ -37,8 +52,7 @@ def show_board(board: Board, console: Console) -> None:
             left_out.append(column.header.replace("\n", " "))
     console.print(visible(view.title), style="italic", highlight=False)
     console.print(table(shown))
-    _say(console, *notes(board, view), *_left_out(left_out))
-    _show_groups(board, view, console)
+    return left_out
 
 
 def notes(board: Board, view: BoardView) -> list[str]:
@@ -46,7 +60,6 @@ def notes(board: Board, view: BoardView) -> list[str]:
     plan, metric = board.plan, board.primary
     normalization = plan.suite.normalization[metric.normalized_as or metric.name]
     lines = [
-        board.finding,
         f"Score: {metric.name} ({metric.summary}); 0 = {normalization.zero}, "
         f"1 = {normalization.one}.",
         f"{label(board.ranking)} of the score, in brackets 95 % intervals over seeds.",

@@ -1,0 +1,47 @@
+"""``uqbench.write_report``: one HTML file about results, leaderboards, or a single board."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from uqbench.boards.stored import board_folders
+from uqbench.errors import Say, UqbenchError, warn
+from uqbench.registry.load_host import load_host
+from uqbench.results.files import write_output
+from uqbench.suites.reading import read_suites
+
+LIBRARIES = ("altair", "vl_convert", "jinja2")
+
+
+def can_report() -> bool:
+    """Whether the libraries that draw and lay out a report are installed."""
+    return all(find_spec(name) is not None for name in LIBRARIES)
+
+
+def write_report(folder: Path | str, output: Path | str = "report.html", say: Say = warn) -> Path:
+    """Write a report: one file that requests nothing, to be opened with a browser.
+
+    Args:
+        folder: of results, of leaderboards, or of one board.
+        output: the file to write.
+        say: is told what the boards lack.
+
+    Returns:
+        ``output``.
+
+    Raises:
+        UqbenchError: the extra ``uqbench[report]`` is not installed, or a board is damaged.
+    """
+    if not can_report():
+        missing = ", ".join(name for name in LIBRARIES if find_spec(name) is None)
+        raise UqbenchError(f"this needs {missing}: python -m pip install 'uqbench[report]'")
+    from uqbench.report.page import page
+
+    host = load_host()
+    suites = read_suites(host, check=()).suites
+    text, missing_figures = page(board_folders(Path(folder)), str(folder), suites, host)
+    write_output(Path(output), text.encode())
+    if missing_figures:
+        say(f"uqbench: {len(missing_figures)} figures are not shown, since boards lack their data.")
+    return Path(output)

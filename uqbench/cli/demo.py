@@ -1,0 +1,38 @@
+"""``uqbench demo``: six methods on two small worlds, and whose intervals can be trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from uqbench.cli.options import out_option
+from uqbench.cli.terminal import say, warn
+
+
+@click.command()
+@out_option
+def command(out: Path) -> int:
+    """Rank six exploration methods on DeepSea, and check what they say that they know.
+
+    About a minute on two cores: ten seeds of the budget demo of the suite deepsea, as uqbench run
+    --suite deepsea --budget demo makes them.
+
+    \b
+    Example:
+      uqbench demo
+    """
+    from uqbench.api.experiment import Experiment
+    from uqbench.api.report import can_report, write_report
+    from uqbench.runner.dispatch.drive import Where
+    from uqbench.runner.display import Terminal
+    from uqbench.suites.selection import Selection
+    from uqbench.views.terminal import print_ranking
+
+    selection = Selection(suite="deepsea", budget="demo")
+    done = Experiment(selection, out, "cpu", None, Where(), (), Terminal(), warn).run()
+    assert done.board is not None
+    print_ranking(done.board)
+    if can_report():
+        say(f"report: {write_report(done.folder, out / 'demo.html')} (open it)")
+    return 1 if done.unfinished else 0
