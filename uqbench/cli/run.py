@@ -132,7 +132,7 @@ def command(
         return 0
     print_board(done.board)
     say(f"{done.folder}/leaderboard.csv")
-    if can_report():
+    if done.folder is not None and can_report():
         say(f"report: {write_report(done.folder, out / 'report.html')} (open it)")
     return 1 if done.unfinished else 0
 
