@@ -31,7 +31,8 @@ def command(out: Path) -> int:
 
     selection = Selection(suite="deepsea", budget="demo")
     done = Experiment(selection, out, "cpu", None, Where(), (), Terminal(), warn).run()
-    assert done.board is not None and done.folder is not None
+    assert done.board is not None
+    assert done.folder is not None
     print_ranking(done.board)
     if can_report():
         say(f"report: {write_report(done.folder, out / 'demo.html')} (open it)")
