@@ -56,4 +56,4 @@ def uqbench_agents() -> Iterable[AgentSpec]:
 def uqbench_suites() -> Iterable[Traversable]:
     """The baselines of the ``minatar`` suite, and of noise and ignorance told apart."""
     suites = files("uqbench_dqn") / "suites"
-    return [suites / f"{name}.toml" for name in ("minatar", "noise-and-ignorance")]
+    return [suites / f"{name}.toml" for name in ("minatar", "noise-and-ignorance", "profile")]

@@ -145,7 +145,7 @@ def uqbench_estimators() -> Iterable[Spec]:
 def uqbench_suites() -> Iterable[Traversable]:
     """One suite per problem, and QUAM-DQN for ``minatar`` and ``noise-and-ignorance``."""
     own = ("two-moons", "simplex", "sine", "ood-digits", "ood-mnist", "ood-imagenet")
-    extended = ("minatar", "noise-and-ignorance")
+    extended = ("minatar", "noise-and-ignorance", "profile")
     return [files("uqbench_quam") / "suites" / f"{name}.toml" for name in (*own, *extended)]
 
 

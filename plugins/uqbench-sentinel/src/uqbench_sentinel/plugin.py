@@ -99,6 +99,7 @@ def uqbench_suites() -> Iterable[Traversable]:
             "highway",
             "minatar",
             "noise-and-ignorance",
+            "profile",
             "return-distribution",
             "risk-estimation",
         )

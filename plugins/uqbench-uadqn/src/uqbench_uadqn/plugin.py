@@ -118,6 +118,7 @@ def uqbench_suites() -> Iterable[Traversable]:
         "minatar",
         "highway",
         "noise-and-ignorance",
+        "profile",
     )
     return [suites / f"{name}.toml" for name in names]
 

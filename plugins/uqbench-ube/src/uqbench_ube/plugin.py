@@ -13,7 +13,7 @@ from uqbench_ube.chain.config import best_return
 if TYPE_CHECKING:
     from uqbench.figure import BoardTables, Figure
 
-SUITES = ("ube-chain", "minatar", "atari", "noise-and-ignorance")
+SUITES = ("ube-chain", "minatar", "atari", "noise-and-ignorance", "profile")
 
 
 @hookimpl

@@ -1,0 +1,179 @@
+"""DeepSea: one way in 2^N pays, and what its score says of agents whose skill is known."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from uqbench_profile.config import DeepSeaConfig
+from uqbench_profile.deep_sea import DeepSea, exploration_score, right_actions
+from uqbench_profile.psrl import DeepSeaPSRL
+
+from uqbench.agent import Agent, EnvironmentInfo
+from uqbench.builtin.configs import ConstantActionConfig, UniformRandomConfig
+from uqbench.builtin.trivial import ConstantAction, UniformRandom
+from uqbench.testing.worlds import act, as_step
+
+CPU = torch.device("cpu")
+
+
+def make(lanes: int = 2, **settings: Any) -> DeepSea:
+    return DeepSea(DeepSeaConfig(**settings), range(lanes))
+
+
+def info(env: DeepSea) -> EnvironmentInfo:
+    return EnvironmentInfo(env.observation_space, env.n_actions, 0.99, total_steps=10_000)
+
+
+def dive(env: DeepSea, moves: tuple[int, ...]) -> Tensor:
+    """Rewards ``[L]`` of an episode that goes right where ``moves`` has a one."""
+    right = right_actions(env.config, range(len(env._lane)))
+    obs = env.reset()[0] if env._t == 0 else env._observed(0)
+    total = torch.zeros(len(obs))
+    for row, move in enumerate(moves):
+        column = obs.argmax(-1) % env.config.size
+        towards = right[torch.arange(len(obs)), row, column]
+        out = env.step(towards if move else 1 - towards)
+        total, obs = total + out.reward, out.obs
+        assert out.terminated.all() == (row == len(moves) - 1)
+    return total
+
+
+def test_one_dive_in_2_to_the_n_pays_and_moves_to_the_right_cost() -> None:
+    for moves in product((0, 1), repeat=5):
+        env = make(size=5)
+        expected = float(all(moves)) - 0.01 * sum(moves) / 5
+        torch.testing.assert_close(dive(env, moves), torch.full((2,), expected))
+
+
+def test_cells_are_one_hot_and_the_last_observation_shows_where_the_dive_ended() -> None:
+    env = make(size=4)
+    obs, _ = env.reset()
+    assert obs.argmax(-1).tolist() == [0, 0]
+    assert obs.sum() == 2
+    right = right_actions(env.config, range(2))
+    for row in range(4):
+        column = torch.full((2,), row)
+        out = env.step(right[torch.arange(2), row, column])
+        assert out.next_obs.argmax(-1).tolist() == [min(row + 1, 3) * 4 + min(row + 1, 3)] * 2
+    assert out.obs.argmax(-1).tolist() == [0, 0]
+
+
+def test_every_lane_has_a_map_of_its_own_and_it_is_a_fair_coin() -> None:
+    maps = right_actions(DeepSeaConfig(size=20), range(100))
+    assert not torch.equal(maps[0], maps[1])
+    # binomial, n = 40,000: five standard deviations are 0.0125
+    assert abs(maps.double().mean() - 0.5) < 0.0125
+
+
+def test_a_sea_is_solved_by_the_fifth_goal_of_ten_and_scored_once() -> None:
+    env, scores = make(1, size=3), []
+    env.reset()
+    outcomes = [1, 0, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
+    for goal in outcomes:
+        right = right_actions(env.config, range(1))
+        for row in range(3):
+            out = env.step(right[:, row, min(row, 2)] if goal else 1 - right[:, row, 0])
+        scores.append(out.events["exploration"].item())
+    # goals 4 to 14 are the first ten episodes with five
+    assert [number for number, score in enumerate(scores, 1) if score] == []
+    assert exploration_score(env.config, 13) == 0.0  # later than 2^3
+    env = make(1, size=6)
+    env.reset()
+    right = right_actions(env.config, range(1))
+    for episode in range(1, 12):
+        for row in range(6):
+            out = env.step(right[:, row, row] if episode > 3 else 1 - right[:, row, 0])
+        expected = exploration_score(env.config, 8) if episode == 8 else 0.0
+        assert out.events["exploration"].item() == pytest.approx(expected)
+
+
+def test_the_score_is_0_at_dithering_and_1_at_posterior_sampling() -> None:
+    config = DeepSeaConfig(size=10)
+    assert exploration_score(config, 1024) == 0.0
+    assert exploration_score(config, 10) == pytest.approx(1.0)
+    assert exploration_score(config, 5_000) == 0.0
+    halfway = round((1024 * 10) ** 0.5)
+    assert exploration_score(config, halfway) == pytest.approx(0.5, abs=0.01)
+    assert exploration_score(DeepSeaConfig(size=10, television=True), 3**10) == 0.0
+
+
+def scored(agent: Agent, env: DeepSea, episodes: int) -> Tensor:
+    """``[L]`` sums of the event."""
+    obs, _ = env.reset()
+    total = torch.zeros(len(obs))
+    for t in range(episodes * env.config.size):
+        action = act(agent, obs)
+        out = env.step(action)
+        agent.observe(as_step(t, obs, action, out))
+        total, obs = total + out.events["exploration"], out.obs
+    return total
+
+
+@pytest.mark.parametrize("settings", [{}, {"noise": 1.0}, {"television": True}])
+@pytest.mark.parametrize("size", [6, 14])
+def test_the_oracle_has_a_score_of_1_and_what_learns_nothing_of_0(
+    settings: dict[str, Any], size: int
+) -> None:
+    """Over 400 seas: the oracle's mean within [.95, 1.15]; no other solves one (p < 1e-4)."""
+    config = DeepSeaConfig(size=size, **settings)
+    env = DeepSea(config, range(400))
+    known = info(env)
+    oracle = scored(DeepSeaPSRL(known, range(400), config, CPU), env, size + 6)
+    assert (oracle > 0).all()
+    assert 0.95 <= oracle.mean() <= 1.15
+    few = DeepSea(config, range(40))
+    for idle in (
+        UniformRandom(known, range(40), UniformRandomConfig(), CPU),
+        ConstantAction(known, range(40), ConstantActionConfig(action=0), CPU),
+    ):
+        assert scored(idle, few, 60).max() == 0.0
+
+
+def test_the_oracle_errs_once_in_half_of_the_diagonal() -> None:
+    config = DeepSeaConfig(size=14)
+    env = DeepSea(config, range(500))
+    oracle = DeepSeaPSRL(info(env), range(500), config, CPU)
+    obs, _ = env.reset()
+    goals = torch.zeros(500)
+    for t in range(20 * 14):
+        action = act(oracle, obs)
+        out = env.step(action)
+        oracle.observe(as_step(t, obs, action, out))
+        goals, obs = goals + out.events["goals"], out.obs
+    errors = 20 - goals
+    assert errors.max() <= 14
+    # binomial, n = 7,000: five standard deviations of a mean of 7 are 0.42
+    assert abs(errors.mean() - 7) < 0.42
+
+
+def test_noise_is_in_the_last_reward_alone_and_television_pays_noise_and_leads_left() -> None:
+    env = make(2_000, size=3, noise=1.0)
+    env.reset()
+    idle = 1 - right_actions(env.config, range(2_000))[:, :, 0]
+    rewards = [env.step(idle[:, row]).reward for row in range(3)]
+    assert rewards[0].abs().max() == rewards[1].abs().max() == 0
+    # five standard errors of a mean and a standard deviation of 2,000 normal numbers
+    assert abs(rewards[2].mean()) < 0.112
+    assert abs(rewards[2].std() - 1) < 0.08
+    env = make(2_000, size=3, television=True)
+    env.reset()
+    env.step(right_actions(env.config, range(2_000))[:, 0, 0])
+    watched = env.step(torch.full((2_000,), 2))
+    assert (watched.next_obs.argmax(-1) == 2 * 3).all()
+    assert abs(watched.reward.mean()) < 0.112
+    assert abs(watched.reward.std() - 1) < 0.08
+
+
+def test_settings_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(ValueError, match="size ≥ 2, got 1"):
+        DeepSeaConfig(size=1)
+    with pytest.raises(ValueError, match="noise must not be negative, got -1"):
+        DeepSeaConfig(noise=-1.0)
+    env = make(size=3)
+    env.reset()
+    with pytest.raises(ValueError, match="expected actions 0 to 1, got"):
+        env.step(torch.tensor([0, 2]))
