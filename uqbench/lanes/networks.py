@@ -5,10 +5,12 @@ Shapes: ``L`` lanes, ``E`` members of an ensemble (an optional second dimension)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
+
+from uqbench.lanes.products import AVAILABLE, product
 
 
 class LaneLinear(nn.Module):
@@ -19,7 +21,12 @@ class LaneLinear(nn.Module):
         inputs: features in.
         outputs: features out.
         ensemble: E, or None for a layer without that dimension.
+
+    Attributes:
+        onednn: whether products are oneDNN's where these are faster (:func:`use_onednn`).
     """
+
+    onednn = False
 
     def __init__(self, lanes: int, inputs: int, outputs: int, ensemble: int | None = None) -> None:
         super().__init__()
@@ -28,8 +35,12 @@ class LaneLinear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(*stack, 1, outputs))
 
     def forward(self, x: Tensor) -> Tensor:
-        """``[S, B, in] -> [S, B, out]``, S = L, or L · E with a lane's members adjacent."""
-        return torch.bmm(x, self.weight.flatten(0, -3)) + self.bias.flatten(0, -3)
+        """``[S, B, in] -> [S, B, out]``, S = L, or L · E with a lane's members adjacent.
+
+        ``[L, B, in]`` is the same input for all members of a lane.
+        """
+        weight, bias = self.weight.flatten(0, -3), self.bias.flatten(0, -3)
+        return product(x, weight, self.onednn) + bias
 
 
 class LaneConv2d(nn.Module):
@@ -69,10 +80,11 @@ class LaneConv2d(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """``[S, B, C, H, W] -> [S, B, rows * columns * channels]``, channels last.
 
-        S = L, or L · E with a lane's members adjacent.
+        S = L, or L · E with a lane's members adjacent; ``[L, B, C, H, W]`` is the same input for
+        all of them.
         """
-        product: Tensor = self.product(self._patches(x))
-        return product.view(*x.shape[:2], -1)
+        pixels: Tensor = self.product(self._patches(x))
+        return pixels.view(len(pixels), x.shape[1], -1)
 
     def _patches(self, x: Tensor) -> Tensor:
         """``[S, B, C, H, W] -> [S, B * rows * columns, kernel * kernel * C]``."""
@@ -89,6 +101,14 @@ class LaneConv2d(nn.Module):
     def features(self) -> int:
         """Number of output features per observation."""
         return self.rows * self.columns * self.channels
+
+
+def use_onednn(networks: Iterable[object]) -> None:
+    """Let the layers of those that are modules use oneDNN's products, where torch has them."""
+    for network in networks:
+        for layer in network.modules() if isinstance(network, nn.Module) else ():
+            if isinstance(layer, LaneLinear):
+                layer.onednn = AVAILABLE
 
 
 def lane_generators(seeds: Sequence[int]) -> list[torch.Generator]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -22,10 +23,11 @@ from uqbench.agent import Agent, EnvironmentInfo
 from uqbench.lanes import Normal
 from uqbench.registry.plugins import Host
 from uqbench.runner.train.compiling import compile_agent
+from uqbench.runner.train.exported_agents import kept_agent
 from uqbench.suites.reading import read_suites
 from uqbench.testing.agents import AgentTests
 from uqbench.testing.capture import run
-from uqbench.testing.worlds import RotatingPixels, act, step_of_actors
+from uqbench.testing.worlds import RotatingPixels, act, step_of_actors, transitions
 
 CPU = torch.device("cpu")
 SMALL = {
@@ -333,6 +335,22 @@ def test_the_inverse_counts_of_a_lane_are_the_same_alone_and_among_others():
     run(alone, 1, 100, captured=False, first=5)
     run(among, 3, 100, captured=False, first=4)
     assert torch.equal(alone.counts.matrices, among.counts.matrices[4:8])
+
+
+@pytest.mark.parametrize("actors", [1, 3])
+def test_an_agent_is_cut_out_of_its_batch_whatever_its_window(actors):
+    """The windows `[2 n, L · K, …]`, which no policy needs, are left out."""
+    info = EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000, actors=actors)
+    config = UBEDQNConfig(hidden=(8,), horizon=4, batch_size=4)
+    agent = UBEDQN(info, [1, 2], config, CPU)
+    for step in transitions([1, 2], (3,), 4, 6 * actors, actors):
+        agent.act(step.obs)
+        agent.observe(step)
+    obs = torch.randn(2, 5, 3)
+    kept = kept_agent(agent, UBEDQN(info, [2], config, CPU), 1, 2, obs)
+    restored = UBEDQN(info, [9], config, CPU)
+    restored.load_state_dict(torch.load(io.BytesIO(kept), weights_only=True))
+    assert torch.equal(restored.uncertainty(obs[1:]).mean, agent.uncertainty(obs).mean[1:])
 
 
 def test_compiled_steps_agree_with_eager_ones(monkeypatch):

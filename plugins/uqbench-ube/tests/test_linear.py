@@ -82,3 +82,30 @@ def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(features):
             assert torch.equal(single[0], returned[lane])
     for lane, own in enumerate(alone):
         assert torch.equal(own.matrices, together.matrices[lane * 3 : lane * 3 + 3])
+
+
+@pytest.mark.parametrize("features", [9, 128])
+def test_actors_count_one_after_another(features):
+    lanes, actors, actions = 2, 16, 3
+    together, one_by_one = (InverseCounts(lanes, actions, features, 0.5, CPU) for _ in range(2))
+    g = torch.Generator().manual_seed(3)
+    for _ in range(20):
+        phi = torch.randn(lanes, actors, features, generator=g).relu()
+        action = torch.randint(actions, (lanes, actors), generator=g)
+        found = together.update(phi, action)
+        parts = zip(phi.split(1, 1), action.split(1, 1), strict=True)
+        expected = torch.cat([one_by_one.update(*part) for part in parts], 1)
+        torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
+        torch.testing.assert_close(together.matrices, one_by_one.matrices, rtol=1e-9, atol=1e-12)
+
+
+def test_actors_of_a_lane_are_counted_alike_alone_and_among_others():
+    g = torch.Generator().manual_seed(4)
+    phi = torch.randn(10, 3, 17, 33, generator=g).relu()
+    action = torch.randint(5, (10, 3, 17), generator=g)
+    all_lanes = InverseCounts(3, 5, 33, 1.0, CPU)
+    found = torch.stack([all_lanes.update(*step) for step in zip(phi, action, strict=True)])
+    for lane in range(3):
+        alone, own = InverseCounts(1, 5, 33, 1.0, CPU), slice(lane, lane + 1)
+        for t in range(10):
+            assert torch.equal(alone.update(phi[t, own], action[t, own]), found[t, own])

@@ -14,6 +14,7 @@ from torch import Tensor
 from uqbench.agent import Agent, EnvironmentInfo, LoopAgent
 from uqbench.environment import HasState, LaneEnv, OptimalQ, TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.lanes.networks import use_onednn
 from uqbench.policy import Queried
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import RunColumns
@@ -176,6 +177,8 @@ def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> 
     make = host.agents[str(batch.cell.method.agent)].load_factory()
     seeds = [run.agent_seed for run in batch.runs]
     agent: Agent = make(_environment_info(batch, env), seeds, batch.cell.config, device)
+    if batch.budget.actors > 1 and device.type == "cpu":
+        use_onednn(vars(agent).values())
     return agent
 
 

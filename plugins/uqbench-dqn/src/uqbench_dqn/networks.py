@@ -60,7 +60,6 @@ class QNetwork(nn.Module):
             )
         self._outputs = (n_actions, outputs)
         self._ensemble = ensemble
-        self._shared = shared
         self._scale = scale
         trunks = None if shared else ensemble
         self.convolutions = nn.ModuleList()
@@ -90,10 +89,11 @@ class QNetwork(nn.Module):
         return self._widths[-3:][0], self._widths[-2]
 
     def trunk(self, obs: Tensor) -> Tensor:
-        """What goes into the last hidden layer, ``[S, B, F]``; S = L, or L · E."""
+        """What goes into the last hidden layer, ``[S, B, F]``; S = L, or L · E.
+
+        S = L, too, where the members have shared everything so far.
+        """
         x = self.convolved(obs)
-        if self._shared:
-            x = self._for_members(x)
         for layer in self.layers[:-2]:
             x = layer(x).relu()
         return x
@@ -103,16 +103,10 @@ class QNetwork(nn.Module):
         x = obs.to(torch.float32)
         if self._scale != 1:
             x = x * self._scale
-        if not self._shared:
-            x = self._for_members(x)
         for layer in self.convolutions:
             x = layer(x).relu().unflatten(-1, (layer.rows, layer.columns, layer.channels))
             x = x.movedim(-1, 2)
         return (x.movedim(2, -1) if self.convolutions else x).flatten(2)  # channels last
-
-    def _for_members(self, x: Tensor) -> Tensor:
-        """``[L, ...] -> [S, ...]``: members are lanes of their own that see the same."""
-        return x if self._ensemble is None else x.repeat_interleave(self._ensemble, dim=0)
 
     def features(self, trunk: Tensor) -> Tensor:
         """The last hidden layer: what goes into the output layer, ``[S, B, D]``."""

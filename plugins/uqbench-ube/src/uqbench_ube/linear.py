@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from uqbench.lanes.numerics import dot, matvec
 
@@ -17,8 +18,8 @@ from uqbench.lanes.numerics import dot, matvec
 class InverseCounts:
     """``Σ_a = (μ⁻¹ I + Φ_aᵀ Φ_a)⁻¹`` of every lane and action; ``φᵀ Σ_a φ`` is taken for ``1 / n``.
 
-    Kept in float64, in which the updates leave it symmetric (exactly, because a rank-one update is)
-    and positive definite for as many steps as runs have.
+    Kept in float64, in which the updates leave it symmetric (exactly with one actor, because a
+    rank-one update is) and positive definite for as many steps as runs have.
 
     Args:
         lanes: L.
@@ -38,20 +39,38 @@ class InverseCounts:
     def update(self, features: Tensor, action: Tensor) -> Tensor:
         """Count that ``action`` ``[L, K]`` was taken in states with ``features`` ``[L, K, D]``.
 
-        One actor after another, so that each counts what those before it did.
+        Actors in order, so that each counts what those before it did.
 
         Returns:
             ``φᵀ Σ_a φ`` as it was before, ``[L, K]`` float64; times β² the paper's equation 4.
         """
-        counted = []
-        rows = (self._first[:, None] + action).unbind(1)
-        for row, phi in zip(rows, features.double().unbind(1), strict=True):
-            before = self.matrices.index_select(0, row)
-            projected = matvec(before, phi)
-            inverse_count = dot(phi, projected)
-            self.matrices.index_copy_(0, row, sherman_morrison(before, projected, inverse_count))
-            counted.append(inverse_count)
-        return torch.stack(counted, 1)
+        features = features.double()
+        if action.shape[1] > 1:
+            return self._update_together(features, action)
+        row, phi = self._first + action[:, 0], features[:, 0]
+        before = self.matrices.index_select(0, row)
+        projected = matvec(before, phi)
+        inverse_count = dot(phi, projected)
+        self.matrices.index_copy_(0, row, sherman_morrison(before, projected, inverse_count))
+        return inverse_count.unsqueeze(1)
+
+    def _update_together(self, features: Tensor, action: Tensor) -> Tensor:
+        """Equation 5 for all actors of an action at once (Woodbury).
+
+        With ``R Rᵀ = I + Φ Σ Φᵀ``, R lower triangular, ``Σ⁺ = Σ − Yᵀ Y``, ``Y = R⁻¹ Φ Σ``; the k-th
+        actor's ``φᵀ Σ φ``, after those before it, is ``R_kk² − 1``.
+        """
+        taken = functional.one_hot(action, len(self.matrices) // len(action)).mT
+        rows = (taken[..., None] * features[:, None]).flatten(0, 1)  # [L · A, K, D], 0: not taken
+        projected = torch.bmm(rows, self.matrices)
+        gram = torch.bmm(projected, rows.mT)
+        gram.diagonal(dim1=1, dim2=2).add_(1)
+        root = torch.linalg.cholesky(gram)
+        y = torch.linalg.solve_triangular(root, projected, upper=False)
+        self.matrices.baddbmm_(y.mT, y, alpha=-1)
+        counted = root.diagonal(dim1=1, dim2=2).square().sub(1).clamp(min=0)
+        of_action: Tensor = counted.unflatten(0, taken.shape[:2])
+        return of_action.sum(1)
 
     def state_dict(self) -> dict[str, Any]:
         """The matrices."""

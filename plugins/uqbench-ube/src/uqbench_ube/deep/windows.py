@@ -12,7 +12,7 @@ examples were taken out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -43,7 +43,12 @@ class Windows:
         horizon: n.
         discount: γ.
         device: where they live.
+
+    Attributes:
+        exported: an agent acts without them.
     """
+
+    exported: ClassVar[bool] = False
 
     def __init__(
         self, lanes: int, features: int, horizon: int, discount: float, device: torch.device
