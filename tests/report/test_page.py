@@ -1,9 +1,9 @@
 """The report: its numbers are those of the CSV files, and it asks for nothing."""
 
 import csv
+import html
 import json
 import re
-import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,7 +12,6 @@ import pytest
 
 from uqbench.boards.stored import StoredBoard
 from uqbench.registry.load_host import load_host
-from uqbench.report.confidence_sets import best_set
 from uqbench.report.page import page, policy
 from uqbench.report.runs import read_run_data
 from uqbench.suites.reading import read_suites
@@ -134,36 +133,18 @@ def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, hos
     assert found.count('<small class="role">verified</small>') == 1
 
 
-def test_the_confidence_set_of_the_best_by_the_boards_score_is_that_of_its_ranks(host):
-    board = StoredBoard.read(BOARDS / "highway" / "paper")
-    suite = read_suites(host, check=()).suites["highway"]
-    found = best_set(board, "return", suite)
-    with (board.folder / "leaderboard.csv").open() as file:
-        first = {row["method"] for row in csv.DictReader(file) if row["rank_low"] == "1"}
-    assert set(found.methods) == first
-    risk = best_set(board, "risk", suite)
-    assert risk.metric == "value_cvar"
-    assert set(risk.methods) < {*board.methods}
-    assert best_set(board, "uncertainty", suite).metric == "crps_skill"
-
-
-def test_a_question_that_no_column_answers_is_not_measured(host):
-    board = StoredBoard.read(BOARDS / "ube-chain" / "paper")
-    suite = read_suites(host, check=()).suites["ube-chain"]
-    assert best_set(board, "return", suite).why == ""
-    for question in ("risk", "uncertainty"):
-        assert best_set(board, question, suite).why == "not measured"
-
-
-def test_a_budget_that_is_too_short_has_no_best_set(host, tmp_path):
-    folder = tmp_path / "minatar" / "quick"
-    shutil.copytree(BOARDS / "minatar" / "quick", folder)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["budget"]["ranks"] = False
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+def test_the_front_page_begins_with_a_finding_and_the_picture_of_trust(host):
+    folder = BOARDS / "minatar" / "quick"
     board = StoredBoard.read(folder)
-    suite = read_suites(host, check=()).suites["minatar"]
-    assert best_set(board, "return", suite).why == "too short to rank"
+    found, _ = page([folder], "leaderboards", read_suites(host, check=()).suites, host)
+    front = found[found.index('id="front"') : found.index('id="suites"')]
+    assert board.title in front
+    assert board.finding in html.unescape(found)
+    assert front.count("<svg") == 1
+    rows = board.leaderboard[["method", "calibration"]].dropna()
+    for method, word in rows.itertuples(index=False):
+        row = found[found.index(f'data-method="{method}"') :]
+        assert f'data-column="calibration">{word}</td>' in row[: row.index("</tr>")]
 
 
 def test_the_matrix_counts_each_claim_once_and_only_tested_ones_can_be_wrong():

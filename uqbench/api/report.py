@@ -38,9 +38,15 @@ def write_report(folder: Path | str, output: Path | str = "report.html", say: Sa
         raise UqbenchError(f"this needs {missing}: python -m pip install 'uqbench[report]'")
     from uqbench.report.page import page
 
+    folders = board_folders(Path(folder))
+    if not folders:
+        raise UqbenchError(
+            f"{folder} has no leaderboards: expected a folder of results, of leaderboards "
+            f"(SUITE/BUDGET/manifest.json), or of one board. uqbench run makes one."
+        )
     host = load_host()
     suites = read_suites(host, check=()).suites
-    text, missing_figures = page(board_folders(Path(folder)), str(folder), suites, host)
+    text, missing_figures = page(folders, str(folder), suites, host)
     write_output(Path(output), text.encode())
     if missing_figures:
         say(f"uqbench: {len(missing_figures)} figures are not shown, since boards lack their data.")

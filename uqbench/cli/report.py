@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from uqbench.cli.options import FILE, FOLDER_THERE
-from uqbench.cli.terminal import say
+from uqbench.cli.terminal import say, warn
 
 
 @click.command()
@@ -33,5 +33,5 @@ def command(folder: Path, output: Path) -> int:
     """
     from uqbench.api.report import write_report
 
-    say(str(write_report(folder, output)))
+    say(str(write_report(folder, output, warn)))
     return 0

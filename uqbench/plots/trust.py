@@ -89,9 +89,11 @@ def chart(
     baselines = baselines.assign(height=[0.72 - 0.06 * (i % 6) for i in range(len(baselines))])
     lines = alt.Chart(baselines).encode(alt.X("x:Q", scale=x_scale))
     rules = lines.mark_rule(color=theme.MUTED, strokeDash=[2, 3])
-    names = lines.mark_text(align="right", dx=-4, fontSize=11, color=theme.MUTED).encode(
-        alt.Y("height:Q", scale=y_scale), text="method:N"
-    )
+    words = lines.encode(alt.Y("height:Q", scale=y_scale), text="method:N")
+    style = {"fontSize": 11, "color": theme.MUTED}
+    middle = (ends[0] + ends[1]) / 2
+    left = words.transform_filter(f"datum.x < {middle}").mark_text(align="left", dx=4, **style)
+    right = words.transform_filter(f"datum.x >= {middle}").mark_text(align="right", dx=-4, **style)
     wide = base.mark_rule(strokeWidth=1.4).encode(
         alt.X("x_low:Q", scale=x_scale), y, x2="x_high:Q", color=color
     )
@@ -100,7 +102,7 @@ def chart(
     )
     points = base.mark_point(size=60, filled=True, opacity=1).encode(x, y, color=color)
     return alt.layer(
-        area, rules, names, wide, tall, points, *named(methods, "height", (ends, UP), SIZE)
+        area, rules, left, right, wide, tall, points, *named(methods, "height", (ends, UP), SIZE)
     ).properties(title=alt.TitleParams(wrap(title, LETTERS, break_on_hyphens=False), fontSize=13))
 
 

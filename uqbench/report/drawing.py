@@ -6,7 +6,6 @@ page waits for whichever of the two takes longer.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,9 +15,6 @@ from markupsafe import Markup
 
 from uqbench.figure import Figure
 from uqbench.plots.render import drawn, specification, warm_up
-
-WIDE = 430
-"""Pixels from which on a picture is not made narrower than legible: it scrolls in its box."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ def drawing() -> Iterator[Callable[[str, Figure], Picture]]:
             failed: Future[Markup] = Future()
             failed.set_exception(error)
             return Picture(figure, failed)
-        return Picture(figure, thread.submit(_inline, chart, figure, prefix))
+        return Picture(figure, thread.submit(lambda: Markup(drawn(chart, figure, prefix=prefix))))
 
     try:
         yield begin
@@ -68,10 +64,3 @@ def drawing() -> Iterator[Callable[[str, Figure], Picture]]:
         thread.shutdown(cancel_futures=True)
         raise
     thread.shutdown()
-
-
-def _inline(chart: dict[str, object], figure: Figure, prefix: str) -> Markup:
-    text = drawn(chart, figure, prefix=prefix)
-    width = re.search(r'<svg[^>]* width="(\d+)', text)
-    wide = width is not None and int(width[1]) > WIDE
-    return Markup(text.replace("<svg ", '<svg class="wide" ', 1) if wide else text)

@@ -18,7 +18,6 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.plots.render import dark_style
 from uqbench.plots.theme import VERDICTS
 from uqbench.plots.words import natural
-from uqbench.report.confidence_sets import QUESTIONS
 from uqbench.report.drawing import drawing
 from uqbench.report.methods import method_sections
 from uqbench.report.runs import run_data
@@ -54,6 +53,15 @@ def page(
         boards = [
             BoardSection(board, suites.get(board.suite), versions, host, begin) for board in tables
         ]
+        # the first board that ranks and has the picture of score against coverage
+        of_trust = (
+            (section, picture.figure)
+            for section in boards
+            for picture in section.figures
+            if section.board.ranks and picture.figure.name == "trust"
+        )
+        front, trust = next(of_trust, (None, None))
+        trust = trust and begin("front-", trust)
     claims = [claim for section in boards for claim in section.claims]
     papers = by_paper(claims)
     script, style = _part("report.js"), _part("report.css") + dark_style(".figure svg ")
@@ -66,7 +74,8 @@ def page(
             methods=sorted(method_sections(boards, host), key=lambda of: natural(of.name)),
             papers=papers,
             every=Counted("all papers", tuple(claims)),
-            questions=QUESTIONS,
+            front=front,
+            trust=trust,
             verdicts=WORDS,
             signs={word: sign for word, (_, _, sign) in VERDICTS.items()},
             runs=sum(len(board.scores) for board in tables),

@@ -18,6 +18,8 @@ import pandas as pd
 from uqbench.boards.frames import TEXT
 from uqbench.boards.stored import StoredBoard
 
+DIGITS = 12
+"""Of a digest, as a reader compares it; ``scores.csv`` has all 64."""
 MADE_WITH = ("device", "platform", "first", "last", "versions")
 
 
@@ -52,7 +54,7 @@ def _board(board: StoredBoard, earlier: str) -> dict[str, Any]:
         named["method"][0].tolist(),
         *(scores[name].tolist() for name in ("seed", "status", "device")),
         [str(run).rsplit("-", 1)[-1] for run in scores["run"]],
-        scores[digest].tolist(),
+        [str(value)[:DIGITS] for value in scores[digest]],
         named["content"][0].tolist(),
         *(_numbers(scores[name]) for name in ("score", *metrics)),
     ]
@@ -87,4 +89,4 @@ def _made(board: StoredBoard) -> list[dict[str, Any]]:
 
 
 def _numbers(column: pd.Series) -> list[float | None]:
-    return [float(value) if math.isfinite(value) else None for value in column]
+    return [float(f"{value:.7g}") if math.isfinite(value) else None for value in column]

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from uqbench.boards.calibration import coverage_column
 from uqbench.boards.protocol import departures
 from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import catalog, claims
-from uqbench.report.confidence_sets import QUESTIONS, best_set
 from uqbench.report.drawing import Picture
 from uqbench.views.board_view import IMPROVEMENT, BoardView, Column, stored_estimate
 from uqbench.views.verdicts import judged_claims
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 MOST_TICKS = 1_500
 """Runs of a board whose seeds the page draws one by one."""
 SHOWN = (
-    "intervals", "pairs", "risk", "curves", "efficiency", "reliability", "sparsification", "pit",
-    "profiles", "seeds",
+    "trust", "intervals", "pairs", "risk", "curves", "efficiency", "reliability", "sparsification",
+    "pit", "profiles", "seeds",
 )  # fmt: skip
 
 
@@ -33,7 +33,6 @@ class BoardSection:
     Attributes:
         earlier: what its suite does otherwise by now; empty for a board of today's protocol.
         view: its rows and columns.
-        best: the confidence sets of the best, by question.
         claims: those of the board, as they were judged.
         panels: the picture of each claim that was compared, by the claim's name.
         hours: of one core or device a run, by method; none where they were not measured.
@@ -60,7 +59,6 @@ class BoardSection:
             "" if suite is None else "; ".join(departures(board.manifest, suite, versions))
         )
         self.view = BoardView.of(board)
-        self.best = {question: best_set(board, question, suite) for question in QUESTIONS}
         self.claims = judged_claims(board)
         added, problems = catalog.plugin_figures(board, suite, host)
         own, lacking = _own_figures(board, suite, host)
@@ -99,7 +97,9 @@ class BoardSection:
         """The columns of its table that have estimates."""
         known = [str(name) for name in self.board.leaderboard.columns]
         over = [n for n in known if n.startswith(IMPROVEMENT) and f"{n}_low" in known]
-        names = dict.fromkeys([self.board.ranking, "worst_quarter", *over, "fail_share"])
+        coverage = coverage_column(known)
+        about = ["calibration", coverage[0]] if coverage is not None else []
+        names = dict.fromkeys([self.board.ranking, *about, "worst_quarter", *over, "fail_share"])
         return [self.view.column(name) for name in names if name in known]
 
     @property
@@ -110,15 +110,6 @@ class BoardSection:
         ends = {"low": "estimate_low", "high": "estimate_high"}
         rows = claims.frame(self.board.claims).rename(columns=ends).to_dict("records")
         return [{**row, "estimate": stored_estimate(row, "estimate")} for row in rows]
-
-    @property
-    def best_hours(self) -> tuple[float, float] | None:
-        """The least and the most hours of a run of the methods that may be first."""
-        for question in QUESTIONS:
-            hours = [self.hours.get(name, 0.0) for name in self.best[question].methods]
-            if positive := [own for own in hours if own > 0]:
-                return min(positive), max(positive)
-        return None
 
     @property
     def finished(self) -> int:

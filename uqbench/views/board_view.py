@@ -176,7 +176,7 @@ def header(name: str) -> str:
     """The header of a column of ``leaderboard.csv``."""
     if name.startswith(IMPROVEMENT):
         return f"P(better than {name.removeprefix(IMPROVEMENT)})"
-    return HEADERS.get(name, label(name))
+    return HEADERS.get(name, label(name)).replace("_", " ").removesuffix(" mean")
 
 
 def number(value: float) -> str:

@@ -102,7 +102,7 @@
       ["revision", made ? made.revision : ""],
       ["contents", content],
       ["versions", made ? Object.entries(made.versions).map((x) => x.join(" ")).join(", ") : "not kept when this board was made"],
-      ["sha256 of " + b.digest_of, r[6]],
+      ["sha256 of " + b.digest_of, r[6] + "…"],
       ["agent", of.agent || of.estimator ? (of.agent || of.estimator) + ", version " + of.version : ""],
     ]));
     const config = Object.entries(of.config || {}).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]);
@@ -110,17 +110,64 @@
     return parts;
   }
 
+  // Sorting and filtering of the tables that are on the page: numbers by their full value.
+  const key = (row, k) => {
+    const cell = row.cells[k], data = cell.querySelector("data");
+    return data ? Number(data.value) : cell.textContent.trim().toLowerCase();
+  };
+
+  function sortable(table) {
+    [...table.tHead.rows[0].cells].forEach((head, k) => {
+      const button = el("button", null, { type: "button" });
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const up = head.getAttribute("aria-sort") === "descending";
+        for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", up ? "ascending" : "descending");
+        const rows = [...table.tBodies[0].rows];
+        const number = (row) => typeof key(row, k) === "number";
+        rows.sort((a, b) => number(b) - number(a) || (up ? 1 : -1) * (key(a, k) > key(b, k) ? 1 : key(a, k) < key(b, k) ? -1 : 0));
+        table.tBodies[0].append(...rows);
+      });
+    });
+  }
+
+  function filterable(table) {
+    if (table.tBodies[0].rows.length < 6) return;
+    const box = el("input", null, { type: "search", className: "filter", placeholder: "filter rows" });
+    box.setAttribute("aria-label", "Filter the rows of the table " + table.caption.textContent);
+    box.addEventListener("input", () => {
+      const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const row of table.tBodies[0].rows) {
+        const text = row.textContent.toLowerCase();
+        row.hidden = !words.every((word) => text.includes(word));
+      }
+    });
+    table.parentNode.before(box);
+  }
+
+  document.querySelectorAll("table.board, table.filtered, table.method-lines, #claims-matrix").forEach(sortable);
+  document.querySelectorAll("table.filtered").forEach(filterable);
+
+  function title() {
+    const shown = [...document.querySelectorAll("section.page")].find((page) => page.offsetParent !== null);
+    const name = shown && shown.id !== "front" && shown.querySelector("h1");
+    document.title = (name ? name.textContent + " · " : "") + "uqbench report";
+  }
+
   async function route() {
     const hash = location.hash;
     const single = hash === "#run" || hash.startsWith("#run=");
     document.body.classList.toggle("route-run", single);
-    if (!single) return;
+    if (!single) { title(); return; }
     const [suite, name, task, method, seed] = hash.slice(5).split("/").map(decodeURIComponent);
     if (!suite) { view.replaceChildren(...start); return; }
     const b = (await load()).find((one) => one.suite === suite && one.name === name);
     const r = b && seed !== undefined && b.rows.find((x) => b.tasks[x[0]] === task && b.methods[x[1]] === method && String(x[2]) === seed);
     if (!b || (seed !== undefined && !r)) view.replaceChildren(el("h1", "There is no such run."));
     else view.replaceChildren(...(r ? run(b, r) : cells(b, task, method)));
+    title();
     window.scrollTo(0, 0);
     document.getElementById("run").focus({ preventScroll: true });
   }
