@@ -86,8 +86,9 @@ def test_runs_are_those_of_the_scores(text):
         )  # fmt: skip
         assert row["run"].endswith(f"/{own[2]}-{own[5]}")
         assert own[6] in row.values()
-        assert own[8] == float(row["score"])
-        assert own[9:] == [float(row[name]) for name in board["metrics"]]
+        assert own[8] == pytest.approx(float(row["score"]), rel=1e-6)
+        raw = [float(row[name]) for name in board["metrics"]]
+        assert own[9:] == pytest.approx(raw, rel=1e-6)
 
 
 def test_nothing_is_fetched_and_ids_are_unique(text):

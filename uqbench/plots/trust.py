@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textwrap import wrap
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -90,7 +91,7 @@ def chart(
     lines = alt.Chart(baselines).encode(alt.X("x:Q", scale=x_scale))
     rules = lines.mark_rule(color=theme.MUTED, strokeDash=[2, 3])
     words = lines.encode(alt.Y("height:Q", scale=y_scale), text="method:N")
-    style = {"fontSize": 11, "color": theme.MUTED}
+    style: dict[str, Any] = {"fontSize": 11, "color": theme.MUTED}
     middle = (ends[0] + ends[1]) / 2
     left = words.transform_filter(f"datum.x < {middle}").mark_text(align="left", dx=4, **style)
     right = words.transform_filter(f"datum.x >= {middle}").mark_text(align="right", dx=-4, **style)
