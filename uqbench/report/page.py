@@ -60,8 +60,8 @@ def page(
             for picture in section.figures
             if section.board.ranks and picture.figure.name == "trust"
         )
-        front, trust = next(of_trust, (None, None))
-        trust = trust and begin("front-", trust)
+        front, figure = next(of_trust, (None, None))
+        trust = None if figure is None else begin("front-", figure)
     claims = [claim for section in boards for claim in section.claims]
     papers = by_paper(claims)
     script, style = _part("report.js"), _part("report.css") + dark_style(".figure svg ")
