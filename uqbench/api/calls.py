@@ -98,14 +98,14 @@ def verify(
     out: Place | None = None,
     **which: Unpack[Selected],
 ) -> Verified:
-    """Execute a sample of a stored board's runs on the CPU, and compare the numbers.
+    """Make a sample of a stored board's runs again, and compare the numbers.
 
     Args:
         suite: name of the suite.
         budget: name of the budget; None for the suite's default.
         boards: the folder of leaderboards.
         sample: how many runs, the same ones each time.
-        out: a results folder for them; None keeps none.
+        out: a new results folder for them; None keeps none.
         which: of the board.
 
     Raises:
@@ -116,21 +116,27 @@ def verify(
 
 
 def verify_submission(
-    path: Place, *, sample: int = 5, out: Place | None = None, add: Place | None = None
+    path: Place,
+    *,
+    sample: int | None = None,
+    new_seeds: int | None = None,
+    out: Place | None = None,
+    add: Place | None = None,
 ) -> Verified:
-    """Recompute the tables of a submission, and execute a sample of its runs.
+    """Recompute the tables of a submission, and make runs of each of its methods again.
 
     Args:
         path: the file of :func:`submit`.
-        sample: how many runs, drawn anew; with 0 its rows are *self-reported*.
-        out: a results folder for them; None keeps none.
+        sample: how many rows of each method, drawn anew; None for as many as the word *verified*
+            needs, 0 for none: its rows are *self-reported*.
+        new_seeds: how many runs of each task with seeds that no board has; None for five runs.
+        out: a new results folder for them; None keeps none.
         add: a folder of leaderboards that the rows join if nothing is wrong.
 
     Raises:
         UqbenchError: the file is damaged, or of methods that are not installed.
     """
-    experiment = Experiment(out=_path(out))
-    return experiment.verify_submission(experiment.judged(Path(path)), sample, _path(add))
+    return Experiment(out=_path(out)).verify_submission(Path(path), sample, _path(add), new_seeds)
 
 
 def submit(

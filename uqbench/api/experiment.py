@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import json
 import signal
 import tempfile
 import threading
@@ -12,27 +12,33 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from uqbench.api.claims import SuiteVerdicts, judged, verdicts
 from uqbench.boards.agreement import Agreement
 from uqbench.boards.board_files import board_folder
 from uqbench.boards.leaderboard import Board, board
+from uqbench.boards.manifest import read_manifest
 from uqbench.boards.protocol import check_as_run
-from uqbench.boards.provenance import MadeWith, of_older_code
-from uqbench.boards.reproduce import reproduce, sample
+from uqbench.boards.provenance import MadeWith, of_older_code, read_provenance
+from uqbench.boards.reproduce import judged_elsewhere, verify_rows
 from uqbench.boards.rescored import board_by, slug
-from uqbench.boards.scores import Score
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards.sandbox import has_sandbox
+from uqbench.boards.scores import from_csv
+from uqbench.boards.stored import PROVENANCE, StoredBoard
 from uqbench.boards.submission.add import add as add_rows
 from uqbench.boards.submission.bundle import read_bundle
-from uqbench.boards.submission.judge import Judged, judge
+from uqbench.boards.submission.judge import Findings, Judged, judge
 from uqbench.boards.submission.make import involved, submit
 from uqbench.boards.until_decided import DEFAULT_SEEDS, Decided, run_until_decided
+from uqbench.boards.verification import Verification, copies, draw
 from uqbench.boards.with_stored import read_reference
 from uqbench.claims.judge import Judgement
 from uqbench.errors import Say, UqbenchError, warn
 from uqbench.identity import DeviceKind, Run
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
+from uqbench.results.files import stored_text
 from uqbench.results.folders import Folder
 from uqbench.results.states import RunState, StoredRun
 from uqbench.results.store import BOARDS, Store
@@ -43,6 +49,7 @@ from uqbench.runner.forecast import Forecast, MethodCost, costs
 from uqbench.runner.rerun import code_note, make_room
 from uqbench.runner.states import describe, stored_states
 from uqbench.runner.watcher import Quiet, Watcher
+from uqbench.seeding import derive_seed
 from uqbench.suites.plan import Plan
 from uqbench.suites.selection import Selection
 from uqbench.views.board_folders import all_files, write_board, write_files
@@ -120,22 +127,31 @@ class Submission:
 
 @dataclass(frozen=True)
 class Verified:
-    """How runs that were executed once more agree with the stored ones, by their folders.
+    """What is known of rows once some were made again.
 
     Attributes:
-        judged: the submission that they are of; None of a stored board.
+        methods: by method: how its re-made rows agree, and what that proves.
+        found: about the submission that they are of; None of a stored board.
+        copies: runs of different names that have the same results, in words.
         added: the board that its rows were added to, if they were.
     """
 
-    agreement: Mapping[str, Agreement]
-    judged: Judged | None = None
+    methods: Mapping[str, Verification] = field(default_factory=dict)
+    found: Findings | None = None
+    copies: tuple[str, ...] = ()
     added: Path | None = None
 
     @property
+    def agreement(self) -> dict[str, Agreement]:
+        """How the re-made runs agree with the stored ones, by their folders."""
+        return {run: one for of in self.methods.values() for run, one in of.agreement.items()}
+
+    @property
     def good(self) -> bool:
-        """Whether nothing is inconsistent, nor broken."""
-        follows = self.judged is None or self.judged.follows
-        return follows and Agreement.INCONSISTENT not in self.agreement.values()
+        """Whether nothing is inconsistent, nor broken, and no submitted row barred."""
+        follows = self.found is None or self.found.follows
+        barred = self.found is not None and any(of.bars for of in self.methods.values())
+        return follows and not barred and Agreement.INCONSISTENT not in self.agreement.values()
 
 
 @dataclass(frozen=True)
@@ -313,7 +329,7 @@ class Experiment:
         return verdicts(self, boards)
 
     def verify(self, boards: Path, size: int = 5) -> Verified:
-        """Execute a sample of a stored board's runs on the CPU, and compare the numbers.
+        """Make a sample of a stored board's runs again, and compare the numbers.
 
         Args:
             boards: folder of leaderboards.
@@ -324,14 +340,24 @@ class Experiment:
         """
         stored, board = self.stored(self.plan(), boards)
         check_as_run(board, stored.folder)
-        chosen = sample(board, size, stored.folder.name)
-        older = of_older_code(chosen)
+        older = of_older_code(board.scores)
         if older:
             self.say(f"{stored.folder} is of older code than is installed here: {older}")
-        return Verified(self._reproduced(board, chosen))
+        usable = [score for score in board.scores if score.digest and score.device == "cpu"]
+        if not usable:
+            raise UqbenchError(
+                f"{board.title} has no finished runs of a CPU that could be run again."
+            )
+        rows = draw(usable, size, np.random.default_rng(derive_seed("verify", stored.folder.name)))
+        made, _ = stored.provenance
+        chosen = self.selection
+        arguments = [] if chosen.steps is None else ["--steps", str(chosen.steps)]
+        for method, settings in chosen.settings.items():
+            arguments += [f"--set={method}.{k}={json.dumps(v)}" for k, v in settings.items()]
+        return Verified(verify_rows(rows, stored.manifest, made, size, arguments, 0, self.out))
 
     def judged(self, path: Path) -> Judged:
-        """A submission, its tables recomputed.
+        """A submission, its tables recomputed by this process, which imports its methods.
 
         Args:
             path: of the file that :meth:`submit` wrote.
@@ -343,25 +369,49 @@ class Experiment:
         with tempfile.TemporaryDirectory(prefix="uqbench-verify-") as folder:
             return judge(bundle, self.host, Folder(Path(folder)), self.say)
 
-    def verify_submission(self, judged: Judged, size: int = 5, add: Path | None = None) -> Verified:
-        """Execute a sample of a submission's runs on the CPU, and add its rows to a board.
+    def verify_submission(
+        self,
+        path: Path,
+        size: int | None = None,
+        add: Path | None = None,
+        new_seeds: int | None = None,
+    ) -> Verified:
+        """Make runs of a submission again, and add its rows to a board.
+
+        Its methods are imported by other processes, until the numbers have been compared.
 
         Args:
-            judged: the submission.
-            size: of the sample, drawn anew; none where its tables do not follow.
+            path: of the file that :meth:`submit` wrote.
+            size: how many rows of each method, drawn anew; None for as many as *verified* needs.
             add: folder of leaderboards; the rows join the stored one if nothing is wrong.
+            new_seeds: how many runs of each task with seeds that no board has; None for five runs.
+
+        Raises:
+            UqbenchError: it is damaged, or of methods that are not installed.
         """
-        agreement: Mapping[str, Agreement] = {}
-        if size and judged.follows:
-            # an author cannot know which runs will be executed
-            chosen = sample(judged.board, size, secrets.token_hex(16))
-            agreement = self._reproduced(judged.board, chosen)
-        verified = Verified(agreement, judged)
+        bundle, methods = read_bundle(path), {}
+        scores = from_csv(stored_text(bundle.files["scores.csv"], path), str(path))
+        if size == 0:
+            found = self.judged(path).found
+        else:
+            found = judged_elsewhere(bundle, path)
+            if found.follows:
+                manifest = read_manifest(bundle.files["manifest.json"], str(path))
+                made, _ = read_provenance(bundle.files[PROVENANCE])
+                methods = verify_rows(
+                    scores, manifest, made, size, (), new_seeds, self.out, hidden=(path,)
+                )
+        verified = Verified(methods, found, tuple(copies(scores)))
         if add is None or not verified.good:
             return verified
-        joined = add_rows(judged, agreement, self.host, Folder(add), self.say)
+        judged = self.judged(path)
+        joined = add_rows(judged, methods, has_sandbox(), self.host, Folder(add), self.say)
+        if not judged.found.follows:
+            return replace(verified, found=judged.found)
         write_files(all_files(joined.board, joined.recorded), joined.folder, self.host)
-        return replace(verified, added=joined.folder.path)
+        return replace(
+            verified, copies=tuple(copies(joined.board.scores)), added=joined.folder.path
+        )
 
     def submit(self, to: Path | None = None) -> Submission:
         """Put scores, curves, manifest, versions and conformance of methods into one file.
@@ -454,11 +504,6 @@ class Experiment:
             if note:
                 execution.watcher.say(f"Runs are locked by leases: {note}.")
             yield execution
-
-    def _reproduced(self, board: Board, chosen: Sequence[Score]) -> dict[str, Agreement]:
-        """How runs agree that are executed once more, on the CPU and without checkpoints."""
-        with self._executing(Where(checkpoint_seconds=0.0), "cpu") as execution:
-            return reproduce(board, chosen, execution)
 
 
 def _checks(host: Host, plugin: str) -> list[dict[str, str]]:

@@ -1,76 +1,182 @@
-"""Runs of a stored board, made again and compared."""
+"""Rows of a board or a submission, made again in processes of their own, and compared here.
+
+This process reads files and compares numbers: it imports no plugin before it is done.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import secrets
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
+from pydantic import ValidationError
 
-from uqbench.boards.agreement import Agreement, agreement
-from uqbench.boards.scores import Score, gather
+from uqbench.boards.manifest import Manifest
+from uqbench.boards.provenance import MadeWith, provenance
+from uqbench.boards.sandbox import call, results_folder
+from uqbench.boards.scores import Score, is_finite
+from uqbench.boards.submission.bundle import Bundle
+from uqbench.boards.submission.judge import Findings
+from uqbench.boards.verification import NEW_RUNS, Key, Verification, draw, verify
+from uqbench.config import explain
 from uqbench.errors import UqbenchError
-from uqbench.results.store import RunState
-from uqbench.seeding import derive_seed
-from uqbench.wording import count
+from uqbench.results.files import write_data
+from uqbench.results.states import RunState
+from uqbench.results.store import Store
+from uqbench.suites.metrics import NormalizationConstants
 
-if TYPE_CHECKING:
-    from uqbench.boards.leaderboard import Board
-    from uqbench.runner.complete import Execution
-    from uqbench.suites.plan import Plan
+FIRST_NEW, LAST_NEW = 100_000, 2**31
+"""New seeds are drawn from these: no budget has so many."""
 
 
-def sample(board: Board, size: int, draw: str) -> list[Score]:
-    """Finished runs of the CPU.
+def verify_rows(
+    scores: Sequence[Score],
+    manifest: Manifest,
+    made: Sequence[MadeWith],
+    size: int | None,
+    arguments: Sequence[str] = (),
+    new_seeds: int | None = None,
+    out: Path | None = None,
+    hidden: Sequence[Path] = (),
+) -> dict[str, Verification]:
+    """Make rows of each method again, and runs of it with new seeds.
 
     Args:
-        board: of the stored scores.
-        size: how many runs.
-        draw: that they follow from: the same text gives the same runs.
-
-    Raises:
-        UqbenchError: there are none.
+        scores: all rows.
+        manifest: of the board, which says how they are scored.
+        made: what the rows were made with.
+        size: how many rows of each method; None for as many as the word *verified* needs.
+        arguments: further ones of the command line, which the rows were made with.
+        new_seeds: how many of each task; None for :data:`NEW_RUNS` runs at least.
+        out: folder of the runs; None for one that is removed.
+        hidden: files that the methods must not see.
     """
-    usable = [score for score in board.scores if score.digest and score.device == "cpu"]
-    if not usable:
-        raise UqbenchError(
-            f"{board.suite}/{board.name} has no finished runs of a CPU that could be run again."
+    generator = np.random.default_rng(secrets.randbits(128))  # a draw that nobody can know
+    taken, drawn, wanted = {score.seed for score in scores}, {}, {}
+    barred = {name: _barred(scores, name) for name in sorted({s.method for s in scores})}
+    for method, bars in barred.items():
+        rows = _rows(scores, method)
+        if bars:
+            continue
+        tasks = sorted({row.task for row in rows})
+        many = max(2, -(-NEW_RUNS // len(tasks))) if new_seeds is None else new_seeds
+        seeds: set[int] = set()
+        while len(seeds) < many:
+            seeds |= {int(generator.integers(FIRST_NEW, LAST_NEW))} - taken
+        drawn[method] = draw(rows, size, generator)
+        keys = {(row.task, method, row.seed) for row in drawn[method]}
+        wanted[method, rows[0].device] = keys | {(t, method, s) for t in tasks for s in seeds}
+    with results_folder(out) as folder:
+        remade = _remake(manifest, wanted, scores, arguments, folder, hidden)
+    machine = {_machine(one) for one in made}
+    here = {_machine(one) for one in provenance(list(remade.values()))}
+    measured = [
+        name
+        for score in remade.values()
+        if score.record is not None
+        for name, metric in score.record.metrics.items()
+        if metric.get("kind") == "cost"
+    ]
+    verified = {
+        method: Verification(len(_rows(scores, method)), bars=bars)
+        for method, bars in barred.items()
+    }
+    for method, rows in drawn.items():
+        own = {key: score for key, score in remade.items() if key[1] == method}
+        verified[method] = verify(
+            _rows(scores, method), rows, own, measured, same_machine=machine == here
         )
-    generator = np.random.default_rng(derive_seed("verify", draw))
-    drawn = generator.choice(len(usable), size=min(size, len(usable)), replace=False)
-    return [usable[i] for i in sorted(drawn.tolist())]
+    return verified
 
 
-def reproduce(board: Board, chosen: Sequence[Score], execution: Execution) -> dict[str, Agreement]:
-    """Make runs of a board again on the CPU; return how each agrees, by its folder.
+def judged_elsewhere(bundle: Bundle, path: Path) -> Findings:
+    """Whether a submission's tables follow, by a process that imports its methods.
 
     Raises:
-        UqbenchError: one did not finish.
+        UqbenchError: that process refuses it.
     """
-    from uqbench.runner.complete import complete
-
-    part = _only(board.plan, chosen)
-    states = complete(part, execution)
-    failed = [str(run.folder) for run, state in states.items() if state != RunState.FINISHED]
-    if failed:
-        raise UqbenchError(f"{count(len(failed), 'run')} did not finish: {', '.join(failed)}")
-    repeated = {(s.task, s.method, s.seed): s for s in gather(part, execution.store)}
-    measured = [metric.name for metric in board.plan.suite.metrics if metric.kind == "cost"]
-    agreements = {}
-    for score in chosen:
-        own = repeated[score.task, score.method, score.seed]
-        cell = [s for s in board.scores if (s.task, s.method) == (score.task, score.method)]
-        agreements[score.run] = agreement(score, own, cell, measured, len(chosen))
-    return agreements
+    with results_folder(None) as folder:
+        write_data(folder / path.name, path.read_bytes())
+        text = call(["verify", path.name, "--sample", "0", "--json"], folder)
+    try:
+        found = Findings.model_validate_json(text)
+    except ValidationError as error:
+        raise UqbenchError(f"{path} could not be judged: {explain(error)}") from error
+    if set(found.methods) != set(bundle.index.methods):
+        raise UqbenchError(f"{path} was judged as another file: a method meddled with it.")
+    return found
 
 
-def _only(plan: Plan, scores: Sequence[Score]) -> Plan:
-    """The part of a plan that is about these runs."""
-    wanted = {(score.task, score.method, score.seed) for score in scores}
-    cells = tuple(
-        replace(cell, runs=runs)
-        for cell in plan.cells
-        if (runs := tuple(r for r in cell.runs if (r.task, r.method, r.seed) in wanted))
-    )
-    return replace(plan, cells=cells, standard=False, claims=())
+def _rows(scores: Iterable[Score], method: str) -> list[Score]:
+    return [s for s in scores if s.method == method and s.status == RunState.FINISHED.value]
+
+
+def _barred(scores: Iterable[Score], method: str) -> tuple[str, ...]:
+    """Why rows of a method cannot be made again; all of them could be drawn."""
+    rows, bars = _rows(scores, method), []
+    if not rows:
+        return ("it has no finished rows",)
+    without = [row.run for row in rows if not row.digest]
+    devices = {row.device for row in rows}
+    if without:
+        bars.append(f"{len(without)} rows have no digest of their results, such as {without[0]}")
+    if devices != {"cpu"} and not (devices == {"cuda"} and _has_cuda()):
+        names = ", ".join(sorted(devices))
+        bars.append(f"its rows are of {names}; here can be re-made those of a CPU")
+    return tuple(bars)
+
+
+def _has_cuda() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def _remake(
+    manifest: Manifest,
+    wanted: dict[tuple[str, str], set[Key]],
+    scores: Sequence[Score],
+    arguments: Sequence[str],
+    folder: Path,
+    hidden: Sequence[Path],
+) -> dict[Key, Score]:
+    """The runs of some tasks, methods and seeds, from their files."""
+    for (method, device), own in wanted.items():
+        tasks_of: dict[tuple[int, ...], list[str]] = {}
+        for task in sorted({key[0] for key in own}):
+            seeds = tuple(sorted(key[2] for key in own if key[0] == task))
+            tasks_of.setdefault(seeds, []).append(task)
+        for seeds, tasks in tasks_of.items():
+            call(
+                [
+                    "run", "--suite", manifest.suite["name"], "--budget", manifest.budget["name"],
+                    f"--methods={method}", f"--tasks={','.join(tasks)}", "--device", device,
+                    *(f"--seed={seed}" for seed in seeds), "--out", str(folder),
+                    *arguments,
+                ],
+                folder, hidden,
+            )  # fmt: skip
+    metrics = {name for score in scores for name in score.values}
+    keys, found = set().union(*wanted.values()), {}
+    for place, stored in Store(folder).states():
+        record, (_, _, task, method, _) = stored.record, place.split("/")
+        if stored.state is not RunState.FINISHED or record is None:
+            continue
+        values = {name: value for name, value in record.scalars.items() if name in metrics}
+        raw = values.get(manifest.primary_metric["name"])
+        scale = NormalizationConstants.model_validate(manifest.normalization["constants"][task])
+        seed = record.identity["seed"]
+        if (task, method, seed) not in keys:  # a plugin may write what it likes
+            continue
+        found[task, method, seed] = Score(
+            task, method, seed, stored.state.value, str(record.identity["device"]),
+            scale.normalize(raw) if is_finite(raw) else None, values, place,
+            record.digests.get("results", ""), "", record=record,
+        )  # fmt: skip
+    return found
+
+
+def _machine(made: MadeWith) -> tuple[object, ...]:
+    """Processor, versions and code."""
+    return made.device, made.platform, *sorted({**made.versions, **made.content}.items())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter
 
 from uqbench.boards.agreement import Agreement
+from uqbench.boards.verification import Verification
 from uqbench.errors import UqbenchError
 
 NAME = "submissions.json"
@@ -18,10 +20,14 @@ class Submitted(BaseModel):
     """A method's row.
 
     Attributes:
-        state: ``verified`` once runs of it were made again here, and agreed.
-        bundle: sha256 of the file that was submitted.
+        state: ``verified`` once enough rows of it were made again here, and agreed.
+        bundle: sha256 of the file that was submitted: where its rows are from.
         agreement: of the runs that were made again: how many agreed how.
         checks: how many checks of its plugin its author reported, by their outcome.
+        rows: how many finished rows could be drawn.
+        new_runs: how many runs were made with seeds that no board has.
+        proves: what all that proves, in words.
+        sandbox: whether the runs were made where nothing could tell the method so.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -30,6 +36,33 @@ class Submitted(BaseModel):
     bundle: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     agreement: dict[Agreement, int] = {}
     checks: dict[str, int] = {}
+    rows: int = 0
+    new_runs: int = 0
+    proves: Annotated[str, StringConstraints(pattern=r"^[\w .,:%()-]{0,200}$")] = ""
+    sandbox: bool = False
+
+    @classmethod
+    def of(
+        cls, found: Verification | None, bundle: str, checks: Mapping[str, int], sandbox: bool
+    ) -> Submitted:
+        """The row of a method, of which ``found`` is known."""
+        if found is None or not found.agreement:
+            return cls(state="self-reported", bundle=bundle, checks=dict(checks))
+        return cls(
+            state="verified" if found.verified else "self-reported",
+            bundle=bundle,
+            agreement=dict(Counter(found.agreement.values())),
+            checks=dict(checks),
+            rows=found.rows,
+            new_runs=found.new_runs,
+            proves=found.sentence,
+            sandbox=sandbox,
+        )
+
+    @property
+    def says(self) -> str:
+        """What the row says on a board."""
+        return f"{self.state}: {self.proves}" if self.proves else self.state
 
 
 _TABLE = TypeAdapter(dict[str, Submitted])
@@ -55,5 +88,5 @@ def submitted_json(rows: Mapping[str, Submitted]) -> str:
 
 
 def states(rows: Mapping[str, Submitted]) -> dict[str, str]:
-    """The state of each method's row."""
-    return {method: row.state for method, row in rows.items()}
+    """What each method's row says."""
+    return {method: row.says for method, row in rows.items()}

@@ -17,7 +17,7 @@ from uqbench.wording import count
 
 if TYPE_CHECKING:
     from uqbench.api.experiment import Verified
-    from uqbench.boards.submission.judge import Judged
+    from uqbench.boards.submission.judge import Findings
 
 
 @click.command()
@@ -32,12 +32,17 @@ if TYPE_CHECKING:
 @click.option(
     "--sample",
     type=click.IntRange(min=0),
-    default=5,
-    show_default=True,
     metavar="N",
-    help="How many runs; of a stored board the same ones each time, of a file drawn anew.",
+    help="How many rows: of a stored board 5, the same ones each time; of each method of a file as "
+    "many as the word verified needs, drawn anew.",
 )
-@click.option("--out", type=FOLDER, help="Keep the repeated runs in this folder.")
+@click.option(
+    "--new-seeds",
+    type=click.IntRange(min=2),
+    metavar="M",
+    help="Of a file: how many runs of each task with seeds that no board has; five runs at least.",
+)
+@click.option("--out", type=FOLDER, help="Keep the repeated runs in this new folder.")
 @click.option(
     "--add",
     type=FOLDER,
@@ -49,26 +54,30 @@ def command(
     bundle: Path | None,
     selection: Selection,
     boards: Path | None,
-    sample: int,
+    sample: int | None,
+    new_seeds: int | None,
     out: Path | None,
     add: Path | None,
     as_json: bool,
 ) -> int:
-    """Run a sample of a board's runs again on the CPU, and compare the numbers.
+    """Make rows of each method of a board or a file again, and compare the numbers.
 
-    Says of each: same bits; same to the last places (another processor); other numbers that are
-    statistically consistent with the stored runs; or statistically inconsistent, and exits with 1.
+    Says of each: same bits; same to the last places; where it was made with another processor,
+    version or code: other numbers that are statistically consistent with the repeated runs; or
+    statistically inconsistent, and exits with 1.
 
-    Of a file that uqbench submit made, the tables are recomputed, too. With --add its rows join a
-    stored board, as "verified", or as "self-reported" with --sample 0. Its methods must be
-    installed: they are run here.
+    Of a file that uqbench submit made, the tables are recomputed, too, and its methods run with
+    seeds that no board has. With --add its rows join a stored board, "verified" if that is what
+    was found, or "self-reported" with --sample 0. Its methods must be installed: they run here, in
+    bubblewrap where it is installed.
 
     \b
     Examples:
       uqbench verify --suite five-state --budget paper --from leaderboards --sample 3
-      uqbench verify minatar-paper-mine.zip --sample 2 --add leaderboards
+      uqbench verify minatar-paper-mine.zip --add leaderboards
     """
     from uqbench.api.experiment import Experiment
+    from uqbench.boards.sandbox import NO_SANDBOX, has_sandbox
     from uqbench.runner.display import Terminal
 
     experiment = Experiment(selection, out, watcher=Terminal(), say=warn)
@@ -77,15 +86,12 @@ def command(
             raise UqbenchError(
                 f"{bundle} says what it is of: give no --suite, --from or other selection."
             )
-        judged = experiment.judged(bundle)
-        if not as_json:
-            _say_judged(bundle, judged)
-        verified = experiment.verify_submission(judged, sample, add)
+        if sample != 0 and not has_sandbox():
+            warn(NO_SANDBOX)
+        verified = experiment.verify_submission(bundle, sample, add, new_seeds)
         _show(verified, as_json)
-        methods = ", ".join(judged.bundle.index.methods)
         if verified.added is not None:
-            word = "verified" if verified.agreement else "self-reported"
-            say(f"{verified.added}: {methods} added, {word}", err=as_json)
+            say(f"{verified.added}: added", err=as_json)
         elif add is not None:
             say(f"{bundle}: not added.", err=True)
         return 0 if verified.good else 1
@@ -94,45 +100,45 @@ def command(
             "expected a file of uqbench submit, or --suite NAME and --from BOARDS of a stored "
             "board; uqbench verify --help has an example of each."
         )
-    if add is not None or sample == 0:
-        raise UqbenchError("--add and --sample 0 are for a file of uqbench submit.")
-    verified = experiment.verify(boards, sample)
+    if add is not None or sample == 0 or new_seeds is not None:
+        raise UqbenchError("--add, --new-seeds and --sample 0 are for a file of uqbench submit.")
+    verified = experiment.verify(boards, 5 if sample is None else sample)
     _show(verified, as_json)
     return 0 if verified.good else 1
 
 
-def _say_judged(path: Path, judged: Judged) -> None:
-    index = judged.bundle.index
-    say(f"{path}: {index.suite}, budget {index.budget}: {', '.join(index.methods)}")
-    for name in judged.differing:
+def _say_found(found: Findings) -> None:
+    say(f"{found.suite}, budget {found.budget}: {', '.join(found.methods)}")
+    for name in found.differing:
         say(f"{name}: differs from what follows from scores.csv")
-    if not judged.differing:
-        say(f"its tables follow from its {count(len(judged.board.scores), 'score')}, byte for byte")
-    reported = ", ".join(f"{n} {status}" for status, n in sorted(judged.checks.items()))
+    if not found.differing:
+        say(f"its tables follow from its {count(found.rows, 'score')}, byte for byte")
+    reported = ", ".join(f"{n} {status}" for status, n in sorted(found.checks.items()))
     say(f"conformance, as reported: {reported or 'nothing'}")
-    for rule in judged.broken:
+    for rule in found.broken:
         say(f"  {rule}")
-    if judged.versions:
-        say(f"made with other versions: {', '.join(judged.versions)}")
+    if found.versions:
+        say(f"made with other versions: {', '.join(found.versions)}")
 
 
 def _show(verified: Verified, as_json: bool) -> None:
     words = {run: one.value for run, one in verified.agreement.items()}
     if as_json:
-        print_json(
-            words if verified.judged is None else {**_facts(verified.judged), "agreement": words}
-        )
+        facts = {} if verified.found is None else verified.found.model_dump(mode="json")
+        methods = {
+            name: {"verified": of.verified, "proves": of.sentence, "bars": list(of.bars)}
+            for name, of in verified.methods.items()
+        }
+        own = {"agreement": words, "verification": methods, "copies": list(verified.copies)}
+        print_json(words if verified.found is None else facts | own)
         return
-    say(*(f"{run}: {word}" for run, word in words.items()))
+    if verified.found is not None:
+        _say_found(verified.found)
+    say(*(f"{run}: {word}" for run, word in words.items()), *verified.copies)
+    for name, of in verified.methods.items():
+        if verified.found is not None:
+            state = "verified" if of.verified else "not verified"
+            say(f"{name}: {state}: {of.sentence}", *(f"  {why}" for why in of.bars))
     if words:
         counted = ", ".join(f"{n} {word}" for word, n in Counter(words.values()).items())
         say(f"{len(words)} runs: {counted}")
-
-
-def _facts(judged: Judged) -> dict[str, object]:
-    index = judged.bundle.index
-    own = ("differing", "checks", "broken", "versions")
-    return {
-        "suite": index.suite, "budget": index.budget, "methods": index.methods,
-        **{name: getattr(judged, name) for name in own},
-    }  # fmt: skip

@@ -30,7 +30,7 @@ def provenance(plugins: Iterable[Plugin], device: str) -> Provenance:
             with suppress(metadata.PackageNotFoundError):  # an optional dependency
                 versions.setdefault(name, metadata.version(name))
     return Provenance(
-        platform=f"{platform.system()} {platform.machine()}",
+        platform=f"{platform.system()} {platform.machine()}, {_processor()}",
         device=device,
         versions=versions,
         content={
@@ -38,6 +38,15 @@ def provenance(plugins: Iterable[Plugin], device: str) -> Provenance:
         },
         git_revision=_git_revision(),
     )
+
+
+@cache
+def _processor() -> str:
+    """The model of this machine's processor: others may give other last places."""
+    facts = Path("/proc/cpuinfo")
+    lines = facts.read_text(errors="replace").splitlines() if facts.exists() else []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.processor() or "processor unknown")
 
 
 @cache

@@ -18,6 +18,7 @@ from uqbench.boards.submission.add import add
 from uqbench.boards.submission.bundle import read_bundle, write_bundle
 from uqbench.boards.submission.judge import judge
 from uqbench.boards.submission.make import lock, submit
+from uqbench.boards.verification import Verification
 from uqbench.cli.verify import command
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
@@ -27,6 +28,7 @@ from uqbench.suites.selection import Selection
 from uqbench.views.board_folders import all_files, write_files
 from uqbench.views.check import check
 
+PROVES = "5 of 6 re-made, 6 runs of new seeds: at most 17 % of rows can be false (95 %)"
 MADE = MadeWith("cpu", "Linux x86_64", {"numpy": "1.0"}, {}, None, "2026-01-01", "2026-01-02", 6)
 
 
@@ -77,12 +79,12 @@ def judged(host, path: Path, folder: Path):
 
 def test_tables_that_follow_are_told_from_those_that_do_not(host, tmp_path):
     good = judged(host, submission(host, tmp_path / "good.zip", "fast"), tmp_path / "1")
-    assert good.follows
-    assert good.checks == {"passed": 1}
-    assert any(text.startswith("numpy 1.0 (here ") for text in good.versions)
+    assert good.found.follows
+    assert good.found.checks == {"passed": 1}
+    assert any(text.startswith("numpy 1.0 (here ") for text in good.found.versions)
     better = good.bundle.files["leaderboard.csv"].replace(b"fast,method", b"fast,method ")
     bad = submission(host, tmp_path / "bad.zip", "fast", leaderboard_csv=better)
-    found = judged(host, bad, tmp_path / "2")
+    found = judged(host, bad, tmp_path / "2").found
     assert found.differing == ("leaderboard.csv",)
     assert not found.follows
 
@@ -95,7 +97,7 @@ def test_a_required_rule_that_is_broken_or_a_plugin_that_was_not_checked_is_name
     ):  # fmt: skip
         path = tmp_path / f"{n}.zip"
         submission(host, path, "fast", check_json=json.dumps(report).encode())
-        found = judged(host, path, tmp_path / str(n))
+        found = judged(host, path, tmp_path / str(n)).found
         assert found.broken == (said,)
         assert not found.follows
 
@@ -116,6 +118,7 @@ def altered_scores(column: str, value: str) -> bytes:
         ("score", "9.9", "does not follow from its"),
         ("run", "../../../etc/passwd", "was run with other settings or versions"),
         ("digest", "x", "expected the columns"),
+        ("results_digest", "", "the digest of"),
         ("results_digest", "<script>", "the digest of"),
         ("content", "uqbench:`](http://x)", "the content of"),
         ("device", "\x1b[2J", "the device of"),
@@ -138,7 +141,7 @@ def test_a_submission_with_a_manifest_of_schema_3_follows(host, tmp_path):
     earlier = Board.of(plan, scores_of(plan, "fast")).files(3)["manifest.json"].encode()
     assert b'"schema_version": 3' in earlier
     path = submission(host, tmp_path / "sent.zip", "fast", manifest_json=earlier)
-    assert judged(host, path, tmp_path / "files").follows
+    assert judged(host, path, tmp_path / "files").found.follows
 
 
 @pytest.mark.parametrize(
@@ -172,21 +175,23 @@ def test_rows_join_a_board_verified_or_self_reported_and_the_board_follows(host,
     def write(joined):
         write_files(all_files(joined.board, joined.recorded), joined.folder, host)
 
-    write(add(slow, {}, host, Folder(boards), quiet))
-    agreement = {"a": Agreement.SAME_BITS, "b": Agreement.LAST_PLACES}
-    write(add(fast, agreement, host, Folder(boards), quiet))
+    write(add(slow, {}, True, host, Folder(boards), quiet))
+    agreement = dict.fromkeys("abcd", Agreement.SAME_BITS) | {"e": Agreement.LAST_PLACES}
+    known = {"fast": Verification(6, agreement, 6, (0.0, -0.1, 0.1))}
+    write(add(fast, known, True, host, Folder(boards), quiet))
     rows = {
         row["method"]: row
         for row in csv.DictReader(io.StringIO((folder / "leaderboard.csv").read_text()))
     }
     assert {m: (r["submitted"], r["runs_scored"]) for m, r in rows.items()} == {
-        "fast": ("verified", "6"), "slow": ("self-reported", "6"),
+        "fast": (f"verified: {PROVES}", "6"), "slow": ("self-reported", "6"),
     }  # fmt: skip
     page = (folder / "README.md").read_text()
-    assert "(verified)" in page
+    assert f"(verified: {PROVES})" in page
     assert "(self-reported)" in page
     kept = json.loads((folder / "submissions.json").read_text())["fast"]
-    assert kept["agreement"] == {"same bits": 1, "same to the last places": 1}
+    assert kept["agreement"] == {"same bits": 4, "same to the last places": 1}
+    assert (kept["rows"], kept["new_runs"], kept["sandbox"]) == (6, 6, True)
     assert kept["bundle"] == fast.bundle.digest
     assert (folder / "cost.csv").read_text().count("\n") == 3
     assert json.loads((folder / "manifest.json").read_text())["standard"] is True
@@ -197,12 +202,14 @@ def test_rows_join_a_board_verified_or_self_reported_and_the_board_follows(host,
     assert check(stored, board, Store(tmp_path / "none"), print)
     assert "byte for byte" in capsys.readouterr().out
     # runs of it that are made again later verify it; another file of the name replaces nothing
-    write(add(slow, {"a": Agreement.CONSISTENT}, host, Folder(boards), quiet))
-    assert json.loads((folder / "submissions.json").read_text())["slow"]["state"] == "verified"
+    for bars, state in (("too few",), "self-reported"), ((), "verified"):
+        later = {"slow": Verification(6, {"a": Agreement.CONSISTENT}, bars=bars)}
+        write(add(slow, later, False, host, Folder(boards), quiet))
+        assert json.loads((folder / "submissions.json").read_text())["slow"]["state"] == state
     other = replace(fast, bundle=replace(fast.bundle, digest="1" * 64))
     before = {path: path.read_bytes() for path in folder.iterdir()}
     with pytest.raises(UqbenchError, match="has a row of fast already"):
-        add(other, {}, host, Folder(boards), quiet)
+        add(other, {}, True, host, Folder(boards), quiet)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 

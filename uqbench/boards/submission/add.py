@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from uqbench.boards.agreement import Agreement
 from uqbench.boards.board_files import board_folder, papers
 from uqbench.boards.cost import read_cost, to_csv
 from uqbench.boards.leaderboard import Board
@@ -16,6 +14,7 @@ from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.stored import PROVENANCE, StoredBoard
 from uqbench.boards.submission.curves import CURVE_FILES, merged
 from uqbench.boards.submitted import NAME, Submitted, states, submitted_json
+from uqbench.boards.verification import Verification
 from uqbench.errors import Say, UqbenchError
 from uqbench.results.folders import Folder
 from uqbench.suites.selection import Selection
@@ -42,13 +41,19 @@ class Joined:
 
 
 def add(
-    judged: Judged, agreement: Mapping[str, Agreement], host: Host, boards: Folder, say: Say
+    judged: Judged,
+    verified: Mapping[str, Verification],
+    sandbox: bool,
+    host: Host,
+    boards: Folder,
+    say: Say,
 ) -> Joined:
     """A stored board with the rows of a submission.
 
     Args:
         judged: the submission, whose tables follow.
-        agreement: of the runs that were made again; a row without any is *self-reported*.
+        verified: what is known of each method; a row of none is *self-reported*.
+        sandbox: whether its runs were made in one.
         host: the plugins.
         boards: folder of the leaderboards.
         say: is told which installed methods the board has not.
@@ -70,13 +75,9 @@ def add(
                 f"{folder} has a row of {method} already, which is not of this submission; nothing "
                 f"is replaced: restore the board without it first."
             )
-    counts = Counter(agreement.values())
     for method in index.methods:
-        rows[method] = Submitted(
-            state="verified" if agreement else "self-reported",
-            bundle=judged.bundle.digest,
-            agreement=dict(counts),
-            checks=dict(judged.checks),
+        rows[method] = Submitted.of(
+            verified.get(method), judged.bundle.digest, judged.found.checks, sandbox
         )
     own = [score for score in there if score.method not in index.methods]
     scores = sorted([*own, *judged.board.scores], key=lambda s: (s.task, s.method, s.seed))

@@ -67,7 +67,7 @@ class Index(BaseModel):
     schema_version: Literal[1] = 1
     suite: Name
     budget: Name
-    methods: list[str]
+    methods: list[Name]
     uqbench: str
     sha256: dict[str, Digest]
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
 
 from uqbench.boards.cost import CellCost, read_cost
 from uqbench.boards.leaderboard import Board
@@ -29,6 +31,35 @@ if TYPE_CHECKING:
 STATUSES = ("passed", "failed", "expected", "skipped")
 
 
+class Findings(BaseModel):
+    """What was found out about a submission.
+
+    Attributes:
+        suite, budget, methods: that it is of.
+        rows: how many rows it has.
+        differing: the tables that do not follow from ``scores.csv``.
+        checks: how many checks of its plugins were reported, by their outcome.
+        broken: required rules that were reported as broken, or plugins of which none was reported.
+        versions: libraries that the runs were made with and of which another version is here.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    suite: str
+    budget: str
+    methods: tuple[str, ...]
+    rows: int
+    differing: tuple[str, ...]
+    checks: dict[str, int]
+    broken: tuple[str, ...]
+    versions: tuple[str, ...]
+
+    @property
+    def follows(self) -> bool:
+        """Whether its tables follow from its scores, and no rule is broken."""
+        return not (self.differing or self.broken)
+
+
 @dataclass(frozen=True)
 class Judged:
     """A submission that could be read.
@@ -37,25 +68,14 @@ class Judged:
         board: that its scores make.
         made: what its runs were made with.
         cost: what they cost.
-        differing: the tables that do not follow from ``scores.csv``.
-        versions: libraries that the runs were made with and of which another version is here.
-        checks: how many checks of its plugins were reported, by their outcome.
-        broken: required rules that were reported as broken, or plugins of which none was reported.
+        found: what was found out about it.
     """
 
     bundle: Bundle
     board: Board
     made: list[MadeWith]
     cost: list[CellCost]
-    differing: tuple[str, ...]
-    versions: tuple[str, ...]
-    checks: Mapping[str, int]
-    broken: tuple[str, ...]
-
-    @property
-    def follows(self) -> bool:
-        """Whether its tables follow from its scores, and no rule is broken."""
-        return not (self.differing or self.broken)
+    found: Findings
 
 
 def judge(bundle: Bundle, host: Host, folder: Folder, say: Say) -> Judged:
@@ -94,17 +114,21 @@ def judge(bundle: Bundle, host: Host, folder: Folder, say: Say) -> Judged:
     differing = [name for name in TABLES if bundle.files[name] != expected[name].encode()]
     wanted = {plugin.distribution for plugin in involved(plan, host)}
     checks, broken = _checks(read_json(bundle.files[CHECK], CHECK), wanted)
-    return Judged(
-        bundle, board, made, cost, tuple(differing), _versions(made, bundle), checks, broken
-    )
+    found = Findings(
+        suite=index.suite, budget=index.budget, methods=tuple(index.methods),
+        rows=len(board.scores), differing=tuple(differing), checks=checks, broken=broken,
+        versions=_versions(made, bundle),
+    )  # fmt: skip
+    return Judged(bundle, board, made, cost, found)
 
 
 def _check_score(score: Score) -> None:
     """See that what is shown of a row is what uqbench writes; its run is that of the plan."""
+    finished = score.status == RunState.FINISHED.value
     known = {
         "status": score.status in DONE,
-        "device": score.device in DEVICES or score.status != RunState.FINISHED.value,
-        "digest": re.fullmatch(r"[0-9a-f]{64}|", score.digest) is not None,
+        "device": score.device in DEVICES or not finished,
+        "digest": re.fullmatch(r"[0-9a-f]{64}" if finished else "", score.digest) is not None,
         "content": re.fullmatch(r"([\w.-]{1,100}:[0-9a-f]{8} ?){0,50}", score.content) is not None,
     }
     wrong = [name for name, right in known.items() if not right]

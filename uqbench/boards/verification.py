@@ -1,0 +1,175 @@
+"""What runs that were made again prove of a method's rows.
+
+Of ``n`` finished rows ``k`` are drawn and made again. If ``F`` of the rows are false, none of these
+is drawn with the probability ``C(n − F, k) / C(n, k)`` (hypergeometric). The word *verified* rules
+out, with 95 %, that a fifth of the rows or more is false.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.random import Generator
+
+from uqbench.boards.agreement import CLOSE, EXACT, LEVEL, Agreement, agreement
+from uqbench.boards.scores import Score, is_finite
+from uqbench.statistics.levels import ALPHA
+from uqbench.statistics.quantiles import t_quantile
+from uqbench.wording import count
+
+FALSE_SHARE = 0.2
+"""Share of false rows that the word rules out."""
+NEW_RUNS = 5
+"""Least runs of a method with new seeds, over all its tasks."""
+
+Key = tuple[str, str, int]
+"""Task, method and seed."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What is known of the rows of one method.
+
+    Attributes:
+        rows: how many finished rows it has.
+        agreement: how each re-made row agrees, by the run's folder.
+        new_runs: how many runs were made with seeds that no board has.
+        difference: mean score of the rows minus that of the runs with new seeds and of those that
+            did not come out the same, with its interval.
+        bars: why the rows are not called verified; empty where they are.
+    """
+
+    rows: int
+    agreement: Mapping[str, Agreement] = field(default_factory=dict)
+    new_runs: int = 0
+    difference: tuple[float, float, float] | None = None
+    bars: tuple[str, ...] = ()
+
+    @property
+    def verified(self) -> bool:
+        """Whether the rows may be called so."""
+        return not self.bars
+
+    @property
+    def exact(self) -> int:
+        """How many rows came out the same, but for last places."""
+        return sum(one in EXACT for one in self.agreement.values())
+
+    @property
+    def sentence(self) -> str:
+        """What the re-made runs prove."""
+        proves = f"{self.exact} of {self.rows} re-made, {count(self.new_runs, 'run')} of new seeds"
+        if others := len(self.agreement) - self.exact:
+            proves += f", {others} statistically consistent on another processor"
+        if self.exact:
+            most = 100 * most_false(self.rows, self.exact) / self.rows
+            proves += f": at most {most:.0f} % of rows can be false (95 %)"
+        return proves
+
+
+def most_false(rows: int, drawn: int) -> int:
+    """The most rows that may be false where none of those that were drawn is, with 95 %."""
+    false, all_draws = 0, math.comb(rows, drawn)
+    while math.comb(rows - false - 1, drawn) > ALPHA * all_draws:
+        false += 1
+    return false
+
+
+def enough(rows: int) -> int:
+    """The fewest rows to draw, so that with 95 % a fifth of false rows does not pass."""
+    return next(k for k in range(1, rows + 1) if most_false(rows, k) < FALSE_SHARE * rows)
+
+
+def draw(rows: Sequence[Score], size: int | None, generator: Generator) -> list[Score]:
+    """Rows of a method to make again: as many as are :func:`enough`, or of a size."""
+    size = min(len(rows), enough(len(rows)) if size is None else size)
+    return [rows[i] for i in sorted(generator.choice(len(rows), size, replace=False).tolist())]
+
+
+def verify(
+    rows: Sequence[Score],
+    drawn: Sequence[Score],
+    remade: Mapping[Key, Score],
+    measured: Sequence[str],
+    same_machine: bool,
+) -> Verification:
+    """Compare a method's rows with runs that were made again, and with runs of new seeds.
+
+    Args:
+        rows: the finished rows of the method.
+        drawn: those that were made again.
+        remade: the runs that were made: of these rows, and with new seeds.
+        measured: names of the metrics of cost.
+        same_machine: whether processor, versions and code are those of the rows.
+    """
+    by_key = {(row.task, row.method, row.seed): row for row in rows}
+    agreed = {}
+    for row in drawn:
+        own = remade.get((row.task, row.method, row.seed))
+        cell = [s for s in remade.values() if s.task == row.task]
+        agreed[row.run] = (
+            Agreement.INCONSISTENT
+            if own is None
+            else agreement(row, own, cell, measured, len(drawn), same_machine)
+        )
+    new = [score for key, score in remade.items() if key not in by_key]
+    others = [
+        remade[row.task, row.method, row.seed]
+        for row in drawn
+        if agreed[row.run] is Agreement.CONSISTENT
+    ]
+    difference = _difference(rows, [*new, *others]) if new else None
+    bars = [f"{run}: {Agreement.INCONSISTENT.value}" for run, one in agreed.items()
+            if one is Agreement.INCONSISTENT]  # fmt: skip
+    if len(drawn) < (needed := enough(len(rows))):
+        bars.append(f"{len(drawn)} of {len(rows)} rows were re-made; {needed} are needed")
+    if difference is None:
+        bars.append("new seeds: no interval of the difference to the public ones")
+    elif difference[1] > 0:
+        bars.append("the public seeds score better than new ones: {:.3g} [{:.3g}, {:.3g}]".format(
+            *difference))  # fmt: skip
+    return Verification(len(rows), agreed, len(new), difference, tuple(bars))
+
+
+def _difference(
+    rows: Sequence[Score], remade: Sequence[Score]
+) -> tuple[float, float, float] | None:
+    """Mean over tasks of rows minus re-made runs, with Student's interval of ``1 − 2·LEVEL``.
+
+    Of each task the larger of both variances counts: a few skewed returns have too small a one.
+    """
+    means, variance, degrees = [], 0.0, 0
+    for task in sorted({row.task for row in rows}):
+        x, y = (
+            np.array([s.score for s in scores if s.task == task and is_finite(s.score)])
+            for scores in (rows, remade)
+        )
+        if min(len(x), len(y)) < 2:
+            return None
+        means.append(float(x.mean() - y.mean()))
+        variance += max(x.var(ddof=1), y.var(ddof=1)) * (1 / len(x) + 1 / len(y))
+        degrees += len(x) + len(y) - 2
+    mean = float(np.mean(means))
+    reach = t_quantile(1 - LEVEL, degrees) * math.sqrt(variance) / len(means)
+    reach += CLOSE * abs(mean) + 1e-12  # where nothing varies but last places
+    return mean, mean - reach, mean + reach
+
+
+def copies(scores: Sequence[Score]) -> list[str]:
+    """Sentences on runs of different names whose results are the same, bit for bit."""
+    names: dict[str, dict[tuple[str, str], str]] = {}
+    for score in scores:
+        if score.digest and score.digest_of == "results":
+            names.setdefault(score.digest, {})[score.task, score.method] = score.run
+    pairs = Counter(
+        tuple(sorted(f"{task}/{method}" for task, method in same))
+        for same in names.values()
+        if len(same) > 1
+    )
+    return [
+        f"{count(n, 'run')} of {' and '.join(pair)}: the same results" for pair, n in pairs.items()
+    ]
