@@ -12,7 +12,7 @@ from uqbench.cli.terminal import say
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
-    from uqbench.figure import Figure
+    from uqbench.figure import BoardTables, Figure
 
 ALL = "all"
 
@@ -32,16 +32,25 @@ ALL = "all"
     default="svg,csv",
     show_default=True,
     metavar="F,G",
-    help="svg, pdf, csv.",
+    help="svg, pdf, png, csv.",
 )
+@click.option("--methods", metavar="A,B", help="Only these methods.")
+@click.option("--tasks", metavar="T,U", help="Only these tasks.")
 @click.option("--to", type=FOLDER, help="Folder for the files; default: here.")
-def command(board: Path, what: str, formats: str, to: Path | None) -> int:
+def command(
+    board: Path,
+    what: str,
+    formats: str,
+    methods: str | None,
+    tasks: str | None,
+    to: Path | None,
+) -> int:
     """Draw figures of a leaderboard: BOARD is its folder.
 
-    Figures: intervals, pairs, seeds, profiles, claims, risk, curves, curves-iqm, curves-hours,
-    efficiency, reliability, sparsification, pit, and those that the plugin of the suite adds. Files
-    are named SUITE-BUDGET-FIGURE and have the same bytes every time; the CSV has the numbers that
-    are drawn.
+    Figures: trust, intervals, pairs, seeds, profiles, claims, risk, curves, curves-iqm,
+    curves-hours, efficiency, reliability, sparsification, pit, and those that the plugin of the
+    suite adds. Files are named SUITE-BUDGET-FIGURE and have the same bytes every time; the CSV has
+    the numbers that are drawn. A method has the same color in all figures of its board.
 
     \b
     Examples:
@@ -58,7 +67,8 @@ def command(board: Path, what: str, formats: str, to: Path | None) -> int:
             raise UqbenchError(f"--format {form}: expected {', '.join(FORMATS)}.")
     folder = Path() if to is None else to
     stem = f"{board.resolve().parent.name}-{board.resolve().name}"
-    for figure in _figures(board, _listed("--what", what)):
+    shown = _listed("--methods", methods), _listed("--tasks", tasks)
+    for figure in _figures(board, _listed("--what", what), *shown):
         for form in wanted:
             path = folder / f"{stem}-{figure.name}.{form}"
             write_output(path, render(figure, form))
@@ -81,14 +91,15 @@ def require_plots() -> None:
         )
 
 
-def _figures(folder: Path, names: list[str]) -> list[Figure]:
+def _figures(folder: Path, names: list[str], methods: list[str], tasks: list[str]) -> list[Figure]:
     from uqbench.boards.stored import StoredBoard
     from uqbench.figure import NotDrawableError
     from uqbench.plots.catalog import FIGURES, draw, plugin_figures
+    from uqbench.plots.selected import SelectedRows
     from uqbench.suites.reading import read_suites
 
     host = load_host()
-    board = StoredBoard.read(folder)
+    board: BoardTables = SelectedRows(StoredBoard.read(folder), methods, tasks)
     suite = read_suites(host, check=()).suites.get(board.suite)
     if names != [ALL]:
         return [draw(board, name, suite, host) for name in names]
@@ -104,7 +115,9 @@ def _figures(folder: Path, names: list[str]) -> list[Figure]:
     return figures + added
 
 
-def _listed(option: str, text: str) -> list[str]:
+def _listed(option: str, text: str | None) -> list[str]:
+    if text is None:
+        return []
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise UqbenchError(f"{option}: expected names separated by commas, got none.")

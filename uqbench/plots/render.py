@@ -18,7 +18,10 @@ from uqbench.errors import UqbenchError
 from uqbench.figure import Figure
 from uqbench.plots import theme
 
-FORMATS = ("svg", "pdf", "csv")
+FORMATS = ("svg", "pdf", "png", "csv")
+
+PNG_SCALE = 3
+"""Pixels of a PNG for each of a figure: 288 an inch."""
 
 DARK = {
     theme.INK: "#e8eaed",
@@ -56,6 +59,9 @@ def render(figure: Figure, form: str) -> bytes:
         return csv_bytes(figure)
     if form == "svg":
         return svg(figure).encode()
+    if form == "png":
+        png: bytes = vl_convert.svg_to_png(svg(figure), scale=PNG_SCALE)
+        return png
     if form == "pdf":
         pdf: bytes = vl_convert.svg_to_pdf(svg(figure))
         return _RESOURCES.sub(_in_order, pdf)

@@ -111,8 +111,7 @@ def lines(board: Sequence[str], drawn: Iterable[str]) -> tuple[alt.Color, alt.St
     """
     order = [name for name in board if name in set(drawn)]
     places = [list(board).index(name) for name in order]
-    # where a color comes a second time, it comes with another dash
-    dashes = [list(DASHES[(i + i // 8) % len(DASHES)]) for i in places]
+    dashes = [list(DASHES[i % len(DASHES)]) for i in places]
     shared: dict[str, Any] = {
         "sort": order,
         "legend": alt.Legend(title=None, symbolSize=240, symbolType="stroke"),
@@ -139,14 +138,18 @@ def by_task(chart: Any, tasks: Iterable[str], own: Iterable[str] = ()) -> alt.Fa
 
 
 def colors(names: Sequence[str], board: Sequence[str] = ()) -> alt.Scale:
-    """A color a name; after eight they begin anew, with other dashes and shapes.
+    """A color for each of the first eight names; the others are gray.
 
     Args:
         names: to color.
         board: the methods in whose order they have their colors; empty for the names' own.
     """
     places = [list(board or names).index(name) for name in names]
-    return alt.Scale(domain=list(names), range=[PALETTE[i % 8] for i in places])
+    return alt.Scale(domain=list(names), range=[*map(_color, places)])
+
+
+def _color(place: int) -> str:
+    return PALETTE[place] if place < len(PALETTE) else FAINT
 
 
 def shapes(names: Sequence[str]) -> alt.Scale:
