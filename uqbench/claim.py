@@ -68,6 +68,8 @@ class Comparison:
         about: what is compared, e.g. ``"ua-dqn over qr-dqn"``.
         statistic: what the number is, e.g. ``"probability of improvement"``.
         group: comparisons of one group must all be true, e.g. those on one task.
+        difference: of means, where the sentence is about one.
+        margin: differences below it do not matter.
     """
 
     about: str
@@ -75,6 +77,8 @@ class Comparison:
     measured: Measurement
     region: Region
     group: str = ""
+    difference: Measurement | None = None
+    margin: float | None = None
 
 
 @dataclass(frozen=True)
@@ -97,8 +101,10 @@ class Observations:
         task_configs: the tasks' configs.
         normalize: from a raw value to a score, by task; tasks on which the metric is not
             normalized are absent.
-        can_fail: whether single runs of the metric may fail in another way than the rest.
+        fails_beyond: set where single runs of the metric may fail in another way than the rest:
+            those whose value is worse.
         bounds: the metric's range; None where it is not stated.
+        margin: differences of the metric (normalized, where it is) below it do not matter.
         paired: whether methods met the same worlds or data sets of a seed, and these matter.
         shared: whether the runs of a batch share the metric, as they share its clock: a task is
             then one observation, however many runs it has.
@@ -110,8 +116,9 @@ class Observations:
     configs: Mapping[tuple[str, str], Mapping[str, Any]]
     task_configs: Mapping[str, Mapping[str, Any]]
     normalize: Mapping[str, Callable[[float], float]]
-    can_fail: bool = False
+    fails_beyond: float | None = None
     bounds: Interval | None = None
+    margin: float | None = None
     paired: bool = False
     shared: bool = False
 

@@ -2,6 +2,7 @@ import csv
 import io
 import json
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ from rliable import metrics as rliable_metrics
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import Score, from_csv, to_csv
 from uqbench.registry.plugins import Host
+from uqbench.statistics.failures import Failures
 from uqbench.statistics.location import Value, location
-from uqbench.statistics.ranks import compare, places
+from uqbench.statistics.ranks import check_ranking, compare, holm, places, step_down
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
@@ -136,13 +138,13 @@ def on_one_task(plan, scores):
     return one, [score for score in scores if score.task == "freeway"]
 
 
-def test_one_task_is_ranked_by_the_mean_and_shows_no_median(plan, scores):
+def test_boards_are_ranked_by_the_mean_and_one_of_one_task_shows_no_median(plan, scores):
     board = Board.of(*on_one_task(plan, scores))
     assert board.ranking == "mean"
     row = rows(board, "leaderboard.csv")[0]
     assert "median" not in row
     assert {"mean", "iqm", "worst_quarter", "optimality_gap"} <= row.keys()
-    assert Board.of(plan, scores).ranking == "iqm"
+    assert Board.of(plan, scores).ranking == "mean"
 
 
 def test_a_suite_says_by_what_it_ranks(plan, scores):
@@ -155,7 +157,7 @@ def test_a_suite_says_by_what_it_ranks(plan, scores):
         if s.task == "freeway"
     ]
     one, spoilt = on_one_task(plan, spoilt)
-    for statistic, first in (("iqm", "dqn"), ("mean", "qr-dqn"), ("quantile(0.1)", "qr-dqn")):
+    for statistic, first in (("iqm", "dqn"), ("mean", "qr-dqn")):
         suite = one.suite.model_copy(update={"ranks_by": statistic})
         board = Board.of(replace(one, suite=suite), spoilt)
         assert [m for m, place in board.places.items() if place.rank == 1] == [first]
@@ -175,9 +177,10 @@ def test_the_worst_quarter_is_the_mean_of_the_worst_quarter_of_the_runs(plan, sc
 
 
 def failing(plan, **range_):
-    """The plan with a failure threshold of its primary metric."""
+    """The plan with a failure threshold of its primary metric, and its range."""
     metric = plan.suite.primary_metric(plan.budget)
-    changed = metric.model_copy(update={"fails_beyond": 0.0, **range_})
+    range_ = {"fails_beyond": 0.0, "lowest": -10.0, "highest": 1e4, **range_}
+    changed = metric.model_copy(update=range_)
     metrics = tuple(changed if m == metric else m for m in plan.suite.metrics)
     return replace(plan, suite=plan.suite.model_copy(update={"metrics": metrics}))
 
@@ -193,14 +196,18 @@ def test_runs_beyond_the_failure_threshold_are_counted(plan, scores):
         assert 0 < float(row["fail_share_low"]) < 0.2 < float(row["fail_share_high"])
 
 
-def test_where_runs_may_fail_the_mean_has_a_bounded_interval_or_none(plan, scores):
+def test_where_runs_may_fail_the_mean_has_a_bounded_interval_and_pairs_have_its_theory(
+    plan, scores
+):
     one, scores = on_one_task(plan, scores)
     student = rows(Board.of(one, scores), "leaderboard.csv")[0]
-    unknown = rows(Board.of(failing(one), scores), "leaderboard.csv")[0]
-    assert (unknown["mean"], unknown["mean_low"]) == (student["mean"], "")
-    bounded = rows(Board.of(failing(one, lowest=-10.0, highest=90.0), scores), "leaderboard.csv")[0]
+    board = Board.of(failing(one), scores)
+    bounded = rows(board, "leaderboard.csv")[0]
     assert float(bounded["mean_low"]) < float(student["mean_low"])
     assert float(bounded["mean_high"]) > float(student["mean_high"])
+    assert float(rows(board, "pairs.csv")[0]["p"]) > float(
+        rows(Board.of(one, scores), "pairs.csv")[0]["p"]
+    )
 
 
 def test_the_probability_of_improvement_is_never_certain(plan, scores):
@@ -213,22 +220,13 @@ def test_the_probability_of_improvement_is_never_certain(plan, scores):
     assert float(pair["improvement_high"]) > 0
 
 
-def test_rliables_own_intervals_are_kept_beside(plan, scores):
-    board = Board.of(plan, scores)
-    for row in rows(board, "rliable.csv"):
-        shown = next(x for x in rows(board, "leaderboard.csv") if x["method"] == row["method"])
-        assert row["iqm"] == shown["iqm"]
-        width = float(row["mean_high"]) - float(row["mean_low"])
-        assert 0 < width < float(shown["mean_high"]) - float(shown["mean_low"])
-
-
 def test_one_value_that_is_no_number_costs_its_own_cell_alone(plan, scores):
     clean = Board.of(plan, scores)
     scores[0] = replace(scores[0], values=scores[0].values | {"online_cvar25": float("nan")})
     board = Board.of(plan, scores)
     before, after = (rows(b, "leaderboard.csv") for b in (clean, board))
-    assert after[0]["online_cvar25_iqm"] == "" != before[0]["online_cvar25_iqm"]
-    assert after[0]["iqm_low"] == before[0]["iqm_low"]
+    assert after[0]["online_cvar25_mean"] == "" != before[0]["online_cvar25_mean"]
+    assert after[0]["mean_low"] == before[0]["mean_low"]
     assert after[1] == before[1]
     json.loads(board.files()["manifest.json"], parse_constant=pytest.fail)
 
@@ -262,16 +260,39 @@ def test_rank_sets_are_as_wide_as_the_runs_leave_them():
     assert {str(place) for place in found.values()} == {"1–3"}
 
 
-def test_pairs_are_adjusted_for_their_number_as_holm_says():
+def test_pairs_are_adjusted_together_and_by_no_more_than_holm_says():
     generator = np.random.default_rng(5)
     pairs = compare(simulated(generator, (0.0, 0.5, 1.0, 1.2)), "mean", paired=False)
     assert len(pairs) == 6
     ordered = sorted(pairs, key=lambda pair: pair.p)
-    expected, least = [], 0.0
-    for place, pair in enumerate(ordered):
-        least = max(least, min(1.0, (6 - place) * pair.p))
-        expected.append(least)
-    assert [pair.adjusted for pair in ordered] == pytest.approx(expected)
+    adjusted = [pair.adjusted for pair in ordered]
+    assert adjusted == sorted(adjusted)
+    for pair, most in zip(ordered, holm([pair.p for pair in ordered]), strict=True):
+        assert pair.p <= pair.adjusted * 1.1  # 9,999 draws
+        assert pair.adjusted <= most * 1.1 + 1e-3
+
+
+def test_step_down_is_romano_and_wolfs_algorithm():
+    """One after the other, by the greatest of the statistics that are left."""
+    generator = np.random.default_rng(7)
+    chance, observed = np.abs(generator.normal(size=(400, 5))), np.array([2.5, 0.3, 3.1, 1.9, 2.4])
+    expected, least, left = {}, 0.0, list(range(5))
+    for one in np.argsort(-observed):
+        share = (1 + (chance[:, left].max(axis=1) >= observed[one]).sum()) / 401
+        expected[one] = least = max(least, share)
+        left.remove(one)
+    assert step_down(observed, chance, 1) == pytest.approx([expected[i] for i in range(5)])
+
+
+def test_seeds_of_paired_methods_are_flipped_with_all_their_tasks():
+    """Two methods: the exact sign-flip test of the seeds' mean differences."""
+    generator = np.random.default_rng(8)
+    a, b = generator.normal(0.8, size=(8, 3)), generator.normal(size=(8, 3))
+    (pair,) = compare({"a": a, "b": b}, "mean", paired=True)
+    difference = (a - b).mean(axis=1)
+    signs = np.array(list(product((-1, 1), repeat=8)))
+    share = (np.abs(signs @ difference) >= abs(difference.sum()) * (1 - 1e-9)).mean()
+    assert pair.adjusted == pytest.approx(share)
 
 
 def test_shared_worlds_are_taken_out_of_paired_differences():
@@ -281,9 +302,35 @@ def test_shared_worlds_are_taken_out_of_paired_differences():
               for name, shift in (("a", 1.0), ("b", 0.0))}  # fmt: skip
     (pair,) = compare(scores, "mean", paired=False)
     assert pair.p > 0.5
-    assert pair.difference.low < 0 < pair.paired.low
+    assert pair.difference.low < 0
     (pair,) = compare(scores, "mean", paired=True)
-    assert pair.p == pytest.approx(2 / 2**10)
+    assert pair.difference.low > 0
+    assert pair.adjusted == pytest.approx(2 / 2**10)
+
+
+def test_within_a_margin_methods_are_equivalent_and_tied():
+    generator = np.random.default_rng(10)
+    scores = simulated(generator, (0.0, 0.05, 9.0), runs=40)
+    pairs = compare(scores, "mean", paired=False, margin=1.0)
+    assert {(p.first, p.second): p.equivalent for p in pairs} == {
+        ("m0", "m1"): True, ("m0", "m2"): False, ("m1", "m2"): False
+    }  # fmt: skip
+    found = places(scores, pairs, "mean")
+    assert [str(found[f"m{i}"]) for i in range(3)] == ["2–3 =", "2–3 =", "1"]
+    assert {p.equivalent for p in compare(scores, "mean", paired=False)} == {None}
+    narrow = compare(scores, "mean", paired=False, margin=0.1)
+    assert not any(p.equivalent for p in narrow)
+
+
+def test_what_could_never_be_ranked_is_an_error():
+    coins = [Failures(beyond=0.5, worst=0.0, best=1.0)]
+    for seeds, given in ((2, {"paired": False, "failures": None}),
+                         (5, {"paired": True, "failures": None}),
+                         (6, {"paired": False, "failures": coins})):  # fmt: skip
+        with pytest.raises(ValueError, match=f"{seeds} seeds can never tell any two of 9 methods"):
+            check_ranking(seeds, 9, **given)
+        check_ranking(10 * seeds, 9, **given)
+    check_ranking(3, 9, paired=False, failures=None)
 
 
 # -- two forms of scores.csv ----------------------------------------------------------------------

@@ -1,29 +1,27 @@
 """The intervals that verdicts rest on: exact facts, and error rates over simulated scores."""
 
 import math
-from itertools import permutations, product
+from itertools import permutations
 
 import numpy as np
 import pytest
+from rliable import metrics as rliable_metrics
 from scipy import stats
 
 from uqbench.claim import Comparison, Evidence, Observations, Region
 from uqbench.claims.band import Band
 from uqbench.claims.order import Order
-from uqbench.claims.share import Share
+from uqbench.claims.share import Share as ShareClaim
 from uqbench.claims.trend import Trend
-from uqbench.claims.verdict import Verdict, combine, find, seeds_needed
-from uqbench.statistics import bootstrap
-from uqbench.statistics import concordance as ranks
-from uqbench.statistics import location as locations
-from uqbench.statistics.aggregate import probability_of_improvement
-from uqbench.statistics.bounded import BoundedMean, BoundedRatio
+from uqbench.claims.verdict import Verdict, combine, find, seeds_needed, verdict
 from uqbench.statistics.concordance import concordance, exchangeable_variance
+from uqbench.statistics.estimate import estimate, share
+from uqbench.statistics.failures import Apart, FailingMean, Failures, failures_of
 from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.location import Difference, Ratio, Value, location
-from uqbench.statistics.paired import PairedDifference, swap_test
-from uqbench.statistics.proportion import Proportion
-from uqbench.statistics.statistic import batched
+from uqbench.statistics.location import paired_difference as paired
+from uqbench.statistics.share import Share
+from uqbench.statistics.statistic import contributions, point
 from uqbench.suites.metrics import NormalizationConstants
 
 SIMULATIONS = 1_000
@@ -39,7 +37,7 @@ def groups(*values):
 def test_of_two_groups_it_is_rliables_probability_of_improvement_with_ties():
     generator = np.random.default_rng(0)
     x, y = generator.integers(5, size=(7, 3)), generator.integers(4, size=(6, 3))
-    expected = probability_of_improvement(x, y, seed=0, repetitions=1).value
+    expected = rliable_metrics.probability_of_improvement(x, y)
     assert concordance([groups(b, a) for a, b in zip(x.T, y.T, strict=True)]).estimate == expected
 
 
@@ -59,6 +57,17 @@ def test_estimate_and_variance_are_those_of_all_pairs_counted_one_by_one():
     found = concordance(tasks)
     assert found.estimate == pytest.approx(np.mean(estimates), abs=1e-12)
     assert found.variance == pytest.approx(np.sum(variances) / 4, abs=1e-12)
+
+
+def test_of_two_groups_the_studentized_part_is_brunner_and_munzels():
+    """Their statistic and degrees of freedom, as scipy has them."""
+    generator = np.random.default_rng(1)
+    x, y = generator.normal(size=7), 3 * generator.normal(size=9)
+    found = concordance([[x, y]])
+    expected = stats.brunnermunzel(x, y)
+    assert (found.estimate - 0.5) / math.sqrt(found.variance) == pytest.approx(expected.statistic)
+    p = 2 * stats.t.sf(abs(expected.statistic), found.degrees)
+    assert p == pytest.approx(expected.pvalue)
 
 
 @pytest.mark.parametrize("sizes", [(3, 3), (2, 4), (2, 2, 3)])
@@ -83,13 +92,12 @@ def apart(n: int, tasks: int = 1):
         (3, 1, 0.05, False),  # p = 2/20
         (4, 1, 0.05, True),  # p = 2/70
         (4, 1, 0.05 / 2, False),
-        (5, 1, 0.05 / 5, True),  # p = 2/252
-        (5, 1, 0.05 / 7, False),
+        (6, 1, 0.05 / 8, True),  # p = 2/924
         (3, 2, 0.05, True),  # p = 2/400
         (3, 2, 0.05 / 11, False),
     ],
 )
-def test_a_half_is_outside_only_where_the_exact_permutation_test_rejects(n, tasks, alpha, decided):
+def test_a_half_is_never_outside_where_no_arrangement_is_that_rare(n, tasks, alpha, decided):
     low, high = apart(n, tasks).interval(alpha)
     assert (low > 0.5) == decided
     assert high == 1.0
@@ -97,50 +105,15 @@ def test_a_half_is_outside_only_where_the_exact_permutation_test_rejects(n, task
     assert mirrored.interval(alpha) == pytest.approx((0.0, 1 - low))
 
 
-def test_one_swap_more_or_less_decides_at_the_boundary():
-    """Five runs each: the exact two-sided 5 % region is U <= 2 or U >= 23 of 25."""
-
-    def shares(wins):  # of 25 pairs
-        first, second = np.arange(5.0), 4.5 + np.arange(5.0)
-        second[0] -= 25 - wins
-        return concordance([groups(first, second)])
-
-    assert shares(25).estimate == 1
-    decided = {}
-    for wins in (25, 24, 23, 22):
-        found = shares(wins)
-        assert found.estimate == wins / 25
-        decided[wins] = found.interval(0.05)[0] > 0.5
-    assert decided == {25: True, 24: True, 23: True, 22: False}
-
-
-def test_drawn_permutations_agree_with_all_of_them(monkeypatch):
-    layout = concordance([groups([1, 2, 2, 5], [2, 3, 4, 6])]).layout
-    whole = ranks._permuted.__wrapped__(layout)
-    assert len(whole) == math.comb(8, 4)
-    monkeypatch.setattr(ranks, "_are_few", lambda sizes: False)
-    drawn = ranks._permuted.__wrapped__(layout)
-    assert len(drawn) == ranks.PERMUTATIONS + 1
-    for quantile in (0.5, 0.8, 0.95):
-        share = (drawn > np.quantile(whole, quantile, method="lower")).mean()
-        assert share == pytest.approx((whole > np.quantile(whole, quantile, method="lower")).mean(),
-                                      abs=0.02)  # fmt: skip
-
-
-def test_where_too_few_permutations_were_drawn_for_the_level_nothing_is_excluded():
-    assert apart(20).interval(0.05 / 1_000) == (0.0, 1.0)
-
-
-def test_where_spreads_differ_the_interval_is_studentized():
+def test_where_variances_differ_the_interval_is_studentized():
     """One group far below or above the other: its runs are coins, and count as so many coins."""
     coins = concordance([groups(np.arange(10) / 10, [-10] * 3 + [10] * 7)])
     assert coins.estimate == 0.7
     assert coins.variance == pytest.approx(0.7 * 0.3 / 9)
     assert coins.variance > 4 * 0.7 * 0.3 * exchangeable_variance(((10, 10),))
-    quantile = max(stats.norm.ppf(0.975), ranks.permutation_quantile(coins.layout, 0.05))
+    assert coins.degrees == pytest.approx(9)
     low, _ = coins.interval(0.05)
-    assert low == pytest.approx(0.7 - quantile * math.sqrt(coins.variance))
-    assert low < 0.5 < quantile
+    assert low == pytest.approx(0.7 - stats.t.ppf(0.975, 9) * math.sqrt(coins.variance))
 
 
 def test_runs_that_are_all_equal_leave_it_open():
@@ -172,28 +145,43 @@ def test_of_one_task_means_have_students_and_welchs_intervals():
     reached = value.interval(0.1)
     assert reached[0] <= expected[0] + 1e-12
     assert reached[1] >= expected[1] - 1e-12
-    assert value.interval(1e-9) == pytest.approx(
-        stats.ttest_1samp(x[:, 0], 0).confidence_interval(1 - 1e-9)
-    )
     expected = stats.ttest_ind(x[:, 0], y[:, 0], equal_var=False).confidence_interval(0.95)
     assert difference.interval(0.05) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("statistic", ["iqm", "median", "mean"])
-def test_the_bootstraps_standard_error_is_that_of_the_statistic(statistic):
-    """Against the spread of the statistic over fresh runs."""
+@pytest.mark.parametrize("statistic", ["iqm", "mean", "optimality_gap"])
+def test_the_standard_error_is_that_of_the_statistic(statistic):
+    """Against the standard deviation of the statistic over other runs of three unlike tasks."""
     generator = np.random.default_rng(4)
-    fresh = [location(generator.normal(size=(20, 3)), "mean").value for _ in range(2_000)]
-    if statistic != "mean":
-        fresh = [
-            (locations_statistic(statistic))(generator.normal(size=(20, 3))) for _ in range(2_000)
-        ]
-    estimated = [location(generator.normal(size=(20, 3)), statistic).variance for _ in range(20)]
-    assert np.mean(estimated) == pytest.approx(np.var(fresh), rel=0.2)
+    draw = lambda: generator.normal((0.0, 1.0, 3.0), (1.0, 2.0, 0.5), size=(20, 3))  # noqa: E731
+    others = [point(statistic, draw()) for _ in range(2_000)]
+    estimated = [location(draw(), statistic).variance for _ in range(200)]
+    assert np.mean(estimated) == pytest.approx(np.var(others), rel=0.15)
 
 
-def locations_statistic(name):
-    return lambda values: float(batched(name)(values[None])[0])
+def test_the_median_over_tasks_has_the_error_of_the_tasks_in_the_middle():
+    values = np.random.default_rng(4).normal((0.0, 90.0, 50.0, 70.0), (1, 9, 2, 3), size=(8, 4))
+    of = location(values, "median")
+    middle = location(values[:, 2:], "mean")
+    assert of.value == pytest.approx(middle.value)
+    assert sorted(of.variances) == pytest.approx(sorted(middle.variances))
+
+
+def test_the_worst_quarter_has_no_interval():
+    values = np.random.default_rng(4).normal(size=(20, 3))
+    assert contributions("worst_quarter", values) is None
+    assert estimate("worst_quarter", values).low is None
+    with pytest.raises(ValueError, match="no standard error"):
+        location(values, "worst_quarter")
+
+
+def test_degrees_of_freedom_are_satterthwaites_over_tasks():
+    """Alike tasks add theirs; one that varies much more has its own alone."""
+    values = np.random.default_rng(5).normal(size=(6, 1))
+    alike = location(values.repeat(4, axis=1), "mean")
+    assert alike.variance**2 / alike.imprecision == pytest.approx(4 * 5)
+    unlike = location(np.hstack([1e6 * values, values, values]), "mean")
+    assert unlike.variance**2 / unlike.imprecision == pytest.approx(5)
 
 
 @pytest.mark.parametrize("statistic", ["mean", "iqm", "median"])
@@ -202,8 +190,9 @@ def test_tasks_that_share_their_data_sets_are_no_further_evidence(statistic):
     twice = values.repeat(2, axis=1)
     one = Value(location(values, statistic)).interval(0.05)
     assert Value(location(twice, statistic, clustered=True)).interval(0.05) == pytest.approx(one)
-    apart = Value(location(twice, statistic)).interval(0.05)
-    assert apart[1] - apart[0] < 0.9 * (one[1] - one[0])
+    if statistic != "median":  # of two tasks that are the same
+        apart = Value(location(twice, statistic)).interval(0.05)
+        assert apart[1] - apart[0] < 0.9 * (one[1] - one[0])
     measured = location(twice, statistic, clustered=True)
     assert (measured.runs, measured.seeds) == (24, 12)
 
@@ -214,9 +203,9 @@ def test_fiellers_interval_holds_the_ratios_that_a_t_test_does_not_reject():
     ratio = Ratio(a, b)
     for r in ratio.interval(0.05):
         error = math.sqrt(a.variance + r**2 * b.variance)
-        degrees = locations._welch(
-            a, locations.Location(0, b.variance * ratio.estimate**2, b.seeds, b.runs)
-        )
+        scaled = b.times(ratio.estimate)
+        total = a.variance + scaled.variance
+        degrees = total**2 / (a.imprecision + scaled.imprecision)
         p = 2 * stats.t.sf(abs(a.value - r * b.value) / error, degrees)
         assert p == pytest.approx(0.05)
 
@@ -243,7 +232,35 @@ def test_runs_without_spread_have_the_interval_of_their_median_from_six_seeds_on
 @pytest.mark.parametrize(("k", "n"), [(0, 5), (3, 5), (5, 5), (17, 20)])
 def test_a_share_has_clopper_and_pearsons_interval(k, n):
     expected = stats.binomtest(k, n).proportion_ci(0.95, method="exact")
-    assert Proportion(k, n, n, n).interval(0.05) == pytest.approx((expected.low, expected.high))
+    successes = (np.arange(n) < k)[:, None].astype(float)
+    assert Share.of(successes).interval(0.05) == pytest.approx((expected.low, expected.high))
+    assert share(successes > 0).low == pytest.approx(expected.low)
+
+
+def test_tasks_that_agree_are_one_trial_and_tasks_that_do_not_are_several():
+    seeds = np.tile([1.0, 0.0], 20)[:, None]
+    agreeing = Share.of(seeds.repeat(5, axis=1))
+    assert agreeing.trials(0.05) == pytest.approx(40, rel=0.15)
+    scattered = Share.of(
+        np.random.default_rng(0).permutation(np.tile([1.0, 0.0], 100)).reshape(40, 5)
+    )
+    assert scattered.trials(0.05) > 150
+    certain = Share.of(np.ones((10, 4)))
+    assert certain.interval(0.05) == pytest.approx((0.025 ** (1 / 10), 1.0))
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("tasks", [2, 5])
+def test_a_share_errs_in_5_percent_where_tasks_share_their_seeds_world(correlation, tasks):
+    """2,000 simulations: 6.6 % is three standard errors above. Binomial tasks err in 10 to 29 %."""
+    generator = np.random.default_rng(3)
+    wrong = 0
+    for _ in range(2_000):
+        world, own = generator.normal(size=(20, 1)), generator.normal(size=(20, tasks))
+        wins = math.sqrt(correlation) * world + math.sqrt(1 - correlation) * own > 0
+        low, high = Share.of(wins.astype(float)).interval(0.05)
+        wrong += not low <= 0.5 <= high
+    assert wrong / 2_000 <= 0.066
 
 
 # -- Holm -----------------------------------------------------------------------------------------
@@ -304,7 +321,7 @@ def test_a_group_is_true_where_all_its_comparisons_are():
 # -- error rates ----------------------------------------------------------------------------------
 
 
-def observe(values):
+def observe(values, margin=None):
     """Observations of ``{method: [runs, tasks]}``, with settings 1, 2, … of the methods."""
     tasks = tuple(f"task-{t}" for t in range(next(iter(values.values())).shape[1]))
     cells = {(m, t): v[:, i] for m, v in values.items() for i, t in enumerate(tasks)}
@@ -316,6 +333,7 @@ def observe(values):
         configs={(m, t): settings[m] for m, t in cells},
         task_configs={},
         normalize={task: NormalizationConstants(zero=0.0, one=1.0).normalize for task in tasks},
+        margin=margin,
     )
 
 
@@ -324,8 +342,7 @@ def rates(kind, draw, simulations=SIMULATIONS):
     counts = dict.fromkeys(Verdict, 0)
     for _ in range(simulations):
         evidence = kind.compare(observe(draw()))
-        findings = find(evidence, intervals=True)
-        counts[combine(evidence, [f.true for f in findings])] += 1
+        counts[verdict(evidence, find(evidence, intervals=True))] += 1
     return counts[Verdict.HOLDS] / simulations, counts[Verdict.DOES_NOT_HOLD] / simulations
 
 
@@ -363,8 +380,7 @@ def test_spreads_that_differ_do_not_make_an_order():
 
 
 @pytest.mark.parametrize("by", ["iqm", "median", "mean"])
-def test_where_nothing_differs_a_difference_of_scores_holds_in_5_percent_at_most(by, monkeypatch):
-    monkeypatch.setattr(bootstrap, "RESAMPLES", 200)
+def test_where_nothing_differs_a_difference_of_scores_holds_in_5_percent_at_most(by):
     generator = np.random.default_rng(11)
     kind = Order(metric="m", methods=("a", "b"), by=by)
     found = rates(kind, lambda: {m: generator.exponential(size=(3, 2)) for m in "ab"})
@@ -390,7 +406,7 @@ def test_at_the_edge_of_a_band_it_holds_in_5_percent_at_most(seeds):
 @pytest.mark.parametrize("seeds", [3, 5, 10])
 def test_where_neither_is_better_a_share_of_half_is_exceeded_in_5_percent_at_most(seeds):
     generator = np.random.default_rng(14)
-    kind = Share(metric="m", method="a", better_than="b", at_least=0.5)
+    kind = ShareClaim(metric="m", method="a", better_than="b", at_least=0.5)
     found = rates(kind, lambda: {m: generator.integers(4, size=(seeds, 1)) for m in "ab"})
     assert max(found) <= 0.05
 
@@ -405,12 +421,12 @@ def test_what_is_true_is_found():
     trend = {"metric": "m", "methods": ("a", "b", "c"), "setting": "size"}
     assert rates(Trend(**trend, direction="increasing"), draw, 200)[0] > 0.9
     assert rates(Trend(**trend, direction="decreasing"), draw, 200)[1] > 0.9
-    assert rates(Band(metric="m", method="b", value=2.0, tolerance=1.5), draw, 200)[0] > 0.9
+    assert rates(Band(metric="m", method="b", value=2.0, tolerance=1.5), draw, 200)[0] > 0.8
     assert rates(Band(metric="m", method="b", value=5.0, tolerance=1.5), draw, 200)[1] > 0.9
     share = {"metric": "m", "method": "c", "better_than": ("a", "b")}
-    assert rates(Share(**share, at_least=0.5), draw, 200)[0] > 0.8
+    assert rates(ShareClaim(**share, at_least=0.5), draw, 200)[0] > 0.8
     assert (
-        rates(Share(**share | {"method": "a", "better_than": "c"}, at_least=0.5), draw, 200)[1]
+        rates(ShareClaim(**share | {"method": "a", "better_than": "c"}, at_least=0.5), draw, 200)[1]
         > 0.8
     )
 
@@ -442,6 +458,39 @@ def test_a_step_that_clearly_goes_the_other_way_refutes_a_trend():
     assert combine(evidence, [f.true for f in findings]) is Verdict.DOES_NOT_HOLD
 
 
+# -- equal as far as it matters --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", ["mean", "improvement"])
+def test_a_difference_within_the_margin_is_equal_and_one_beyond_it_is_not(by):
+    generator = np.random.default_rng(32)
+    kind = Order(metric="m", methods=("a", "b"), by=by)
+    noise = 0.1 * generator.normal(size=(20, 1))
+    for shift, expected in (
+        (0.0, Verdict.EQUAL),
+        (2.0, Verdict.HOLDS),
+        (-2.0, Verdict.DOES_NOT_HOLD),
+    ):
+        values = {"a": shift + noise, "b": 0.1 * generator.normal(size=(20, 1))}
+        evidence = kind.compare(observe(values, margin=0.2))
+        assert verdict(evidence, find(evidence, intervals=True)) is expected
+        evidence = kind.compare(observe(values))
+        without = Verdict.UNDECIDED if expected is Verdict.EQUAL else expected
+        assert verdict(evidence, find(evidence, intervals=True)) is without
+
+
+def test_methods_a_margin_apart_are_called_equal_in_5_percent_at_most():
+    """1,000 simulations with the difference at the margin: 65 are two standard errors above."""
+    generator = np.random.default_rng(31)
+    kind = Order(metric="m", methods=("a", "b"), by="mean")
+    equal = 0
+    for _ in range(1_000):
+        values = {m: shift + generator.normal(size=(8, 2)) for m, shift in (("a", 1.0), ("b", 0.0))}
+        (finding,) = find(kind.compare(observe(values, margin=1.0)), intervals=True)
+        equal += finding.equal
+    assert 0 < equal <= 65
+
+
 # -- skewed and failing runs ----------------------------------------------------------------------
 
 
@@ -450,90 +499,105 @@ def test_a_skewed_mean_reaches_further_on_the_side_of_its_tail():
     of = location(values, "mean")
     low, high = Value(of).interval(0.05)
     student = stats.ttest_1samp(values[:, 0], 0).confidence_interval(0.95)
-    assert high - of.value > 1.5 * (student.high - of.value)
+    assert high - of.value > 1.3 * (student.high - of.value)
     assert low == pytest.approx(student.low)
 
 
-def one_in_five_fails(generator, size):
-    return np.where(generator.random(size) < 0.2, 0.0, 1.0)
+def test_halls_ends_are_those_of_his_cubic():
+    """g(t) = t + a t²/3 + a² t³/27 + a/6 is the quantile at the far end (Hall 1992)."""
+    values = np.random.default_rng(20).lognormal(size=(12, 2))
+    of = location(values, "mean")
+    assert of.skewness > 0.1
+    quantile = stats.t.ppf(0.975, of.variance**2 / of.imprecision)
+    t = (of.value - Value(of).interval(0.05)[1]) / math.sqrt(of.variance)
+    a = of.skewness
+    assert t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6 == pytest.approx(-quantile)
+
+
+def test_the_skewness_is_that_of_the_means_error():
+    values = np.random.default_rng(7).exponential(size=(9, 1))
+    of = location(values, "mean")
+    assert of.skewness == pytest.approx(stats.skew(values[:, 0], bias=False) / 3)
+
+
+COINS = Failures(beyond=0.5, worst=0.0, best=1.0)
 
 
 @pytest.mark.parametrize("seeds", [3, 5, 10, 20])
-def test_a_bounded_mean_covers_where_one_run_in_five_fails(seeds):
+def test_a_mean_of_runs_that_may_fail_covers_where_one_in_five_does(seeds):
     """1,000 simulations; Student's interval covers from 49 % (3 seeds) to 93 % (20)."""
     generator = np.random.default_rng(21)
     covered = 0
     for _ in range(1_000):
-        low, high = BoundedMean.of(one_in_five_fails(generator, (seeds, 1)), (0, 1)).interval(0.05)
+        values = np.where(generator.random((seeds, 1)) < 0.2, 0.0, 1.0)
+        low, high = FailingMean.of(values, [COINS]).interval(0.05)
         covered += low <= 0.8 <= high
     assert covered >= 950
 
 
-def test_many_bounded_runs_are_known_closely():
-    values = np.random.default_rng(22).normal(0.5, 0.05, size=(500, 2)).clip(0, 1)
-    low, high = BoundedMean.of(values, (0.0, 1.0)).interval(0.05)
-    assert 0.48 < low < values.mean() < high < 0.52
-    scaled = BoundedMean.of(1000 * values, (0.0, 1000.0)).interval(0.05)
-    assert scaled == pytest.approx((1000 * low, 1000 * high))
+def test_the_mean_of_runs_that_may_fail_is_bounded_by_shares_and_the_mean_of_the_others():
+    values = np.array([0.9] * 45 + [0.8] * 45 + [0.2] * 10)[:, None]
+    low, high = FailingMean.of(values, [COINS]).interval(0.05)
+    fewest, most = stats.binomtest(10, 100).proportion_ci(0.975, method="exact")
+    worst, best = Value(location(values[:90], "mean")).interval(0.025)
+    assert low == pytest.approx((1 - most) * worst + most * 0.0)
+    assert high == pytest.approx((1 - fewest) * best + fewest * 0.5)
 
 
-def test_a_bounded_ratio_divides_the_ends_of_both_intervals():
+def test_many_runs_of_which_none_fails_are_known_closely():
+    values = np.random.default_rng(22).normal(0.8, 0.05, size=(500, 1)).clip(0.5, 1)
+    low, high = FailingMean.of(values, [COINS]).interval(0.05)
+    assert 0.78 < low < values.mean() < high < 0.81
+    scaled = Failures(beyond=500.0, worst=1000.0, best=0.0)
+    mirrored = FailingMean.of(1000 - 1000 * values, [scaled]).interval(0.05)
+    assert mirrored == pytest.approx((1000 - 1000 * high, 1000 - 1000 * low))
+
+
+def test_two_means_of_runs_that_may_fail_have_half_of_the_error_each():
     generator = np.random.default_rng(23)
     a, b = (
-        BoundedMean.of(generator.normal(m, 0.05, (200, 1)).clip(0, 1), (0, 1)) for m in (0.2, 0.6)
+        FailingMean.of(generator.normal(m, 0.05, (200, 1)).clip(0, 1), [COINS]) for m in (0.7, 0.9)
     )
-    low, high = BoundedRatio(a, b).interval(0.05)
-    assert low == pytest.approx(a.interval(0.025)[0] / b.interval(0.025)[1])
-    assert high == pytest.approx(a.interval(0.025)[1] / b.interval(0.025)[0])
-    nothing = BoundedMean.of(np.zeros((5, 1)), (0, 1))
-    assert BoundedRatio(a, nothing).interval(0.05) == (-math.inf, math.inf)
+    (low, high), (least, most) = a.interval(0.025), b.interval(0.025)
+    assert Apart(a, b).interval(0.05) == pytest.approx((low - most, high - least))
+    assert Apart(a, b, ratio=True).interval(0.05) == pytest.approx((low / most, high / least))
+    p = Apart(a, b).p_value()
+    assert 0 < p < 0.05
+    assert Apart(a, b).interval(p)[1] < 0
+    assert Apart(a, a).p_value() == 1.0
+    nothing = FailingMean.of(np.zeros((5, 1)), [COINS])
+    assert Apart(a, nothing, ratio=True).interval(0.05) == (-math.inf, math.inf)
 
 
-def test_a_value_outside_the_stated_range_is_told():
+def test_a_value_outside_the_stated_range_is_an_error():
     with pytest.raises(ValueError, match=r"outside the range \[0, 1\]"):
-        BoundedMean.of(np.array([[0.5], [1.5]]), (0.0, 1.0))
+        FailingMean.of(np.array([[0.5], [1.5]]), [COINS])
+
+
+def test_failures_are_in_the_units_and_the_direction_of_the_score():
+    constants = NormalizationConstants(zero=10.0, one=0.0)
+    found = failures_of(8.0, (0.0, 20.0), "min", constants.normalize)
+    assert (found.beyond, found.worst, found.best) == (pytest.approx(0.2), -1.0, 1.0)
+    assert failures_of(None, (0.0, 20.0), "min") is None
 
 
 # -- seed by seed ---------------------------------------------------------------------------------
 
 
-def test_a_paired_difference_has_students_interval_or_the_sign_flips_where_that_is_wider():
+def test_a_paired_difference_is_that_of_the_seeds_with_all_their_tasks():
     generator = np.random.default_rng(24)
     world = 10 * generator.normal(size=(12, 2))  # what the methods of a seed share
     a, b = (world + shift + 0.1 * generator.normal(size=(12, 2)) for shift in (1.0, 0.0))
-    low, high = PairedDifference.of(a, b).interval(0.05)
-    student = stats.ttest_1samp((a - b).mean(axis=1), 0).confidence_interval(0.95)
-    assert low <= student.low < 1.0 < student.high <= high
-    assert high - low < 1.5 * (student.high - student.low)
+    of = paired(a, b)
+    student = stats.ttest_1samp((a - b).mean(axis=1), 0)
+    low, high = of.interval(0.05)
+    expected = student.confidence_interval(0.95)
+    assert low <= expected.low + 1e-9
+    assert expected.low < 1.0 < expected.high <= high + 1e-9
+    assert high - low < 1.5 * (expected.high - expected.low)
+    assert of.p_value() == pytest.approx(student.pvalue)
+    assert of.runs == 48
     assert Difference(location(a, "mean"), location(b, "mean")).interval(0.05)[0] < 0
-
-
-def test_the_sign_flips_interval_excludes_what_the_exact_test_rejects():
-    differences = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, -0.5])
-    of = PairedDifference(tuple(differences), 1)
-    for alpha in (0.05, 0.1, 0.3):
-        edge = of._subset_means[math.floor(alpha / 2 * 2**7) - 1]
-        for truth, rejected in ((edge - 0.01, True), (edge + 0.01, False)):
-            x = (differences - truth)[:, None]
-            p = swap_test(x, np.zeros_like(x), "mean")
-            assert (p <= alpha) == rejected
-
-
-def test_the_swap_test_rejects_in_5_percent_where_nothing_differs():
-    """Shared worlds ten times as wide as the runs; 1,000 simulations."""
-    generator = np.random.default_rng(25)
-    rejected = 0
-    for _ in range(1_000):
-        world = 10 * generator.normal(size=(7, 3))
-        a, b = (world + generator.exponential(size=(7, 3)) for _ in range(2))
-        rejected += swap_test(a, b, "iqm") <= 0.05
-    assert rejected <= 50
-
-
-def test_five_seeds_are_too_few_for_a_paired_verdict():
-    a = np.arange(5.0)[:, None]
-    assert PairedDifference.of(a + 1, a * 0.9).interval(0.05) is None
-    assert PairedDifference.of(np.arange(6.0)[:, None] + 1, np.zeros((6, 1))).interval(0.05)
 
 
 # -- seeds that would decide ----------------------------------------------------------------------
@@ -565,13 +629,13 @@ def test_an_estimate_on_the_boundary_is_decided_by_no_number_of_seeds():
         (Order(metric="m", methods=("a", "b")), 3, 1),
         (Order(metric="m", methods=("a", "b"), per_task=True), 3, 57),
         (Order(metric="m", methods=("a", "b"), paired=True), 5, 1),
-        (Order(metric="m", methods=("a", "b"), paired=True, by="mean"), 5, 9),
+        (Order(metric="m", methods=("a", "b"), paired=True), 5, 9),
         (
             Trend(metric="m", methods=("a", "b", "c"), values=(1, 2, 3), direction="increasing"),
             4,
             1,
         ),
-        (Share(metric="m", method="a", better_than="b", at_least=0.5), 5, 1),
+        (ShareClaim(metric="m", method="a", better_than="b", at_least=0.5), 5, 1),
         (Band(metric="m", method="a", low=0.0), 2, 1),
     ],
 )
@@ -588,11 +652,3 @@ def test_claims_that_no_runs_of_a_budget_could_decide_are_told_and_indeed_never_
         found = [f.true for f in find(evidence, intervals=True)]
         assert combine(evidence, found) is Verdict.UNDECIDED
     kind.check_seeds(4 * seeds, names, paired=False)
-
-
-def test_tasks_are_arranged_as_products_of_their_arrangements():
-    both = list(product(list(ranks._arrangements((2, 1))), list(ranks._arrangements((1, 1)))))
-    (labels,) = ranks._permutations(((2, 1), (1, 1)))
-    assert sorted(map(tuple, np.concatenate(labels, axis=1).tolist())) == sorted(
-        tuple(x + y) for x, y in both
-    )

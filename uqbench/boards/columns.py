@@ -39,7 +39,7 @@ def columns(plan: Plan) -> list[Column]:
     risk or uncertainty, all on one task and those on one scale on several.
     """
     suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
-    ranking = suite.ranking_statistic(plan.budget)
+    ranking = suite.ranks_by
     one_task = len({cell.task.name for cell in plan.cells}) <= 1
     chosen = []
     for metric in suite.metrics:

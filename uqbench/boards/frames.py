@@ -17,7 +17,8 @@ TEXT = frozenset(
     {
         "suite", "board", "task", "method", "role", "beats_trivial", "stored_in", "local", "pareto",
         "submitted", "status", "device", "run", "results_digest", "digest", "content", "first",
-        "second", "claim", "verdict", "reason", "budget", "needs_budget", "kind", "comparison",
+        "second", "equivalent", "tied", "claim", "verdict", "reason", "budget", "needs_budget",
+        "kind", "comparison",
         "group", "statistic", "comparison_is", "readings", "calibrated_on", "sentence", "source",
     }
 )  # fmt: skip

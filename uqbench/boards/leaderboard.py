@@ -21,9 +21,8 @@ from uqbench.boards.matrices import Matrix, MethodScores, by_method
 from uqbench.boards.pareto import pareto_methods
 from uqbench.boards.planned import Planned
 from uqbench.boards.provenance import contents
-from uqbench.boards.rliable import CONFIDENCE, REPETITIONS, rliable_columns, rliable_rows
 from uqbench.boards.scores import Score, gather, to_csv
-from uqbench.boards.standings import BoardRow, raw_failures, shown_statistics, standings
+from uqbench.boards.standings import BoardRow, failures_by_task, shown_statistics, standings
 from uqbench.boards.tables import PAIR_COLUMNS, Row, cells, csv_text, pair_row
 from uqbench.boards.trivial_baseline import TrivialBaseline, trivial_baseline
 from uqbench.claims import table
@@ -31,9 +30,8 @@ from uqbench.claims.judge import Judgement, judge
 from uqbench.registry.local import is_local
 from uqbench.results.store import RunState, Store
 from uqbench.statistics.estimate import estimate
-from uqbench.statistics.levels import MINIMUM_SEEDS
-from uqbench.statistics.paired import DRAWS
-from uqbench.statistics.ranks import Pair, Place, compare, places
+from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
+from uqbench.statistics.ranks import DRAWS, Pair, Place, compare, places
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
 
@@ -121,7 +119,7 @@ class Board:
     @property
     def ranking(self) -> str:
         """The statistic that the board is ranked by."""
-        return self.plan.suite.ranking_statistic(self.plan.budget)
+        return self.plan.suite.ranks_by
 
     @cached_property
     def columns(self) -> list[Column]:
@@ -138,6 +136,10 @@ class Board:
             self.ranking,
             paired=self.plan.suite.paired,
             unranked=[name for name, role in self.plan.roles.items() if role != "method"],
+            failures=failures_by_task(
+                self.plan.suite, self.primary, sorted({score.task for score in self.scores})
+            ),
+            margin=self.primary.margin,
         )
 
     @cached_property
@@ -153,7 +155,7 @@ class Board:
     def trivial(self) -> TrivialBaseline | None:
         """The best trivial row, and which methods beat it."""
         values = {line.method: line.primary[self.ranking].value for line in self._scored}
-        return trivial_baseline(values, self.plan.roles, self.pairs, paired=self.plan.suite.paired)
+        return trivial_baseline(values, self.plan.roles, self.pairs)
 
     @property
     def _scored(self) -> list[BoardRow]:
@@ -185,9 +187,6 @@ class Board:
             "claims.csv": csv_text(table.rows(self.claims), table.COLUMNS),
             "leaderboard.csv": csv_text(self.rows()),
             "pairs.csv": csv_text(list(map(pair_row, self.pairs)), PAIR_COLUMNS),
-            "rliable.csv": csv_text(
-                rliable_rows(self.plan.suite, self._matrices), rliable_columns(self.plan.suite)
-            ),
             "scores.csv": to_csv(self.scores, self.plan.suite.metrics),
             "tasks.csv": csv_text(self._task_rows()),
         }
@@ -222,6 +221,7 @@ class Board:
                 "rank": "" if place is None else str(place.rank),
                 "rank_low": "" if place is None else str(place.low),
                 "rank_high": "" if place is None else str(place.high),
+                "tied": "" if place is None else "yes" if place.tied else "no",
                 "tasks": str(line.tasks),
                 "runs_planned": str(line.planned),
                 "runs_scored": str(line.scored),
@@ -263,7 +263,7 @@ class Board:
             }
             for metric in self.plan.suite.metrics:
                 values = self.methods[method].on(task, metric)
-                failures = raw_failures(metric)
+                failures = failures_by_task(self.plan.suite, metric, [task], normalized=False)
                 mean = None if values is None else estimate("mean", values, failures)
                 row |= cells(metric.name, mean)
             rows.append(row)
@@ -315,11 +315,10 @@ class Board:
                 "devices": sorted({score.device for score in self.scores if score.device}),
                 "digests_of": self.scores[0].digest_of if self.scores else "results",
                 "intervals": {
-                    "confidence": CONFIDENCE,
+                    "confidence": 1 - ALPHA,
                     "minimum_seeds": MINIMUM_SEEDS,
-                    "swaps": DRAWS,
+                    "draws": DRAWS,
                 },
-                "rliable": {"repetitions": REPETITIONS, "confidence": CONFIDENCE},
                 "sha256": {**digests, **others} if version >= 4 else digests,
             }
         )

@@ -78,7 +78,7 @@ class Manifest(BaseModel):
         content: the content hashes that each package had; mixed where one had several.
         devices: kinds of device that runs were made on.
         digests_of: what ``scores.csv`` has digests of.
-        intervals, rliable: how they were computed.
+        intervals: how they were computed; ``rliable`` of boards that had its own, too.
         groups: the columns about return, risk and uncertainty; None where there are none.
         sha256: of each other file of the board.
     """
@@ -101,7 +101,7 @@ class Manifest(BaseModel):
     devices: list[str]
     digests_of: DigestOf
     intervals: dict[str, int | float]
-    rliable: dict[str, int | float]
+    rliable: dict[str, int | float] | None = None
     groups: dict[Group, list[str]] | None = None
     sha256: dict[str, Digest]
 

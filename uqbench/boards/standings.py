@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,9 @@ import numpy as np
 from uqbench.boards.columns import columns
 from uqbench.boards.matrices import MethodScores
 from uqbench.results.store import RunState
-from uqbench.statistics.estimate import Estimate, Failures, estimate, improvement, share
-from uqbench.suites.metrics import Metric, NormalizationConstants
+from uqbench.statistics.estimate import Estimate, estimate, improvement, share
+from uqbench.statistics.failures import Failures, failures_of
+from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
 from uqbench.suites.suite import Suite
 
@@ -46,7 +47,7 @@ def shown_statistics(plan: Plan) -> tuple[str, ...]:
 
     On one task the median over tasks is the mean, and left out.
     """
-    ranking = plan.suite.ranking_statistic(plan.budget)
+    ranking = plan.suite.ranks_by
     several = len({cell.task.name for cell in plan.cells}) > 1
     names = ("iqm", "mean", *(("median",) if several else ()), "worst_quarter", "optimality_gap")
     return (ranking, *(name for name in names if name != ranking))
@@ -56,13 +57,11 @@ def standings(plan: Plan, methods: Mapping[str, MethodScores]) -> list[BoardRow]
     """The methods' lines, by name."""
     suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
     names = shown_statistics(plan)
-    tasks = {task for own in methods.values() for task in own.tasks}
     baseline = methods[suite.baseline].normalized_primary if suite.baseline in methods else None
-    failures = normalized_failures(suite, primary, tasks)
     lines = []
     for method, own in methods.items():
-        values = own.normalized_primary
-        over = None
+        values, over = own.normalized_primary, None
+        failures = failures_by_task(suite, primary, own.tasks)
         if values is not None and baseline is not None and method != suite.baseline:
             over = improvement(values, baseline)
         others = {}
@@ -70,11 +69,7 @@ def standings(plan: Plan, methods: Mapping[str, MethodScores]) -> list[BoardRow]
             metric = column.metric
             values_of = own.normalized(metric) if column.normalized else own.raw(metric)
             if values_of is not None:
-                beyond = (
-                    normalized_failures(suite, metric, tasks)
-                    if column.normalized
-                    else raw_failures(metric)
-                )
+                beyond = failures_by_task(suite, metric, own.tasks, normalized=column.normalized)
                 others[metric.name] = estimate(
                     column.statistic, values_of, beyond, clustered=suite.paired
                 )
@@ -98,25 +93,24 @@ def standings(plan: Plan, methods: Mapping[str, MethodScores]) -> list[BoardRow]
     return lines
 
 
-def raw_failures(metric: Metric) -> Failures | None:
-    """That a metric's runs may fail, in its own units; None where they may not."""
-    return None if metric.fails_beyond is None else Failures(metric.bounds)
+def failures_by_task(
+    suite: Suite, metric: Metric, tasks: Sequence[str], *, normalized: bool = True
+) -> list[Failures] | None:
+    """That a metric's runs may fail, on each task, in units of the score; None where they may not.
 
-
-def normalized_failures(suite: Suite, metric: Metric, tasks: Collection[str]) -> Failures | None:
-    """The same in units of the score: the widest range over the tasks that were scored."""
-    if metric.fails_beyond is None:
-        return None
-    if metric.bounds is None:
-        return Failures(None)
-    constants = suite.normalization_constants(metric).items()
-    ends = [_ends(c, metric.bounds) for task, c in constants if task in tasks]
-    return Failures((min(low for low, _ in ends), max(high for _, high in ends)) if ends else None)
-
-
-def _ends(constants: NormalizationConstants, bounds: tuple[float, float]) -> tuple[float, float]:
-    first, second = (constants.normalize(bound) for bound in bounds)
-    return min(first, second), max(first, second)
+    Or in the metric's own units, where not ``normalized``.
+    """
+    constants = suite.normalization_constants(metric) if normalized else {}
+    known = [
+        failures_of(
+            metric.fails_beyond,
+            metric.bounds,
+            metric.direction,
+            constants[task].normalize if normalized else float,
+        )
+        for task in tasks
+    ]
+    return [one for one in known if one is not None] or None
 
 
 def _fail_share(own: MethodScores, primary: Metric) -> Estimate | None:

@@ -19,7 +19,7 @@ LABELS = {
 
 PAIR_COLUMNS = (
     "first", "second", "improvement", "improvement_low", "improvement_high", "difference",
-    "difference_low", "difference_high", "paired", "paired_low", "paired_high", "p", "p_adjusted",
+    "difference_low", "difference_high", "p", "p_adjusted", "equivalent",
 )  # fmt: skip
 
 
@@ -30,9 +30,9 @@ def pair_row(pair: Pair) -> Row:
         "second": pair.second,
         **cells("improvement", pair.improvement),
         **cells("difference", pair.difference),
-        **cells("paired", pair.paired),
         "p": number(pair.p),
         "p_adjusted": number(pair.adjusted),
+        "equivalent": {True: "yes", False: "no", None: ""}[pair.equivalent],
     }
 
 

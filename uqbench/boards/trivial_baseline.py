@@ -25,7 +25,7 @@ class TrivialBaseline:
 
 
 def trivial_baseline(
-    values: Mapping[str, float], roles: Mapping[str, Role], pairs: Sequence[Pair], *, paired: bool
+    values: Mapping[str, float], roles: Mapping[str, Role], pairs: Sequence[Pair]
 ) -> TrivialBaseline | None:
     """The trivial baseline of a board; None where it has no trivial row, or one that lacks runs.
 
@@ -33,7 +33,6 @@ def trivial_baseline(
         values: the ranking statistic of each fully scored row; more is better.
         roles: of all rows.
         pairs: the comparisons of all fully scored rows.
-        paired: whether methods are compared seed by seed.
     """
     trivial = [name for name, role in roles.items() if role == "trivial"]
     if not trivial or not values.keys() >= set(trivial):
@@ -44,8 +43,7 @@ def trivial_baseline(
         if best in (pair.first, pair.second):
             other = pair.second if pair.first == best else pair.first
             if roles[other] == "method":
-                difference = pair.paired if paired else pair.difference
-                beaten[other] = _above(difference, reverse=pair.first == best)
+                beaten[other] = _above(pair.difference, reverse=pair.first == best)
     return TrivialBaseline(best, beaten)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.matrices import by_method
 from uqbench.boards.scores import gather
+from uqbench.boards.standings import failures_by_task
 from uqbench.claims.sequential import Sequential, interim_schedule
 from uqbench.errors import Say, UqbenchError
 from uqbench.identity import Run
@@ -82,8 +83,10 @@ def run_until_decided(
             for name, own in by_method(look.suite, scores).items()
             if roles[name] == "method" and (values := own.normalized_primary) is not None
         }
-        ranking = look.suite.ranking_statistic(look.budget)
-        found.compare(ranked, ranking, paired=look.suite.paired)
+        ranking = look.suite.ranks_by
+        tasks = sorted({cell.task.name for cell in look.cells})
+        failures = failures_by_task(look.suite, look.suite.primary_metric(look.budget), tasks)
+        found.compare(ranked, ranking, paired=look.suite.paired, failures=failures)
         names = found.open_methods(planned)
         if not names:
             break

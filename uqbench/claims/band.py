@@ -17,8 +17,8 @@ from uqbench.claim import (
     Region,
 )
 from uqbench.claims.per_task import TaskwiseKind, check_normalized
-from uqbench.statistics.bounded import BoundedMean, BoundedRatio
 from uqbench.statistics.exact import Exact
+from uqbench.statistics.failures import Apart, FailingMean, failures_of
 from uqbench.statistics.levels import MINIMUM_SEEDS
 from uqbench.statistics.location import Ratio, Statistic, Value, location
 from uqbench.statistics.over_tasks import MINIMUM_TASKS, OverTasks
@@ -136,7 +136,7 @@ class Band(TaskwiseKind):
             if second is None:
                 return OverTasks.values(first, self.by)
             return OverTasks.ratios(first, second, self.by)
-        if observations.can_fail and self.by == "mean":
+        if observations.fails_beyond is not None and self.by == "mean":
             return self._bounded(observations, first, second, tasks)
         own = location(first, self.by, clustered=observations.paired)
         if second is None:
@@ -151,14 +151,15 @@ class Band(TaskwiseKind):
         tasks: Sequence[str],
     ) -> Measurement:
         """Means of runs that may fail: as far as the metric's range tells."""
-        if observations.bounds is None:
-            raise CannotCompareError(
-                f"single runs of {self.metric} may fail, and the suite sets no range of it "
-                f"(lowest, highest) that would bound its mean"
+        failures = [
+            failures_of(
+                observations.fails_beyond,
+                observations.bounds,
+                observations.direction,
+                observations.normalize[task] if self.normalized else float,
             )
-        ends = list(observations.bounds)
-        if self.normalized:
-            ends = [observations.normalize[task](end) for task in tasks for end in ends]
-        bounds = (min(ends), max(ends))
-        mean = BoundedMean.of(first, bounds)
-        return mean if second is None else BoundedRatio(mean, BoundedMean.of(second, bounds))
+            for task in tasks
+        ]
+        known = [one for one in failures if one is not None]
+        mean = FailingMean.of(first, known)
+        return mean if second is None else Apart(mean, FailingMean.of(second, known), ratio=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uqbench.claim import CannotCompareError, ClaimKind, Evidence, Observations
-from uqbench.claims.verdict import Finding, Needed, Verdict, combine, find, seeds_needed
+from uqbench.claims.verdict import DECIDED, Finding, Needed, Verdict, find, seeds_needed, verdict
 from uqbench.results.store import RunState
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS, MOST_SEEDS
 from uqbench.suites.claims import Claim, Reading
@@ -61,7 +61,8 @@ class Judgement:
     Attributes:
         budget: that the runs are of.
         seeds: planned runs of each task and method.
-        reason: one sentence where the claim is not decided; empty where it is.
+        reason: why the claim is not decided, which part of it failed, and where a probability of
+            improvement and the difference of means have different signs; empty where nothing is.
         more_seeds: seeds in addition that would decide with 80 % probability, at the present
             estimates and spread; None where that is not what is missing, or where none would.
         more_seeds_low, more_seeds_high: a range of it; None for none.
@@ -128,10 +129,13 @@ class _Case:
 
     def judgement(self) -> Judgement:
         """The verdict, with its evidence or what is missing."""
-        missing = self._missing()
+        elsewhere = self.plan.budget_name not in self.claim.budgets
+        needs = f"the claim needs the budget {' or '.join(self.claim.budgets)}"
+        missing, unusable = self._missing(), self._unusable()
+        if elsewhere and (missing or unusable):
+            return self._say(Verdict.NOT_APPLICABLE, needs)
         if missing:
             return self._say(Verdict.NOT_RUN, missing)
-        unusable = self._unusable()
         if unusable:
             return self._say(Verdict.UNDECIDED, unusable)
         try:
@@ -141,22 +145,26 @@ class _Case:
         enough = self.seeds >= MINIMUM_SEEDS
         together = ALPHA if self.level is None else self.level(len(evidence.comparisons))
         findings = find(evidence, intervals=enough, together=together)
-        verdict = combine(evidence, [finding.true for finding in findings])
-        forbidden = self._forbidden()
-        if forbidden:
-            return self._say(Verdict.UNDECIDED, forbidden, findings=findings)
+        if elsewhere:
+            return self._say(Verdict.NOT_APPLICABLE, needs, findings=findings)
+        if not self.plan.as_written:
+            by_hand = "steps or settings were set by hand"
+            return self._say(Verdict.UNDECIDED, by_hand, findings=findings)
         if not enough:
             few = f"{self.seeds} of the {MINIMUM_SEEDS} seeds that a verdict needs at least"
             return self._say(
                 Verdict.UNDECIDED, few, findings=findings, more_seeds=MINIMUM_SEEDS - self.seeds
             )
-        if verdict is not Verdict.UNDECIDED:
-            return self._say(verdict, findings=findings)
+        found = verdict(evidence, findings)
+        if found in DECIDED:
+            return self._say(found, _parts(findings, found), findings=findings)
         return self._undecided(evidence, findings)
 
     def _undecided(self, evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
         flat = [f.comparison.about for f in findings if f.interval is None]
         why = f"all runs are equal for {_listed(flat)}; " if flat else ""
+        parts = _parts(findings, Verdict.UNDECIDED)
+        why = f"{parts}; {why}" if parts else why
         needed = seeds_needed(evidence, findings, self.seeds)
         if needed.seeds is None:
             reason = f"{why}at the present estimates {MOST_SEEDS:,} seeds would not decide"
@@ -212,17 +220,6 @@ class _Case:
             return ""
         return f"{len(without)} finished without a finite {self.metric.name}: {_listed(without)}"
 
-    def _forbidden(self) -> str:
-        """Why such runs cannot decide the claim, whatever they say."""
-        name = self.plan.budget_name
-        if not self.plan.suite.budget(name).ranks:
-            return f"the budget {name!r} cannot rank methods"
-        if name not in self.claim.budgets:
-            return f"the claim needs the budget {' or '.join(self.claim.budgets)}"
-        if not self.plan.as_written:
-            return "steps or settings were set by hand"
-        return ""
-
     def _observations(self) -> Observations:
         suite = self.plan.suite
         configs: dict[tuple[str, str], Mapping[str, Any]] = {
@@ -239,8 +236,9 @@ class _Case:
                 task: constants.normalize
                 for task, constants in suite.normalization_constants(self.metric).items()
             },
-            can_fail=self.metric.fails_beyond is not None,
+            fails_beyond=self.metric.fails_beyond,
             bounds=self.metric.bounds,
+            margin=self.metric.margin,
             paired=suite.paired,
             shared=self.metric.kind == "cost",
         )
@@ -277,6 +275,27 @@ class _Case:
             findings,
             {name: self.plan.suite.readings[name] for name in self.claim.readings},
         )
+
+
+def _parts(findings: Sequence[Finding], found: Verdict) -> str:
+    """Which part of a conjunction failed, is equal or open, and where the means say otherwise."""
+    parts = []
+    if found is not Verdict.HOLDS and len({f.word for f in findings}) > 1:
+        for word in ("false", "equal", "open"):
+            names = [_about(f) for f in findings if f.word == word]
+            parts += [f"{word}: {_listed(names)}"] if names else []
+    for f in findings:
+        difference, measured = f.comparison.difference, f.comparison.measured
+        side = measured.estimate - f.comparison.region.low
+        if difference is not None and difference.estimate * side < 0:
+            words = f"{measured.estimate:.3g}, but the means differ by {difference.estimate:+.3g}"
+            parts.append(f"{_about(f)}: {f.comparison.statistic} {words}")
+    return "; ".join(parts)
+
+
+def _about(finding: Finding) -> str:
+    comparison = finding.comparison
+    return comparison.about + (f" on {comparison.group}" if comparison.group else "")
 
 
 def _more(needed: Needed, seeds: int) -> str:

@@ -9,10 +9,9 @@ from typing import Literal
 
 from uqbench.claim import Comparison, Evidence, Measurement, Observations, Region
 from uqbench.claims.per_task import TaskwiseKind, check_normalized
-from uqbench.statistics.concordance import check_permutations, concordance
-from uqbench.statistics.location import Difference, location
-from uqbench.statistics.paired import PairedDifference, check_flips
-from uqbench.statistics.proportion import Proportion, check_trials
+from uqbench.statistics.concordance import check_concordance, concordance
+from uqbench.statistics.location import Difference, location, paired_difference
+from uqbench.statistics.share import Share, check_shares
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +24,7 @@ class Order(TaskwiseKind):
             of a statistic of the normalized scores.
         threshold: which it must be above; None for 1/2, or for 0 where it is a difference.
         paired: whether runs of the same seed are compared with each other; None for what the suite
-            says of its worlds and data sets. Of differences only those of the mean can be.
+            says of its worlds and data sets.
     """
 
     methods: tuple[str | tuple[str, ...], ...]
@@ -35,10 +34,6 @@ class Order(TaskwiseKind):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.paired and self.by not in ("improvement", "mean"):
-            raise ValueError(
-                f"paired = true goes with by = 'improvement' or 'mean', not {self.by!r}"
-            )
         names = self.named_methods
         if len(self.methods) < 2 or not all(self.tiers):
             raise ValueError("methods: expected two tiers or more, the best first, none empty")
@@ -73,18 +68,17 @@ class Order(TaskwiseKind):
             check_normalized(normalized, self.metric, tasks, f"by = {self.by!r}")
 
     def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: bool) -> None:
-        """Raise where no arrangement, or sign pattern, of so few runs is rare enough."""
+        """Raise where no arrangement of so few runs is rare enough."""
         comparisons = len(list(self.groups(tasks))) * sum(
             len(upper) * len(lower) for upper, lower in pairwise(self.tiers)
         )
-        together = 1 if self.per_task else len(tasks)
-        if not self._is_paired(paired):
-            if self.by == "improvement":
-                check_permutations(seeds, together, comparisons)
-        elif self.by == "improvement":
-            check_trials(seeds * together, self.boundary, comparisons)
+        if self.by != "improvement":
+            return
+        if self._is_paired(paired):
+            check_shares(seeds, self.boundary, comparisons)
         else:
-            check_flips(seeds, comparisons)
+            together = 1 if self.per_task else len(tasks)
+            check_concordance(seeds, together, self.boundary, comparisons)
 
     def compare(self, observations: Observations) -> Evidence:
         """One comparison a pair of neighboring tiers' methods, and a task if so asked."""
@@ -100,6 +94,8 @@ class Order(TaskwiseKind):
                 measured=self._measure(observations, better, worse, tasks),
                 region=Region(low=self.boundary),
                 group=group,
+                difference=self._stated(observations, better, worse, tasks),
+                margin=observations.margin,
             )
             for group, tasks in self.groups(observations.tasks)
             for upper, lower in pairwise(self.tiers)
@@ -109,26 +105,46 @@ class Order(TaskwiseKind):
 
     def _is_paired(self, suite: bool) -> bool:
         """Whether runs are compared seed by seed, in a suite that does so or not."""
-        return (
-            self.paired if self.paired is not None else suite and self.by in ("improvement", "mean")
-        )
+        return suite if self.paired is None else self.paired
 
     def _on_one_task(self, tasks: Sequence[str]) -> bool:
         return self.per_task or len(tasks) == 1
 
+    def _stated(
+        self, observations: Observations, better: str, worse: str, tasks: Sequence[str]
+    ) -> Measurement | None:
+        """The difference, where the sentence is that there is one at all."""
+        if self.threshold is not None:
+            return None
+        return self._difference(observations, better, worse, tasks)
+
     def _measure(
         self, observations: Observations, better: str, worse: str, tasks: Sequence[str]
     ) -> Measurement:
-        paired = self._is_paired(observations.paired)
-        if self.by == "improvement":
-            first, second = (observations.signed(name, tasks) for name in (worse, better))
-            if paired:
-                wins = (second > first) + 0.5 * (second == first)
-                return Proportion(float(wins.sum()), wins.size, 2 * wins.size, len(wins))
-            return concordance([list(groups) for groups in zip(first.T, second.T, strict=True)])
-        # on one task raw values say who is better as well as scores do, at the threshold 0
-        normalized = all(task in observations.normalize for task in tasks)
-        of = observations.scores if normalized else observations.signed
-        if paired:
-            return PairedDifference.of(of(better, tasks), of(worse, tasks))
-        return Difference(location(of(better, tasks), self.by), location(of(worse, tasks), self.by))
+        if self.by != "improvement":
+            difference = self._difference(observations, better, worse, tasks)
+            assert difference is not None  # ``check`` has refused what has no scale
+            return difference
+        first, second = (observations.signed(name, tasks) for name in (worse, better))
+        if self._is_paired(observations.paired):
+            return Share.of((second > first) + 0.5 * (second == first), methods=2)
+        return concordance([list(groups) for groups in zip(first.T, second.T, strict=True)])
+
+    def _difference(
+        self, observations: Observations, better: str, worse: str, tasks: Sequence[str]
+    ) -> Measurement | None:
+        """The difference of means, or of the statistic; None where tasks have no common scale.
+
+        On one task raw values say who is better as well as scores do.
+        """
+        by = "mean" if self.by == "improvement" else self.by
+        if all(task in observations.normalize for task in tasks):
+            of = observations.scores
+        elif len(tasks) == 1:
+            of = observations.signed
+        else:
+            return None
+        first, second = of(better, tasks), of(worse, tasks)
+        if self._is_paired(observations.paired):
+            return paired_difference(first, second, by)
+        return Difference(location(first, by), location(second, by))

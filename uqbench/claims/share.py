@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from uqbench.claim import ClaimKind, Comparison, Evidence, Observations, Region
-from uqbench.statistics.proportion import Proportion, check_trials
+from uqbench.statistics import share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Share(ClaimKind):
 
     def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: bool) -> None:
         """Raise where so few runs are no evidence for or against any share."""
-        check_trials(len(tasks) * seeds, self.at_least, 1)
+        share.check_shares(seeds, self.at_least, 1)
 
     def compare(self, observations: Observations) -> Evidence:
         """One comparison."""
@@ -60,10 +60,5 @@ class Share(ClaimKind):
             own, other = observations.values(self.method), np.float64(self.above)
             about = f"{self.metric} of {self.method} above {self.above:g}"
         successes = (own > other) + 0.5 * (own == other)  # [runs, tasks]
-        measured = Proportion(
-            successes=float(successes.sum()),
-            trials=successes.size,
-            runs=successes.size * len(self.named_methods),
-            seeds=len(own),
-        )
+        measured = share.Share.of(successes, methods=len(self.named_methods))
         return Evidence((Comparison(about, "share of runs", measured, Region(self.at_least)),))

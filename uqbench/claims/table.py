@@ -9,16 +9,16 @@ from typing import Any
 from uqbench.claim import Region
 from uqbench.claims.judge import Judgement
 from uqbench.claims.verdict import Finding
+from uqbench.statistics.levels import ALPHA
 
 COLUMNS = (
     "claim", "verdict", "reason", "more_seeds", "more_seeds_low", "more_seeds_high", "budget",
     "needs_budget", "runs_planned", "runs_finished", "runs_failed", "seeds", "kind", "comparison",
     "group", "statistic", "estimate", "low", "high", "confidence", "must_be_above", "must_be_below",
-    "comparison_is", "runs", "readings", "calibrated_on", "sentence", "source",
+    "comparison_is", "runs", "difference", "difference_low", "difference_high", "readings",
+    "calibrated_on", "sentence", "source",
 )  # fmt: skip
-"""Of ``claims.csv``; ``calibrated_on`` is of earlier versions, and empty."""
-
-_WORDS = {True: "true", False: "false", None: "open"}
+"""Of ``claims.csv``; ``difference`` is of means; ``calibrated_on`` of earlier versions."""
 
 
 def rows(judgements: Sequence[Judgement]) -> list[dict[str, str]]:
@@ -61,7 +61,9 @@ def as_json(judged: Judgement) -> dict[str, Any]:
 
 def _comparison(finding: Finding) -> dict[str, Any]:
     comparison, (low, high) = finding.comparison, finding.interval or (None, None)
-    region = comparison.region
+    region, difference = comparison.region, comparison.difference
+    ends = None if difference is None or finding.interval is None else difference.interval(ALPHA)
+    least, most = ends or (None, None)
     return {
         "comparison": comparison.about,
         "group": comparison.group,
@@ -72,8 +74,11 @@ def _comparison(finding: Finding) -> dict[str, Any]:
         "confidence": 1 - finding.alpha,
         "must_be_above": _finite(region.low),
         "must_be_below": _finite(region.high),
-        "comparison_is": _WORDS[finding.true],
+        "comparison_is": finding.word,
         "runs": comparison.measured.runs,
+        "difference": None if difference is None else _finite(difference.estimate),
+        "difference_low": _finite(least),
+        "difference_high": _finite(most),
     }
 
 
@@ -106,7 +111,7 @@ def _sentence(finding: Finding) -> str:
     number = f"{comparison.measured.estimate:.3g}"
     if finding.interval is not None:
         number += " [{:.3g}, {:.3g}]".format(*finding.interval)
-    state = _WORDS[finding.true]
+    state = finding.word
     measured = f"{comparison.statistic} {number}, {_bounds(comparison.region)}"
     return f"{where}{comparison.about}: {measured}: {state}"
 

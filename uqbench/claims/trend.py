@@ -19,7 +19,7 @@ from uqbench.claim import (
     Region,
 )
 from uqbench.errors import did_you_mean
-from uqbench.statistics.concordance import check_permutations, concordance
+from uqbench.statistics.concordance import check_concordance, concordance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class Trend(ClaimKind):
         points = self.methods if self.along == "methods" else self.tasks or tasks
         steps = len(set(self.values)) - 1 if self.values is not None else len(points) - 1
         strata = len(tasks) if self.along == "methods" else len(self.methods)
-        check_permutations(seeds, strata, max(steps, 1))
+        check_concordance(seeds, strata, self.threshold, max(steps, 1))
 
     def compare(self, observations: Observations) -> Evidence:
         """One comparison a step between neighboring values."""

@@ -22,14 +22,21 @@ class Verdict(enum.Enum):
 
     HOLDS: the claim's comparisons are true.
     DOES_NOT_HOLD: one that it needs is false.
-    UNDECIDED: neither can be said from these runs.
+    EQUAL: a difference that it needs is so small that it does not matter.
+    UNDECIDED: none of this can be said from these runs.
     NOT_RUN: runs are missing.
+    NOT_APPLICABLE: the claim is about another budget.
     """
 
     HOLDS = "holds"
     DOES_NOT_HOLD = "does not hold"
+    EQUAL = "equal"
     UNDECIDED = "undecided"
     NOT_RUN = "not run"
+    NOT_APPLICABLE = "not applicable"
+
+
+DECIDED = (Verdict.HOLDS, Verdict.DOES_NOT_HOLD, Verdict.EQUAL)
 
 
 @dataclass(frozen=True)
@@ -40,12 +47,20 @@ class Finding:
         alpha: one minus the interval's level.
         interval: None where there is none: too few seeds, or no spread.
         true: inside the region, outside (False), or open (None).
+        equal: whether the difference of means is within the margin that matters, by two one-sided
+            tests at this level (Schuirmann 1987).
     """
 
     comparison: Comparison
     alpha: float
     interval: Interval | None
     true: bool | None
+    equal: bool = False
+
+    @property
+    def word(self) -> str:
+        """``true``, ``false``, ``equal`` or ``open``."""
+        return {True: "true", False: "false", None: "equal" if self.equal else "open"}[self.true]
 
 
 def find(evidence: Evidence, *, intervals: bool, together: float = ALPHA) -> tuple[Finding, ...]:
@@ -60,11 +75,21 @@ def find(evidence: Evidence, *, intervals: bool, together: float = ALPHA) -> tup
         return tuple(Finding(comparison, alpha, None, None) for comparison in comparisons)
     findings = [_find(comparison, alpha) for comparison in comparisons]
     while True:
-        left = [i for i, finding in enumerate(findings) if finding.true is None]
+        left = [i for i, f in enumerate(findings) if f.true is None and not f.equal]
         if not left or findings[left[0]].alpha == together / len(left):
             return tuple(findings)
         for i in left:
             findings[i] = _find(comparisons[i], together / len(left))
+
+
+def verdict(evidence: Evidence, findings: Sequence[Finding]) -> Verdict:
+    """The verdict on a claim from its findings."""
+    found = combine(evidence, [finding.true for finding in findings])
+    if found is Verdict.UNDECIDED:
+        but = [False if f.equal and f.true is None else f.true for f in findings]
+        if combine(evidence, but) is Verdict.DOES_NOT_HOLD:
+            return Verdict.EQUAL
+    return found
 
 
 def combine(evidence: Evidence, true: Sequence[bool | None]) -> Verdict:
@@ -151,7 +176,15 @@ def _expected(finding: Finding, seeds: int, slack: float, shifted: float) -> boo
 
 def _find(comparison: Comparison, alpha: float) -> Finding:
     interval = comparison.measured.interval(alpha)
-    return Finding(comparison, alpha, interval, _inside(comparison, interval))
+    true, equal = _inside(comparison, interval), _equal(comparison, alpha)
+    return Finding(comparison, alpha, interval, true, equal)
+
+
+def _equal(comparison: Comparison, alpha: float) -> bool:
+    if comparison.difference is None or comparison.margin is None:
+        return False
+    interval = comparison.difference.interval(2 * alpha)
+    return interval is not None and max(map(abs, interval)) < comparison.margin
 
 
 def _inside(comparison: Comparison, interval: Interval | None) -> bool | None:

@@ -10,7 +10,12 @@ from uqbench.cli.terminal import say
 
 @click.command()
 @click.argument("name", metavar="SUITE|METHOD")
-def command(name: str) -> int:
+@click.option(
+    "--statistics",
+    is_flag=True,
+    help="Print how a suite's boards make intervals and ranks, for a paper, instead.",
+)
+def command(name: str, statistics: bool) -> int:
     """Print the papers of a suite, or of a method, as BibTeX.
 
     A suite's are those of its tasks, methods and claims. A method is one of any suite, or an agent
@@ -20,7 +25,9 @@ def command(name: str) -> int:
     Examples:
       uqbench cite minatar
       uqbench cite ua-dqn
+      uqbench cite --statistics minatar
     """
+    from uqbench.boards.statistics_sentence import statistics_sentence
     from uqbench.errors import unknown
     from uqbench.registry.definitions import source
     from uqbench.registry.papers import cited
@@ -29,6 +36,12 @@ def command(name: str) -> int:
 
     host = load_host()
     suites = read_suites(host, check=()).suites
+    if statistics:
+        if name not in suites:
+            raise unknown("suite", name, suites)
+        suite = suites[name]
+        say(statistics_sentence(suite, suite.budget(suite.default_budget)))
+        return 0
     if name in suites:
         sources = sources_of(suites[name], host)
     else:

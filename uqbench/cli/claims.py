@@ -19,7 +19,9 @@ COLORS = {
     "holds": "green",
     "does not hold": "red",
     "undecided": "yellow",
+    "equal": "cyan",
     "not run": "bright_black",
+    "not applicable": "bright_black",
 }
 
 
@@ -36,7 +38,8 @@ COLORS = {
 def command(selection: Selection, out: Path, boards: Path | None, as_json: bool) -> None:
     """Judge each claim of a suite by the runs.
 
-    A claim holds, does not hold, is undecided or not run. Without --suite: a line for each suite.
+    A claim holds, does not hold, says that methods differ that are equal as far as it matters, is
+    undecided, not run, or not applicable to the budget. Without --suite: a line for each suite.
     Without --budget: the longest budget that has runs. The exit code does not depend on the
     verdicts.
 

@@ -12,15 +12,12 @@ from numpy.typing import NDArray
 
 from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.seeding import derive_seed
-from uqbench.statistics.levels import MINIMUM_SEEDS
+from uqbench.statistics.estimate import estimate
 from uqbench.statistics.quantiles import student
-from uqbench.statistics.statistic import batched
 from uqbench.wording import count
 
 Statistic = Literal["mean", "iqm"]
 Across = Literal["step", "hours"]
-REPETITIONS = 2_000
 MOST_POINTS = 10_000
 """Of single seeds: more are not drawn, as no one could tell them apart."""
 _LONG = {"return": "Return of training episodes", "reward per step": "Reward per step of training"}
@@ -32,8 +29,8 @@ def frame(
     """``task``, ``method``, ``step``, ``hours``, ``value``, ``low``, ``high``, ``seeds``.
 
     Over the seeds in whose hundredth of training an episode ended. The band is pointwise, 95 %:
-    Student's for the mean; for the IQM the percentiles of a bootstrap over seeds, as rliable's. NaN
-    with fewer than three seeds. ``hours`` is the step over the method's median speed in ``cost``,
+    Student's for the mean, and Hall's, where it reaches further, for the IQM; NaN with fewer than
+    three seeds. ``hours`` is the step over the method's median speed in ``cost``,
     hours of one core or device; NaN without it.
     """
     speeds = {} if cost is None else cost.set_index(["task", "method"])["steps_per_s"].to_dict()
@@ -41,8 +38,7 @@ def frame(
     for (task, method), own in curves.groupby(["task", "method"], sort=True):
         table = own.pivot(index="step", columns="seed", values="value").sort_index()
         values = table.to_numpy(np.float64)
-        seed = derive_seed("curve", str(task), str(method))
-        value, low, high = _mean(values) if statistic == "mean" else _iqm(values, seed)
+        value, low, high = _mean(values) if statistic == "mean" else _iqm(values)
         steps = table.index.to_numpy()
         speed = float(speeds.get((task, method), np.nan))
         parts.append(
@@ -141,17 +137,13 @@ def _mean(
 
 
 def _iqm(
-    values: NDArray[np.float64], seed: int
+    values: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """The same of the interquartile mean; every step has the same resamples of its seeds."""
-    iqm = batched("iqm")
+    """The same of the interquartile mean."""
     found = np.full((3, len(values)), np.nan)
-    draws = np.random.default_rng(seed).random((REPETITIONS, values.shape[1]))
     for k, row in enumerate(values):
         own = row[np.isfinite(row)]
         if len(own):
-            found[0, k] = iqm(own[None, :, None])[0]
-        if len(own) >= MINIMUM_SEEDS:
-            resampled = own[(draws[:, : len(own)] * len(own)).astype(int)]
-            found[1:, k] = np.percentile(iqm(resampled[..., None]), [2.5, 97.5])
+            of = estimate("iqm", own[:, None])
+            found[:, k] = np.array([of.value, of.low, of.high], dtype=np.float64)
     return found[0], found[1], found[2]

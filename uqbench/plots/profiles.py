@@ -11,19 +11,16 @@ from numpy.typing import NDArray
 
 from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.seeding import derive_seed
-from uqbench.statistics.levels import MINIMUM_SEEDS
+from uqbench.statistics.estimate import share
 
 POINTS = 61
-CONFIDENCE = 0.95
 
 
 def frame(scores: pd.DataFrame, taus: Sequence[float] | None = None) -> pd.DataFrame:
     """``method``, ``tau``, ``share``, ``low``, ``high``.
 
     The share is rliable's ``run_score_deviation``: over all runs of all tasks, which count alike.
-    The band is pointwise: percentiles of its stratified bootstrap, with a seed of its own for each
-    method; NaN with fewer than three seeds.
+    The band is pointwise, of seeds with all their tasks; NaN with fewer than three.
 
     Args:
         scores: ``scores.csv``; methods with a run that has no score are left out.
@@ -35,10 +32,10 @@ def frame(scores: pd.DataFrame, taus: Sequence[float] | None = None) -> pd.DataF
     grid = _grid(matrices.values()) if taus is None else np.asarray(taus, dtype=np.float64)
     parts = []
     for method, matrix in matrices.items():
-        low, high = _band(matrix, grid, derive_seed("profile", method))
-        share = (matrix[..., None] > grid).mean(axis=(0, 1))
+        low, high = _band(matrix, grid)
+        above = (matrix[..., None] > grid).mean(axis=(0, 1))
         parts.append(
-            pd.DataFrame({"method": method, "tau": grid, "share": share, "low": low, "high": high})
+            pd.DataFrame({"method": method, "tau": grid, "share": above, "low": low, "high": high})
         )
     return pd.concat(parts, ignore_index=True)
 
@@ -95,20 +92,9 @@ def _grid(matrices: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def _band(
-    matrix: NDArray[np.float64], grid: NDArray[np.float64], seed: int
+    matrix: NDArray[np.float64], grid: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Percentiles of the share over resamples, ``[taus]`` each."""
-    if len(matrix) < MINIMUM_SEEDS:
-        return np.full(len(grid), np.nan), np.full(len(grid), np.nan)
-    from uqbench.statistics.bootstrap import replicates  # imports rliable, which takes a second
-
-    above = matrix[..., None] > grid  # [runs, tasks, taus]
-    shares = replicates(_share, above, np.random.default_rng(seed))
-    tail = 50 * (1 - CONFIDENCE)
-    low, high = np.percentile(shares, [tail, 100 - tail], axis=0)
+    """The ends of the shares' intervals, ``[taus]`` each."""
+    shares = [share(matrix > tau) for tau in grid]
+    low, high = np.array([(one.low, one.high) for one in shares], dtype=np.float64).T
     return low, high
-
-
-def _share(above: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Of all runs of all tasks: ``[R, runs, tasks, taus]`` to ``[R, taus]``."""
-    return np.asarray(above.mean(axis=(1, 2)))

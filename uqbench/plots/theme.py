@@ -38,8 +38,10 @@ FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 VERDICTS: Mapping[str, tuple[str, str, str]] = {
     "holds": (GREEN, "circle", "●"),
     "does not hold": (VERMILION, "cross", "✕"),
+    "equal": (SKY, "circle", "="),
     "undecided": (ORANGE, "diamond", "◐"),
     "not run": (FAINT, "square", "○"),
+    "not applicable": (FAINT, "triangle-up", "–"),
 }
 """Color, shape and sign of each verdict."""
 

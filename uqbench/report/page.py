@@ -23,7 +23,7 @@ from uqbench.report.methods import method_sections
 from uqbench.report.runs import run_data
 from uqbench.report.sections import BoardSection
 from uqbench.views.board_view import parts
-from uqbench.views.verdicts import WORDS, Counted, by_paper
+from uqbench.views.verdicts import COUNTED, Counted, by_paper, distinct
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
@@ -73,10 +73,10 @@ def page(
             boards=boards,
             methods=sorted(method_sections(boards, host), key=lambda of: natural(of.name)),
             papers=papers,
-            every=Counted("all papers", tuple(claims)),
+            every=Counted("all papers", tuple(distinct(claims))),
             front=front,
             trust=trust,
-            verdicts=WORDS,
+            verdicts=COUNTED,
             signs={word: sign for word, (_, _, sign) in VERDICTS.items()},
             runs=sum(len(board.scores) for board in tables),
             earlier=[section for section in boards if section.earlier],

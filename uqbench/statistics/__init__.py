@@ -1,6 +1,7 @@
 """Intervals, tests and ranks of runs; knows no claim and no board.
 
-Read ``statistic`` (mean, IQM, … by name) and ``location`` (their intervals and differences) first;
-then ``paired``, ``concordance`` and ``proportion``, ``ranks`` (sets that hold together), and
-``interim_analyses`` (looking more than once). ``rliable``'s own intervals are in ``aggregate``.
+Four procedures: ``location`` (t intervals of means over tasks), ``ranks`` (all pairs of methods,
+together), ``share`` and ``concordance`` (how often something is so), ``failures`` (means of runs
+that may fail). ``statistic`` has the statistics by name, ``interim_analyses`` what several analyses
+of growing numbers of runs cost.
 """

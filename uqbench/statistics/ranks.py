@@ -1,10 +1,24 @@
 """Ranks as sets: what the differences of all pairs of methods say, together at 95 %.
 
 A method's place lies between one plus the number of methods that are better than it and the number
-of those that it is not better than. Each difference is tested, the p-values are adjusted for the
-number of pairs (Holm 1979), and those below 5 % count: with probability 95 % all methods' true
-places lie in their sets at once (Mogstad, Romano, Shaikh & Wilhelm 2024, Inference for ranks,
-with Holm's procedure in place of the bootstrap).
+of those that it is not better than. Two methods differ where their studentized difference is beyond
+what all pairs' greatest one comes to by chance (max-T; Westfall & Young 1993), step by step for the
+pairs that are left (Romano & Wolf 2005): with probability 95 % all methods' true places lie in
+their sets at once (Mogstad, Romano, Shaikh & Wilhelm 2024, Inference for ranks).
+
+What comes by chance is drawn. Where the methods met the same seeds' worlds, the signs of whole
+seeds' differences are flipped, those of all pairs at once: exact for differences that are symmetric
+about zero. Of independent runs the means and variances of every method and task are drawn anew, as
+normal theory has them for so many runs: permutations of runs are exact only where all methods have
+the same distribution, and erred in more than one board of ten where one method's runs vary more
+(``docs/coverage.md``). Statistics of unlike degrees of freedom are compared as the normal
+deviates that are as rare (Wallace 1959). Means of runs that may fail are compared by their
+intervals instead (:mod:`uqbench.statistics.failures`), adjusted by Holm's procedure (1979).
+
+Within a ``margin`` that matters two methods are *equivalent*: the interval of their difference at
+1 − 2 · 0.05/pairs lies inside it (two one-sided tests, Schuirmann 1987). Of the two statements on
+a pair, no difference and a difference of the margin, one at most is true, so that there are no more
+errors to make than pairs.
 """
 
 from __future__ import annotations
@@ -16,13 +30,26 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from uqbench.seeding import derive_seed
 from uqbench.statistics.estimate import Estimate, improvement
+from uqbench.statistics.failures import Apart, FailingMean, Failures
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
-from uqbench.statistics.location import Difference, Location, location
-from uqbench.statistics.paired import PairedDifference, swap_test
+from uqbench.statistics.location import (
+    Difference,
+    Location,
+    Value,
+    by_seed,
+    location,
+    paired_difference,
+)
 from uqbench.statistics.statistic import point
 
 Matrix = NDArray[np.float64]
+Measured = Difference | Value | Apart
+
+DRAWS = 9_999
+ALL_UP_TO = 13
+"""Seeds whose signs are all taken: 2¹³ = 8,192."""
 
 
 @dataclass(frozen=True)
@@ -31,31 +58,37 @@ class Pair:
 
     Attributes:
         improvement: probability that a run of the first beats one of the second.
-        difference: of the ranking statistic of the scores, of independent runs (Welch).
-        paired: mean difference of the scores, seed by seed.
+        difference: of the ranking statistic of the scores; seed by seed in a paired suite.
         p: of the difference, two-sided; None with fewer than three seeds.
-        adjusted: by Holm's procedure over all pairs of ranked methods of the board.
+        adjusted: for all pairs of ranked methods of the board.
+        equivalent: whether the difference lies within the suite's margin; None without one.
     """
 
     first: str
     second: str
     improvement: Estimate
     difference: Estimate
-    paired: Estimate
     p: float | None
     adjusted: float | None = None
+    equivalent: bool | None = None
 
 
 @dataclass(frozen=True)
 class Place:
-    """A method's place by the point estimates, and the places that the runs leave it."""
+    """A method's place by the point estimates, and the places that the runs leave it.
+
+    Attributes:
+        tied: whether it is equivalent to every method that it is not told apart from.
+    """
 
     rank: int
     low: int
     high: int
+    tied: bool = False
 
     def __str__(self) -> str:
-        return str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
+        places = str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
+        return f"{places} =" if self.tied else places
 
 
 def compare(
@@ -64,46 +97,47 @@ def compare(
     *,
     paired: bool,
     unranked: Container[str] = (),
+    failures: Sequence[Failures] | None = None,
+    margin: float | None = None,
 ) -> tuple[Pair, ...]:
     """All pairs of methods, by their ``[runs, tasks]`` scores.
 
     Args:
         scores: by method, with the same tasks, and the same seeds in the same order.
         statistic: that ranks.
-        paired: whether seeds with all their tasks are the unit: p-values are those of the swap
-            test, which compares seed by seed, instead of Welch's.
+        paired: whether seeds with all their tasks are the unit, and are compared one by one.
         unranked: rows that take no part in the ranking: pairs with one of them have no adjusted
             p-value, and do not raise those of the others.
+        failures: of the metric on each task, where its runs may fail.
+        margin: differences below it do not matter.
     """
-    if not scores:
-        return ()
-    few = min(map(len, scores.values())) < MINIMUM_SEEDS
-    locations = (
-        {}
-        if few
-        else {name: location(m, statistic, clustered=paired) for name, m in scores.items()}
-    )
-    pairs = []
-    for first, second in combinations(sorted(scores), 2):
-        a, b = scores[first], scores[second]
-        same = len(a) == len(b)
-        difference = point(statistic, a) - point(statistic, b)
-        interval = p = None
-        by_seed = Estimate(float(a.mean() - b.mean()), None, None)
-        if not few:
-            measured = Difference(locations[first], locations[second])
-            interval = measured.interval(ALPHA)
-            if same:
-                of = PairedDifference.of(a, b)
-                by_seed = Estimate.around(of.estimate, of.interval(ALPHA))
-            p = swap_test(a, b, statistic) if paired and same else _welch(measured)
-        pairs.append(
+    few = min(map(len, scores.values()), default=0) < MINIMUM_SEEDS
+    seedwise = paired and len(set(map(len, scores.values()))) == 1
+    measured = _measured(scores, statistic, failures, seedwise=seedwise)
+    family = {
+        names: of
+        for names, of in measured.items()
+        if not few and not any(name in unranked for name in names)
+    }
+    adjusted = _adjusted(family, scores, statistic)
+    compared = []
+    for (first, second), of in measured.items():
+        equivalent = None
+        if margin is not None and (first, second) in adjusted:
+            interval = of.interval(2 * ALPHA / len(family))
+            equivalent = interval is not None and max(map(abs, interval)) < margin
+        compared.append(
             Pair(
-                first, second, improvement(a, b), Estimate.around(difference, interval), by_seed, p
+                first,
+                second,
+                improvement(scores[first], scores[second]),
+                Estimate.around(of.estimate, None if few else of.interval(ALPHA)),
+                None if few else of.p_value(),
+                adjusted.get((first, second)),
+                equivalent,
             )
         )
-    ranked = [pair.first not in unranked and pair.second not in unranked for pair in pairs]
-    return tuple(_adjusted(pairs, ranked))
+    return tuple(compared)
 
 
 def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) -> dict[str, Place]:
@@ -116,36 +150,45 @@ def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) 
     """
     values = {name: point(statistic, matrix) for name, matrix in scores.items()}
     ordered = sorted(values, key=lambda name: (-values[name], name))
-    better = dict.fromkeys(values, 0)  # methods that are surely better than it
-    worse = dict.fromkeys(values, 0)
-    for pair in pairs:
-        if (
-            {pair.first, pair.second} <= values.keys()
-            and pair.adjusted is not None
-            and pair.adjusted <= ALPHA
-        ):
-            winner, loser = pair.first, pair.second
-            if values[winner] < values[loser]:
-                winner, loser = loser, winner
-            better[loser] += 1
-            worse[winner] += 1
-    return {
-        name: Place(rank, 1 + better[name], len(ordered) - worse[name])
+    found = {
+        name: Place(rank, 1, len(ordered), tied=len(ordered) > 1)
         for rank, name in enumerate(ordered, start=1)
+    }
+    for pair in pairs:
+        if not {pair.first, pair.second} <= values.keys():
+            continue
+        better, worse = sorted((pair.first, pair.second), key=ordered.index)
+        if pair.adjusted is not None and pair.adjusted <= ALPHA:
+            found[worse] = replace(found[worse], low=found[worse].low + 1)
+            found[better] = replace(found[better], high=found[better].high - 1)
+        elif not pair.equivalent:
+            for name in (better, worse):
+                found[name] = replace(found[name], tied=False)
+    return {
+        name: replace(place, tied=place.tied and place.low < place.high)
+        for name, place in found.items()
     }
 
 
-def _welch(measured: Difference) -> float:
-    """Two-sided p-value; of runs that are all equal, that of the swap of all medians."""
-    if measured.first.variance + measured.second.variance == 0:
-        return _without_spread(measured.first, measured.second)
-    return measured.p_value()
-
-
-def _without_spread(first: Location, second: Location) -> float:
-    if first.value == second.value:
-        return 1.0
-    return min(1.0, sum(x.runs / x.seeds * 2.0 ** (1 - x.seeds) for x in (first, second)))
+def check_ranking(
+    seeds: int, methods: int, *, paired: bool, failures: Sequence[Failures] | None
+) -> None:
+    """Raise ``ValueError`` where no runs could tell any two of so many methods apart."""
+    if seeds < MINIMUM_SEEDS:
+        least = 1.0
+    elif failures is not None:
+        best, worst = (
+            FailingMean.of(np.array([end] * seeds), failures)
+            for end in ([one.best for one in failures], [one.worst for one in failures])
+        )
+        least = Apart(best, worst).p_value() * methods * (methods - 1) / 2
+    else:
+        least = max(2.0 ** (1 - seeds), 2.0 / (DRAWS + 1)) if paired else 0.0
+    if least > ALPHA:
+        raise ValueError(
+            f"{seeds} seeds can never tell any two of {methods} methods apart: the least adjusted "
+            f"p-value is {min(1.0, least):.2g}; give the budget more seeds, or say ranks = false"
+        )
 
 
 def holm(p: Sequence[float]) -> list[float]:
@@ -158,7 +201,119 @@ def holm(p: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _adjusted(pairs: Sequence[Pair], ranked: Sequence[bool]) -> list[Pair]:
-    known = {i: pair.p for i, pair in enumerate(pairs) if ranked[i] and pair.p is not None}
-    adjusted = dict(zip(known, holm(list(known.values())), strict=True))
-    return [replace(pair, adjusted=adjusted.get(i)) for i, pair in enumerate(pairs)]
+def step_down(
+    observed: NDArray[np.float64], chance: NDArray[np.float64], drawn: int
+) -> NDArray[np.float64]:
+    """Adjusted p-values of statistics, ``[pairs]``, by what they come to by chance.
+
+    ``chance`` is ``[draws, pairs]``; ``drawn`` is 1 where they are a sample, to which the runs as
+    they are are added (Phipson & Smyth 2010), and 0 where they are all there are.
+    """
+    order = np.argsort(observed)
+    greatest = np.maximum.accumulate(chance[:, order], axis=1)
+    beyond = (greatest >= observed[order] * (1 - 1e-9)).sum(axis=0) + drawn
+    p = np.maximum.accumulate((beyond / (len(chance) + drawn))[::-1])[::-1]
+    adjusted = np.empty(len(p))
+    adjusted[order] = p
+    return adjusted
+
+
+def _measured(
+    scores: Mapping[str, Matrix],
+    statistic: str,
+    failures: Sequence[Failures] | None,
+    *,
+    seedwise: bool,
+) -> dict[tuple[str, str], Measured]:
+    """The differences of all pairs."""
+    pairs = combinations(sorted(scores), 2)
+    if failures is not None and statistic == "mean":
+        means = {name: FailingMean.of(matrix, failures) for name, matrix in scores.items()}
+        return {(a, b): Apart(means[a], means[b]) for a, b in pairs}
+    if seedwise:
+        return {(a, b): paired_difference(scores[a], scores[b], statistic) for a, b in pairs}
+    known = {name: location(matrix, statistic) for name, matrix in scores.items()}
+    return {(a, b): Difference(known[a], known[b]) for a, b in pairs}
+
+
+def _adjusted(
+    measured: Mapping[tuple[str, str], Measured],
+    scores: Mapping[str, Matrix],
+    statistic: str,
+) -> dict[tuple[str, str], float]:
+    """Adjusted p-values of a family of pairs."""
+    names = list(measured)
+    p = {name: of.p_value() for name, of in measured.items()}
+    if not names or any(isinstance(of, Apart) for of in measured.values()):
+        return dict(zip(names, holm(list(p.values())), strict=True))
+    if isinstance(measured[names[0]], Value):
+        return dict(zip(names, _flipped(scores, names, statistic).tolist(), strict=True))
+    known = {name: of for name, of in measured.items() if isinstance(of, Difference)}
+    varying = {n: of for n, of in known.items() if of.first.variance + of.second.variance}
+    exact = {n: min(1.0, p[n] * len(names)) for n in names if n not in varying}
+    return exact | dict(zip(varying, _drawn(varying).tolist(), strict=True))
+
+
+def _flipped(
+    scores: Mapping[str, Matrix], pairs: Sequence[tuple[str, str]], statistic: str
+) -> NDArray[np.float64]:
+    """Of methods that met the same worlds: the signs of whole seeds' differences are flipped.
+
+    A sum over the root of the sum of squares, which flips leave as it is, is monotone in t.
+    """
+    by_name = {name: by_seed(matrix, statistic)[:, 0] for name, matrix in scores.items()}
+    values = {name: point(statistic, matrix) for name, matrix in scores.items()}
+    differences = np.stack([by_name[a] - by_name[b] for a, b in pairs], axis=1)  # [seeds, pairs]
+    differences += [values[a] - values[b] for a, b in pairs] - differences.mean(axis=0)
+    size = np.sqrt((differences**2).sum(axis=0))
+    unit = differences / np.where(size > 0, size, 1.0)
+    seeds = len(unit)
+    if seeds <= ALL_UP_TO:
+        signs = (np.arange(2**seeds)[:, None] >> np.arange(seeds) & 1) * 2.0 - 1.0
+    else:
+        generator = np.random.default_rng(derive_seed("signs"))
+        signs = generator.integers(2, size=(DRAWS, seeds)) * 2.0 - 1.0
+    return step_down(np.abs(unit.sum(axis=0)), np.abs(signs @ unit), int(seeds > ALL_UP_TO))
+
+
+def _drawn(pairs: Mapping[tuple[str, str], Difference]) -> NDArray[np.float64]:
+    """Of independent runs: every mean and variance is drawn, as of so many normal runs."""
+    known = {a: of.first for (a, _), of in pairs.items()}
+    known |= {b: of.second for (_, b), of in pairs.items()}
+    number = {name: i for i, name in enumerate(known)}
+    first, second = (np.array([number[pair[k]] for pair in pairs]) for k in (0, 1))
+    generator = np.random.default_rng(derive_seed("differences"))
+    moments = [_moments(of, generator) for of in known.values()]
+    means, variances, imprecisions = np.stack(moments, axis=-1)  # [DRAWS, methods] each
+    by_chance = _deviates(
+        means[:, first] - means[:, second],
+        variances[:, first] + variances[:, second],
+        imprecisions[:, first] + imprecisions[:, second],
+    )
+    ends = [(of.first, of.second) for of in pairs.values()]
+    observed = _deviates(
+        np.array([a.value - b.value for a, b in ends]),
+        np.array([a.variance + b.variance for a, b in ends]),
+        np.array([a.imprecision + b.imprecision for a, b in ends]),
+    )
+    return step_down(observed, by_chance, 1)
+
+
+def _moments(of: Location, generator: np.random.Generator) -> NDArray[np.float64]:
+    """A mean without difference, its variance and the variance's imprecision: ``[3, DRAWS]``."""
+    true, degrees = np.array(of.variances), of.seeds - 1
+    means = generator.standard_normal(DRAWS) * np.sqrt(true.sum())
+    variances = true * generator.chisquare(degrees, (DRAWS, len(true))) / degrees
+    return np.stack([means, variances.sum(axis=1), (variances**2).sum(axis=1) / degrees])
+
+
+def _deviates(
+    differences: NDArray[np.float64],
+    variances: NDArray[np.float64],
+    imprecisions: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """The normal deviates that are about as rare as |t| of these degrees of freedom."""
+    some = np.where(variances > 0, variances, 1.0)
+    degrees = np.where(variances > 0, some**2 / np.where(imprecisions > 0, imprecisions, 1.0), 1.0)
+    root = np.sqrt(degrees * np.log1p(differences**2 / some / degrees))
+    return np.where(variances > 0, (8 * degrees + 1) / (8 * degrees + 3) * root, 0.0)

@@ -1,14 +1,10 @@
 """Statistics of normalized scores, by name: what boards show and rank by, over runs and tasks.
 
-Each is a function of whole batches of resamples, ``[R, runs, tasks]`` to ``[R]``. Point estimates
-of the interquartile mean, mean, median and optimality gap are rliable's own functions; the tests
-hold the batched ones to them.
+Point estimates of the mean, interquartile mean, median and optimality gap are rliable's own
+functions (Agarwal et al. 2021, Deep RL at the Edge of the Statistical Precipice).
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,77 +12,50 @@ from numpy.typing import NDArray
 TAIL = 0.25
 """Of the runs, the share whose mean is ``worst_quarter``."""
 
-Batched = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-
-
-def batched(name: str) -> Batched:
-    """The statistic of that name: those of this module, or ``quantile(q)``.
-
-    Raises:
-        ValueError: there is none.
-    """
-    if name.startswith("quantile("):
-        return partial(quantile, level=float(name[len("quantile(") : -1]))
-    if name not in _BATCHED:
-        raise ValueError(f"no statistic {name!r}; known: {', '.join(_BATCHED)}, quantile(q)")
-    return _BATCHED[name]
-
 
 def point(name: str, scores: NDArray[np.float64]) -> float:
-    """The statistic of one matrix ``[runs, tasks]``, by rliable's function where it has one."""
+    """The statistic of one matrix ``[runs, tasks]``.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
     from rliable import metrics  # takes a second; suites are checked without it
 
-    own = getattr(metrics, f"aggregate_{name}", None)
-    return float(batched(name)(scores[None])[0] if own is None else own(scores))
+    if name == "worst_quarter":
+        return _worst_quarter(scores)
+    if not hasattr(metrics, f"aggregate_{name}"):
+        raise ValueError(
+            f"no statistic {name!r}; known: iqm, mean, median, optimality_gap, worst_quarter"
+        )
+    return float(getattr(metrics, f"aggregate_{name}")(scores))
 
 
-def iqm(resamples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Interquartile mean over runs and tasks: ``[R, runs, tasks]`` to ``[R]``.
+def contributions(name: str, scores: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """What each run adds to a statistic, ``[runs, tasks]``: its mean has the statistic's variance.
 
-    A quarter of the numbers, rounded down, is cut from either end, as ``scipy.stats.trim_mean``.
+    For the mean these are the scores; for the IQM the scores cut off at its quartiles, twice (the
+    influence function of a trimmed mean: Tukey & McLaughlin 1963); for the median over tasks, the
+    scores of the tasks in the middle. None for the worst quarter, whose error so few runs do not
+    tell.
     """
-    ordered = np.sort(resamples.reshape(len(resamples), -1), axis=1)
-    count = ordered.shape[1]
-    cut = count // 4
-    return np.asarray(ordered[:, cut : count - cut].mean(axis=1))
+    if name == "iqm":
+        ordered = np.sort(scores, axis=None)
+        cut = len(ordered) // 4
+        return 2.0 * np.clip(scores, ordered[cut], ordered[-1 - cut])
+    if name == "median":
+        order, tasks = np.argsort(scores.mean(axis=0), kind="stable"), scores.shape[1]
+        return scores[:, order[(tasks - 1) // 2 : tasks // 2 + 1]]
+    if name == "optimality_gap":
+        return np.minimum(scores, 1.0)
+    return scores if name == "mean" else None
 
 
-def median(resamples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Median over tasks of the mean over runs: ``[R, runs, tasks]`` to ``[R]``."""
-    return np.asarray(np.median(resamples.mean(axis=1), axis=1))
-
-
-def mean(resamples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over runs and tasks: ``[R, runs, tasks]`` to ``[R]``."""
-    return np.asarray(resamples.mean(axis=(1, 2)))
-
-
-def optimality_gap(resamples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean shortfall below a score of 1, the reference: ``[R, runs, tasks]`` to ``[R]``."""
-    return np.asarray(1.0 - np.minimum(resamples, 1.0).mean(axis=(1, 2)))
-
-
-def worst_quarter(resamples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """CVaR 0.25 over the runs of a task, averaged over tasks: ``[R, runs, tasks]`` to ``[R]``.
+def _worst_quarter(scores: NDArray[np.float64]) -> float:
+    """CVaR 0.25 over the runs of a task, averaged over tasks.
 
     The mean of the worst quarter of the runs' mass: of five runs the worst counts fully, and a
     quarter of the second.
     """
-    ordered = np.sort(resamples, axis=1)
-    mass = TAIL * ordered.shape[1]
-    weights = np.clip(mass - np.arange(ordered.shape[1]), 0.0, 1.0) / mass
-    return np.asarray(np.einsum("rnt,n->r", ordered, weights) / ordered.shape[2])
-
-
-def quantile(resamples: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-    """The quantile of all runs of all tasks: ``[R, runs, tasks]`` to ``[R]``."""
-    return np.asarray(np.quantile(resamples.reshape(len(resamples), -1), level, axis=1))
-
-
-_BATCHED: dict[str, Batched] = {
-    "iqm": iqm,
-    "mean": mean,
-    "median": median,
-    "optimality_gap": optimality_gap,
-    "worst_quarter": worst_quarter,
-}
+    mass = TAIL * len(scores)
+    weights = np.clip(mass - np.arange(len(scores)), 0.0, 1.0) / mass
+    return float((weights @ np.sort(scores, axis=0)).mean())

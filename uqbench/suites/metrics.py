@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from uqbench.suites.tables import Fraction, Name, Table, Task
 
@@ -52,7 +52,9 @@ class Metric(Table):
         lowest, highest: the least and the greatest value that a run can have, where there are such.
         fails_beyond: set where single runs may fail in another way than the rest: a run whose
             value is worse than this one has failed. The mean of such a metric is known only as far
-            as its range allows: see ``docs/claims.md``.
+            as its range allows, which must be set: see ``docs/claims.md``.
+        margin: what matters in practice, fixed before runs are made: differences of means below it,
+            of scores where the metric is normalized, do not.
     """
 
     name: Name
@@ -69,12 +71,15 @@ class Metric(Table):
     lowest: float | None = None
     highest: float | None = None
     fails_beyond: float | None = None
+    margin: Annotated[float, Field(gt=0)] | None = None
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         ends = [end for end in (self.lowest, self.fails_beyond, self.highest) if end is not None]
         if ends != sorted(ends):
             raise ValueError("expected lowest <= fails_beyond <= highest")
+        if self.fails_beyond is not None and self.bounds is None:
+            raise ValueError("fails_beyond needs the range of values: lowest and highest")
         return self
 
     @property
@@ -123,7 +128,7 @@ class Metric(Table):
 
 _INTERPRETATION = {
     "summary", "normalized_as", "direction", "group", "unit", "proper", "lowest", "highest",
-    "fails_beyond",
+    "fails_beyond", "margin",
 }  # fmt: skip
 """What a metric's values do not depend on."""
 

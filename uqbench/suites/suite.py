@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from pydantic import Field, PrivateAttr
 
@@ -25,9 +25,8 @@ class Suite(Table):
     """Everything a leaderboard is computed from, apart from the runs.
 
     Attributes:
-        ranks_by: the statistic of the normalized scores that orders the methods: ``iqm``, ``mean``
-            (of a regret, where the runs that fail are what matters), ``median``, or
-            ``quantile(q)``; None for the mean on one task and the IQM on several.
+        ranks_by: the statistic of the normalized scores that orders the methods: ``mean``, that of
+            the tasks' means; ``iqm``, which trims runs, of unlike tasks whole ones; ``median``.
         pareto: metrics of return, risk and uncertainty; boards mark the methods that no other one
             beats in all of them.
         paired: whether the methods meet the same data sets, or environments, of a seed, and these
@@ -42,9 +41,7 @@ class Suite(Table):
     primary: str
     baseline: str
     default_budget: str
-    ranks_by: Annotated[str, Field(pattern=r"^(iqm|mean|median|quantile\(0?\.\d+\))$")] | None = (
-        None
-    )
+    ranks_by: Literal["mean", "iqm", "median"] = "mean"
     pareto: tuple[str, ...] = ()
     paired: bool = False
     tasks: tuple[Task, ...]
@@ -103,10 +100,6 @@ class Suite(Table):
     def primary_metric(self, budget: Budget) -> Metric:
         """The metric that scores a budget's runs."""
         return self.metric(budget.primary or self.primary)
-
-    def ranking_statistic(self, budget: Budget) -> str:
-        """The statistic that orders the methods of a budget's board."""
-        return self.ranks_by or ("iqm" if len(self.tasks_of(budget)) > 1 else "mean")
 
     def methods_of(self, budget: str) -> tuple[Method, ...]:
         """The methods included in a budget."""

@@ -7,7 +7,7 @@ notebook and the report only lay it out. Rows are those of ``leaderboard.csv``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,7 +103,7 @@ class Line:
         }
         return cls(
             method=str(row["method"]),
-            place=Place(*map(int, ranks)) if all(map(_given, ranks)) else None,
+            place=_place(ranks, row.get("tied")),
             beaten=row.get("beats_trivial") == "no",
             notes=tuple(note for note, shown in notes.items() if shown),
             scored=int(row["runs_scored"]),
@@ -251,6 +251,13 @@ def _stored(board: StoredBoard) -> list[Line]:
         Line.of(row, {name: stored_estimate(row, name) for name in names})
         for row in table.to_dict("records")
     ]
+
+
+def _place(ranks: Sequence[Any], tied: object) -> Place | None:
+    if not all(map(_given, ranks)):
+        return None
+    rank, low, high = map(int, ranks)
+    return Place(rank, low, high, tied == "yes")
 
 
 def _given(cell: Any) -> bool:

@@ -10,6 +10,7 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.planned import missing_note
 from uqbench.boards.protocol import departures
 from uqbench.boards.provenance import MadeWith
+from uqbench.boards.statistics_sentence import statistics_sentence
 from uqbench.boards.stored import StoredBoard, boards_below
 from uqbench.boards.tables import label
 from uqbench.claims.judge import Judgement
@@ -18,10 +19,16 @@ from uqbench.results.folders import Folder
 from uqbench.suites.suite import Suite
 from uqbench.views.board_view import IMPROVEMENT, BoardView, board_notes
 from uqbench.views.groups import group_columns, groups_note
-from uqbench.views.verdicts import WORDS, Counted, JudgedClaim, by_paper, judged_claims
+from uqbench.views.verdicts import (
+    COUNTED,
+    WORDS,
+    Counted,
+    JudgedClaim,
+    by_paper,
+    distinct,
+    judged_claims,
+)
 
-VERDICTS = (*WORDS, "calibrated")
-"""Columns of the index; the last is of earlier versions, and empty."""
 SHOWN_LIBRARIES = ("python", "torch", "numpy", "uqbench")
 INTRODUCTION = """\
 What `tox -e leaderboard-SUITE-BUDGET` wrote; `docs/results.md` explains the files. Budgets that
@@ -61,14 +68,10 @@ def page(
         _ranking(board, view),
         missing_note(board.scores, board.planned),
         f"Score: `{board.primary.name}`, {board.primary.summary}; 0 = {normalization.zero}, "
-        f"1 = {normalization.one}. Ranked by {label(board.ranking)}. In brackets: 95 % intervals "
-        f"over seeds (`docs/claims.md`). `worst quarter` is the CVaR 0.25 over seeds."
-        + (
-            " A rank that the runs leave open is a set such as 1–3; together the sets hold with "
-            "95 %."
-            if board.places
-            else " The budget is too short to rank methods."
-        ),
+        f"1 = {normalization.one}. Ranked by {label(board.ranking)}. `worst quarter` is the CVaR "
+        f"0.25 over seeds."
+        + (" The budget is too short to rank methods." if not board.ranks else ""),
+        f"> {statistics_sentence(suite, plan.budget)}",
         *board_notes(board, view),
         _groups(board, view),
         older and f"**Of older code** than was installed when this page was written: {older}.",
@@ -119,7 +122,7 @@ def _claims(board: Board) -> str:
         [_verdict(of), *map(_cell, (of.claim.sentence, of.claim.source, of.reason))]
         for of in board.claims
     ]
-    return _titled("Claims", "verdict,claim,source,why not decided", rows)
+    return _titled("Claims", "verdict,claim,source,remark", rows)
 
 
 def _verdict(judged: Judgement) -> str:
@@ -180,17 +183,19 @@ def index_page(root: Folder, suites: Mapping[str, Suite], versions: Mapping[str,
             # it is another board's, and whoever writes theirs is not to be held up
             row, judged = [f"{suite} · {name}: damaged", "", ""], []
         own = Counted(name, tuple(judged))
-        boards.append([*row, *(str(own.count(word) or "") for word in VERDICTS)])
+        boards.append([*row, *(str(own.count(word) or "") for word in WORDS)])
         claims += judged
-    matrix = [[of.paper, *(str(of.count(word)) for word in VERDICTS)] for of in by_paper(claims)]
+    papers = [*by_paper(claims), Counted("**all**", tuple(distinct(claims)))]
+    matrix = [[of.paper, *(str(of.count(word)) for word in COUNTED)] for of in papers]
     parts = [
         GENERATED,
         "# Leaderboards",
         INTRODUCTION,
         "## Claims of the papers",
-        _table(["paper", *VERDICTS], matrix),
+        "Each claim once, on the budget that it needs; in the table of boards once a board.",
+        _table(["paper", *COUNTED], matrix),
         "## Boards",
-        _table(["board", "methods", "runs", *VERDICTS], boards),
+        _table(["board", "methods", "runs", *WORDS], boards),
         *([EARLIER] if any("‡" in board[0] for board in boards) else []),
     ]
     return "\n\n".join(parts) + "\n"

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from uqbench.boards.frames import NO_VALUE
 from uqbench.boards.stored import StoredBoard
-from uqbench.claims.verdict import Verdict
+from uqbench.claims.verdict import DECIDED, Verdict
 from uqbench.errors import UqbenchError
 from uqbench.statistics.levels import ALPHA
 
 WORDS = tuple(verdict.value for verdict in Verdict)
-TESTED = (Verdict.HOLDS.value, Verdict.DOES_NOT_HOLD.value, Verdict.UNDECIDED.value)
+TESTED = WORDS[: WORDS.index(Verdict.NOT_RUN.value)]
+COUNTED = WORDS[: WORDS.index(Verdict.NOT_APPLICABLE.value)]
+"""Verdicts on distinct claims: one that is applicable to no board was not run."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,8 @@ class Counted:
 
     @property
     def decided(self) -> int:
-        """How many hold, or do not."""
-        return self.count(WORDS[0]) + self.count(WORDS[1])
+        """How many hold, do not, or are equal."""
+        return sum(self.count(verdict.value) for verdict in DECIDED)
 
     @property
     def tested(self) -> int:
@@ -95,9 +97,20 @@ def _judged(board: StoredBoard, name: str, rows: Sequence[Mapping[str, str]]) ->
     return JudgedClaim(board, name, verdict, sentence, source, reason, readings, tested)
 
 
-def by_paper(claims: Sequence[JudgedClaim]) -> list[Counted]:
-    """The claims of each paper, by its name; in a paper by verdict."""
-    papers: dict[str, list[JudgedClaim]] = {}
+def distinct(claims: Iterable[JudgedClaim]) -> list[JudgedClaim]:
+    """Each claim of a suite once, on the board of a budget that it needs: the one that decides."""
+    found: dict[tuple[str, str], JudgedClaim] = {}
     for claim in sorted(claims, key=lambda claim: (*WORDS, claim.verdict).index(claim.verdict)):
+        found.setdefault((claim.board.suite, claim.id), claim)
+    return [
+        replace(claim, verdict=Verdict.NOT_RUN.value) if claim.verdict not in COUNTED else claim
+        for claim in found.values()
+    ]
+
+
+def by_paper(claims: Sequence[JudgedClaim]) -> list[Counted]:
+    """The distinct claims of each paper, by its name; in a paper by verdict."""
+    papers: dict[str, list[JudgedClaim]] = {}
+    for claim in distinct(claims):
         papers.setdefault(claim.paper, []).append(claim)
     return [Counted(paper, tuple(own)) for paper, own in sorted(papers.items())]

@@ -27,14 +27,14 @@ from uqbench.results.files import read_bytes, write_data
 
 INDEX = "submission.json"
 TABLES = (
-    "claims.csv", "leaderboard.csv", "manifest.json", "pairs.csv", "rliable.csv", "scores.csv",
-    "tasks.csv",
+    "claims.csv", "leaderboard.csv", "manifest.json", "pairs.csv", "scores.csv", "tasks.csv",
 )  # fmt: skip
 """What follows from ``scores.csv``."""
 LOCK = "lock.txt"
 CHECK = "check.json"
 REQUIRED = (*TABLES, "made_with.json", "cost.csv", LOCK, CHECK)
-OPTIONAL = tuple(CURVE_FILES)
+OPTIONAL = (*CURVE_FILES, "rliable.csv")
+"""The last is of earlier versions."""
 
 MOST_BYTES = 64 << 20
 """Of the archive, and of all that is in it."""

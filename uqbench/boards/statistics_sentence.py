@@ -1,0 +1,49 @@
+"""How a board's brackets and ranks were made, in a sentence that a paper can copy."""
+
+from __future__ import annotations
+
+from uqbench.suites.suite import Suite
+from uqbench.suites.tables import Budget
+
+_STATISTIC = {
+    "mean": "mean over tasks of the mean over runs",
+    "iqm": "interquartile mean over runs and tasks (Agarwal et al. 2021)",
+    "median": "median over tasks of the mean over runs",
+}
+
+
+def statistics_sentence(suite: Suite, budget: Budget) -> str:
+    """Two sentences: the brackets, and where methods differ."""
+    metric = suite.primary_metric(budget)
+    several = len(suite.tasks_of(budget)) > 1
+    what = _STATISTIC[suite.ranks_by] if several else "mean over runs"
+    if metric.fails_beyond is not None and suite.ranks_by == "mean":
+        interval = (
+            "from the share of failed runs (Clopper & Pearson 1934) and the mean of the others, "
+            "within the metric's range"
+        )
+        test = "those intervals, adjusted for all pairs (Holm 1979), exclude a difference of zero"
+    else:
+        unit = " of seeds with all their tasks" if suite.paired and several else ""
+        cells = "" if suite.paired or not several else " over method × task cells"
+        degrees = f", Satterthwaite's degrees of freedom{cells}" if cells else ""
+        interval = f"Student's t{unit}{degrees}, widened by Hall's (1992) correction of skewness"
+        chance = (
+            "flipping the signs of seeds' differences"
+            if suite.paired
+            else "drawing means and variances anew"
+        )
+        test = (
+            f"the studentized difference exceeds, at a familywise error of 5 %, the greatest of "
+            f"all pairs' by {chance}, step-down (Romano & Wolf 2005)"
+        )
+    text = (
+        f"Brackets are 95 % confidence intervals of the {what} ({interval}), over seeds. "
+        f"Two methods differ where {test}; rank sets follow (Mogstad et al. 2024)."
+    )
+    if metric.margin is not None:
+        text += (
+            f" Methods are equivalent (=) where two one-sided tests, adjusted for all pairs, put "
+            f"the difference below {metric.margin:g}."
+        )
+    return text
