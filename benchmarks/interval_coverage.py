@@ -67,7 +67,7 @@ LAWS: dict[str, tuple[Draw, float]] = {
 }
 TIMES_3 = np.where(np.arange(METHODS) % 2, 3.0, 1.0)
 ONE_TIMES_5 = np.where(np.arange(METHODS) == 0, 5.0, 1.0)
-GROUPS: Matrix = 6.0 * (np.arange(METHODS) // 3)
+GROUPS: Matrix = np.repeat([0.0, 6.0, 12.0], METHODS // 3)
 
 
 def interval_errors(
@@ -101,7 +101,11 @@ def interval_errors(
         yield "P(better), one × 3", concordance(groups).interval(ALPHA), 0.5
         world = generator.standard_normal((seeds, 1))
         wins = math.sqrt(0.9) * world + math.sqrt(0.1) * generator.standard_normal((seeds, tasks))
-        yield "share, tasks correlate by 0.9", Share.of((wins > 0.0) * 1.0).interval(ALPHA), 0.5
+        yield (
+            "share, tasks correlate by 0.9",
+            Share.of(np.asarray(wins > 0.0, dtype=np.float64)).interval(ALPHA),
+            0.5,
+        )
 
 
 _IQM: dict[tuple[str, int, int], float] = {}
@@ -161,7 +165,7 @@ def false_ranks(values: Matrix, true: Matrix, kind: str) -> bool:
 def false_equivalence(generator: np.random.Generator, seeds: int, tasks: int) -> bool:
     """Whether two of nine methods whose means are a margin apart are called equivalent."""
     margin = 2.0
-    values = scaled("normal", ONES, margin * (np.arange(METHODS) % 2), generator,
+    values = scaled("normal", ONES, np.where(np.arange(METHODS) % 2, margin, 0.0), generator,
                     (METHODS, seeds, tasks))  # fmt: skip
     known = [location(own, "mean") for own in values]
     pairs = METHODS * (METHODS - 1) // 2

@@ -29,17 +29,17 @@ def statistics_sentence(suite: Suite, budget: Budget) -> str:
         degrees = f", Satterthwaite's degrees of freedom{cells}" if cells else ""
         interval = f"Student's t{unit}{degrees}, widened by Hall's (1992) correction of skewness"
         chance = (
-            "flipping the signs of seeds' differences"
+            "where the signs of seeds' differences are flipped"
             if suite.paired
-            else "drawing means and variances anew"
+            else "where means and variances are drawn from normal theory"
         )
         test = (
-            f"the studentized difference exceeds, at a familywise error of 5 %, the greatest of "
-            f"all pairs' by {chance}, step-down (Romano & Wolf 2005)"
+            f"their studentized difference is larger, at a familywise error of 5 %, than the "
+            f"largest of all pairs is {chance} (step-down max-T; Romano & Wolf 2005)"
         )
     text = (
         f"Brackets are 95 % confidence intervals of the {what} ({interval}), over seeds. "
-        f"Two methods differ where {test}; rank sets follow (Mogstad et al. 2024)."
+        f"Two methods differ where {test}; sets of ranks follow (Mogstad et al. 2024)."
     )
     if metric.margin is not None:
         text += (
