@@ -28,18 +28,18 @@ def coverage_note(board: Board) -> str:
     ranks = "ranks, runs may fail" if bounded else "ranks" + ", paired" * board.plan.suite.paired
     parts = []
     if missed := _often(brackets, seeds, tasks):
-        parts.append(f"a bracket misses in {missed}")
+        parts.append(f"a bracket misses the truth in {missed}")
     if board.places and (false := _often(ranks, seeds, tasks)):
         parts.append(f"a board has a false rank in {false}")
     if not parts:
         return ""
-    return f"Simulated with so many seeds and tasks, {'; '.join(parts)} (docs/coverage.md)."
+    return f"In simulations of this size {'; '.join(parts)} (docs/coverage.md)."
 
 
 def _often(printed: str, seeds: int, tasks: int) -> str:
     """The shares that are too large, and of which runs."""
     parts = [f"{100 * wrong:.0f} % ({runs})" for runs, wrong in errors(printed, seeds, tasks)]
-    return ", ".join(parts)
+    return " and ".join(parts)
 
 
 def errors(printed: str, seeds: int, tasks: int) -> list[tuple[str, float]]:

@@ -18,6 +18,7 @@ from uqbench.errors import UqbenchError
 from uqbench.results.folders import Folder
 from uqbench.suites.suite import Suite
 from uqbench.views.board_view import IMPROVEMENT, BoardView, board_notes
+from uqbench.views.differences import differences
 from uqbench.views.groups import group_columns, groups_note
 from uqbench.views.verdicts import (
     COUNTED,
@@ -73,6 +74,7 @@ def page(
         + (" The budget is too short to rank methods." if not board.ranks else ""),
         f"> {statistics_sentence(suite, plan.budget)}",
         *board_notes(board, view),
+        differences(board),
         _groups(board, view),
         older and f"**Of older code** than was installed when this page was written: {older}.",
         _claims(board),
