@@ -24,7 +24,7 @@ def measure(options: argparse.Namespace, _turn: int, *, method: str, lanes: int)
 
     from uqbench.registry.plugins import Host
     from uqbench.runner.batching.batches import Batch
-    from uqbench.runner.timing import time_steps
+    from uqbench.runner.forecast import time_steps
     from uqbench.suites.plan import make_plan
     from uqbench.suites.reading import read_suites
 

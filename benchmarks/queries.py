@@ -77,7 +77,7 @@ def measure(host: Host, batch: Batch, step_seconds: float) -> dict[str, Any]:
     """Seconds of one run, of one core, in training and in answering."""
     import torch
 
-    from uqbench.runner.timing import time_steps
+    from uqbench.runner.forecast import time_steps
     from uqbench.runner.train.agents import make_agent, make_lanes, query_scorer
 
     device, lanes = torch.device("cpu"), len(batch.runs)

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     )
     from uqbench.api.experiment import Experiment
     from uqbench.api.load import load
+    from uqbench.api.options import Options
     from uqbench.api.plan import Planned, plan
     from uqbench.api.register import register
     from uqbench.api.report import write_report
     from uqbench.api.results import Results
     from uqbench.api.run import run, until_decided
     from uqbench.api.status import status
-    from uqbench.suites.selection import Selection
     from uqbench.suites.variants import grid
 
 __all__ = [
@@ -49,9 +49,9 @@ __all__ = [
     "EnvironmentSpec",
     "ExecutorSpec",
     "Experiment",
+    "Options",
     "Planned",
     "Results",
-    "Selection",
     "Spec",
     "__version__",
     "check_leaderboard",
@@ -75,9 +75,9 @@ __all__ = [
 
 _LAZY = {
     "Experiment": "uqbench.api.experiment",
+    "Options": "uqbench.api.options",
     "Planned": "uqbench.api.plan",
     "Results": "uqbench.api.results",
-    "Selection": "uqbench.suites.selection",
     "check_leaderboard": "uqbench.api.calls",
     "grid": "uqbench.suites.variants",
     "leaderboard": "uqbench.api.calls",

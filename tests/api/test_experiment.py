@@ -76,7 +76,7 @@ def test_verdicts_of_all_suites_are_those_of_the_command(out):
     shown = CliRunner().invoke(claims_command.command, ["--out", str(out), "--json"])
     assert found.as_json() in json.loads(shown.stdout)
     assert sum(found.verdicts.values()) == found.claims > 0
-    judged = uqbench.Experiment(uqbench.Selection("toy"), out).claims()
+    judged = uqbench.Experiment(uqbench.Options("toy", out=out)).claims()
     assert len(judged) == found.claims
 
 
@@ -116,8 +116,8 @@ def test_until_decided_chooses_the_seeds(out, tmp_path):
 
 def test_nothing_is_kept_where_no_folder_is_given(toy, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    selection = uqbench.Selection("toy", methods=("fast",), tasks=("short",), seeds=(0,))
-    experiment = uqbench.Experiment(selection, out=None, workers=1)
+    options = uqbench.Options("toy", methods="fast", tasks="short", seeds=[0], out=None, workers=1)
+    experiment = uqbench.Experiment(options)
     done = experiment.run()
     assert done.folder is None
     assert done.unfinished == {}

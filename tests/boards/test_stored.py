@@ -11,9 +11,9 @@ import pytest
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard, board_at
-from uqbench.cli.options import Selection
 from uqbench.errors import UqbenchError
 from uqbench.results.store import Store
+from uqbench.suites.selection import Selection
 from uqbench.views.board_folders import all_files
 from uqbench.views.check import check, rewrite
 from uqbench.views.markdown import page

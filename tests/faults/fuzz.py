@@ -20,7 +20,7 @@ from uqbench.api.status import run_status
 from uqbench.boards.provenance import read_provenance
 from uqbench.boards.scores import check_scores, from_csv
 from uqbench.claim import ClaimKind
-from uqbench.cli.options import _settings
+from uqbench.cli.options import settings as parsed
 from uqbench.errors import UqbenchError
 from uqbench.executor import Resources
 from uqbench.identity import digest_of
@@ -149,7 +149,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
     def read_setting(data: bytes) -> object:
         text = data.decode("utf-8", "surrogateescape")
         return make_plan(
-            plan.suite, host, "smoke", device="cpu", tasks=["short"], settings=_settings((text,))
+            plan.suite, host, "smoke", device="cpu", tasks=["short"], settings=parsed((text,))
         ).runs[0].digest  # fmt: skip
 
     def read_risk(data: bytes) -> object:

@@ -20,7 +20,6 @@ import pytest
 from uqbench.api.status import run_status
 from uqbench.boards.leaderboard import board
 from uqbench.boards.stored import StoredBoard, board_at
-from uqbench.cli.options import Selection
 from uqbench.cli.terminal import warn
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import digest_of
@@ -36,6 +35,7 @@ from uqbench.runner.interleaving import execute
 from uqbench.runner.stop import Stop
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
+from uqbench.suites.selection import Selection
 from uqbench.views.board_folders import write_board
 from uqbench.views.check import check
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uqbench.cli.options import _settings, names
+from uqbench.cli.options import names
+from uqbench.cli.options import settings as parsed
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.suites.selection import Selection
@@ -67,7 +68,7 @@ def test_grids_of_several_settings_multiply():
 
 
 def test_variants_take_the_place_of_their_method(host):
-    settings = _settings(("slow.forward=0.5,0.7",))
+    settings = parsed(("slow.forward=0.5,0.7",))
     plan = Selection("toy", seeds=(0,), settings=settings).plan(host, "cpu")
     assert list(plan.roles) == ["slow[forward=0.5]", "slow[forward=0.7]", "fast"]
     assert {c.method.name: c.config.forward for c in plan.cells} == {

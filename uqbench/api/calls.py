@@ -1,74 +1,62 @@
 """What can be done with runs that are there: judge, rank, check, verify, submit, merge.
 
-Each call is the command of its name. ``which`` are ``methods``, ``tasks``, ``seeds``, ``steps`` and
-``settings``, as of :func:`uqbench.run`.
+Each call is the command of its name. ``options`` are those of
+:class:`~uqbench.api.options.Options`: ``methods``, ``seeds``, ``out`` and so on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 from uqbench.api.claims import SuiteVerdicts
 from uqbench.api.experiment import Checked, Experiment, Submission, Verified, Written
-from uqbench.api.selected import Selected, selected
+from uqbench.api.options import Options, Place
 from uqbench.errors import Say, warn
 from uqbench.results.merge import Merged
 from uqbench.results.merge import merge as merge_stores
 from uqbench.results.store import Store
-from uqbench.suites.selection import Selection
-
-Place = str | PathLike[str]
-"""A file or a folder."""
 
 
 def leaderboard(
     suite: str,
     budget: str | None = None,
     *,
-    out: Place = "results",
     to: Place | None = None,
     risk: str | None = None,
-    **which: Unpack[Selected],
+    **options: Any,
 ) -> Written:
     """Compute the board of the runs in ``out``, and write it below ``to``.
 
     Args:
         suite: name of the suite.
         budget: name of the budget; None for the suite's default.
-        out: the results folder.
         to: a folder of leaderboards; None for ``out/leaderboards``.
         risk: another measure to score by, such as ``cvar(0.1)``, from the stored episodes.
-        which: of the runs.
+        options: of the runs.
 
     Raises:
         UqbenchError: a name is unknown, or a file is damaged.
     """
-    return Experiment(selected(suite, budget, **which), Path(out)).leaderboard(_path(to), risk)
+    return Experiment(Options(suite, budget, **options)).leaderboard(_path(to), risk)
 
 
 def check_leaderboard(
-    suite: str,
-    budget: str | None = None,
-    *,
-    out: Place = "results",
-    to: Place | None = None,
-    **which: Unpack[Selected],
+    suite: str, budget: str | None = None, *, to: Place | None = None, **options: Any
 ) -> Checked:
     """Recompute the tables of the board below ``to``, and compare its rows with runs in ``out``.
 
     Arguments are those of :func:`leaderboard`. Nothing is written.
     """
-    return Experiment(selected(suite, budget, **which), Path(out)).check(_path(to))
+    return Experiment(Options(suite, budget, **options)).check(_path(to))
 
 
 def rewrite_leaderboard(
-    suite: str, budget: str | None = None, *, to: Place, **which: Unpack[Selected]
+    suite: str, budget: str | None = None, *, to: Place, **options: Any
 ) -> list[Path]:
     """Write the tables of the board below ``to`` anew from its scores; return which changed."""
-    return Experiment(selected(suite, budget, **which)).rewrite(Path(to))[1]
+    return Experiment(Options(suite, budget, **options)).rewrite(Path(to))[1]
 
 
 def verdicts(
@@ -86,7 +74,7 @@ def verdicts(
         out: the results folder.
         boards: a folder of leaderboards, whose scores are judged instead.
     """
-    return Experiment(Selection(suite or "", budget), Path(out)).verdicts(_path(boards))
+    return Experiment(Options(suite or "", budget, out=out)).verdicts(_path(boards))
 
 
 def verify(
@@ -96,7 +84,7 @@ def verify(
     boards: Place,
     sample: int = 5,
     out: Place | None = None,
-    **which: Unpack[Selected],
+    **options: Any,
 ) -> Verified:
     """Make a sample of a stored board's runs again, and compare the numbers.
 
@@ -106,13 +94,13 @@ def verify(
         boards: the folder of leaderboards.
         sample: how many runs, the same ones each time.
         out: a new results folder for them; None keeps none.
-        which: of the board.
+        options: of the board.
 
     Raises:
         UqbenchError: there is no such board, or its runs cannot be made here.
     """
-    chosen = selected(suite, budget, **which)
-    return Experiment(chosen, _path(out)).verify(Path(boards), sample)
+    chosen = Options(suite, budget, **options, out=out)
+    return Experiment(chosen).verify(Path(boards), sample)
 
 
 def verify_submission(
@@ -136,7 +124,8 @@ def verify_submission(
     Raises:
         UqbenchError: the file is damaged, or of methods that are not installed.
     """
-    return Experiment(out=_path(out)).verify_submission(Path(path), sample, _path(add), new_seeds)
+    experiment = Experiment(Options(out=out))
+    return experiment.verify_submission(Path(path), sample, _path(add), new_seeds)
 
 
 def submit(
@@ -160,7 +149,7 @@ def submit(
         UqbenchError: the file exists, runs are missing or of other code, a method is in no package,
             or a plugin breaks a required rule.
     """
-    return Experiment(selected(suite, budget, methods=methods), Path(out)).submit(_path(to))
+    return Experiment(Options(suite, budget, methods, out=out)).submit(_path(to))
 
 
 def merge(

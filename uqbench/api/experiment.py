@@ -6,15 +6,18 @@ import json
 import signal
 import tempfile
 import threading
+import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 
 from uqbench.api.claims import SuiteVerdicts, judged, verdicts
+from uqbench.api.options import Options
 from uqbench.boards.agreement import Agreement
 from uqbench.boards.board_files import board_folder
 from uqbench.boards.leaderboard import Board, board
@@ -36,6 +39,7 @@ from uqbench.boards.with_stored import read_reference
 from uqbench.claims.judge import Judgement
 from uqbench.errors import Say, UqbenchError, warn
 from uqbench.identity import DeviceKind, Run
+from uqbench.registry import local
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
 from uqbench.results.files import stored_text
@@ -44,10 +48,10 @@ from uqbench.results.states import RunState, StoredRun
 from uqbench.results.store import BOARDS, Store
 from uqbench.runner.complete import Execution, complete, preview
 from uqbench.runner.device import find_device, stated_device
-from uqbench.runner.dispatch.drive import Driver, Where
-from uqbench.runner.forecast import Forecast, MethodCost, costs
+from uqbench.runner.dispatch.drive import Driver
+from uqbench.runner.forecast import Forecast
 from uqbench.runner.rerun import code_note, make_room
-from uqbench.runner.states import describe, stored_states
+from uqbench.runner.states import describe, stored_states, to_do
 from uqbench.runner.watcher import Quiet, Watcher
 from uqbench.seeding import derive_seed
 from uqbench.suites.plan import Plan
@@ -57,7 +61,7 @@ from uqbench.views.check import check, rewrite
 
 SEEDS_ARE_CHOSEN = (
     "--until-decided chooses the seeds as it goes: leave out --seeds, --seed, --dry-run, --beside "
-    "and --fresh; --max-seeds limits the seeds."
+    "and --rerun; --max-seeds limits the seeds."
 )
 
 
@@ -102,8 +106,7 @@ class DryRun:
         plan: the runs.
         device: kind of device that would compute.
         states: of the runs.
-        methods: what is left of each method, the slowest first.
-        expected: of all, on one core.
+        expected: what each run to execute takes.
         script: what would be submitted; empty where processes are started.
         note: which finished runs are of other code than is installed; empty where none is.
     """
@@ -111,10 +114,18 @@ class DryRun:
     plan: Plan
     device: DeviceKind
     states: Mapping[Run, StoredRun]
-    methods: Sequence[MethodCost]
     expected: Forecast
     script: str
     note: str
+
+    @property
+    def methods(self) -> list[tuple[str, int, int, float]]:
+        """Each method, its runs to execute, the others, and core seconds; the slowest first."""
+        seconds = self.expected.by_method()
+        todo = Counter(run.method for run in to_do(self.states))
+        every = Counter(run.method for run in self.plan.runs)
+        names = sorted(every, key=lambda name: -seconds.get(name, 0.0))
+        return [(n, todo[n], every[n] - todo[n], seconds.get(n, 0.0)) for n in names]
 
 
 @dataclass(frozen=True)
@@ -156,31 +167,28 @@ class Verified:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Which runs are meant, where they are stored, and where and how they are executed.
+    """Some runs, and what can be done with them.
 
     Attributes:
-        selection: of the runs.
-        out: the results folder; None for one that is removed when its runs are done.
-        device: ``auto``, ``cpu`` or ``cuda``.
-        workers: number of processes; None for one per core, or one on a GPU.
-        where: the executor, and what it is asked for; None for this machine.
-        loggers: of the runs: ``csv``, ``tensorboard``, ``wandb``.
+        options: which runs, where they are stored, and where and how they are executed.
         watcher: shows what is executed; None for nobody.
         say: is told what stops nothing, such as a plugin that cannot be loaded.
     """
 
-    selection: Selection = field(default_factory=lambda: Selection(""))
-    out: Path | None = Path("results")
-    device: str = "auto"
-    workers: int | None = None
-    where: Where | None = None
-    loggers: tuple[str, ...] = ()
+    options: Options = field(default_factory=Options)
     watcher: Watcher | None = None
     say: Say = warn
 
+    @property
+    def selection(self) -> Selection:
+        """The runs that are meant."""
+        return self.options.selection
+
     @cached_property
     def host(self) -> Host:
-        """The plugins."""
+        """The plugins, with the files that the options name."""
+        for path in (*self.options.plugins, *self.options.suite_files):
+            local.add_file(Path(path))
         return load_host(self.say)
 
     @cached_property
@@ -190,9 +198,9 @@ class Experiment:
         Raises:
             UqbenchError: nothing is kept.
         """
-        if self.out is None:
+        if self.options.out is None:
             raise UqbenchError("out=None keeps no runs: expected a results folder.")
-        return Store(self.out)
+        return Store(Path(self.options.out))
 
     def plan(self, device: DeviceKind = "cpu") -> Plan:
         """The runs; a board of stored ones does not depend on the device.
@@ -226,7 +234,7 @@ class Experiment:
                 return Completed(plan, unfinished, None, None)
             result = board(plan, store) if stored is None else stored.with_runs(plan, store)
             made = () if stored is None else stored.made
-            folder = None if self.out is None else self._written(result, made=made).folder
+            folder = None if self.options.out is None else self._written(result, made=made).folder
             return Completed(plan, unfinished, result, folder)
 
     def until_decided(self, max_seeds: int | None = None) -> tuple[Decided, Path] | None:
@@ -272,9 +280,15 @@ class Experiment:
             read_reference(self.selection, plan, self.host, Folder(beside), self.say)
         states = stored_states(plan, self.store)
         execution.watcher.say(*describe(plan, states, self.store))
-        left = costs(plan, states, self.store)
-        note = code_note(states.values()) or ""
-        return DryRun(plan, execution.device, states, *left, preview(plan, execution), note)
+        expected = execution.forecast(plan, to_do(states))
+        if plan.budget.numerics == "compiled":  # it would take half a minute a method
+            expected.close()
+        with closing(expected):
+            while expected.measuring:
+                expected.update()
+                time.sleep(0.1)
+        script, note = preview(plan, execution), code_note(states.values())
+        return DryRun(plan, execution.device, states, expected, script, note)
 
     def cancel(self) -> int:
         """Cancel what was submitted; return how many jobs that were."""
@@ -354,7 +368,9 @@ class Experiment:
         arguments = [] if chosen.steps is None else ["--steps", str(chosen.steps)]
         for method, settings in chosen.settings.items():
             arguments += [f"--set={method}.{k}={json.dumps(v)}" for k, v in settings.items()]
-        return Verified(verify_rows(rows, stored.manifest, made, size, arguments, 0, self.out))
+        return Verified(
+            verify_rows(rows, stored.manifest, made, size, arguments, 0, self.options.folder)
+        )
 
     def judged(self, path: Path) -> Judged:
         """A submission, its tables recomputed by this process, which imports its methods.
@@ -399,7 +415,7 @@ class Experiment:
                 manifest = read_manifest(bundle.files["manifest.json"], str(path))
                 made, _ = read_provenance(bundle.files[PROVENANCE])
                 methods = verify_rows(
-                    scores, manifest, made, size, (), new_seeds, self.out, hidden=(path,)
+                    scores, manifest, made, size, (), new_seeds, self.options.folder, hidden=(path,)
                 )
         verified = Verified(methods, found, tuple(copies(scores)))
         if add is None or not verified.good:
@@ -472,34 +488,27 @@ class Experiment:
         """A folder of leaderboards; that of the results where none is named."""
         return Folder(self.store.root, (BOARDS,)) if boards is None else Folder(boards)
 
-    def _execution(
-        self, store: Store, where: Where | None = None, device: str | None = None
-    ) -> Execution:
-        """Where and how runs are executed, as the experiment says unless the arguments do.
+    def _execution(self, store: Store) -> Execution:
+        """Where and how runs are executed.
 
         Raises:
             UqbenchError: a limit cannot be enforced, or there is no such executor or device.
         """
-        if self.workers is not None and self.workers < 1:
-            raise UqbenchError(f"workers={self.workers}: expected at least one process.")
-        kept, device = self.out is not None, device or self.device
-        where = where or self.where or (Where() if kept else Where(checkpoint_seconds=0.0))
-        where.limits.check()
-        driver = Driver(where, self.host, store.root)
-        kind = (
-            stated_device(device, where.resources.gpus) if driver.elsewhere else find_device(device)
-        )
-        return Execution(
-            self.host, kind, store, self._watcher, self.workers, driver, self.loggers, kept
-        )
+        options, watcher = self.options, self._watcher
+        if options.workers is not None and options.workers < 1:
+            raise UqbenchError(f"workers={options.workers}: expected at least one process.")
+        options.where.limits.check()
+        driver = Driver(options.where, self.host, store.root)
+        elsewhere = partial(stated_device, gpus=options.gpus_per_batch)
+        device = (elsewhere if driver.elsewhere else find_device)(options.device)
+        loggers, kept = tuple(options.log), options.out is not None
+        return Execution(self.host, device, store, watcher, options.workers, driver, loggers, kept)
 
     @contextmanager
-    def _executing(
-        self, where: Where | None = None, device: str | None = None
-    ) -> Iterator[Execution]:
+    def _executing(self) -> Iterator[Execution]:
         """The same, in a results folder that can be written, or one for the time being."""
         with tempfile.TemporaryDirectory(prefix="uqbench-") as temporary, _interruptible():
-            execution = self._execution(Store(self.out or Path(temporary)), where, device)
+            execution = self._execution(Store(self.options.folder or Path(temporary)))
             note = execution.store.prepare(shared=execution.driver.elsewhere)
             if note:
                 execution.watcher.say(f"Runs are locked by leases: {note}.")

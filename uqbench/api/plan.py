@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from html import escape
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from uqbench.api.experiment import DryRun, Experiment
-from uqbench.api.selected import selected
+from uqbench.api.options import Options
 from uqbench.wording import count, duration
 
 
@@ -47,13 +44,9 @@ class Planned:
 
     @property
     def methods(self) -> pd.DataFrame:
-        """A row a method, the slowest first: runs to do, core seconds, MB of memory and of disk."""
-        rows = [
-            (m.method, m.to_do, m.have, m.seconds, m.megabytes, m.disk) for m in self._left.methods
-        ]
-        return pd.DataFrame(
-            rows, columns=["method", "to_do", "have", "core_seconds", "megabytes", "disk"]
-        ).astype({"megabytes": float, "disk": float})
+        """The methods, the slowest first: runs to do, runs that need not be done, core seconds."""
+        columns = ["method", "to_do", "have", "core_seconds"]
+        return pd.DataFrame(self._left.methods, columns=columns)
 
     def __repr__(self) -> str:
         return f"<uqbench.Planned {self._sentence()}>"
@@ -63,7 +56,7 @@ class Planned:
         return f"<p>{escape(self._sentence())}</p>{table}"
 
     def _sentence(self) -> str:
-        left = sum(method.to_do for method in self._left.methods)
+        left = sum(todo for _, todo, _, _ in self._left.methods)
         return (
             f"{self.plan.suite.name}/{self.plan.name}: {left} of "
             f"{count(len(self.plan.runs), 'run')} to do, about {duration(self.seconds)} on one "
@@ -74,27 +67,14 @@ class Planned:
 def plan(
     suite: str,
     budget: str | None = None,
-    *,
-    methods: Sequence[str] | str | None = None,
-    tasks: Sequence[str] | str | None = None,
-    seeds: int | Sequence[int] | None = None,
-    steps: int | None = None,
-    settings: Mapping[str, Mapping[str, Any]] | None = None,
-    device: str = "auto",
-    out: str | PathLike[str] = "results",
+    **options: Any,
 ) -> Planned:
     """What :func:`uqbench.run` would do with these arguments; nothing is executed or written.
 
     Args:
         suite: name of the suite.
         budget: name of the budget; None for the suite's default.
-        methods: only these; None for those of the budget.
-        tasks: only these.
-        seeds: a number n for seeds 0 to n - 1, or exactly these.
-        steps: of each run, for a trial; None for the budget's.
-        settings: config values by method, such as ``{"dqn": {"learning_rate": 1e-3}}``.
-        device: ``auto``, ``cpu`` or ``cuda``.
-        out: the results folder.
+        options: of :class:`~uqbench.api.options.Options`.
 
     Raises:
         UqbenchError: a name is unknown or a value is wrong; says what was expected.
@@ -103,7 +83,4 @@ def plan(
         >>> import uqbench
         >>> uqbench.plan("windy-cliff", "smoke").methods  # doctest: +SKIP
     """
-    which = selected(
-        suite, budget, methods=methods, tasks=tasks, seeds=seeds, steps=steps, settings=settings
-    )
-    return Planned(Experiment(which, Path(out), device).dry_run())
+    return Planned(Experiment(Options(suite, budget, **options)).dry_run())

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from os import PathLike
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from uqbench.api.experiment import Experiment
+from uqbench.api.options import Options, Place
 from uqbench.api.results import Results
 from uqbench.api.run_tables import FoundRun
-from uqbench.api.selected import Selected, selected
 from uqbench.boards.leaderboard import Board
 from uqbench.errors import UqbenchError, UqbenchWarning
-from uqbench.executor import Resources
 from uqbench.results.store import Store
-from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
-from uqbench.runner.dispatch.drive import Where
 from uqbench.runner.display import Terminal
-from uqbench.runner.executors.limits import Limits
-from uqbench.runner.executors.local import NO_LIMITS
 from uqbench.runner.watcher import Quiet, Watcher
 from uqbench.wording import count
 
@@ -29,53 +22,25 @@ def run(
     suite: str,
     budget: str | None = None,
     *,
-    methods: Sequence[str] | str | None = None,
-    tasks: Sequence[str] | str | None = None,
-    seeds: int | Sequence[int] | None = None,
-    steps: int | None = None,
-    settings: Mapping[str, Mapping[str, Any]] | None = None,
-    device: str = "auto",
-    workers: int | None = None,
-    out: str | PathLike[str] = "results",
-    checkpoint_seconds: float = CHECKPOINT_SECONDS,
-    limits: Limits = NO_LIMITS,
-    executor: str = "local",
-    executor_config: Mapping[str, Any] | None = None,
-    resources: Resources | None = None,
-    keep_agents: bool = False,
-    fresh: bool = False,
-    log: Sequence[str] | str = (),
+    rerun: bool = False,
+    beside: Place | None = None,
     progress: bool | Watcher = True,
-    beside: str | PathLike[str] | None = None,
+    **options: Any,
 ) -> Results:
     """Do what is missing of a suite, write its leaderboard, and return the results.
 
     The same as ``uqbench run``: finished runs are not run again, an interrupted call resumes where
-    it was.
+    it was. What an executor was given is followed to its end.
 
     Args:
         suite: name of the suite.
         budget: name of the budget; None for the suite's default.
-        methods: only these; None for those of the budget.
-        tasks: only these.
-        seeds: a number n for seeds 0 to n - 1, or exactly these.
-        steps: of each run, for a trial; None for the budget's.
-        settings: config values by method, such as ``{"dqn": {"learning_rate": 1e-3}}``.
-        device: ``auto``, ``cpu`` or ``cuda``.
-        workers: number of processes; None for one per core, or one on a GPU.
-        out: the results folder.
-        checkpoint_seconds: between two checkpoints of unfinished runs; 0 for none.
-        limits: of each run: time, memory, time without progress.
-        executor: where batches run; ``local``, or the name of a plugin's. They are followed to
-            their end.
-        executor_config: of the executor, such as ``{"address": "auto"}``.
-        resources: that a batch asks of a cluster.
-        keep_agents: whether the final state of each agent is stored, for :meth:`Results.agent`.
-        fresh: whether finished runs that were made with other code than is installed are made
-            again; the earlier ones are moved to ``out/.earlier/1`` (2, …), a results folder, too.
-        log: loggers of the runs: ``csv``, ``tensorboard``, ``wandb``.
-        progress: whether to show progress on stderr, or what to show it by.
+        rerun: whether finished runs that were made with other code than is installed are made once
+            more; the earlier ones are moved to ``out/.earlier/1`` (2, …), a results folder, too.
         beside: a folder of leaderboards; the board is the stored one with these runs in it.
+        progress: whether to show progress on stderr, or what to show it by.
+        options: of :class:`~uqbench.api.options.Options`: ``methods``, ``seeds``, ``out`` and so
+            on.
 
     Returns:
         The results of these runs. A run that failed is a row of ``runs`` with its reason, and a
@@ -89,21 +54,9 @@ def run(
         >>> results = uqbench.run("windy-cliff", "smoke", seeds=2)  # doctest: +SKIP
         >>> results.board()  # doctest: +SKIP
     """
-    experiment = Experiment(
-        selected(
-            suite, budget, methods=methods, tasks=tasks, seeds=seeds, steps=steps,
-            settings=settings, keep_agents=keep_agents,
-        ),
-        Path(out),
-        device,
-        workers,
-        Where(
-            executor, executor_config, resources or Resources(), checkpoint_seconds, limits, True
-        ),
-        (log,) if isinstance(log, str) else tuple(log),
-        _watcher(progress),
-    )  # fmt: skip
-    done = experiment.run(rerun=fresh, beside=None if beside is None else Path(beside))
+    watcher = _watcher(progress)
+    experiment = Experiment(Options(suite, budget, **{"wait": True} | options), watcher)
+    done = experiment.run(rerun=rerun, beside=None if beside is None else Path(beside))
     assert done.board is not None
     results = results_of(done.board, experiment.store)
     if done.unfinished:
@@ -121,11 +74,8 @@ def until_decided(
     budget: str | None = None,
     *,
     max_seeds: int | None = None,
-    device: str = "auto",
-    workers: int | None = None,
-    out: str | PathLike[str] = "results",
     progress: bool | Watcher = True,
-    **which: Unpack[Selected],
+    **options: Any,
 ) -> Results:
     """Add seeds to what claims (or ranks) leave open, until they are decided.
 
@@ -136,23 +86,20 @@ def until_decided(
         suite: name of the suite.
         budget: name of a budget that ranks; None for the suite's default.
         max_seeds: of a method; None for 40.
-        device: ``auto``, ``cpu`` or ``cuda``.
-        workers: number of processes; None for one per core, or one on a GPU.
-        out: the results folder.
         progress: whether to show progress on stderr, or what to show it by.
-        which: ``methods``, ``tasks``, ``steps`` and ``settings``, as of :func:`run`.
+        options: of :class:`~uqbench.api.options.Options`, but for ``seeds``.
 
     Raises:
         UqbenchError: the budget cannot rank methods, seeds are given, or a run did not finish.
     """
-    chosen = selected(suite, budget, **which)
     watcher = _watcher(progress)
-    experiment = Experiment(chosen, Path(out), device, workers, watcher=watcher, say=watcher.say)
+    chosen = Options(suite, budget, **{"wait": True} | options)
+    experiment = Experiment(chosen, watcher, watcher.say)
     done = experiment.until_decided(max_seeds)
     if done is None:
         raise UqbenchError(
-            f"a run did not finish, so that nothing is decided: uqbench.status({str(out)!r}) says "
-            f"which."
+            f"a run did not finish, so that nothing is decided: uqbench.status({chosen.out!r}) "
+            f"says which."
         )
     return results_of(done[0].board, experiment.store)
 

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import click
-
-from uqbench.cli.options import load_host
+from uqbench.cli.options import load_host, takes
 from uqbench.cli.terminal import say
 
 
-@click.command()
-@click.argument("name", metavar="SUITE|METHOD")
-@click.option(
-    "--statistics",
-    is_flag=True,
-    help="Print how a suite's boards make intervals and ranks, for a paper, instead.",
-)
-def command(name: str, statistics: bool) -> int:
+@takes(names={"name": "SUITE|METHOD"})
+def command(name: str, *, statistics: bool = False) -> int:
     """Print the papers of a suite, or of a method, as BibTeX.
 
     A suite's are those of its tasks, methods and claims. A method is one of any suite, or an agent
@@ -26,6 +18,9 @@ def command(name: str, statistics: bool) -> int:
       uqbench cite minatar
       uqbench cite ua-dqn
       uqbench cite --statistics minatar
+
+    Args:
+        statistics: Print how a suite's boards make intervals and ranks, for a paper, instead.
     """
     from uqbench.boards.statistics_sentence import statistics_sentence
     from uqbench.errors import unknown

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from uqbench.cli.options import FOLDER_THERE, json_option, out_option, selection_options
+from uqbench.api.options import Options
+from uqbench.cli.options import RUNS, FolderThere, takes
 from uqbench.cli.terminal import print_json, say, warn
-from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
     from uqbench.api.claims import SuiteVerdicts
@@ -25,17 +21,8 @@ COLORS = {
 }
 
 
-@click.command()
-@partial(selection_options, suite_required=False)
-@out_option
-@click.option(
-    "--from",
-    "boards",
-    type=FOLDER_THERE,
-    help="Judge by the scores.csv of the leaderboard that is stored below this folder.",
-)
-@json_option
-def command(selection: Selection, out: Path, boards: Path | None, as_json: bool) -> None:
+@takes(*RUNS, "out", suite=False, names={"boards": "--from"})
+def command(options: Options, *, boards: FolderThere | None = None, as_json: bool = False) -> None:
     """Judge each claim of a suite by the runs.
 
     A claim holds, does not hold, says that methods differ that are equal as far as it matters, is
@@ -47,12 +34,16 @@ def command(selection: Selection, out: Path, boards: Path | None, as_json: bool)
     Examples:
       uqbench claims --suite minatar --budget cpu
       uqbench claims --from leaderboards
+
+    Args:
+        boards: Judge by the scores.csv of the leaderboard that is stored below this folder.
+        as_json: Print JSON.
     """
     from uqbench.api.experiment import Experiment
     from uqbench.claims import table
 
-    experiment = Experiment(selection, out, say=warn)
-    if not selection.suite:
+    experiment = Experiment(options, say=warn)
+    if not options.suite:
         suites = experiment.verdicts(boards)
         if as_json:
             print_json([one.as_json() for one in suites])
@@ -70,7 +61,7 @@ def command(selection: Selection, out: Path, boards: Path | None, as_json: bool)
     if as_json:
         print_json([table.as_json(judged) for judged in judgements])
     elif not judgements:
-        say(f"The suite {selection.suite} has no claims.")
+        say(f"The suite {options.suite} has no claims.")
     else:
         for number, judged in enumerate(judgements):
             first, *more = table.as_text(judged).splitlines()

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
-from uqbench.cli.options import out_option
+from uqbench.api.options import Options
+from uqbench.cli.options import takes
 from uqbench.cli.terminal import say, warn
 
 
-@click.command()
-@out_option
-def command(out: Path) -> int:
+@takes("out")
+def command(options: Options) -> int:
     """Rank six exploration methods on DeepSea, and check what they say that they know.
 
     About a minute on two cores: ten seeds of the budget demo of the suite deepsea, as uqbench run
@@ -24,13 +22,12 @@ def command(out: Path) -> int:
     """
     from uqbench.api.experiment import Experiment
     from uqbench.api.report import can_report, write_report
-    from uqbench.runner.dispatch.drive import Where
     from uqbench.runner.display import Terminal
-    from uqbench.suites.selection import Selection
     from uqbench.views.terminal import print_ranking
 
-    selection = Selection(suite="deepsea", budget="demo")
-    done = Experiment(selection, out, "cpu", None, Where(), (), Terminal(), warn).run()
+    out = Path(options.out or "results")
+    demo = Options("deepsea", "demo", out=out, device="cpu")
+    done = Experiment(demo, Terminal(), warn).run()
     assert done.board is not None
     assert done.folder is not None
     print_ranking(done.board)

@@ -8,42 +8,24 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-import click
-
-from uqbench.cli.options import load_host, out_option
+from uqbench.api.options import Options
+from uqbench.cli.options import takes
 from uqbench.cli.terminal import say
 
 
-@click.command()
-@out_option
-@click.option(
-    "--gpu",
-    is_flag=True,
-    help="Instead: compare this GPU with the CPU and measure its speed, as a page in Markdown.",
-)
-def command(out: Path, gpu: bool) -> int:
+@takes("out")
+def command(options: Options) -> int:
     """Check this installation: Python, torch, devices, plugins, suites, aggregation, disk.
 
-    Exit 1 where something is wrong. With --gpu, a page to paste into an issue: nobody who writes
-    uqbench may have a GPU like yours.
+    Exit 1 where something is wrong. Whether a GPU computes what the CPU does, and how fast:
+    python benchmarks/gpu_compare.py, in a checkout.
 
     \b
-    Examples:
+    Example:
       uqbench doctor
-      uqbench doctor --gpu > gpu.md
     """
-    if gpu:
-        from uqbench.cli.gpu_page import gpu_page
-        from uqbench.runner.executors.local import prepare_process
-
-        prepare_process()
-        right = True
-        for good, line in gpu_page(load_host()):
-            right &= good
-            say(*line.split("\n"))
-        return 0 if right else 1
     right = True
-    for good, line in _installation(out):
+    for good, line in _installation(Path(options.out or "results")):
         right &= good
         say(f"{'ok   ' if good else 'WRONG'}  {line}")
     return 0 if right else 1
@@ -63,7 +45,9 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
     system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     yield True, f"Python {platform.python_version()}, {system}"
     cuda = torch.cuda.is_available()
-    devices = torch.cuda.get_device_name() if cuda else "no CUDA device, runs use the CPU"
+    about = torch.cuda.get_device_properties(0) if cuda else None
+    memory = f"{about.name}, {about.total_memory / 2**30:.0f} GiB" if about else ""
+    devices = memory or "no CUDA device, runs use the CPU"
     yield True, f"torch {torch.__version__}: {devices}"
     compiler = next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "clang++"))), "")
     without = "no C++ compiler: budgets with numerics = 'compiled' need one; install g++"

@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Annotated
 
-import click
-
-from uqbench.cli.options import FOLDER, json_option, out_option, selection_options
+from uqbench.api.options import Options
+from uqbench.cli.options import RUNS, Folder, takes
 from uqbench.cli.terminal import print_json, say, warn
-from uqbench.suites.selection import Selection
 
 
-@click.command()
-@selection_options
-@out_option
-@click.option("--to", type=FOLDER, help="Write below this folder instead of OUT/leaderboards.")
-@click.option(
-    "--check", is_flag=True, help="Write nothing: recompute what is stored and compare every byte."
-)
-@click.option(
-    "--rewrite",
-    is_flag=True,
-    help="Write the stored tables anew from their scores.csv, e.g. with claims that came later.",
-)
-@click.option(
-    "--risk",
-    metavar="MEASURE",
-    help="Score by another risk measure, e.g. cvar(0.1), from the stored episodes.",
-)
-@json_option
+@takes(*RUNS, "out")
 def command(
-    selection: Selection,
-    out: Path,
-    to: Path | None,
-    check: bool,
-    rewrite: bool,
-    risk: str | None,
-    as_json: bool,
+    options: Options,
+    *,
+    to: Folder | None = None,
+    check: bool = False,
+    rewrite: bool = False,
+    risk: Annotated[str | None, "MEASURE"] = None,
+    as_json: bool = False,
 ) -> int:
     """Compute a suite's leaderboard from the stored runs.
 
@@ -48,6 +29,14 @@ def command(
       uqbench leaderboard --suite minatar --budget quick
       uqbench leaderboard --suite minatar --budget quick --to leaderboards --check
       uqbench leaderboard --suite minatar --budget quick --risk "cvar(0.1)"
+
+    Args:
+        to: Write below this folder instead of OUT/leaderboards.
+        check: Write nothing: recompute what is stored and compare every byte.
+        rewrite: Write the stored tables anew from their scores.csv, e.g. with claims that came
+            later.
+        risk: Score by another risk measure, e.g. cvar(0.1), from the stored episodes.
+        as_json: Print JSON.
     """
     from uqbench.api.experiment import Experiment
     from uqbench.errors import UqbenchError
@@ -58,7 +47,7 @@ def command(
             "--check compares, --rewrite writes stored scores, --risk computes others from the "
             "runs: give one of them."
         )
-    experiment = Experiment(selection, out, say=warn)
+    experiment = Experiment(options, say=warn)
     if check:
         checked = experiment.check(to)
         say(*checked.lines)

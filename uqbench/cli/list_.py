@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
-import click
-
-from uqbench.cli.options import json_option, load_host
+from uqbench.cli.options import load_host, takes
 from uqbench.cli.terminal import print_json, say
 
-KINDS = (
+KINDS = Literal[
     "suites", "tasks", "claims", "agents", "estimators", "environments", "datasets", "risks",
     "claim-kinds", "plugins",
-)  # fmt: skip
+]  # fmt: skip
 
 
-@click.command(name="list")
-@click.argument("kind", type=click.Choice(KINDS), required=False)
-@json_option
-def command(kind: str | None, as_json: bool) -> None:
+@takes()
+def command(kind: KINDS | None = None, *, as_json: bool = False) -> None:
     """List what is installed: suites, agents, environments and so on.
 
     \b
     Example:
       uqbench list agents
+
+    Args:
+        as_json: Print JSON.
     """
     from uqbench.registry.definitions import source, summary
     from uqbench.registry.registry import Registry

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
-import click
-
-from uqbench.cli.options import FOLDER, FOLDER_THERE, json_option
+from uqbench.cli.options import Folder, FolderThere, takes
 from uqbench.cli.terminal import print_json, say, warn
 
 
-@click.command()
-@click.argument("sources", nargs=-1, required=True, type=FOLDER_THERE, metavar="FOLDER…")
-@click.option(
-    "--into",
-    required=True,
-    type=FOLDER,
-    metavar="FOLDER",
-    help="The results folder that the runs are copied to.",
-)
-@click.option("--dry-run", is_flag=True, help="Say what would be copied, and stop.")
-@json_option
-def command(sources: tuple[Path, ...], into: Path, dry_run: bool, as_json: bool) -> int:
+@takes(names={"sources": "FOLDER…"})
+def command(
+    sources: tuple[FolderThere, ...], *, into: Folder, dry_run: bool = False, as_json: bool = False
+) -> int:
     """Copy the finished runs of results folders into one, by their identities.
 
     A run that is there already with the same results is left alone. One that is there with other
@@ -32,6 +21,11 @@ def command(sources: tuple[Path, ...], into: Path, dry_run: bool, as_json: bool)
     \b
     Example:
       uqbench merge cluster-a/results cluster-b/results --into results
+
+    Args:
+        into: The results folder that the runs are copied to.
+        dry_run: Say what would be copied, and stop.
+        as_json: Print JSON.
     """
     from uqbench.api.calls import merge
     from uqbench.results.merge import Outcome
@@ -39,7 +33,7 @@ def command(sources: tuple[Path, ...], into: Path, dry_run: bool, as_json: bool)
     merged = merge(sources, into, dry_run=dry_run, say=warn)
     counted = Counter(one.outcome for one in merged)
     if as_json:
-        keys = ("from", "run", "fate", "reason")
+        keys = ("from", "run", "outcome", "reason")
         rows = [(str(one.source), str(one.run), one.outcome.value, one.reason) for one in merged]
         print_json([dict(zip(keys, row, strict=True)) for row in rows])
     else:
@@ -48,9 +42,9 @@ def command(sources: tuple[Path, ...], into: Path, dry_run: bool, as_json: bool)
                 say(f"{one.outcome.value}: {one.source}/{one.run}: {one.reason}")
         would = "would be " if dry_run else ""
         shown = [
-            f"{counted[fate]} {would if fate is Outcome.COPIED else ''}{fate.value}"
-            for fate in Outcome
-            if counted[fate]
+            f"{counted[one]} {would if one is Outcome.COPIED else ''}{one.value}"
+            for one in Outcome
+            if counted[one]
         ]
         say(f"{len(merged)} runs: {', '.join(shown)}; in {into}/.")
     return 1 if counted[Outcome.CONFLICT] + counted[Outcome.DAMAGED] else 0

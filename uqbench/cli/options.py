@@ -1,170 +1,205 @@
-"""Options that several commands share, and what they select."""
+"""Options of the commands, made from what Python declares: names, types, defaults and docstrings.
+
+:class:`uqbench.api.options.Options` declares what several commands take; what one takes alone is a
+parameter of its function, whose docstring says what it is for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import dataclasses
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
+from uqbench.api.options import Options
 from uqbench.cli.terminal import warn
 from uqbench.errors import UqbenchError
 from uqbench.registry import load_host as plugins
-from uqbench.suites.selection import Selection
-from uqbench.suites.variants import setting, split_outside
+from uqbench.suites.variants import setting, split_outside, toml_value
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
 
 MOST_SEEDS = 10_000
 
-F = TypeVar("F", bound=Callable[..., Any])
+Folder = Annotated[Path, click.Path(file_okay=False, path_type=Path)]
+FolderThere = Annotated[Path, click.Path(file_okay=False, exists=True, path_type=Path)]
+File = Annotated[Path, click.Path(dir_okay=False, path_type=Path)]
+FileThere = Annotated[Path, click.Path(dir_okay=False, exists=True, path_type=Path)]
 
-FOLDER = click.Path(file_okay=False, path_type=Path)
-FOLDER_THERE = click.Path(file_okay=False, exists=True, path_type=Path)
-FILE = click.Path(dir_okay=False, path_type=Path)
-FILE_THERE = click.Path(dir_okay=False, exists=True, path_type=Path)
-
-out_option = click.option(
-    "--out",
-    type=FOLDER,
-    default=Path("results"),
-    show_default=True,
-    help="Folder of the result store.",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-budget_option = click.option(
-    "--budget", metavar="NAME", help="The budget; the suite names the default."
-)
-tasks_option = click.option("--tasks", metavar="T,U", help="Only these tasks.")
-seeds_option = click.option(
-    "--seeds", type=click.IntRange(1, MOST_SEEDS), metavar="N", help="Seeds 0 to N-1."
-)
-steps_option = click.option(
-    "--steps", type=click.IntRange(min=1), metavar="N", help="Steps per run, for a trial."
-)
-device_option = click.option(
-    "--device",
-    type=click.Choice(["auto", "cpu", "cuda"]),
-    default="auto",
-    show_default=True,
-    help="Where to compute; auto takes a GPU if there is one.",
-)
-workers_option = click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Processes; one per core by default, one on a GPU.",
-)
+RUNS = (
+    "suite", "budget", "methods", "tasks", "seeds", "steps", "settings", "plugins", "suite_files",
+)  # fmt: skip
+"""Options that select runs."""
+PLACE = (
+    "executor", "executor_config", "cpus", "memory", "gpus_per_batch", "wait",
+    "checkpoint_seconds", "run_minutes", "run_memory", "stall_minutes",
+)  # fmt: skip
+"""Options that say where runs are executed, and what they may take."""
+_POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
-def suite_option(*, required: bool = True) -> Callable[[F], F]:
-    """``--suite``."""
-    return click.option("--suite", required=required, metavar="NAME", help="The suite.")
+def _kind(hint: Any) -> dict[str, Any]:
+    """How click reads a value of some type."""
+    inner = [part for part in get_args(hint) if part is not NoneType]
+    if NoneType in get_args(hint) and get_origin(hint) is not Annotated:
+        return {"is_flag": True} if inner == [bool] else _kind(inner[0])
+    if get_origin(hint) is Annotated:
+        kind, about = inner
+        if isinstance(about, click.Path):
+            return {"type": about, "metavar": "FILE" if about.file_okay else "FOLDER"}
+        if isinstance(about, str):
+            return _kind(kind) | {"metavar": about}
+        return {"type": about} | ({"metavar": "N"} if kind is int else {})
+    if get_origin(hint) is Literal:
+        return {"type": click.Choice(inner)}
+    if get_origin(hint) is tuple:
+        return _kind(inner[0]) | {"multiple": True}
+    known: dict[Any, dict[str, Any]] = {
+        bool: {"is_flag": True},
+        int: {"type": click.IntRange(min=1), "metavar": "N"},
+        float: {"type": _POSITIVE, "metavar": "X"},
+        str: {"metavar": "NAME"},
+    }
+    return known.get(hint, {})
 
 
-def options_as(
-    gather: Callable[[dict[str, Any]], None], *options: Callable[[F], F]
-) -> Callable[[F], F]:
-    """A decorator that adds options to a command.
+_OWN: dict[str, dict[str, Any]] = {
+    "methods": {"names": "--methods --agents", "metavar": "A,B"},
+    "tasks": {"metavar": "T,U"},
+    "seeds": {"type": click.IntRange(1, MOST_SEEDS)},
+    "settings": {"names": "--set", "multiple": True, "metavar": "METHOD.KEY=VALUE"},
+    "plugins": {"names": "--plugin", "multiple": True, **_kind(File)},
+    "suite_files": {"names": "--suite-file", "multiple": True, **_kind(File)},
+    "out": {"default": Path("results"), **_kind(Folder)},
+    "executor_config": {"names": "--executor-config --slurm --ray", "metavar": "KEY=VALUE,…"},
+    "memory": {"metavar": "GB"},
+    "run_memory": {"metavar": "GB"},
+    "checkpoint_seconds": {"type": click.FloatRange(min=0)},
+    "log": {"type": click.Choice(["csv", "tensorboard", "wandb"]), "multiple": True},
+}
+"""What the declaration in Python does not say of an option."""
+
+
+class _Command(click.Command):
+    """Shows the options that several commands share in groups of their own."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {"Runs": [], "Execution": [], "Options": []}
+        for param in self.get_params(ctx):
+            group = dict.fromkeys((*RUNS, "seed"), "Runs") | dict.fromkeys(PLACE, "Execution")
+            record = param.get_help_record(ctx)
+            if record is not None and isinstance(param, click.Option):
+                groups[group.get(param.name or "", "Options")].append(record)
+        for title, records in groups.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+def takes(
+    *fields: str, suite: bool = True, names: Mapping[str, str] | None = None
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """A decorator that makes a command of a function.
+
+    A parameter that is called ``options`` receives the :class:`Options`; of the others, those that
+    are keyword-only become options, the rest arguments.
 
     Args:
-        gather: replaces their values by what the command receives.
-        options: of click.
+        fields: of :class:`Options` that the command takes.
+        suite: whether the suite has to be named.
+        names: of options, such as ``--from``, or metavars of arguments, by parameter, where they
+            are not the parameter's.
     """
 
-    def decorate(function: F) -> F:
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        text, helps = _described(function)
+        hints = get_type_hints(function, include_extras=True)
+        params: list[click.Parameter] = []
+        for name, parameter in inspect.signature(function).parameters.items():
+            own: dict[str, Any] = {"required": parameter.default is parameter.empty}
+            default = None if own["required"] else parameter.default
+            shown = (names or {}).get(name)
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                shown = "--json" if name == "as_json" else shown
+                own |= {"names": shown} if shown else {}
+                params.append(_option(name, hints[name], default, helps.get(name, ""), own))
+            elif name != "options":
+                own |= _kind(hints[name]) | ({"metavar": shown} if shown else {})
+                own |= {"nargs": -1} if own.pop("multiple", False) else {"default": default}
+                params.append(click.Argument([name], **own))
+        params += _of_options(fields, suite)
+
         @wraps(function)
-        def gathered(**values: Any) -> Any:
-            gather(values)
+        def call(**values: Any) -> Any:
+            if "options" in hints:
+                values["options"] = _gathered(fields, values)
             return function(**values)
 
-        made = cast("F", gathered)
-        for option in reversed(options):
-            made = option(made)
-        return made
+        name = function.__name__.rstrip("_")
+        return _Command(name, callback=call, params=params, help=text)
 
     return decorate
 
 
-def selection_options(function: F, *, suite_required: bool = True) -> F:
-    """Add the options that select runs; the command receives them as ``selection``.
+def _of_options(fields: Sequence[str], suite: bool) -> Iterator[click.Parameter]:
+    """The options of fields of :class:`Options`."""
+    helps, hints = _described(Options)[1], get_type_hints(Options)
+    for one in dataclasses.fields(Options):
+        if one.name in fields:
+            default = None if one.default is dataclasses.MISSING else one.default
+            own = _OWN.get(one.name, {}) | {"required": one.name == "suite" and suite}
+            yield _option(one.name, hints[one.name], default or None, helps[one.name], own)
+        if one.name == "seeds" and "settings" in fields:
+            exactly = "Exactly this seed; may be repeated."
+            yield _option("seed", tuple[int, ...], (), exactly, {"type": click.IntRange(min=0)})
 
-    Where no suite is required, ``selection.suite`` is empty if the user named none.
-    """
-    decorate: Callable[[F], F] = options_as(
-        _select,
-        suite_option(required=suite_required),
-        budget_option,
-        click.option(
-            "--methods", "--agents", metavar="A,B", help="Only these methods, e.g. dqn,qr-dqn."
-        ),
-        tasks_option,
-        seeds_option,
-        click.option(
-            "--seed",
-            type=click.IntRange(min=0),
-            multiple=True,
-            metavar="S",
-            help="Exactly this seed; may be repeated.",
-        ),
-        steps_option,
-        click.option(
-            "--set",
-            "settings",
-            multiple=True,
-            metavar="METHOD.KEY=VALUE",
-            help="A config value, e.g. dqn.learning_rate=1e-4; several (1e-4,3e-4) make variants.",
-        ),
-        click.option(
-            "--plugin",
-            "plugins",
-            multiple=True,
-            type=FILE,
-            metavar="FILE",
-            help="A Python file with hooks, as a plugin that is not installed; may be repeated.",
-        ),
-        click.option(
-            "--suite-file",
-            "suite_files",
-            multiple=True,
-            type=FILE,
-            metavar="FILE",
-            help="A TOML file with a suite, or [extend.SUITE]; may be repeated.",
-        ),
+
+def _option(name: str, hint: Any, default: Any, text: str, own: dict[str, Any]) -> click.Option:
+    """An option for a parameter or field."""
+    values = {"default": default, "help": text.partition(" In Python")[0]} | _kind(hint) | own
+    long = "--" + name.replace("_", "-")
+    given = values.pop("names", f"{long}/--no-{name}" if hint == bool | None else long)
+    values["show_default"] = bool(values["default"]) and not values.get("is_flag")
+    return click.Option([*given.split(), name], **values)
+
+
+def _described(thing: Any) -> tuple[str, dict[str, str]]:
+    """A docstring's text, and what it says of each parameter or attribute, on one line."""
+    text, _, about = re.sub(r"\n(Args|Attributes):\n", "\0", inspect.getdoc(thing) or "").partition(
+        "\0"
     )
-    return decorate(function)
+    entries = re.split(r"(?m)^    (\w+): ", about)[1:]
+    pairs = zip(entries[::2], entries[1::2], strict=True)
+    return text.rstrip(), {name: " ".join(words.split()) for name, words in pairs}
 
 
-def _select(values: dict[str, Any]) -> None:
-    plugins, suite_files = values.pop("plugins"), values.pop("suite_files")
-    methods = names(values.pop("methods"))
-    if methods and any(".py" in method for method in methods):
-        from uqbench.registry.named import add, is_file
-
-        joins = [values["suite"]] if values["suite"] else []
-        methods = tuple(add(method, joins)[0] if is_file(method) else method for method in methods)
-    values["selection"] = Selection(
-        suite=values.pop("suite") or "",
-        budget=values.pop("budget"),
-        methods=methods,
-        tasks=names(values.pop("tasks")),
-        seeds=_seeds(values.pop("seeds"), values.pop("seed")),
-        steps=values.pop("steps"),
-        settings=_settings(values.pop("settings")),
-    )
-    add_local(plugins, suite_files)
-
-
-def add_local(plugins: Sequence[Path], suite_files: Sequence[Path]) -> None:
-    """Add files as plugins of this process and of those that it starts."""
-    if plugins or suite_files:
-        from uqbench.registry import local
-
-        for path in (*plugins, *suite_files):
-            local.add_file(path)
+def _gathered(fields: Iterable[str], values: dict[str, Any]) -> Options:
+    """The options of a command, taken out of its values."""
+    given = {name: values.pop(name) for name in fields}
+    own = {name: value for name, value in given.items() if value not in (None, ())}
+    for name in ("methods", "tasks"):
+        if name in own:
+            own[name] = names(own[name])
+    exact = values.pop("seed", ())
+    if exact and "seeds" in own:
+        raise UqbenchError("--seeds N means seeds 0 to N-1, --seed S exactly S: use one of them.")
+    for seed in exact:
+        if exact.count(seed) > 1:
+            raise UqbenchError(f"--seed {seed} appears more than once.")
+    if "settings" in own:
+        own["settings"] = settings(own["settings"])
+    if "executor_config" in own:
+        example, texts = "KEY=VALUE, e.g. partition=gpu.", own["executor_config"].split(",")
+        config = assigned("--executor-config", texts, example)
+        own["executor_config"] = {key.strip(): toml_value(value) for key, value in config}
+    return Options(**own | ({"seeds": exact} if exact else {}))
 
 
 def load_host() -> Host:
@@ -172,25 +207,12 @@ def load_host() -> Host:
     return plugins.load_host(warn)
 
 
-def names(text: str | None) -> tuple[str, ...] | None:
-    """The names in an option such as ``--methods A,B``; None where it was not used."""
-    if text is None:
-        return None
+def names(text: str) -> tuple[str, ...]:
+    """The names in an option such as ``--methods A,B``."""
     given = tuple(name.strip() for name in split_outside(text) if name.strip())
     if not given:
         raise UqbenchError("expected names separated by commas, got none.")
     return given
-
-
-def _seeds(count: int | None, exact: tuple[int, ...]) -> tuple[int, ...] | None:
-    if count is not None and exact:
-        raise UqbenchError("--seeds N means seeds 0 to N-1, --seed S exactly S: use one of them.")
-    for seed in exact:
-        if exact.count(seed) > 1:
-            raise UqbenchError(f"--seed {seed} appears more than once.")
-    if exact:
-        return exact
-    return None if count is None else tuple(range(count))
 
 
 def assigned(option: str, texts: Iterable[str], example: str) -> Iterator[tuple[str, str]]:
@@ -206,12 +228,13 @@ def assigned(option: str, texts: Iterable[str], example: str) -> Iterator[tuple[
         yield key, value
 
 
-def _settings(assignments: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    settings: dict[str, dict[str, Any]] = {}
+def settings(assignments: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The values of ``--set METHOD.KEY=VALUE``, by method."""
+    by_method: dict[str, dict[str, Any]] = {}
     example = "METHOD.KEY=VALUE, e.g. dqn.learning_rate=0.001."
     for path, value in assigned("--set", assignments, example):
         method, dot, key = path.partition(".")
         if not (dot and method and key):
             raise UqbenchError(f"--set {path}={value}: expected {example}")
-        settings.setdefault(method, {})[key] = setting(value)
-    return settings
+        by_method.setdefault(method, {})[key] = setting(value)
+    return by_method

@@ -2,53 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import click
-
-from uqbench.cli.options import FILE, FOLDER_THERE, load_host
+from uqbench.cli.options import File, FolderThere, load_host, takes
 from uqbench.cli.terminal import say
 
 
-@click.command()
-@click.argument("run", type=FOLDER_THERE)
-@click.option(
-    "--episodes",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Episodes to play.",
-)
-@click.option(
-    "--most-steps",
-    type=click.IntRange(min=1),
-    default=1000,
-    show_default=True,
-    metavar="N",
-    help="Steps of an episode at most.",
-)
-@click.option(
-    "--video",
-    type=FILE,
-    metavar="FILE",
-    help="Write a film: .gif, .mp4, or .png for the first picture.",
-)
-@click.option("--uncertainty", is_flag=True, help="Draw and print the agent's uncertainty.")
-@click.option(
-    "--map",
-    "state_map",
-    type=FILE,
-    metavar="FILE",
-    help="Write a .png of the uncertainty about every state, where the environment is small.",
-)
+@takes(names={"state_map": "--map"})
 def command(
-    run: Path,
-    episodes: int,
-    most_steps: int,
-    video: Path | None,
-    uncertainty: bool,
-    state_map: Path | None,
+    run: FolderThere,
+    *,
+    episodes: int = 1,
+    most_steps: int = 1000,
+    video: File | None = None,
+    uncertainty: bool = False,
+    state_map: File | None = None,
 ) -> None:
     """Let the agent of a RUN that was made with --keep-agents play.
 
@@ -58,6 +24,14 @@ def command(
     Example:
       uqbench run --suite windy-cliff --budget smoke --keep-agents
       uqbench play results/windy-cliff/smoke/cliff/ua-dqn-neutral/0-* --video play.gif --uncertainty
+
+    Args:
+        episodes: Episodes to play.
+        most_steps: Steps of an episode at most.
+        video: Write a film: .gif, .mp4, or .png for the first picture.
+        uncertainty: Draw and print the agent's uncertainty.
+        state_map: Write a .png of the uncertainty about every state, where the environment is
+            small.
     """
     from uqbench.api.agents import restore
     from uqbench.api.film import frames, save, state_map_picture

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import click
-
-from uqbench.cli.options import FOLDER, FOLDER_THERE, load_host
+from uqbench.cli.options import Folder, FolderThere, load_host, takes
 from uqbench.cli.terminal import say
 from uqbench.errors import UqbenchError
 
@@ -17,33 +15,15 @@ if TYPE_CHECKING:
 ALL = "all"
 
 
-@click.command()
-@click.argument("board", type=FOLDER_THERE)
-@click.option(
-    "--what",
-    default="intervals",
-    show_default=True,
-    metavar="A,B",
-    help="Figures by name, or all that the board has.",
-)
-@click.option(
-    "--format",
-    "formats",
-    default="svg,csv",
-    show_default=True,
-    metavar="F,G",
-    help="svg, pdf, png, csv.",
-)
-@click.option("--methods", metavar="A,B", help="Only these methods.")
-@click.option("--tasks", metavar="T,U", help="Only these tasks.")
-@click.option("--to", type=FOLDER, help="Folder for the files; default: here.")
+@takes(names={"formats": "--format"})
 def command(
-    board: Path,
-    what: str,
-    formats: str,
-    methods: str | None,
-    tasks: str | None,
-    to: Path | None,
+    board: FolderThere,
+    *,
+    what: Annotated[str, "A,B"] = "intervals",
+    formats: Annotated[str, "F,G"] = "svg,csv",
+    methods: Annotated[str | None, "A,B"] = None,
+    tasks: Annotated[str | None, "T,U"] = None,
+    to: Folder | None = None,
 ) -> int:
     """Draw figures of a leaderboard: BOARD is its folder.
 
@@ -56,6 +36,13 @@ def command(
     Examples:
       uqbench plot leaderboards/deepsea/paper --what intervals,pairs --format svg,pdf,csv
       uqbench plot results/leaderboards/minatar/quick --what curves
+
+    Args:
+        what: Figures by name, or all that the board has.
+        formats: svg, pdf, png, csv.
+        methods: Only these methods.
+        tasks: Only these tasks.
+        to: Folder for the files; default: here.
     """
     require_plots()
     from uqbench.plots.render import FORMATS, render

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from uqbench.cli.options import FILE, json_option, load_host
+from uqbench.cli.options import File, Folder, load_host, takes
 from uqbench.cli.terminal import print_json, say
 from uqbench.errors import UqbenchError
 from uqbench.templates.render import KINDS, LEARNS_FROM_DATA, render, write
@@ -30,22 +30,10 @@ def command() -> None:
     """
 
 
-@command.command()
-@click.argument("name")
-@click.option(
-    "--kind",
-    "kinds",
-    type=click.Choice(KINDS),
-    multiple=True,
-    required=True,
-    help="What it adds; repeatable.",
-)
-@click.option(
-    "--to",
-    type=click.Path(path_type=Path),
-    help="Folder to make; NAME by default.",
-)
-def new(name: str, kinds: tuple[str, ...], to: Path | None) -> None:
+@takes(names={"kinds": "--kind"})
+def new(
+    name: str, *, kinds: tuple[Annotated[str, click.Choice(KINDS)], ...], to: Folder | None = None
+) -> None:
     """Begin a plugin: a package with one worked method, tests and a suite.
 
     It installs, passes its checks and has a row on a board as it is. Nothing is overwritten.
@@ -53,6 +41,10 @@ def new(name: str, kinds: tuple[str, ...], to: Path | None) -> None:
     \b
     Example:
       uqbench plugin new my-method --kind agent
+
+    Args:
+        kinds: What it adds; repeatable.
+        to: Folder to make; NAME by default.
     """
     folder = to or Path(name)
     made = render(name, kinds)
@@ -66,17 +58,14 @@ def new(name: str, kinds: tuple[str, ...], to: Path | None) -> None:
     )
 
 
-@command.command()
-@click.argument("name")
-@click.option("--junit", type=FILE, help="JUnit XML.")
-@click.option(
-    "--only",
-    default="",
-    metavar="EXPRESSION",
-    help="Subjects or checks whose name contains this; pytest's -k: 'dqn and not compiles'.",
-)
-@json_option
-def check(name: str, junit: Path | None, only: str, as_json: bool) -> int:
+@takes()
+def check(
+    name: str,
+    *,
+    junit: File | None = None,
+    only: Annotated[str, "EXPRESSION"] = "",
+    as_json: bool = False,
+) -> int:
     """Check what an installed plugin registers against the rules of docs/conformance.md.
 
     pytest makes the checks: pip install 'uqbench[testing]'. Exits with 1 if a required rule is
@@ -85,6 +74,11 @@ def check(name: str, junit: Path | None, only: str, as_json: bool) -> int:
     \b
     Example:
       uqbench plugin check dqn
+
+    Args:
+        junit: JUnit XML.
+        only: Subjects or checks whose name contains this; pytest's -k: 'dqn and not compiles'.
+        as_json: Print JSON.
     """
     from uqbench.results.files import check_output
     from uqbench.testing.results import check_plugin
@@ -100,6 +94,10 @@ def check(name: str, junit: Path | None, only: str, as_json: bool) -> int:
     if not results:
         raise UqbenchError(f"no check was made of the plugin {name!r}: that is a failure")
     return 1 if any(not r.ok and r.check.level == "required" for r in results) else 0
+
+
+command.add_command(new)
+command.add_command(check)
 
 
 def _summary(results: Sequence[Result]) -> str:

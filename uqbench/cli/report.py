@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
-from uqbench.cli.options import FILE, FOLDER_THERE
+from uqbench.cli.options import File, FolderThere, takes
 from uqbench.cli.terminal import say, warn
 
 
-@click.command()
-@click.argument("folder", type=FOLDER_THERE, default="results")
-@click.option(
-    "-o",
-    "--output",
-    type=FILE,
-    default=Path("report.html"),
-    show_default=True,
-    help="The file to write.",
-)
-def command(folder: Path, output: Path) -> int:
+@takes(names={"output": "-o --output"})
+def command(folder: FolderThere = Path("results"), *, output: File = Path("report.html")) -> int:
     """Write a report about FOLDER: results, leaderboards, or the folder of one board.
 
     One file that requests nothing: claims of the papers, who may be first in each suite, every
@@ -30,6 +19,9 @@ def command(folder: Path, output: Path) -> int:
     Examples:
       uqbench report
       uqbench report leaderboards -o report.html
+
+    Args:
+        output: The file to write.
     """
     from uqbench.api.report import write_report
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path, PurePosixPath
 
-import click
-
-from uqbench.cli.options import json_option, out_option
+from uqbench.api.options import Options
+from uqbench.cli.options import takes
 from uqbench.cli.terminal import print_json, say
 
 
-@click.command()
-@out_option
-@json_option
-def command(out: Path, as_json: bool) -> None:
+@takes("out")
+def command(options: Options, *, as_json: bool = False) -> None:
     """Show what is done, running and failed, with reasons and the time left.
 
     Reads run.json of each run, and the progress of what is executed.
@@ -22,12 +19,16 @@ def command(out: Path, as_json: bool) -> None:
     \b
     Example:
       uqbench status --out results
+
+    Args:
+        as_json: Print JSON.
     """
     from uqbench.api.status import run_status, status
     from uqbench.results.store import RunState, Store
     from uqbench.runner.dispatch.event_log import latest_steps
     from uqbench.wording import duration
 
+    out = Path(options.out or "results")
     if as_json:
         print_json(status(out))
         return

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import click
-
-from uqbench.cli.options import FILE, budget_option, names, out_option, suite_option
+from uqbench.api.options import Options
+from uqbench.cli.options import File, takes
 from uqbench.cli.terminal import say, warn
-from uqbench.suites.selection import Selection
+from uqbench.errors import UqbenchError
 
 
-@click.command()
-@suite_option()
-@budget_option
-@click.option("--methods", metavar="A,B", required=True, help="The methods whose rows are sent.")
-@out_option
-@click.option("--to", type=FILE, help="The file; SUITE-BUDGET-METHODS.zip by default.")
-def command(suite: str, budget: str | None, methods: str, out: Path, to: Path | None) -> int:
+@takes("suite", "budget", "methods", "out")
+def command(options: Options, *, to: File | None = None) -> int:
     """Put scores, curves, manifest, versions and conformance of methods into one file.
 
     Their runs must be done, with the code that is installed, and their plugins pass the required
@@ -26,12 +18,16 @@ def command(suite: str, budget: str | None, methods: str, out: Path, to: Path | 
     \b
     Example:
       uqbench submit --suite minatar --budget paper --methods mine
+
+    Args:
+        to: The file; SUITE-BUDGET-METHODS.zip by default.
     """
     from uqbench.api.experiment import Experiment
     from uqbench.runner.display import Terminal
 
-    selection = Selection(suite, budget, names(methods))
-    made = Experiment(selection, out, watcher=Terminal(), say=warn).submit(to)
+    if options.methods is None:
+        raise UqbenchError("expected --methods A,B: those whose rows are sent.")
+    made = Experiment(options, Terminal(), warn).submit(to)
     say(f"{made.path}: {made.path.stat().st_size / 1e6:.1f} MB, sha256 {made.digest}")
     say(f"next: uqbench verify {made.path} --sample 1 makes one of its runs again", err=True)
     return 0

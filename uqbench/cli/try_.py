@@ -2,63 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
+from typing import Annotated
 
-import click
-
-from uqbench.cli.options import (
-    FOLDER_THERE,
-    assigned,
-    budget_option,
-    device_option,
-    json_option,
-    names,
-    seeds_option,
-    steps_option,
-    suite_option,
-    tasks_option,
-    workers_option,
-)
+from uqbench.api.options import Options
+from uqbench.cli.options import FolderThere, assigned, takes
 from uqbench.cli.terminal import print_json, say, warn
-from uqbench.suites.selection import Selection
 from uqbench.suites.variants import setting
 
 
-@click.command()
-@click.argument("what", metavar="FILE[:CLASS]|DISTRIBUTION:NAME")
-@suite_option()
-@budget_option
-@tasks_option
-@seeds_option
-@steps_option
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="A value of the class's config, e.g. learning_rate=1e-4; may be repeated.",
-)
-@click.option(
-    "--beside",
-    type=FOLDER_THERE,
-    metavar="BOARDS",
-    help="Show its row in the leaderboard that is stored below this folder.",
-)
-@device_option
-@workers_option
-@json_option
+@takes(
+    "suite", "budget", "tasks", "seeds", "steps", "device", "workers",
+    names={"what": "FILE[:CLASS]|DISTRIBUTION:NAME", "settings": "--set"},
+)  # fmt: skip
 def command(
     what: str,
-    suite: str,
-    budget: str | None,
-    tasks: str | None,
-    seeds: int | None,
-    steps: int | None,
-    settings: tuple[str, ...],
-    beside: Path | None,
-    device: str,
-    workers: int | None,
-    as_json: bool,
+    options: Options,
+    *,
+    settings: tuple[Annotated[str, "KEY=VALUE"], ...] = (),
+    beside: FolderThere | None = None,
+    as_json: bool = False,
 ) -> int:
     """Train a class of a Python file, or an installed one, on a suite, and print its row.
 
@@ -71,6 +34,11 @@ def command(
       uqbench try mine.py --suite windy-cliff --budget smoke
       uqbench try mine.py:Mine --suite minatar --budget quick --beside leaderboards
       uqbench try my-lab:mine --suite windy-cliff
+
+    Args:
+        settings: A value of the class's config, e.g. learning_rate=1e-4; may be repeated.
+        beside: Show its row in the leaderboard that is stored below this folder.
+        as_json: Print JSON.
     """
     from uqbench.api.experiment import Experiment
     from uqbench.config import resolve
@@ -80,10 +48,9 @@ def command(
 
     example = "KEY=VALUE, e.g. learning_rate=0.001: the class is named already."
     values = {key: setting(value) for key, value in assigned("--set", settings, example)}
-    method, kind = named.add(what, [suite], **values)
-    chosen = None if seeds is None else tuple(range(seeds))
-    selection = Selection(suite, budget, (method,), names(tasks), chosen, steps)
-    experiment = Experiment(selection, None, device, workers, watcher=Terminal(), say=warn)
+    method, kind = named.add(what, [options.suite], **values)
+    options = replace(options, methods=(method,), out=None)
+    experiment = Experiment(options, Terminal(), warn)
     host = experiment.host
     known = host.agents if kind == "agent" else host.estimators
     resolve(known[method].load_config(), values, where=what, risk_names=host.risk_names)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from uqbench.cli.options import FILE_THERE, FOLDER, FOLDER_THERE, json_option, selection_options
+from uqbench.api.options import Options
+from uqbench.cli.options import RUNS, FileThere, Folder, FolderThere, takes
 from uqbench.cli.terminal import print_json, say, warn
 from uqbench.errors import UqbenchError
-from uqbench.suites.selection import Selection
 from uqbench.wording import count
 
 if TYPE_CHECKING:
@@ -20,45 +19,17 @@ if TYPE_CHECKING:
     from uqbench.boards.submission.judge import Findings
 
 
-@click.command()
-@click.argument("bundle", required=False, type=FILE_THERE)
-@partial(selection_options, suite_required=False)
-@click.option(
-    "--from",
-    "boards",
-    type=FOLDER_THERE,
-    help="The folder of leaderboards whose runs are repeated.",
-)
-@click.option(
-    "--sample",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="How many rows: of a stored board 5, the same ones each time; of each method of a file as "
-    "many as the word verified needs, drawn anew.",
-)
-@click.option(
-    "--new-seeds",
-    type=click.IntRange(min=2),
-    metavar="M",
-    help="Of a file: how many runs of each task with seeds that no board has; five runs at least.",
-)
-@click.option("--out", type=FOLDER, help="Keep the repeated runs in this new folder.")
-@click.option(
-    "--add",
-    type=FOLDER,
-    metavar="BOARDS",
-    help="Add the file's rows to the leaderboard that is stored below this folder.",
-)
-@json_option
+@takes(*RUNS, suite=False, names={"boards": "--from"})
 def command(
-    bundle: Path | None,
-    selection: Selection,
-    boards: Path | None,
-    sample: int | None,
-    new_seeds: int | None,
-    out: Path | None,
-    add: Path | None,
-    as_json: bool,
+    options: Options,
+    bundle: FileThere | None = None,
+    *,
+    boards: FolderThere | None = None,
+    sample: Annotated[int | None, click.IntRange(min=0)] = None,
+    new_seeds: Annotated[int | None, click.IntRange(min=2)] = None,
+    out: Folder | None = None,
+    add: Folder | None = None,
+    as_json: bool = False,
 ) -> int:
     """Make rows of each method of a board or a file again, and compare the numbers.
 
@@ -75,14 +46,24 @@ def command(
     Examples:
       uqbench verify --suite five-state --budget paper --from leaderboards --sample 3
       uqbench verify minatar-paper-mine.zip --add leaderboards
+
+    Args:
+        boards: The folder of leaderboards whose runs are repeated.
+        sample: How many rows: of a stored board 5, the same ones each time; of each method of a
+            file as many as the word verified needs, drawn anew.
+        new_seeds: Of a file: how many runs of each task with seeds that no board has; five runs
+            at least.
+        out: Keep the repeated runs in this new folder.
+        add: Add the file's rows to the leaderboard that is stored below this folder.
+        as_json: Print JSON.
     """
     from uqbench.api.experiment import Experiment
     from uqbench.boards.sandbox import NO_SANDBOX, has_sandbox
     from uqbench.runner.display import Terminal
 
-    experiment = Experiment(selection, out, watcher=Terminal(), say=warn)
+    experiment = Experiment(replace(options, out=out), Terminal(), warn)
     if bundle is not None:
-        if boards is not None or selection != Selection(""):
+        if boards is not None or options != Options():
             raise UqbenchError(
                 f"{bundle} says what it is of: give no --suite, --from or other selection."
             )
@@ -95,7 +76,7 @@ def command(
         elif add is not None:
             say(f"{bundle}: not added.", err=True)
         return 0 if verified.good else 1
-    if not selection.suite or boards is None:
+    if not options.suite or boards is None:
         raise UqbenchError(
             "expected a file of uqbench submit, or --suite NAME and --from BOARDS of a stored "
             "board; uqbench verify --help has an example of each."

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Protocol
 
-from numba import njit
+from filelock import FileLock
+from numba import njit, typeof
+from numba.core.dispatcher import Dispatcher
 
 from uqbench.errors import UqbenchError
 
@@ -46,6 +50,21 @@ def _sources(folder: Traversable) -> Iterator[Traversable]:
             yield entry
 
 
+def _compile(function: Any, arguments: tuple[Any, ...]) -> None:
+    """Compile a function for its arguments, or load it from the cache: one process at a time.
+
+    Of several processes that start together, one compiles, and the others find it in the cache.
+    """
+    signature = tuple(map(typeof, arguments))
+    if not isinstance(function, Dispatcher) or signature in function.overloads:
+        return  # NUMBA_DISABLE_JIT=1, or done
+    with suppress(OSError):  # a folder that cannot be written has no cache to wait for
+        folder = Path(function.stats.cache_path or "")
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / f".{function.__module__}.lock"):
+            function.compile(signature)
+
+
 class LaneArrays(Protocol):
     """A named tuple of arrays, or of tensors that share them; the first axis is the lanes."""
 
@@ -81,6 +100,8 @@ class CpuKernels:
         self._parameters, self._action = tuple(parameters), lanes.action
         self._arrays = tuple(tensor.numpy() for tensor in lanes)
         self._n_actions = n_actions
+        for function in (begin, step):
+            _compile(function, (self._parameters, self._arrays))
 
     def begin(self) -> None:
         """Begin an episode in every lane."""

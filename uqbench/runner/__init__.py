@@ -3,5 +3,5 @@
 Read ``complete`` first, then a batch's way: ``batching`` (what executes together), ``dispatch``
 (processes of this machine, or orders to others), ``worker`` and ``interleaving`` (a batch in its
 process), ``train`` (the loop), ``checkpoints``. What is reported on the way is in ``events``; how
-long it will take in ``timing`` and ``forecast``.
+long it will take in ``forecast``.
 """

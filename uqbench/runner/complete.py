@@ -20,12 +20,11 @@ from uqbench.runner.batching.batches import (
 from uqbench.runner.batching.gpus import share_out, visible
 from uqbench.runner.device import cores
 from uqbench.runner.dispatch.drive import Driver, runs_in
-from uqbench.runner.forecast import Forecast, Pace, forecast
+from uqbench.runner.forecast import Forecast
 from uqbench.runner.life_cycle import call_hooks
 from uqbench.runner.loggers import logging
 from uqbench.runner.rerun import code_note
 from uqbench.runner.states import describe, stored_states, to_do
-from uqbench.runner.timing import Speeds, measure, worth_measuring
 from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan
 from uqbench.wording import count, duration
@@ -90,6 +89,16 @@ class Execution:
             return lanes_elsewhere(runs, self.workers)
         return default_lanes(runs, self.processes or 1)
 
+    def forecast(self, plan: Plan, todo: Collection[Run]) -> Forecast:
+        """What the runs to do are expected to take; unknown speeds of this CPU are being measured.
+
+        Who closes it ends that.
+        """
+        expected = Forecast(plan, todo, self.store)
+        if not self.driver.elsewhere and self.device == "cpu":
+            expected.measure(self.lanes(plan, len(todo)), self.processes or 1)
+        return expected
+
 
 def complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
     """Do what is missing of a plan; return the states of its runs.
@@ -120,13 +129,13 @@ def _complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
             if not driver.waits:
                 return _submit(plan, groups, execution)
             at_once = min(execution.processes or len(plan.runs), len(groups) + len(before))
-            speeds = _measured(plan, todo, execution)
-            expected = forecast(plan, todo | runs_in(before), store, at_once, speeds.of(plan))
+            expected = execution.forecast(plan, todo | runs_in(before))
+            about = f"about {duration(expected.seconds / at_once)} (from {expected.basis})"
+            about = "measuring speeds" if expected.measuring else about
             watcher.say(
                 f"On {execution.device}, "
                 f"{count(at_once, 'job' if driver.elsewhere else 'process')}"
-                f"{' at once' if driver.elsewhere else ''}: about {duration(expected.seconds)} "
-                f"(from {expected.basis}). "
+                f"{' at once' if driver.elsewhere else ''}: {about}. "
                 + ("Safe to interrupt; run again to resume." if execution.kept else "Not kept.")
             )
             workers = execution.workers if driver.elsewhere else at_once
@@ -144,27 +153,6 @@ def _complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
             watcher.say(f"Waiting for {count(len(running), 'run')} of another process.")
             while all(store.read(run.folder).state is RunState.RUNNING for run in running):
                 time.sleep(1)
-
-
-def _measured(plan: Plan, todo: set[Run], execution: Execution) -> Speeds:
-    """The speeds of methods, measured where they are unknown and the plan is long."""
-    speeds, processes = Speeds(execution.store.root), execution.processes or 1
-    if execution.driver.elsewhere or execution.device == "cuda":
-        return speeds
-    known = speeds.of(plan)
-    seconds = forecast(plan, todo, execution.store, 1, known).seconds / processes
-    lanes = execution.lanes(plan, len(todo))
-    measured = list(measure(worth_measuring(plan, todo, known, lanes, seconds), processes))
-    if measured:
-        speeds.add(plan, measured)
-        steps = plan.budget.steps
-        each = (
-            f"{cell.method.name} "
-            f"{Pace.measured(speed, cell.config).seconds(0, steps) * 1000 / steps:.2g}"
-            for cell, speed in measured
-        )
-        execution.watcher.say(f"Milliseconds a step, measured here: {', '.join(each)}.")
-    return speeds
 
 
 def preview(plan: Plan, execution: Execution) -> str:
@@ -195,7 +183,8 @@ def _follow(
     """Show what happens; return the runs that were tried, whether they finished or failed."""
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
-    with execution.watcher.watch(groups, expected, workers) as show, closing(executed):
+    watched = execution.watcher.watch(groups, expected, workers)
+    with closing(expected), watched as show, closing(executed):
         for event in executed:
             show(event)
             complaints |= dict.fromkeys(call_hooks(execution.host, event))

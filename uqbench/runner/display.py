@@ -6,15 +6,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from uqbench.runner import events
-from uqbench.runner.batching.batches import Batch, BatchGroup
-from uqbench.runner.forecast import Forecast, TimeLeft
+from uqbench.runner.batching.batches import BatchGroup
+from uqbench.runner.forecast import Forecast, TimeLeft, seconds_left
 from uqbench.wording import duration, visible
 
 LINE_SECONDS = 15.0
@@ -33,119 +31,84 @@ class Terminal:
         self, groups: Sequence[BatchGroup], expected: Forecast, processes: int
     ) -> Iterator[Callable[[events.Event], None]]:
         """Show progress while groups are executed."""
-        with Display(groups, expected, processes) as display:
-            yield display.show
+        console = Console(stderr=True)
+        columns = "{task.percentage:>3.0f}%  {task.fields[speed]}  {task.fields[eta]}"
+        with Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn(columns),
+            console=console,
+            disable=not console.is_terminal,
+        ) as bars:
+            yield _Display(TimeLeft(groups, expected, processes), bars).show
 
 
-class Display:
+class _Display:
     """Shows each batch and the whole as they run, with steps/s and the time left.
 
     Steps are those of all runs; ``steps/s`` of a batch is the sum over its lanes.
     """
 
-    def __init__(
-        self,
-        groups: Sequence[Sequence[Batch]],
-        expected: Forecast,
-        processes: int,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._clock = clock
-        self._time = TimeLeft(groups, expected, processes, clock)
-        self._console = Console(stderr=True)
-        self._live = self._console.is_terminal
+    def __init__(self, time_left: TimeLeft, bars: Progress) -> None:
+        self._time, self._bars = time_left, bars
+        self._measuring = time_left.forecast.measuring
         self._noticed: set[str] = set()
         self._rows: dict[str, TaskID] = {}
-        self._last_line: dict[str, float] = {}
-        self._began = clock()
-        self._bars = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.percentage:>3.0f}%  {task.fields[speed]}  {task.fields[eta]}"),
-            console=self._console,
-            disable=not self._live,
-        )
-        self._whole = self._bars.add_task("all runs", total=1.0, speed="", eta="")
-
-    def __enter__(self) -> Self:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bars.stop()
+        self._next_line: dict[str, float] = {}
+        self._whole = bars.add_task("all runs", total=1.0, speed="", eta="")
 
     def show(self, event: events.Event) -> None:
         """Show one event."""
-        name = event.batch.name
+        name, now = event.batch.name, time.monotonic()
         self._time.show(event)
+        left = f"about {duration(self._time.left())} left"
+        share = self._time.share
+        if self._time.forecast.measuring:
+            left = "measuring speeds"
+        elif self._measuring:
+            self._measuring = False
+            self._say(f"all runs: {left} (from {self._time.forecast.basis})")
+        whole = f"all runs: {share:.0%}, {left}" if share < 1 else "all runs: 100%"
+        goes_on = isinstance(event, events.Progress | events.Notice | events.SetAside)
+        if not goes_on and name in self._rows:  # it ended, or starts again
+            self._bars.remove_task(self._rows.pop(name))
         match event:
             case events.Started():
-                self._forget(name)  # it may start again
-                self._rows[name] = self._bars.add_task(
-                    name, total=event.batch.budget.steps, speed="", eta=""
-                )
-                self._last_line[name] = self._clock()
+                steps = event.batch.budget.steps
+                self._rows[name] = self._bars.add_task(name, total=steps, speed="", eta="")
+                self._next_line[name] = now + LINE_SECONDS
                 how = f"resumed from step {event.step:,}" if event.step else "started"
                 self._line(f"{name}: {how}")
             case events.Progress():
-                lanes = len(event.batch.runs)
-                speed = max(1, (event.step - event.first) * lanes) / max(event.seconds, 1e-9)
-                left = self._time.left_of(event.batch)
-                texts = (f"{speed:,.0f} steps/s", f"{duration(left)} left")
-                self._bars.update(
-                    self._rows[name], completed=event.step, speed=texts[0], eta=texts[1]
-                )
-                if self._clock() - self._last_line[name] >= LINE_SECONDS:
-                    share = event.step / event.batch.budget.steps
-                    self._line(f"{name}: {share:.0%}, {texts[0]}, {texts[1]}; {self._eta()}")
-                    self._last_line[name] = self._clock()
+                steps = max(1, event.step - event.first) * len(event.batch.runs)
+                speed = f"{steps / max(event.seconds, 1e-9):,.0f} steps/s"
+                own = seconds_left(event)
+                eta = "" if own is None else f"{duration(own)} left"
+                self._bars.update(self._rows[name], completed=event.step, speed=speed, eta=eta)
+                if now >= self._next_line[name]:
+                    done = event.step / event.batch.budget.steps
+                    self._line(f"{name}: {done:.0%}, {speed}, {eta}; {whole}")
+                    self._next_line[name] = now + LINE_SECONDS
             case events.Finished():
-                speed = event.batch.steps / max(event.seconds, 1e-9)
-                self._forget(name)
-                self._say(
-                    f"{name}: done in {duration(event.seconds)}, {speed:,.0f} steps/s; "
-                    f"{self._eta()}"
-                )
+                speed = f"{event.batch.steps / max(event.seconds, 1e-9):,.0f} steps/s"
+                self._say(f"{name}: done in {duration(event.seconds)}, {speed}; {whole}")
             case events.Failed():
-                self._forget(name)
                 self._say(f"{name}: FAILED: {event.reason}")
             case events.Split():
-                self._forget(name)
                 how = "each run alone" if event.size == 1 else f"{event.size} runs at a time"
                 self._say(f"{name}: {event.reason}; retrying {how}")
             case events.Taken():
-                self._forget(name)
                 self._say(f"{name}: another process is working on it")
             case events.SetAside():
                 self._say(f"{name}: the damaged run is kept as {event.kept_as}")
-            case events.Notice():
-                if event.text not in self._noticed:
-                    self._noticed.add(event.text)
-                    self._say(f"{name}: {event.text}")
-        share, left = self._all()
-        self._bars.update(self._whole, completed=share, eta=f"{duration(left)} left")
-
-    def _forget(self, name: str) -> None:
-        if name in self._rows:
-            self._bars.remove_task(self._rows.pop(name))
-
-    def _all(self) -> tuple[float, float]:
-        """The share of the time that has passed, and the seconds left."""
-        left, spent = self._time.left(), self._clock() - self._began
-        return (spent / (spent + left) if spent + left else 0.0), left
-
-    def _eta(self) -> str:
-        share, left = self._all()
-        return f"all runs: {share:.0%}, about {duration(left)} left" if left else "all runs: 100%"
+            case events.Notice() if event.text not in self._noticed:
+                self._noticed.add(event.text)
+                self._say(f"{name}: {event.text}")
+        self._bars.update(self._whole, completed=share, eta=left)
 
     def _line(self, text: str) -> None:
-        if not self._live:
+        if not self._bars.console.is_terminal:
             self._say(text)
 
     def _say(self, text: str) -> None:
-        self._console.print(visible(text), highlight=False, markup=False, soft_wrap=True)
+        self._bars.console.print(visible(text), highlight=False, markup=False, soft_wrap=True)

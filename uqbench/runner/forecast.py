@@ -1,233 +1,181 @@
-"""How long runs will take: of a plan, before anything is executed, and of what is left of batches.
+"""How long runs take: expected from what each method costs, corrected while they run.
 
-Gradient steps take most of the time and need not be spread evenly: updates after 1, 3, 6, 10, …
-environment steps (Eriksson et al. 2022) are ten times as dense in the first thousand steps as in
-all of a hundred thousand. So steps are weighed by the gradient steps that go with them.
+What a run costs is known from stored runs, or follows from a speed that is measured on this machine
+while the first runs are executed, or is the suite's nominal time.
 """
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
-from statistics import mean, median
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from multiprocessing.process import BaseProcess
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
 
-from uqbench.config import CountsGradientSteps
+from uqbench.config import CountsGradientSteps, learning_from
 from uqbench.identity import Run
-from uqbench.results.store import RunState, Store, StoredRun
+from uqbench.results.store import Store
 from uqbench.runner import events
 from uqbench.runner.batching.batches import Batch
 from uqbench.runner.checkpoints.saved import saved_step
-from uqbench.runner.states import to_do
-from uqbench.runner.timing import MethodSpeed, Speeds
-from uqbench.suites.plan import Plan
-from uqbench.suites.suite import Suite
+from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
+from uqbench.runner.executors.messages import Channel, MessageError
+from uqbench.runner.executors.spawn import start
+from uqbench.suites.plan import Cell, Plan
 
-FEW = 5
-"""Stored runs whose size is looked up."""
-ENOUGH = 0.05
-"""Share of a batch's work after which its own pace counts."""
+if TYPE_CHECKING:  # a spawned process imports this module before it limits its threads
+    import torch
+
+    from uqbench.registry.plugins import Host
+
+WORTH_FROM = {"eager": 180.0, "compiled": 3600.0}
+"""Nominal seconds of a plan from which speeds are measured, by numerics.
+
+It takes a second or two a method; compiled, half a minute.
+"""
 LITTLE = 0.01
-"""Share of all work that is assumed to have gone as expected before anything is observed."""
+"""Share of the work that is assumed to have gone as expected before anything is observed, so that a
+first batch of seconds does not predict hours."""
 
 
-@dataclass(frozen=True)
-class Pace:
-    """What the steps of one run take, in core seconds.
+class Cost(NamedTuple):
+    """Core seconds: of a unit of a run's work, and before its first step: loading, compiling."""
 
-    Attributes:
-        step_s: of an environment step; without ``gradient_steps``, with all that goes with it.
-        gradient_step_s: of a gradient step.
-        gradient_steps: how many there are in the first ``n`` environment steps; None: they are not
-            counted.
+    unit_s: float
+    start_s: float = 0.0
+
+
+def work(config: object, steps: int, first: int, last: int) -> int:
+    """Units of work between two of a run's steps: gradient steps where the config counts some.
+
+    Gradient steps may be ten times as dense early in a run as late (Eriksson et al. 2022).
     """
-
-    step_s: float
-    gradient_step_s: float = 0.0
-    gradient_steps: Callable[[int], int] | None = None
-
-    @classmethod
-    def on_average(cls, step_s: float, steps: int, config: object) -> Pace:
-        """From the mean time of a run's step, which goes into gradient steps as far as they count.
-
-        Args:
-            step_s: seconds of a step, the mean over a run.
-            steps: of the run.
-            config: the method's.
-        """
-        if isinstance(config, CountsGradientSteps) and config.gradient_steps(steps) > 0:
-            each = step_s * steps / config.gradient_steps(steps)
-            return cls(0.0, each, config.gradient_steps)
-        return cls(step_s)
-
-    @classmethod
-    def measured(cls, speed: MethodSpeed, config: object) -> Pace:
-        """Of a run that is as fast as was measured."""
-        if isinstance(config, CountsGradientSteps) and speed.gradient_step_ms > 0:
-            return cls(speed.step_ms / 1e3, speed.gradient_step_ms / 1e3, config.gradient_steps)
-        return cls(speed.step_ms / 1e3)
-
-    def seconds(self, first: int, last: int) -> float:
-        """From step ``first`` to step ``last``."""
-        counted = self.gradient_steps
-        learning = 0 if counted is None else counted(last) - counted(first)
-        return (last - first) * self.step_s + learning * self.gradient_step_s
+    if isinstance(config, CountsGradientSteps) and config.gradient_steps(steps):
+        return config.gradient_steps(last) - config.gradient_steps(first)
+    return last - first
 
 
 def seconds_left(event: events.Progress) -> float | None:
-    """Until a batch is done, at the pace of its steps so far; None where none was seen."""
-    steps = event.batch.budget.steps
-    pace = Pace.on_average(1.0, steps, event.batch.cell.config)
-    done = pace.seconds(event.first, event.step)
-    return event.seconds * pace.seconds(event.step, steps) / done if done > 0 else None
+    """Until a batch is done, at its pace so far; None where none was seen."""
+    config, steps = event.batch.cell.config, event.batch.budget.steps
+    done = work(config, steps, event.first, event.step)
+    left = work(config, steps, event.step, steps)
+    return event.seconds * left / done if done else None
 
 
-@dataclass(frozen=True)
 class Forecast:
-    """Wall time in seconds, and what it is derived from.
+    """What each run to do is expected to take.
+
+    Args:
+        plan: of the runs.
+        todo: the runs.
+        store: holds earlier runs, and checkpoints.
 
     Attributes:
-        seconds: until all is done, with all processes at work.
-        basis: in words.
-        core_seconds: of each run to do, from where it resumes.
-        paces: how these are spread over its steps.
+        saved: steps that a run resumes from, by its folder.
     """
 
-    seconds: float
-    basis: str
-    core_seconds: Mapping[Run, float] = field(default_factory=dict)
-    paces: Mapping[Run, Pace] = field(default_factory=dict)
+    def __init__(self, plan: Plan, todo: Collection[Run], store: Store) -> None:
+        self._plan, self.saved = plan, dict[str, int]()
+        self._cells = {run: cell for cell in plan.cells for run in cell.runs if run in todo}
+        self._measuring: tuple[BaseProcess, Channel] | None = None
+        self._measured: dict[str, Cost] = {}
+        times: dict[tuple[str, str, str], list[float]] = {}
+        for folder, stored in store.records(plan.suite.name) if todo else ():
+            record = stored.record
+            if record is not None and record.checkpoint is not None:
+                self.saved[str(folder)] = saved_step(record, store) or 0
+            if record is not None and record.timing is not None:
+                _, budget, task, method, _ = folder.parts
+                if budget == plan.budget_name:
+                    key = task, method, str(record.identity.get("device"))
+                    times.setdefault(key, []).append(1 / record.timing.steps_per_s)
+        self._step_s = {key: median(each) for key, each in times.items()}
+
+    @property
+    def measuring(self) -> bool:
+        """Whether speeds are being measured."""
+        return self._measuring is not None
+
+    @property
+    def basis(self) -> str:
+        """What the costs are derived from, in words; empty without runs."""
+        nominal = f"a nominal {self._plan.budget.step_ms:g} ms a step"
+        here = "what a step of each method takes here"
+        words = {
+            "the speed of earlier runs"
+            if self._is_known(run)
+            else here
+            if run.method in self._measured
+            else nominal
+            for run in self._cells
+        }
+        return " and ".join(sorted(words))
+
+    def cost(self, run: Run) -> Cost:
+        """What a run takes."""
+        if run.method in self._measured and not self._is_known(run):
+            return self._measured[run.method]
+        cell = self._cells[run]
+        steps = self._plan.budget.on(cell.task).steps
+        step_s = self._step_s.get(_key(run), self._plan.budget.step_ms / 1000)
+        return Cost(step_s * steps / work(cell.config, steps, 0, steps))
+
+    @property
+    def seconds(self) -> float:
+        """Core seconds of all runs."""
+        return sum(self.by_method().values())
 
     def by_method(self) -> dict[str, float]:
-        """Core seconds by method, the slowest first."""
+        """Core seconds by method, the slowest first, each run from where it resumes."""
         total: dict[str, float] = {}
-        for run, seconds in self.core_seconds.items():
-            total[run.method] = total.get(run.method, 0.0) + seconds
+        for run, cell in self._cells.items():
+            cost, steps = self.cost(run), self._plan.budget.on(cell.task).steps
+            units = work(cell.config, steps, self.saved.get(str(run.folder), 0), steps)
+            total[run.method] = total.get(run.method, 0.0) + cost.start_s + cost.unit_s * units
         return dict(sorted(total.items(), key=lambda item: -item[1]))
 
+    def measure(self, lanes: int, processes: int) -> None:
+        """Begin to measure the methods whose speed is unknown, in a process of its own.
 
-def forecast(
-    plan: Plan,
-    todo: Collection[Run],
-    store: Store,
-    workers: int,
-    measured: Mapping[str, MethodSpeed] | None = None,
-) -> Forecast:
-    """The wall time of some of a plan's runs on ``workers`` processes.
+        Not for a plan that takes less than ``WORTH_FROM``. A method that fails is left out: its
+        runs will fail, too, with the reason.
+        """
+        budget, cells = self._plan.budget, dict[str, Cell]()
+        for run, cell in self._cells.items():
+            if cell.method.agent and not cell.owns_loop and not self._is_known(run):
+                cells.setdefault(run.method, cell)
+        if cells and self.seconds / processes >= WORTH_FROM[budget.numerics]:
+            whole = [Batch(cell, budget.on(cell.task), (), "cpu") for cell in cells.values()]
+            self._measuring = start(_measure, [batch.of(batch.runs[:lanes]) for batch in whole])
 
-    The mean time of a step is that of earlier runs of the method on the task under the budget;
-    without any, it follows from what a step and a gradient step were measured to take on this
-    machine; else it is the nominal time, times the ratio of actual to nominal time in other
-    budgets' runs, whose gradient steps may be denser; else the nominal time.
+    def update(self) -> bool:
+        """Take in what was measured since, and return whether there was any; never waits."""
+        before = len(self._measured)
+        if self._measuring is not None:
+            try:
+                self._measured.update(self._measuring[1].receive())
+            except (EOFError, OSError, MessageError):
+                self.close()
+        return len(self._measured) > before
 
-    Args:
-        plan: what was planned.
-        todo: the runs to do.
-        store: holds earlier runs.
-        workers: processes.
-        measured: speeds by method.
-    """
-    slowness, saved = _earlier(plan.suite, store) if todo else ({}, {})
-    configs = {(cell.task.name, cell.method.name): cell.config for cell in plan.cells}
-    core_seconds: dict[Run, float] = {}
-    paces: dict[Run, Pace] = {}
-    bases = set()
-    for run in todo:
-        by_budget = slowness.get((run.task, run.method, str(run.identity["device"])), {})
-        steps = plan.budget.task_steps.get(run.task, plan.budget.steps)
-        config = configs.get((run.task, run.method))
-        start, ratios = 0.0, by_budget.get(plan.budget_name, ())
-        speed = None if ratios else (measured or {}).get(run.method)
-        if ratios:
-            bases.add("the speed of earlier runs")
-        elif speed is not None:
-            bases.add("what a step of each method takes here")
-        elif ratios := [ratio for ratios in by_budget.values() for ratio in ratios]:
-            bases.add("the speed of runs of other budgets")
-        else:
-            bases.add(f"a nominal {plan.budget.step_ms:g} ms a step")
-        if speed is None:
-            step_s = plan.budget.step_ms / 1000 * median(ratios or [1.0])
-            pace = Pace.on_average(step_s, steps, config)
-        else:
-            pace, start = Pace.measured(speed, config), speed.start_s / speed.lanes
-        core_seconds[run] = start + pace.seconds(saved.get(run.folder, 0), steps)
-        paces[run] = pace
-    processes = max(1, min(workers, len(todo)))
-    seconds = sum(core_seconds.values()) / processes
-    return Forecast(seconds, " and ".join(sorted(bases)), core_seconds, paces)
+    def close(self) -> None:
+        """Measure no more."""
+        if self._measuring is not None:
+            process, _ = self._measuring
+            self._measuring = None
+            process.kill()
+            process.join()
+
+    def _is_known(self, run: Run) -> bool:
+        return _key(run) in self._step_s
 
 
-Slowness = Mapping[tuple[str, str, str], Mapping[str, Sequence[float]]]
-"""Ratio of measured to nominal time of a step, by (task, method, device) and budget."""
-
-
-def _earlier(suite: Suite, store: Store) -> tuple[Slowness, Mapping[PurePosixPath, int]]:
-    """From stored runs: their slowness, and the checkpointed steps of unfinished ones."""
-    slowness: dict[tuple[str, str, str], dict[str, list[float]]] = {}
-    saved: dict[PurePosixPath, int] = {}
-    for folder, stored in store.records(suite.name):
-        record = stored.record
-        if record is not None and record.checkpoint is not None:
-            saved[folder] = saved_step(record, store) or 0
-        if record is None or record.timing is None:
-            continue
-        _, budget, task, method, _ = folder.parts
-        if budget in suite.budgets:
-            nominal = suite.budgets[budget].step_ms / 1000
-            of_cell = slowness.setdefault((task, method, str(record.identity.get("device"))), {})
-            of_cell.setdefault(budget, []).append(1 / (record.timing.steps_per_s * nominal))
-    return slowness, saved
-
-
-@dataclass(frozen=True)
-class MethodCost:
-    """What is left of a method.
-
-    Attributes:
-        to_do: runs to execute.
-        have: runs that need not be.
-        seconds: of one core, for the runs to execute.
-        megabytes: memory of a run; None where it was not measured yet.
-        disk: megabytes of the runs to execute once they are stored, as large as those that are;
-            None where there are none.
-    """
-
-    method: str
-    to_do: int
-    have: int
-    seconds: float
-    megabytes: float | None
-    disk: float | None
-
-
-def costs(
-    plan: Plan, states: Mapping[Run, StoredRun], store: Store
-) -> tuple[list[MethodCost], Forecast]:
-    """What is left of each method of a plan, the slowest first, and of all on one core.
-
-    Args:
-        plan: what was planned.
-        states: what is stored of its runs.
-        store: holds earlier runs.
-    """
-    todo, known = to_do(states), Speeds(store.root).of(plan)
-    alone = forecast(plan, todo, store, 1, known)
-    seconds = dict.fromkeys((cell.method.name for cell in plan.cells), 0.0) | alone.by_method()
-    methods = []
-    for name in sorted(seconds, key=lambda name: -seconds[name]):
-        runs = [run for run in plan.runs if run.method == name]
-        left = sum(run in todo for run in runs)
-        stored = [run for run in runs if states[run].state is RunState.FINISHED][:FEW]
-        sizes = [
-            sum(one[0] for one in folder.signatures(*folder.kinds()) if one is not None)
-            for folder in (store.at(run.place) for run in stored)
-        ]
-        memory = known[name].megabytes if name in known else None
-        disk = left * mean(sizes) / 1e6 if sizes else None
-        methods.append(MethodCost(name, left, len(runs) - left, seconds[name], memory, disk))
-    return methods, alone
+def _key(run: Run) -> tuple[str, str, str]:
+    return run.task, run.method, str(run.identity["device"])
 
 
 @dataclass
@@ -235,140 +183,182 @@ class _Course:
     """The progress of a batch.
 
     Attributes:
-        expected: core seconds, from where it resumes.
-        pace: how they are spread over its steps; only ratios count.
+        cost: of each of its runs, as it is expected.
         together: batches whose steps are interleaved with its own.
+        start: steps, when it begins or resumes.
         began: by the clock; None while it waits.
-        start: steps, when it began.
-        first: steps, and seconds since it began, at its first progress report.
+        first: steps, and seconds since it began, at its first report: what came before, such as
+            loading and compiling, says nothing about its pace.
         last: the same at the latest report.
-        done: seconds that it took; None until it is done.
+        ended: whether it is done.
     """
 
-    steps: int
-    expected: float
-    method: str
-    pace: Pace
-    together: int = 1
+    batch: Batch
+    cost: Cost
+    together: int
+    start: int
     began: float | None = None
-    start: int = 0
     first: tuple[int, float] = (0, 0.0)
     last: tuple[int, float] = (0, 0.0)
-    done: float | None = None
+    ended: bool = False
 
-    def share(self, first: int, last: int) -> float:
-        """Share of the work, from where it resumed, that lies between two steps."""
-        whole = self.pace.seconds(self.start, self.steps)
-        return self.pace.seconds(first, last) / whole if whole else 0.0
+    def expected(self, first: int, last: int) -> float:
+        """Core seconds between two steps."""
+        units = work(self.batch.cell.config, self.batch.budget.steps, first, last)
+        return self.cost.unit_s * units * len(self.batch.runs)
 
-    @property
-    def seen(self) -> float:
-        """Share of the work whose pace was observed."""
-        return 0.0 if self.first == self.last else self.share(self.first[0], self.last[0])
-
-    def ratio(self) -> tuple[float, float]:
-        """Core seconds that it took, as far as they were observed, and those expected."""
-        if self.done is not None:
-            return self.done / self.together, self.expected if self.done else 0.0
-        if self.seen < ENOUGH:
-            return 0.0, 0.0
-        return (self.last[1] - self.first[1]) / self.together, self.expected * self.seen
-
-    def left(self, now: float, factor: float) -> float:
-        """Core seconds left, if its kind takes ``factor`` times what was expected.
-
-        An expectation that was used up before the steps were taken was wrong, and the batch's own
-        pace counts, however short it was observed.
-        """
-        if self.done is not None:
+    def rest(self) -> float:
+        """Expected core seconds of what is left."""
+        if self.ended:
             return 0.0
-        spent = 0.0 if self.began is None else now - self.began
-        expected, used = self.expected * factor, spent / self.together
-        if not self.seen or (self.seen < ENOUGH and used < expected):
-            unseen = 1.0 - self.share(self.start, max(self.start, self.last[0]))
-            return max(expected - used, expected * unseen)
-        seconds = (self.last[1] - self.first[1]) / self.seen
-        rest = self.share(self.last[0], self.steps) * seconds
-        return max(rest - (spent - self.last[1]), 0.0) / self.together
+        start_s = 0.0 if self.last[0] else self.cost.start_s * len(self.batch.runs)
+        return start_s + self.expected(self.last[0] or self.start, self.batch.budget.steps)
 
 
 class TimeLeft:
     """The time left while batches run: the forecast of each, corrected by what was observed.
 
-    Methods differ in cost by more than tenfold, so a share of steps says little. The time left is a
-    sum over batches: a running one continues at its own pace; a waiting one takes its forecast
-    times the ratio of actual to forecast time of its method's batches, or, before there is one, of
-    all batches.
+    Methods differ in cost by more than tenfold, so a share of steps says little. What is left of a
+    batch takes its forecast times the ratio of actual to forecast time of its method's batches, as
+    far as they were observed; before that, times the ratio of all batches.
 
     Args:
         groups: what will run; the batches of a group are interleaved in one process.
-        expected: what each run takes.
+        forecast: of their runs.
         processes: number of concurrent processes.
         clock: returns seconds.
+
+    Attributes:
+        share: of the work that is done, when :meth:`left` was called last; it never falls, and is 0
+            while speeds are measured.
     """
 
     def __init__(
         self,
-        groups: Sequence[Iterable[Batch]],
-        expected: Forecast,
+        groups: Sequence[Collection[Batch]],
+        forecast: Forecast,
         processes: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._clock, self._forecast, self._processes = clock, expected, max(1, processes)
-        together = [list(group) for group in groups]
-        self._courses = {
-            batch.name: self._course(batch, len(group)) for group in together for batch in group
-        }
-        self._total = sum(course.expected for course in self._courses.values())
+        self.forecast, self._processes = forecast, max(1, processes)
+        self._clock, self.share = clock, 0.0
+        self._courses: dict[str, _Course] = {}
+        for group in groups:
+            self._add(group, len(group))
 
     def show(self, event: events.Event) -> None:
         """Process one event."""
         batch, now = event.batch, self._clock()
-        course = self._courses.setdefault(batch.name, self._course(batch, 1))
+        if self.forecast.update():
+            for other in self._courses.values():
+                other.cost = self.forecast.cost(other.batch.runs[0])
+        if batch.name not in self._courses:
+            self._add([batch], 1)
+        course = self._courses[batch.name]
         match event:
             case events.Started():
-                restarted = self._course(batch, course.together)
-                restarted.began, restarted.start = now, event.step
-                self._courses[batch.name] = restarted
-            case events.Progress() if event.step > course.start:
-                unseen = not course.last[0]
-                course.last = (event.step, event.seconds)
-                course.first = course.last if unseen else course.first
-            case events.Finished():
-                course.done = 0.0 if course.began is None else now - course.began
-            case events.Failed() | events.Taken():
-                course.done = 0.0
+                course = _Course(batch, course.cost, course.together, event.step, now)
+                self._courses[batch.name] = course
+            case events.Progress():
+                course.last = event.step, event.seconds
+                course.first = course.first if course.first[0] else course.last
+            case events.Finished() | events.Failed() | events.Taken():
+                course.ended = True
             case events.Split():
                 del self._courses[batch.name]
-                self._courses |= {part.name: self._course(part, 1) for part in event.parts}
-
-    def left_of(self, batch: Batch) -> float:
-        """Seconds until a batch that runs is done."""
-        course = self._courses[batch.name]
-        return course.left(self._clock(), self._factor(course.method)) * course.together
+                self._add(event.parts, 1)
 
     def left(self) -> float:
         """Seconds until all is done."""
-        now, courses = self._clock(), self._courses.values()
-        factors = {name: self._factor(name) for name in {course.method for course in courses}}
-        rest = [(course, course.left(now, factors[course.method])) for course in courses]
-        longest = max((left for course, left in rest if course.began is not None), default=0.0)
-        return max(sum(left for _, left in rest) / self._processes, longest)
+        by_method: dict[str, list[_Course]] = {"": list(self._courses.values())}
+        for course in self._courses.values():
+            by_method.setdefault(course.batch.cell.method.name, []).append(course)
+        factors, whole, longest = {"": 1.0}, 0.0, 0.0
+        for method, courses in by_method.items():  # of all batches first
+            seen = [course for course in courses if course.last[0]]
+            expected = LITTLE * sum(c.expected(c.start, c.batch.budget.steps) for c in courses)
+            taken = expected * factors[""]
+            taken += sum((c.last[1] - c.first[1]) / c.together for c in seen)
+            expected += sum(c.expected(c.first[0], c.last[0]) for c in seen)
+            factors[method] = taken / expected if expected else 1.0
+        total = 0.0
+        for course in self._courses.values():
+            factor, batch = factors[course.batch.cell.method.name], course.batch
+            start_s = course.cost.start_s * len(batch.runs)
+            total += factor * (start_s + course.expected(course.start, batch.budget.steps))
+            rest = factor * course.rest()
+            if course.began is not None:
+                since = self._clock() - course.began - course.last[1]
+                rest = max(rest - since / course.together, 0.0)
+                longest = max(longest, rest)
+            whole += rest
+        if not self.forecast.measuring and total:
+            self.share = max(self.share, 1.0 - whole / total)
+        return max(whole / self._processes, longest)
 
-    def _factor(self, method: str) -> float:
-        """Actual over expected seconds of a method, or of all where none of it was observed.
+    def _add(self, batches: Iterable[Batch], together: int) -> None:
+        for batch in batches:
+            run = batch.runs[0]
+            saved = self.forecast.saved.get(str(run.folder), 0)
+            self._courses[batch.name] = _Course(batch, self.forecast.cost(run), together, saved)
 
-        A small share of all work is assumed to have gone as expected, so that a first batch of
-        seconds does not predict hours.
-        """
-        ratios = [(course.method, course.ratio()) for course in self._courses.values()]
-        own = [ratio for name, ratio in ratios if name == method]
-        if not sum(expected for _, expected in own):
-            own = [ratio for _, ratio in ratios] + [(LITTLE * self._total, LITTLE * self._total)]
-        expected = sum(expected for _, expected in own)
-        return sum(took for took, _ in own) / expected if expected else 1.0
 
-    def _course(self, batch: Batch, together: int) -> _Course:
-        expected = sum(self._forecast.core_seconds.get(run, 0.0) for run in batch.runs)
-        pace = self._forecast.paces.get(batch.runs[0], Pace(1.0))
-        return _Course(batch.budget.steps, expected, batch.cell.method.name, pace, together)
+def _measure(channel: Channel, batches: Sequence[Batch]) -> None:
+    os.environ.update(ENVIRONMENT)
+    import torch
+
+    from uqbench.registry.plugins import Host
+
+    prepare_process()
+    host, device = Host.load(), torch.device("cpu")
+    for batch in batches:
+        torch.compiler.reset()
+        with suppress(Exception):  # a plugin may raise anything; its runs will fail with it
+            channel.send((batch.cell.method.name, time_steps(batch, host, device)[1]))
+
+
+def time_steps(
+    batch: Batch,
+    host: Host,
+    device: torch.device,
+    seconds: float = 0.5,
+    clock: Callable[[], float] = time.perf_counter,
+) -> tuple[float, Cost]:
+    """Time a batch's steps, with gradient steps, once the first ones have compiled and allocated.
+
+    Args:
+        batch: as planned, but its agent learns from the first steps on.
+        host: the plugins.
+        device: where.
+        seconds: shortest time to measure.
+        clock: returns seconds.
+
+    Returns:
+        Steps per second of all its lanes, and what one run takes.
+    """
+    from uqbench.runner.train.agents import make_agent, make_training_lanes
+    from uqbench.runner.train.compiling import compile_agent
+    from uqbench.runner.train.loop import interact
+    from uqbench.runner.train.recorder import Recorder
+
+    make_training_lanes(batch, host, device).reset()  # kernels are compiled once, not by each batch
+    made, config = clock(), learning_from(batch.cell.config, 1)
+    batch = replace(batch, cell=replace(batch.cell, config=config))
+    env = make_training_lanes(batch, host, device)
+    agent = make_agent(batch, host, env, device)
+    if batch.budget.numerics == "compiled":
+        compile_agent(agent)
+    actors, lanes, steps = batch.budget.actors, len(batch.runs), batch.budget.steps
+    spec = host.environments[str(batch.cell.task.environment)]
+    recorder = Recorder(lanes, steps, spec.events, device, actors=actors)
+    warm, began, ended, last = min(max(8 * actors, 150), steps // 2), 0.0, 0.0, 0
+    for position in interact(agent, env, steps, recorder, actors=actors):
+        last, ended = position.step, clock()
+        if last <= warm:
+            first, began = last, ended
+        elif ended - began > seconds and work(config, steps, first, last) and last >= 2 * warm:
+            break
+    unit_s = (ended - began) / (work(config, steps, first, last) or 1) / lanes
+    cold = unit_s * work(config, steps, 0, first)
+    cost = Cost(unit_s, max(0.0, (began - made) / lanes - cold))
+    return lanes * (last - first) / (ended - began), cost

@@ -62,7 +62,7 @@ def code_note(states: Iterable[StoredRun]) -> str:
     texts = sorted({text for packages in changed for text in packages.values()})
     return (
         f"Made with other code than is installed: {count(len(changed), 'finished run')} "
-        f"({'; '.join(texts)}); --fresh makes them again, and keeps these."
+        f"({'; '.join(texts)}); --rerun makes them again, and keeps these."
         f"{see('other-code')}"
     )
 

@@ -24,7 +24,7 @@ class Watcher(Protocol):
 
         Args:
             groups: what is executed.
-            expected: what each run takes.
+            expected: of their runs; its speeds may still be measured.
             processes: number of concurrent processes.
         """
 

@@ -62,7 +62,7 @@ def submit(plan: Plan, host: Host, store: Store, path: Path, check: Checks) -> s
     if older:
         raise UqbenchError(
             f"runs were made with other code than is installed ({older}), so that its check and "
-            f"versions are not theirs: uqbench run --fresh makes them again."
+            f"versions are not theirs: uqbench run --rerun makes them again."
             f"{see('other-code')}"
         )
     files = {name: text.encode() for name, text in result.files().items()}

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.environment import LaneEnv, Outcome
-from uqbench.runner.gpu_check import difference
 from uqbench.runner.train.loop import by_actor, reset_by_actor
 from uqbench.specs import Role
 from uqbench.testing.conformance.check import Subject
+from uqbench.testing.same_bits import difference
 
 QUESTIONS = 4
 """Number of observations on which predictions are compared."""

@@ -19,7 +19,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from uqbench.agent import Agent, Step, observation_dtype, observation_shape
 from uqbench.lanes import Capturable
-from uqbench.runner.gpu_check import compare_captured
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.capture import simulated
 from uqbench.testing.conformance.agent_runs import (
@@ -31,6 +30,7 @@ from uqbench.testing.conformance.agent_runs import (
 )
 from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
+from uqbench.testing.same_bits import compare_captured
 
 ELSEWHERE = torch.device("meta")
 DEVICE_STEPS = 45

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from uqbench.environment import LaneEnv, OptimalQ, Outcome, TimeLimit
 from uqbench.lanes import Uniform
-from uqbench.runner.gpu_check import difference
 from uqbench.testing.conformance.agent_runs import copy_of
 from uqbench.testing.conformance.check import Failed, Subject
+from uqbench.testing.same_bits import difference
 
 STEPS = 100
 LANES = (3, 8, 5)

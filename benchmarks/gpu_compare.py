@@ -1,25 +1,40 @@
-"""``uqbench doctor --gpu``: a page that says whether and how fast runs go on this GPU."""
+"""Whether one GPU computes what the CPU does, and how fast: a page in Markdown.
+
+Needs CUDA. Environments with kernels of their own are stepped on both devices, and compared bit by
+bit; methods are trained from Python and captured, and compared; then their steps are timed. Exits
+with 1 where a bit differs.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING
 
+import torch
+
+from uqbench.agent import Agent
+from uqbench.config import learning_from
+from uqbench.environment import LaneEnv
 from uqbench.errors import UqbenchError
+from uqbench.registry.plugins import Host
+from uqbench.runner.batching.batches import Batch
+from uqbench.runner.executors.local import prepare_process
+from uqbench.runner.train.agents import make_agent, make_lanes
+from uqbench.runner.train.compiling import (
+    Capture,
+    can_be_captured,
+    compile_agent,
+    cuda_graphs,
+)
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
+from uqbench.testing.same_bits import Difference, compare_captured, difference, train
 
-if TYPE_CHECKING:
-    import torch
-
-    from uqbench.agent import Agent
-    from uqbench.environment import LaneEnv
-    from uqbench.registry.plugins import Host
-    from uqbench.runner.batching.batches import Batch
-    from uqbench.runner.gpu_check import Difference
-    from uqbench.runner.train.compiling import Capture
-    from uqbench.suites.plan import Plan
+WARM_UP = 150
+"""Steps before timing starts: the first ones compile, allocate and are captured."""
 
 SUITES = ("minatar", "highway")
 """Suites whose environments have kernels of their own; ``smoke`` plans their runs."""
@@ -35,15 +50,10 @@ def gpu_page(host: Host) -> Iterator[tuple[bool, str]]:
     Raises:
         UqbenchError: torch finds no CUDA device.
     """
-    import torch
-
-    from uqbench.runner.train.compiling import cuda_graphs
-    from uqbench.suites.plan import make_plan
-    from uqbench.suites.reading import read_suites
 
     if not torch.cuda.is_available():
         raise UqbenchError(
-            f"--gpu needs a CUDA device and a torch that is built for it: torch "
+            f"this needs a CUDA device and a torch that is built for it: torch "
             f"{torch.__version__} finds none here"
         )
     device = torch.device("cuda")
@@ -66,12 +76,45 @@ def gpu_page(host: Host) -> Iterator[tuple[bool, str]]:
         yield from methods(plan, host, device, cuda_graphs)
 
 
+def compare_lanes(one: LaneEnv, other: LaneEnv, steps: int, seed: int = 0) -> Difference | None:
+    """Step two copies of an environment with the same uniformly random valid actions.
+
+    Args:
+        one: on the CPU.
+        other: on any device, with as many lanes, of the same seeds.
+        steps: of each lane.
+        seed: of the actions.
+
+    Returns:
+        The first outcome that differs in a bit; None if none does.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    (obs, valid), (other_obs, other_valid) = one.reset(), other.reset()
+    first = difference((obs, valid), (other_obs, other_valid), "reset")
+    for t in range(steps):
+        if first is not None:
+            break
+        open_ = torch.ones(len(obs), one.n_actions) if valid is None else valid.float()
+        action = torch.multinomial(open_, 1, generator=generator)[:, 0]
+        outcome = one.step(action)
+        first = difference(outcome, other.step(action.to(other_obs.device)), f"step {t}")
+        valid = outcome.valid
+    return first
+
+
+def updates_per_second(
+    agent: Agent, env: LaneEnv, steps: int, capture: Capture | None, clock: Callable[[], float]
+) -> float:
+    """Environment steps per second of all lanes together, once they are warm."""
+    began, lanes = 0.0, 0
+    for position in train(agent, env, WARM_UP + steps, capture):
+        if position.step == WARM_UP:
+            began, lanes = clock(), len(position.obs)
+    return steps * lanes / (clock() - began)
+
+
 def kernels(plan: Plan, host: Host, device: torch.device) -> Iterator[tuple[bool, str]]:
     """A table: each task's environment on the device against the CPU, bit for bit."""
-    import torch
-
-    from uqbench.runner.gpu_check import compare_lanes
-    from uqbench.runner.train.agents import make_lanes
 
     title = f"{plan.suite.name}, {KERNEL_LANES} lanes × {KERNEL_STEPS:,} steps"
     yield True, f"\n| {title} | against the CPU |\n| --- | --- |"
@@ -86,7 +129,6 @@ def methods(
     plan: Plan, host: Host, device: torch.device, new_capture: Callable[[], Capture]
 ) -> Iterator[tuple[bool, str]]:
     """A table: each method captured against run from Python, its speed and its memory."""
-    import torch
 
     task = plan.cells[0].task.name
     yield (
@@ -115,10 +157,6 @@ def _method(
     device: torch.device,
     new_capture: Callable[[], Capture],
 ) -> tuple[bool, str]:
-    import torch
-
-    from uqbench.runner.gpu_check import compare_captured, updates_per_second
-    from uqbench.runner.train.compiling import can_be_captured, compile_agent
 
     few, many = (_batch(plan, task, name, lanes) for lanes in (CAPTURE_LANES, SPEED_LANES))
     first, compared = None, "runs from Python"
@@ -136,8 +174,6 @@ def _method(
 
 def _made(batch: Batch, host: Host, device: torch.device) -> tuple[Agent, LaneEnv]:
     """A batch's agent, which learns from its first steps on, and its environment."""
-    from uqbench.config import learning_from
-    from uqbench.runner.train.agents import make_agent, make_lanes
 
     batch = replace(batch, cell=replace(batch.cell, config=learning_from(batch.cell.config, 1)))
     env = make_lanes(batch, host, [run.environment_seed for run in batch.runs], device)
@@ -146,14 +182,12 @@ def _made(batch: Batch, host: Host, device: torch.device) -> tuple[Agent, LaneEn
 
 def _seconds() -> float:
     """The time at which the device has done all that it was given."""
-    import torch
 
     torch.cuda.synchronize()
     return time.perf_counter()
 
 
 def _batch(plan: Plan, task: str, method: str, lanes: int) -> Batch:
-    from uqbench.runner.batching.batches import Batch
 
     cell = next(c for c in plan.cells if (c.task.name, c.method.name) == (task, method))
     batch = Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, "cuda")
@@ -163,3 +197,16 @@ def _batch(plan: Plan, task: str, method: str, lanes: int) -> Batch:
 def _compared(first: Difference | None) -> str:
     """A cell of the table."""
     return "the same bits" if first is None else f"differs at {first.where} by {first.largest:.3g}"
+
+
+def main() -> None:
+    prepare_process()
+    right = True
+    for good, line in gpu_page(Host.load()):
+        right &= good
+        print(line, flush=True)
+    sys.exit(0 if right else 1)
+
+
+if __name__ == "__main__":
+    main()
