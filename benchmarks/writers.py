@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from uqbench.executor import JobStatus, Order, Resources
+from uqbench.executor import JobState, JobStatus, Order, Resources
 from uqbench.registry.plugins import Host
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import Store, now, this_process
@@ -102,10 +102,12 @@ class _Alive:
     def __init__(self, until: float) -> None:
         self._until = until
 
-    def alive(self, names: Any) -> dict[str, JobStatus]:
-        return dict.fromkeys(
-            names, JobStatus(time.monotonic() < self._until, "the benchmark is over")
-        )
+    look_seconds = 1.0
+
+    def status(self, names: Any) -> dict[str, JobStatus]:
+        running = time.monotonic() < self._until
+        state = JobState.RUNNING if running else JobState.ENDED
+        return dict.fromkeys(names, JobStatus(state, "the benchmark is over"))
 
 
 def _follow(orders: list[tuple[Order, BatchGroup]], store: Store, seconds: float) -> dict[str, Any]:

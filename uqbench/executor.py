@@ -1,8 +1,8 @@
 """Executors: where batches are executed, and what a plugin that brings one implements.
 
-An executor submits orders and says which of them are alive. It carries no progress: a node writes
-what happens to a small file in the store, from which any driver reads it. So the driver may die:
-one that is started again reads the same files.
+An executor submits orders and says in which state their jobs are. It carries no progress: a node
+writes what happens to a small file in the store, from which any driver reads it. So the driver may
+die: one that is started again reads the same files.
 
 What is sent is an order: names of a suite, a budget, tasks, methods and seeds, with the digests of
 the runs that they mean. The node plans again, and refuses where its runs or packages differ.
@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
@@ -118,26 +119,40 @@ class ExecutorContext:
     workers: int | None = None
 
 
-@dataclass(frozen=True)
-class JobStatus:
-    """Whether an order is alive.
+class JobState(Enum):
+    """Where the job of an order is in its life.
 
-    Attributes:
-        alive: it waits, is executed, or will be executed again.
-        note: in words, where it is, or how it ended.
+    Only what has ended is not executed again without being submitted again.
     """
 
-    alive: bool
+    WAITING = "waiting"
+    RUNNING = "running"
+    RESTARTING = "to be restarted"
+    ENDED = "ended"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """The state of an order's job; in words, why it waits, or how it ended."""
+
+    state: JobState
     note: str = ""
 
 
 class Executor(Protocol):
-    """Submits orders and says which are alive; made by an ``ExecutorSpec``'s factory.
+    """Submits orders and says in which state their jobs are; made by an ``ExecutorSpec``'s factory.
 
     The files of the orders are in the store before they are submitted. To execute one, a node calls
     ``uqbench.runner.dispatch.node.execute_order(path)``, or runs the command
-    ``python -m uqbench.runner.dispatch.node PATH``. Executing one again resumes it.
+    ``python -m uqbench.runner.dispatch.node PATH``. Executing one again resumes it. An order's file
+    stays until all of its runs are finished, or it is canceled.
+
+    Attributes:
+        look_seconds: between two looks at all jobs.
     """
+
+    look_seconds: float
 
     def submit(self, orders: Sequence[Order]) -> None:
         """Have each executed once, and again where its node was lost; does not wait.
@@ -146,8 +161,8 @@ class Executor(Protocol):
             UqbenchError: they cannot be submitted.
         """
 
-    def alive(self, names: Collection[str]) -> Mapping[str, JobStatus]:
-        """The status of each order, also of those that an earlier driver submitted."""
+    def status(self, names: Collection[str]) -> Mapping[str, JobStatus]:
+        """The status of each order's job, also of those that an earlier driver submitted."""
 
     def preview(self, orders: Sequence[Order]) -> str:
         """What would be submitted, to read; nothing is started."""

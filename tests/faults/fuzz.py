@@ -37,8 +37,10 @@ from uqbench.runner.dispatch.orders import (
     batches_of,
     cells_by_digest,
     make_order,
-    parse_order,
     write_order,
+)
+from uqbench.runner.dispatch.orders import (
+    read_order as read,
 )
 from uqbench.runner.executors.limits import Limits
 from uqbench.suites.plan import Plan, make_plan
@@ -211,7 +213,9 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
     [progress] = (scratch.root / ".orders").glob("*.progress")
 
     def read_order(data: bytes) -> object:
-        return batches_of(parse_order(data, "order"), plan, cells_by_digest(plan))
+        path = order.path(scratch.root)
+        path.write_bytes(data)
+        return batches_of(read(path), plan, cells_by_digest(plan))
 
     def read_progress(data: bytes) -> object:
         progress.write_bytes(data)

@@ -293,7 +293,7 @@ class Experiment:
     def cancel(self) -> int:
         """Cancel what was submitted; return how many jobs that were."""
         execution = self._execution(self.store)
-        orders = [order for order, _ in execution.driver.alive(self.plan(execution.device))]
+        orders = [order for order, _ in execution.driver.submitted(self.plan(execution.device))]
         execution.driver.cancel(orders)
         return len(orders)
 

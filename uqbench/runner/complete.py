@@ -118,7 +118,7 @@ def _complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
     states = stored_states(plan, store)
     watcher.say(*describe(plan, states, store), *filter(None, [code_note(states.values())]))
     todo, tried = to_do(states), set[Run]()
-    before = driver.alive(plan)
+    before = driver.submitted(plan)
     if before:
         watcher.say(f"Following {count(len(before), 'job')} submitted before.")
         todo -= runs_in(before)

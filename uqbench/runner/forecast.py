@@ -7,9 +7,9 @@ while the first runs are executed, or is the suite's nominal time.
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.process import BaseProcess
 from statistics import median
@@ -23,7 +23,7 @@ from uqbench.runner.batching.batches import Batch
 from uqbench.runner.checkpoints.saved import saved_step
 from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 from uqbench.runner.executors.messages import Channel, MessageError
-from uqbench.runner.executors.spawn import start
+from uqbench.runner.executors.spawn import listen, start
 from uqbench.suites.plan import Cell, Plan
 
 if TYPE_CHECKING:  # a spawned process imports this module before it limits its threads
@@ -36,7 +36,7 @@ WORTH_FROM = {"eager": 180.0, "compiled": 3600.0}
 
 It takes a second or two a method; compiled, half a minute.
 """
-LITTLE = 0.01
+LITTLE = 0.05
 """Share of the work that is assumed to have gone as expected before anything is observed, so that a
 first batch of seconds does not predict hours."""
 
@@ -304,6 +304,8 @@ class TimeLeft:
 
 
 def _measure(channel: Channel, batches: Sequence[Batch]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
+    listen(signal.SIG_DFL)
     os.environ.update(ENVIRONMENT)
     import torch
 
@@ -313,8 +315,14 @@ def _measure(channel: Channel, batches: Sequence[Batch]) -> None:
     host, device = Host.load(), torch.device("cpu")
     for batch in batches:
         torch.compiler.reset()
-        with suppress(Exception):  # a plugin may raise anything; its runs will fail with it
-            channel.send((batch.cell.method.name, time_steps(batch, host, device)[1]))
+        try:
+            _, cost = time_steps(batch, host, device)
+        except Exception:  # a plugin may raise anything; its runs will fail with it
+            continue
+        try:
+            channel.send((batch.cell.method.name, cost))
+        except OSError:  # the parent is gone
+            return
 
 
 def time_steps(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from uqbench.executor import ORDERS, JobStatus, Order, Resources
+from uqbench.executor import ORDERS, JobState, JobStatus, Order, Resources
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner import events
@@ -24,15 +24,18 @@ TOY = Path(__file__).parents[2] / "toy"
 
 
 class Cluster:
-    """Says that orders are alive until they are not."""
+    """Says in which states jobs are: the last one is repeated."""
 
-    def __init__(self, alive: bool = True, note: str = "") -> None:
-        self.status = JobStatus(alive, note)
+    look_seconds = 0.01
+
+    def __init__(self, *states: JobState, note: str = "") -> None:
+        self.states, self.text = list(states or [JobState.RUNNING]), note
 
     def submit(self, orders: Sequence[Order]) -> None: ...
 
-    def alive(self, names: Collection[str]) -> Mapping[str, JobStatus]:
-        return dict.fromkeys(names, self.status)
+    def status(self, names: Collection[str]) -> Mapping[str, JobStatus]:
+        state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
+        return dict.fromkeys(names, JobStatus(state, self.text))
 
     def preview(self, orders: Sequence[Order]) -> str:
         return ""
@@ -95,7 +98,7 @@ def test_progress_is_the_latest_only_and_status_sees_it(sent, tmp_path):
     for now in latest_steps(tmp_path).values():
         assert now.seconds_left == pytest.approx(left)
     assert set(latest_steps(tmp_path)) == {str(run.folder) for run in batch.runs}
-    followed = list(follow(Cluster(False, "the node burned"), [sent], tmp_path))
+    followed = list(follow(Cluster(JobState.ENDED, note="the node burned"), [sent], tmp_path))
     started, progress, failed = followed
     assert (started.step, progress.step, failed.reason) == (10, 60, "the node burned")
     assert progress.metrics[1]["reward"] == 1.0
@@ -108,13 +111,52 @@ def test_who_is_gone_without_a_word_fails_and_what_it_had_finished_is_finished(
     _, (batch,) = sent
     store = Store(tmp_path)
     execute((batch.of(batch.runs[:1]),), store, host, lambda event: None, 0.0)
-    followed = list(follow(Cluster(False, "out of memory"), [sent], tmp_path))
+    followed = list(follow(Cluster(JobState.ENDED, note="out of memory"), [sent], tmp_path))
     assert kinds(iter(followed)) == ["Finished", "Failed"]
     assert followed[0].batch.runs == batch.runs[:1]
     assert followed[0].scalars[0]["online_return"] is not None
     assert followed[1].batch.runs == batch.runs[1:]
     found = store.find(batch.runs[1])
     assert (found.state, found.reason) == (RunState.FAILED, "out of memory")
+
+
+def test_a_job_that_is_requeued_finds_its_order_and_is_not_failed(host, sent, tmp_path):
+    """Its node was lost; Slurm says so, once even that it ended, then that it waits."""
+    order, group = sent
+    lost = Cluster(JobState.ENDED, JobState.RESTARTING, JobState.WAITING, note="NODE_FAIL")
+    following = follow(lost, [sent], tmp_path, lambda seconds: None)
+    assert next(following) == events.Notice(group[0], "NODE_FAIL")
+    assert order.path(tmp_path).exists()
+    writer = EventLogWriter(tmp_path, order)
+    execute(group, Store(tmp_path), host, writer.add, 0.0)
+    assert "Failed" not in kinds(following)
+    assert not (tmp_path / ORDERS).exists()
+
+
+def test_the_order_of_a_job_that_is_gone_stays_for_whoever_executes_it_after_all(sent, tmp_path):
+    order, _ = sent
+    followed = follow(Cluster(JobState.ENDED, note="TIMEOUT"), [sent], tmp_path)
+    assert kinds(followed) == ["Failed"]
+    assert order.path(tmp_path).exists()
+
+
+def test_a_run_that_is_locked_is_not_failed_whatever_the_scheduler_says(host, sent, tmp_path):
+    _, (batch,) = sent
+    store = Store(tmp_path)
+    locks = [store.lock(run) for run in batch.runs]
+    looks: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 5:
+            for lock in locks:
+                assert lock is not None
+                lock.release()
+
+    followed = follow(Cluster(JobState.ENDED, note="gone"), [sent], tmp_path, sleep)
+    [failed] = followed
+    assert isinstance(failed, events.Failed)
+    assert len(looks) >= 5
 
 
 def test_who_removes_an_order_is_told_no_more(sent, tmp_path):
@@ -179,7 +221,7 @@ def test_what_names_other_runs_is_no_event_and_another_orders_file_no_log(sent, 
     path.write_text(text.replace("short", "long"))
     log = read_log(tmp_path, order.name)
     assert log is not None
-    [event] = follow(Cluster(False, "gone"), [sent], tmp_path)
+    [event] = follow(Cluster(JobState.ENDED, note="gone"), [sent], tmp_path)
     assert isinstance(event, events.Failed)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from uqbench.config import resolve
 from uqbench.errors import StorageError, UqbenchError
-from uqbench.executor import ORDERS, Executor, ExecutorContext, Order, Resources
+from uqbench.executor import ORDERS, Executor, ExecutorContext, JobState, Order, Resources
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.runner.batching.batches import BatchGroup
@@ -86,27 +86,24 @@ class Driver:
         """Whether the command follows its orders to their end."""
         return self.spec.waits if self._where.wait is None else self._where.wait
 
-    def alive(self, plan: Plan) -> list[tuple[Order, BatchGroup]]:
-        """The orders of a plan's runs that an earlier driver submitted and that are alive.
+    def submitted(self, plan: Plan) -> list[tuple[Order, BatchGroup]]:
+        """The orders of a plan's runs that an earlier driver submitted, and that have not ended.
 
-        Those that ended meanwhile are included, so that their end is reported; those that are gone
-        are removed, and their runs resume.
+        Those whose log has ended meanwhile are included, so that their end is reported.
         """
         if not self.spec.elsewhere:
             _forget_dead_drivers(self._root)
             return []
         cells = cells_by_digest(plan)
-        orders = [order for order in stored_orders(self._root) if cells.keys() & order.runs.keys()]
-        status = self._executor(None).alive([order.name for order in orders]) if orders else {}
-        alive = []
+        orders = [order for order in stored_orders(self._root) if cells.keys() >= order.runs.keys()]
+        status = self._executor(None).status([order.name for order in orders]) if orders else {}
+        found = []
         for order in orders:
             log = read_log(self._root, order.name)
-            if not status[order.name].alive and not (log is not None and log.ended):
-                forget(self._root, order.name)
-            elif cells.keys() >= order.runs.keys():
+            if status[order.name].state is not JobState.ENDED or (log is not None and log.ended):
                 with suppress(UqbenchError):  # planned by other versions: their runs are others
-                    alive.append((order, batches_of(order, plan, cells)))
-        return alive
+                    found.append((order, batches_of(order, plan, cells)))
+        return found
 
     def execute(
         self,

@@ -7,19 +7,27 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from uqbench.executor import Executor, Order
+from uqbench.executor import Executor, JobState, JobStatus, Order
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import BatchGroup
 from uqbench.runner.dispatch.event_log import EventLog, decode, forget, read_log
-from uqbench.runner.events import END, Event, Failed, Finished, Progress, runs_by_folder
+from uqbench.runner.events import (
+    END,
+    Event,
+    Failed,
+    Finished,
+    Notice,
+    Progress,
+    runs_by_folder,
+)
 from uqbench.runner.failures import failed
 
 POLL_SECONDS = 0.1
 SHARE = 0.02
 """Largest share of the time that reading logs may take."""
 LONGEST_SECONDS = 10.0
-STATUS_SECONDS = 1.0
-"""Between two questions to the executor."""
+LOOKS = 2
+"""In a row that find a job ended before it is: a scheduler may requeue it in between."""
 
 
 def follow(
@@ -30,7 +38,8 @@ def follow(
 ) -> Generator[Event, None, None]:
     """Yield what happens to orders that were submitted, until all of them have ended.
 
-    An order that is gone before it ended is reported as failed; its runs can be resumed.
+    An order whose job ended, and whose runs nobody has locked, is reported as failed; its file
+    stays until its runs are finished, so that a job that is executed again all the same resumes it.
 
     Args:
         executor: to which they were submitted, by this process or an earlier one.
@@ -38,25 +47,28 @@ def follow(
         root: of the store.
         sleep: waits some seconds.
     """
-    store = Store(root)
+    store, looked = Store(root), -executor.look_seconds
     left = {order.name: FollowedOrder(group, store) for order, group in orders}
-    asked = -STATUS_SECONDS
     while left:
         began = time.monotonic()
-        if began - asked >= STATUS_SECONDS:
-            status = executor.alive(list(left))  # first: the dead have written all they will
-            asked = began
+        look = began - looked >= executor.look_seconds
+        if look:
+            looked = began
+            status = executor.status(list(left))  # first: who has ended has written all it will
         for name, followed in list(left.items()):
             log = read_log(root, name)
             if log is not None:
                 yield from followed.news(log)
-            if followed.ended or not status[name].alive:
+            if look:
+                yield from followed.note(status[name])
+            if followed.ended or followed.looks >= LOOKS:
                 yield from followed.rest(status[name].note)
                 del left[name]
-                forget(root, name)
+                if followed.ended or followed.is_finished():
+                    forget(root, name)
         if left:
             taken = time.monotonic() - began
-            sleep(min(max(POLL_SECONDS, taken / SHARE), LONGEST_SECONDS))
+            sleep(min(max(POLL_SECONDS, taken / SHARE), LONGEST_SECONDS, executor.look_seconds))
 
 
 class FollowedOrder:
@@ -72,11 +84,32 @@ class FollowedOrder:
         self._reported = 0
         self._progress: Mapping[str, dict[str, Any]] = {}
         self._open = {run for batch in group for run in batch.runs}
-        self.ended = False
+        self._said = ""
+        self.ended, self.looks = False, 0
+
+    def note(self, status: JobStatus) -> Iterator[Event]:
+        """Take note of the job's status: why it waits is said once, and its end is counted.
+
+        What a process has locked is executed, whatever the scheduler says.
+        """
+        runs = [run for batch in self._group for run in batch.runs]
+        locked = any(self._store.read(run.folder).state is RunState.RUNNING for run in runs)
+        gone = status.state is JobState.ENDED and not locked
+        self.looks = self.looks + 1 if gone else 0
+        waits = status.state in (JobState.WAITING, JobState.RESTARTING, JobState.UNKNOWN)
+        if waits and status.note and status.note != self._said:
+            self._said = status.note
+            yield Notice(self._group[0], status.note)
+
+    def is_finished(self) -> bool:
+        """Whether all of its runs are stored."""
+        runs = [run for batch in self._group for run in batch.runs]
+        return all(self._store.read(run.folder).state is RunState.FINISHED for run in runs)
 
     def news(self, log: EventLog) -> Iterator[Event]:
         """What was not reported yet."""
-        changed = [table for run, table in log.progress.items() if self._progress.get(run) != table]
+        latest = log.progress.items()  # compared as text: a metric may be NaN
+        changed = [table for run, table in latest if repr(self._progress.get(run)) != repr(table)]
         for table in [*log.events[self._reported :], *changed]:
             event = decode(table, self._runs)
             if event is None:

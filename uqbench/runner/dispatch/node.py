@@ -18,7 +18,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import BatchGroup
 from uqbench.runner.dispatch.event_log import REMOTE_SECONDS, EventLogWriter
-from uqbench.runner.dispatch.orders import parse_order, plan_again, read_order, write_order
+from uqbench.runner.dispatch.orders import plan_again, read_order
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import STOPPED, run_locally
 from uqbench.runner.full_disk import WaitsForRoom
@@ -38,19 +38,18 @@ class Node:
     Args:
         path: of the order, in its store.
         stop_seconds: for a last checkpoint, when it is asked to stop.
+        stop: by which it is asked: last checkpoints are written, and ``execute`` returns.
 
     Raises:
         UqbenchError: there is none, or it is damaged.
     """
 
-    def __init__(self, path: Path, stop_seconds: float | None = None) -> None:
+    def __init__(
+        self, path: Path, stop_seconds: float | None = None, stop: Stop | None = None
+    ) -> None:
         self._order, self._root = read_order(path), path.parent.parent
         self._host = _host()
-        self._stop_seconds, self._stop = stop_seconds, Stop()
-
-    def stop(self) -> None:
-        """Ask it to stop: last checkpoints are written, and ``execute`` returns."""
-        self._stop.asked = True
+        self._stop_seconds, self._stop = stop_seconds, stop or Stop()
 
     def execute(self) -> bool:
         """Execute the order, or resume it; return whether it is done."""
@@ -109,23 +108,20 @@ def execute_order(path: Path) -> bool:
 
 
 def main() -> None:
-    """``python -m uqbench.runner.dispatch.node PATH``: execute the order in a file.
+    """``python -m uqbench.runner.dispatch.node PATH [SECONDS]``: execute the order in a file.
 
-    Where the path is that of a store's folder, the order is read from stdin. On SIGTERM and SIGUSR2
-    it writes a last checkpoint and exits with ``STOPPED``.
+    On SIGTERM and SIGUSR2 it writes a last checkpoint, for which it has ``SECONDS``, and exits with
+    ``STOPPED``.
     """
-    path = Path(sys.argv[1])
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else LAST_SECONDS
+    stop = Stop()
+    for asked in (signal.SIGTERM, signal.SIGUSR2):  # before plugins are imported
+        signal.signal(asked, lambda *_: setattr(stop, "asked", True))
     try:
-        if path.is_dir():
-            given = parse_order(sys.stdin.buffer.read(), "stdin")
-            write_order(given, path)
-            path = given.path(path)
-        node = Node(path, stop_seconds=LAST_SECONDS)
+        done = Node(Path(sys.argv[1]), seconds, stop).execute()
     except UqbenchError as error:
         sys.exit(f"uqbench: {error}")
-    for asked in (signal.SIGTERM, signal.SIGUSR2):
-        signal.signal(asked, lambda *_: node.stop())
-    sys.exit(0 if node.execute() else STOPPED)
+    sys.exit(0 if done else STOPPED)
 
 
 if __name__ == "__main__":

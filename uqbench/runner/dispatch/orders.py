@@ -83,19 +83,10 @@ def read_order(path: Path) -> Order:
         data = read_bytes(path, MOST_BYTES)
     except (OSError, ValueError) as error:
         raise UqbenchError(f"{path} cannot be read: {error}") from error
-    return parse_order(data, str(path))
-
-
-def parse_order(data: bytes, where: str) -> Order:
-    """An order from its JSON.
-
-    Raises:
-        UqbenchError: it is damaged.
-    """
     try:
         return Order.model_validate_json(data)
     except ValidationError as error:
-        raise UqbenchError(f"{where} is no order: {explain(error)}") from error
+        raise UqbenchError(f"{path} is no order: {explain(error)}") from error
 
 
 def stored_orders(root: Path) -> Iterator[Order]:

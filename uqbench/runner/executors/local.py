@@ -22,7 +22,8 @@ from uqbench.runner import mkl
 from uqbench.runner.batching.gpus import GPU
 from uqbench.runner.executors.limits import Limits, Watchdog
 from uqbench.runner.executors.messages import Channel, MessageError, ready
-from uqbench.runner.executors.spawn import start
+from uqbench.runner.executors.spawn import listen, start
+from uqbench.runner.stop import Stop
 
 if TYPE_CHECKING:  # a spawned process imports this module before it limits threads
     from uqbench.identity import Run
@@ -35,12 +36,14 @@ ENVIRONMENT = THREADS | {
     mkl.VARIABLE: mkl.own_branches()[0],  # the same bits wherever in memory a lane's numbers lie
 }
 """Set by a worker before it loads torch."""
-STOP_SECONDS = 5.0
+STOP_SECONDS = 30.0
 """For a last checkpoint, once the workers are asked to stop."""
 STOPPED = 75
 """Exit code of what was stopped before it was done (``EX_TEMPFAIL``): execute it again."""
-REAP_SECONDS = 1.0
-"""For a worker that closed its connection to end by itself, and for what it leaves behind."""
+END_SECONDS = 30.0
+"""For a process that closed its connection to end by itself: with torch, on a busy node."""
+REAP_SECONDS = 5.0
+"""The same of one that exceeds a limit or sends what is no message."""
 POLL_SECONDS = 0.5
 """Between two looks at whether the workers live and keep to the limits."""
 NO_LIMITS = Limits()
@@ -103,7 +106,7 @@ def run_locally(
                     del team[worker.channel]
                     reason = worker.reap()
                     events += worker.receive()
-                    if worker.process.exitcode == STOPPED:  # by others than this process
+                    if worker.stopped:  # by others than this process
                         waiting[:0] = [(batch,) for batch in worker.unfinished()]
                         continue
                     events += [failed(batch, store, reason) for batch in worker.unfinished()]
@@ -115,7 +118,7 @@ def run_locally(
                 elif look and (excess := worker.watchdog.exceeded(worker.process.pid or 0)):
                     del team[worker.channel]
                     worker.process.terminate()
-                    worker.stop(time.monotonic() + STOP_SECONDS)
+                    worker.stop(time.monotonic() + REAP_SECONDS)
                     events += worker.receive()
                     consequences, retried = _isolate(list(worker.unfinished()), store, excess)
                     events += consequences
@@ -170,7 +173,7 @@ class _Worker:
         self.gpu, self._limits = gpu, limits
         self._group: BatchGroup = ()
         self._done_with: set[Run] = set()
-        self.idle = self.broken = self._started = self._failed_on_gpu = False
+        self.idle = self.broken = self.stopped = self._started = self._failed_on_gpu = False
         self._garbled = ""
 
     def give(self, group: BatchGroup) -> None:
@@ -188,7 +191,9 @@ class _Worker:
             return events
         try:
             for message in self.channel.receive():
-                if message is not None:
+                if message == STOPPED:
+                    self.stopped = True
+                elif message is not None:
                     self.watchdog.observe(message)
                     self._note(message)
                     events.append(message)
@@ -226,7 +231,7 @@ class _Worker:
 
     def reap(self) -> str:
         """End what is left of a worker that died or cannot be talked to; the reason, in words."""
-        self.stop(time.monotonic() + REAP_SECONDS)
+        self.stop(time.monotonic() + (REAP_SECONDS if self._garbled else END_SECONDS))
         if self._garbled:
             return self._garbled
         code = self.process.exitcode or 0
@@ -237,7 +242,7 @@ class _Worker:
     def dismiss(self) -> None:
         """Let the process end by itself; a thread of a plugin may keep it from that."""
         self.channel.connection.close()
-        self.stop(time.monotonic() + STOP_SECONDS)
+        self.stop(time.monotonic() + REAP_SECONDS)
 
     def stop(self, deadline: float) -> None:
         """Wait for the process to end until ``deadline``, then kill it; its children end with it.
@@ -273,21 +278,14 @@ def prepare_process() -> None:
 
 
 def _work(channel: Channel, out: str, checkpoint_seconds: float, gpu: str) -> None:
-    """A worker: send None, receive a group and execute it, until the channel closes."""
+    """A worker: send None, receive a group and execute it, until the channel closes.
+
+    Where it was asked to stop, the last message is ``STOPPED``.
+    """
     os.setpgid(0, 0)  # what plugins start can be ended with it
-    os.environ.update(ENVIRONMENT | ({GPU: gpu} if gpu else {}))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
-
-    from uqbench.registry.plugins import Host
-    from uqbench.results.store import Store
-    from uqbench.runner.interleaving import execute
-    from uqbench.runner.stop import Stop
-
     stop = Stop()
-    signal.signal(signal.SIGTERM, stop.ask)
-    signal.signal(signal.SIGUSR2, stop.ask)  # a scheduler's, which all processes of a job receive
-    prepare_process()
-    host, store = Host.load(), Store(Path(out))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    listen(stop.ask)  # before anything is imported that takes long
 
     def send(message: Any) -> None:
         try:
@@ -296,14 +294,23 @@ def _work(channel: Channel, out: str, checkpoint_seconds: float, gpu: str) -> No
             stop.ask()  # the parent is gone
 
     try:
+        os.environ.update(ENVIRONMENT | ({GPU: gpu} if gpu else {}))
+        from uqbench.registry.plugins import Host
+        from uqbench.results.store import Store
+        from uqbench.runner.interleaving import execute
+
+        prepare_process()
+        host, store = Host.load(), Store(Path(out))
         send(None)
         for group in _groups(channel):
             execute(group, store, host, send, checkpoint_seconds, stop)
             send(None)
     except SystemExit:
-        if stop.asked:
-            sys.exit(STOPPED)
-        raise
+        if not stop.asked:
+            raise
+        with suppress(OSError):  # the parent is gone
+            channel.send(STOPPED)
+        sys.exit(STOPPED)
 
 
 def _groups(channel: Channel) -> Iterator[BatchGroup]:

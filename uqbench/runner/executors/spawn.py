@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
@@ -17,6 +18,9 @@ from typing import Any
 from uqbench.runner.executors.messages import Channel
 
 SAFE = "PYTHONSAFEPATH"
+ASKING = (signal.SIGTERM, signal.SIGUSR2)
+"""Signals that ask a process to stop. A process that is started does not receive them before it
+calls :func:`listen`: without a handler they would end it."""
 
 
 def start(target: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Channel]:
@@ -32,13 +36,22 @@ def start(target: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Ch
     )
     sys.modules["__main__"] = ModuleType("__main__")  # it has no file that could be imported
     os.environ[SAFE] = "1"
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ASKING)
     try:
         process.start()
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         sys.modules["__main__"] = main
         _restore(safe)
     theirs.connection.close()
     return process, ours
+
+
+def listen(handler: Any) -> None:
+    """Have a handler called when this process is asked to stop, or was since it was started."""
+    for number in ASKING:
+        signal.signal(number, handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ASKING)
 
 
 def _begin(safe: str | None, target: Callable[..., None], *arguments: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import ray
 
 from uqbench.errors import UqbenchError
-from uqbench.executor import ExecutorContext, JobStatus, Order
+from uqbench.executor import ExecutorContext, JobState, JobStatus, Order
 from uqbench.identity import digest_of
 from uqbench.results.files import write_data
 from uqbench_ray.config import RayConfig
@@ -38,7 +38,7 @@ class Ray:
                 "as the cluster has room for; --cpus, --memory and --gpus-per-batch say how much "
                 "one needs."
             )
-        self._root, self._config = context.root, config
+        self._root, self._config, self.look_seconds = context.root, config, 1.0
 
     def submit(self, orders: Sequence[Order]) -> None:
         """Have each executed by a task."""
@@ -47,15 +47,19 @@ class Ray:
             write_data(order.path(self._root).with_suffix(SUBMITTED), b"")
         self._ask(self._owner().submit.remote([order.name for order in orders]))
 
-    def alive(self, names: Collection[str]) -> Mapping[str, JobStatus]:
+    def status(self, names: Collection[str]) -> Mapping[str, JobStatus]:
         """The status of each order."""
         self._connect()
         try:
             owner = ray.get_actor(self._name, NAMESPACE)
         except ValueError:
-            return {name: JobStatus(False, "no task of it is in this cluster") for name in names}
+            none = JobStatus(JobState.ENDED, "no task of it is in this cluster")
+            return dict.fromkeys(names, none)
         ends = self._ask(owner.ends.remote(list(names)))
-        return {name: JobStatus(end is None, end or "") for name, end in ends.items()}
+        return {
+            name: JobStatus(JobState.RUNNING if end is None else JobState.ENDED, end or "")
+            for name, end in ends.items()
+        }
 
     def preview(self, orders: Sequence[Order]) -> str:
         """What the tasks ask for."""

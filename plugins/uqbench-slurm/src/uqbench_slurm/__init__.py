@@ -1,1 +1,1 @@
-"""Slurm as an executor, through submitit: each batch is a job of an array, requeued at its end."""
+"""Slurm as an executor: each batch is a job of an array, requeued until it is done."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,19 +14,24 @@ class SlurmConfig:
         account: to be charged.
         qos: quality of service.
         constraint: features that the nodes have to have.
-        time: minutes after which a job is stopped and requeued.
+        time: minutes, or days-hours:minutes:seconds, after which a job is stopped and requeued.
         signal_seconds: before that, for a last checkpoint.
-        limits: how many time limits a job may reach before it ends unfinished.
-        folder: of submitit's files and logs; the nodes have to share it.
-        cluster: ``slurm``, or ``local`` for submitit's own executor for one machine.
+        restarts: how often a job that was stopped for its time limit is requeued at most.
+        options: further options of ``sbatch``, as on its command line: ``--gres=gpu:a100:1
+            --exclude=n7``.
+        setup: a line of bash before the job's own, such as ``module load cuda``.
+        folder: of the jobs' logs; the nodes have to share it.
+        look_seconds: between two looks at the queue, each one ``squeue`` for all jobs.
     """
 
     partition: str | None = None
     account: str | None = None
     qos: str | None = None
     constraint: str | None = None
-    time: float = 240.0
+    time: str = "240"
     signal_seconds: int = 90
-    limits: int = 10
+    restarts: int = 1000
+    options: str = ""
+    setup: str = ""
     folder: str = "~/.uqbench/slurm"
-    cluster: Literal["slurm", "local"] = "slurm"
+    look_seconds: float = 60.0

@@ -1,38 +1,41 @@
-"""The executor ``slurm``."""
+"""The executor ``slurm``: ``sbatch``, ``squeue`` and ``scancel``."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+import shlex
+import subprocess
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-import submitit
-from submitit.local.local import LocalJob
-from submitit.slurm.slurm import SlurmExecutor, SlurmJob
 
 from uqbench.errors import UqbenchError
-from uqbench.executor import ExecutorContext, JobStatus, Order, Resources, order_path
-from uqbench.identity import digest_of
-from uqbench.results.files import read_bytes, write_data
+from uqbench.executor import ORDERS, ExecutorContext, JobState, JobStatus, Order, Resources
+from uqbench.results.folders import Folder
+from uqbench.runner.executors.local import STOPPED
 from uqbench_slurm.config import SlurmConfig
-from uqbench_slurm.job import Job, seconds_for_a_checkpoint
-from uqbench_slurm.processes import interrupt, is_alive
-from uqbench_slurm.script import script
 
 HANDLE = ".slurm"
 """Ending of the file that holds the number of an order's job."""
-ENDED = {
-    "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY",
-    "TIMEOUT",
-}  # fmt: skip
-"""States of a job that Slurm will not start again."""
+MOST_JOBS = 1000
+"""Of an array; Slurm's ``MaxArraySize`` is 1001 unless a cluster says otherwise."""
+STATES = dict.fromkeys(("PENDING", "CONFIGURING", "REQUEUE_HOLD", "SPECIAL_EXIT"), JobState.WAITING)
+STATES |= dict.fromkeys(
+    ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "RESIZING", "STAGE_OUT"),
+    JobState.RUNNING,
+)
+STATES |= dict.fromkeys(
+    ("NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "REQUEUED", "REQUEUE_FED"), JobState.RESTARTING
+)
+STATES |= dict.fromkeys(
+    ("CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "TIMEOUT"), JobState.ENDED
+)
 
 
 class Slurm:
-    """Jobs of a Slurm cluster.
+    """Jobs of a Slurm cluster, each an element of an array.
 
     Args:
         context: the store, and how many jobs may run at once.
@@ -41,113 +44,149 @@ class Slurm:
 
     def __init__(self, context: ExecutorContext, config: SlurmConfig) -> None:
         self._root, self._workers, self._config = context.root, context.workers, config
-        own = digest_of(str(context.root))[:16]
-        self.folder = Path(config.folder).expanduser().absolute() / own
+        self._orders = Folder(context.root, (ORDERS,))
+        self.look_seconds = config.look_seconds
 
     def submit(self, orders: Sequence[Order]) -> None:
-        """Submit an array for the orders that need the same, and keep the numbers of its jobs."""
-        for resources in dict.fromkeys(order.resources for order in orders):
-            alike = [order for order in orders if order.resources == resources]
-            stop = seconds_for_a_checkpoint(self._config.signal_seconds)
-            calls = [Job(str(order.path(self._root)), stop) for order in alike]
-            executor = self._executor(resources)
-            try:
-                with executor.batch():
-                    jobs = [executor.submit(call) for call in calls]
-            except (OSError, RuntimeError, ValueError) as error:
-                raise UqbenchError(f"--executor slurm: {error}") from error
-            for order, job in zip(alike, jobs, strict=True):
-                self._keep(order.name, job.job_id)
-
-    def alive(self, names: Collection[str]) -> Mapping[str, JobStatus]:
-        """The status of each order's job, by ``sacct``."""
-        return {name: self._status(self._job_id(name)) for name in names}
-
-    def cancel(self, names: Collection[str]) -> None:
-        """Cancel the orders' jobs; their workers write a last checkpoint."""
-        for name in names:
-            number = self._job_id(name)
-            if number is None:
-                continue
-            if self._config.cluster == "local":
-                interrupt(int(number))
-            else:
-                SlurmJob(self.folder, number).cancel()
+        """Submit arrays of the orders that need the same, and store the numbers of their jobs."""
+        Path(self._config.folder).expanduser().mkdir(parents=True, exist_ok=True)
+        for own in _arrays(orders):
+            text = self.script(own)
+            number = _call("sbatch", "--parsable", given=text).strip().partition(";")[0]
+            for element, order in enumerate(own):
+                job = json.dumps(f"{number}_{element}")
+                self._orders.write(f"{order.name}{HANDLE}", job.encode())
 
     def preview(self, orders: Sequence[Order]) -> str:
         """The scripts that would be submitted."""
-        texts = []
-        for resources in dict.fromkeys(order.resources for order in orders):
-            alike = [order for order in orders if order.resources == resources]
-            asked = parameters(self._config, resources, self._workers)
-            texts.append(script(alike, asked, self._root, self.folder))
-        return "\n".join(texts)
+        return "\n".join(self.script(own) for own in _arrays(orders))
 
-    def _status(self, number: str | None) -> JobStatus:
-        if number is None:
-            return JobStatus(False, "it was not submitted to Slurm")
-        if self._config.cluster == "local":
-            done = LocalJob[Any](self.folder, number).paths.result_pickle.exists()
-            return JobStatus(not done and is_alive(int(number)), f"job {number} ended")
-        job: SlurmJob[Any] = SlurmJob(self.folder, number)
-        state = job.state.partition(" ")[0].rstrip("+")  # "CANCELLED by 1000"
-        return JobStatus(state not in ENDED, f"job {number}: {state}")
-
-    def _executor(self, resources: Resources) -> Any:
-        config = self._config
-        if config.cluster == "local":
-            executor = submitit.LocalExecutor(self.folder, max_num_timeout=config.limits)
-            executor.update_parameters(
-                timeout_min=config.time, signal_delay_s=config.signal_seconds
-            )
-            return executor
+    def status(self, names: Collection[str]) -> Mapping[str, JobStatus]:
+        """The status of each order's job, by one ``squeue`` for all of them."""
+        jobs = {name: self._job_id(name) for name in names}
+        every = "--me --array --noheader --states=all"
         try:
-            executor = SlurmExecutor(self.folder, max_num_timeout=config.limits)
-        except RuntimeError as error:
-            raise UqbenchError(f"--executor slurm: {error}") from error
-        executor.update_parameters(**parameters(config, resources, self._workers))
-        return executor
+            text = _call("squeue", *every.split(), "-o", "%i|%T|%r")
+        except UqbenchError as error:
+            return dict.fromkeys(names, JobStatus(JobState.UNKNOWN, str(error)))
+        seen = dict(line.split("|", 1) for line in text.splitlines() if "|" in line)
+        return {name: _status(job, seen.get(job or "")) for name, job in jobs.items()}
 
-    def _keep(self, name: str, number: str) -> None:
-        path = order_path(self._root, name).with_suffix(HANDLE)
-        write_data(path, json.dumps(number).encode())
+    def cancel(self, names: Collection[str]) -> None:
+        """Cancel the orders' jobs; their workers write a last checkpoint."""
+        jobs = [job for name in names if (job := self._job_id(name)) is not None]
+        if jobs:
+            _call("scancel", *jobs)
+
+    def script(self, orders: Sequence[Order]) -> str:
+        """A job array that executes orders; what is stopped in time is requeued until it is done.
+
+        Args:
+            orders: that need the same.
+        """
+        return "\n".join(self._lines(orders)) + "\n"
+
+    def _lines(self, orders: Sequence[Order]) -> Iterator[str]:
+        config, most = self._config, f"%{self._workers}" if self._workers else ""
+        yield "#!/bin/bash"
+        for option, value in _asked(config, orders[0].resources):
+            yield f"#SBATCH --{option}={value}"
+        yield f"#SBATCH --array=0-{len(orders) - 1}{most}"
+        yield f"#SBATCH --signal=USR2@{config.signal_seconds}"
+        yield "#SBATCH --requeue"
+        yield "#SBATCH --open-mode=append"
+        yield f"#SBATCH --output={Path(config.folder).expanduser().absolute()}/%A_%a.log"
+        for option in shlex.split(config.options):
+            yield f"#SBATCH {option}"
+        yield "orders=("
+        for order in orders:
+            yield f"  {order.name}  # {_words(order)}"
+        yield ")"
+        yield config.setup
+        seconds = max(config.signal_seconds / 2, config.signal_seconds - 10)
+        folder = shlex.quote(str(self._root / ORDERS))
+        yield (
+            f"srun {shlex.quote(sys.executable)} -P -m uqbench.runner.dispatch.node "
+            f'{folder}/"${{orders[$SLURM_ARRAY_TASK_ID]}}.json" {seconds:g}'
+        )
+        yield "code=$?"
+        yield f"# {STOPPED}: it was asked to stop, and has written a last checkpoint"
+        again = f'[ $code = {STOPPED} ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {config.restarts} ]'
+        yield f'if {again}; then scontrol requeue "$SLURM_JOB_ID"; fi'
+        yield "exit $code"
 
     def _job_id(self, name: str) -> str | None:
         """The number of an order's job; None if it has none."""
         with suppress(OSError, ValueError):
-            number = json.loads(read_bytes(order_path(self._root, name).with_suffix(HANDLE), 100))
-            if isinstance(number, str) and re.fullmatch(r"[0-9]+(_[0-9]+)?", number):
+            number = json.loads(self._orders.read(f"{name}{HANDLE}", 100))
+            if isinstance(number, str) and re.fullmatch(r"[0-9]+_[0-9]+", number):
                 return number
         return None
 
 
-def parameters(config: SlurmConfig, resources: Resources, workers: int | None) -> dict[str, Any]:
-    """What submitit tells Slurm."""
-    asked: dict[str, Any] = {
-        "job_name": "uqbench",
-        "partition": config.partition,
-        "account": config.account,
-        "qos": config.qos,
-        "constraint": config.constraint,
-        "time": max(1, round(config.time)),
-        "signal_delay_s": config.signal_seconds,
-        "cpus_per_task": max(1, round(resources.cpus)),
-        "gpus_per_node": whole_gpus(resources.gpus),
-        "mem": None if resources.memory_gb is None else f"{round(1024 * resources.memory_gb)}M",
-        "array_parallelism": workers,
-    }
-    return {key: value for key, value in asked.items() if value is not None}
+def _arrays(orders: Sequence[Order]) -> Iterator[list[Order]]:
+    """Orders that need the same, at most as many as an array has jobs."""
+    for resources in dict.fromkeys(order.resources for order in orders):
+        alike = [order for order in orders if order.resources == resources]
+        for first in range(0, len(alike), MOST_JOBS):
+            yield alike[first : first + MOST_JOBS]
 
 
-def whole_gpus(gpus: float) -> int | None:
-    """GPUs of a job: Slurm gives whole ones.
+def _status(job: str | None, shown: str | None) -> JobStatus:
+    """The status of a job, by its state and reason as ``squeue`` shows them."""
+    if job is None:
+        return JobStatus(JobState.ENDED, "it was not submitted to Slurm")
+    if shown is None:
+        return JobStatus(JobState.ENDED, f"job {job} is no longer in Slurm's queue")
+    name, _, reason = shown.partition("|")
+    state = STATES.get(name, JobState.UNKNOWN)
+    why = f" ({reason})" if state is JobState.WAITING and reason not in ("", "None") else ""
+    return JobStatus(state, f"job {job}: {name}{why}")
+
+
+def _asked(config: SlurmConfig, resources: Resources) -> Iterator[tuple[str, object]]:
+    """Options of ``sbatch``.
 
     Raises:
-        UqbenchError: it is a fraction.
+        UqbenchError: a job asks for a fraction of a GPU.
     """
-    if gpus != int(gpus):
+    if resources.gpus != int(resources.gpus):
         raise UqbenchError(
-            f"--gpus-per-batch {gpus:g}: Slurm gives whole GPUs, or shards that a cluster names "
-            f"itself; use 1."
+            f"--gpus-per-batch {resources.gpus:g}: Slurm gives whole GPUs, or shards that a "
+            f"cluster names itself; use 1."
         )
-    return int(gpus) or None
+    yield "job-name", "uqbench"
+    for name in ("partition", "account", "qos", "constraint", "time"):
+        if (value := getattr(config, name)) is not None:
+            yield name, value
+    yield "cpus-per-task", max(1, round(resources.cpus))
+    if resources.gpus:
+        yield "gpus-per-node", int(resources.gpus)
+    if resources.memory_gb is not None:
+        yield "mem", f"{round(1024 * resources.memory_gb)}M"
+
+
+def _words(order: Order) -> str:
+    """Which runs an order is about."""
+    seeds: dict[str, list[str]] = {}
+    for task, method, seed in order.runs.values():
+        seeds.setdefault(f"{task}/{method}", []).append(str(seed))
+    return " ".join(f"{cell}/{','.join(those)}" for cell, those in seeds.items())
+
+
+def _call(*command: str, given: str = "") -> str:
+    """What one of Slurm's commands prints.
+
+    Raises:
+        UqbenchError: it is not installed, or fails.
+    """
+    try:
+        done = subprocess.run(
+            command, input=given, text=True, capture_output=True, check=True, timeout=120
+        )
+    except FileNotFoundError as error:
+        raise UqbenchError(f"--executor slurm: there is no {command[0]} here.") from error
+    except (OSError, subprocess.SubprocessError) as error:
+        said = str(getattr(error, "stderr", None) or error).strip()
+        raise UqbenchError(f"--executor slurm: {command[0]}: {said}") from error
+    return done.stdout

@@ -9,14 +9,14 @@ from uqbench import ExecutorSpec, hookimpl
 
 @hookimpl
 def uqbench_executors() -> Iterable[ExecutorSpec]:
-    """Slurm; submitit is imported when it is used."""
+    """Slurm."""
     return [
         ExecutorSpec(
             name="slurm",
             version="1",
             factory="uqbench_slurm.executor:Slurm",
             config="uqbench_slurm.config:SlurmConfig",
-            summary="one job of a Slurm array for each batch, through submitit",
+            summary="one job of a Slurm array for each batch",
             waits=False,
         )
     ]
