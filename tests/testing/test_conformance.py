@@ -286,6 +286,12 @@ def agent(kind, config=None, **expected) -> AgentSubject:
             info=info,
             config=config,
             steps=60,
+            long=100,
+            discounted=lambda discount: (
+                lambda seeds, device: kind(
+                    replace(info, discount=discount), list(seeds), config, device
+                )
+            ),
             stops=(13 // actors, 37 // actors),
             **more,
         )
@@ -303,7 +309,7 @@ def test_a_correct_agent_passes_every_check(kind):
     assert [str(r) for r in made if not r.ok] == []
     skipped = {r.check.id for r in made if r.status == "skipped"}
     uncaptured = set() if kind is Captured else {"agent-capture", "agent-compiles"}
-    assert skipped == uncaptured | {"agent-new-process", "uncertainty-coverage"}
+    assert skipped == uncaptured | {"agent-new-process", "agent-hash-seed", "uncertainty-coverage"}
 
 
 @pytest.mark.parametrize("check", AGENTS)
@@ -356,9 +362,7 @@ class Cautious(Posterior):
     ("kind", "status"), [(Posterior, "passed"), (Overconfident, "failed"), (Cautious, "failed")]
 )
 def test_a_planted_posterior_reaches_its_nominal_coverage(kind, status):
-    info = replace(RotatingPixels.info(), discount=0.0)
-    planted = lambda seeds: kind(info, seeds, Config(), torch.device("cpu"))  # noqa: E731
-    subject = agent(kind, planted=planted)
+    subject = replace(agent(kind), calibrated=True)
     (result,) = results([subject], only="uncertainty-coverage")
     assert result.status == status
 

@@ -118,7 +118,9 @@ def _show(subject: Subject, results: Sequence[Result]) -> None:
     ]
     say(f"{subject.kind} {subject.name}: {_summary(results)} ({', '.join(reached) or '-'})")
     for result in results:
-        if result.status in ("failed", "expected"):
+        if result.status in ("failed", "expected") or (
+            result.status == "passed" and result.message
+        ):
             say(*(f"  {line}" for line in str(result).splitlines()))
     waiting = Counter(r.message for r in results if r.status == "blocked")
     if waiting:

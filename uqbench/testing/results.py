@@ -79,7 +79,7 @@ def _result(report: pytest.TestReport, subject: Subject, check: Check) -> Result
         message = f"it passes, and was expected to fail: {reason}; remove the expectation"
         return Result(check, subject, "failed", message)
     status = "blocked" if isinstance(error, Blocked) else report.outcome
-    return Result(check, subject, status, str(error or ""))
+    return Result(check, subject, status, str(error or subject.reports.get(check.id, "")))
 
 
 def results(

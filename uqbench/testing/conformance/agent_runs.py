@@ -94,9 +94,10 @@ class AgentSubject(Subject):
         config: the config that ``make`` uses; None where a check need not know.
         several: the same agent with several actors; None where it learns from one.
         steps: length of the runs: with ``make``'s config they must show everything.
+        long: length of the runs for what begins late, such as what a full buffer forgets.
         stops: steps after which a run resumes from its saved state.
-        planted: makes it for the same spaces under γ = 0, where it says that its intervals are
-            calibrated.
+        discounted: makes the function that makes it under another γ; None where that is unknown.
+        calibrated: whether it says that its intervals are a posterior's.
         recipe: what another process makes it from: the factory and its first and third argument;
             None where that cannot be sent.
     """
@@ -109,8 +110,10 @@ class AgentSubject(Subject):
     config: Any = None
     several: AgentSubject | None = None
     steps: int = 160
+    long: int = 600
     stops: Sequence[int] = (20, 110)
-    planted: Callable[[Sequence[int]], Agent] | None = None
+    discounted: Callable[[float], MakeAgent] | None = None
+    calibrated: bool = False
     recipe: tuple[Any, EnvironmentInfo, Any] | None = None
 
     @cached_property
@@ -123,10 +126,15 @@ class AgentSubject(Subject):
         """A run of one lane, of seed 5 in world 5."""
         return self.run([5], 5)
 
+    @cached_property
+    def long_alone(self) -> Trace:
+        """The same, of ``long`` steps."""
+        return self.run([5], 5, steps=self.long)
+
     def forget(self) -> None:
         """Drop the runs, too."""
         super().forget()
-        for run in ("baseline", "alone"):
+        for run in ("baseline", "alone", "long_alone"):
             self.__dict__.pop(run, None)
 
     def run(

@@ -27,6 +27,8 @@ from uqbench.testing.conformance.check import Failed, Skipped, check
 FORMS = ((1, 1), (1, 5), (3, 1), (3, 5))
 """Lanes and observations a lane, with which shapes are tried."""
 FORM_STEPS = 3
+COUNTS = re.compile(r"(_steps|_starts|_?period|warm_?up|burn_?in|anneal\w*|_?decay|_every)$")
+"""Names of whole numbers that count environment steps."""
 FIRST = ("agent-forms",)
 SOUND = (*FIRST, "agent-global-state", "agent-inputs")
 
@@ -160,7 +162,7 @@ def steps(subject: AgentSubject) -> None:
         raise Skipped("its config is not known here")
     hints = get_type_hints(type(config), include_extras=True)
     for field in dataclasses.fields(config):
-        counts = re.search(r"(_steps|_starts|sync_period)$", field.name)
+        counts = COUNTS.search(field.name)
         whole = type(getattr(config, field.name)) is int
         if counts and whole and not is_scheduled(hints[field.name]):
             raise Failed(f"{type(config).__name__}.{field.name} is not annotated as Steps")

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from uqbench.agent import Step, Uncertainty
 from uqbench.lanes import Normal, Uniform
-from uqbench.testing.conformance.agent_runs import AgentSubject
+from uqbench.testing.conformance.agent_runs import CPU, AgentSubject
 from uqbench.testing.conformance.agents import FIRST
 from uqbench.testing.conformance.check import Failed, Skipped, check
 from uqbench.uncertainty.interval_scores import central_interval
@@ -33,13 +33,13 @@ def coverage(subject: AgentSubject) -> None:
         epistemic_var is the variance of Q's posterior in squared units of return; an agent whose
         intervals are no posterior's does not say calibrated=True.
     """
-    if subject.planted is None:
+    if not subject.calibrated or subject.discounted is None:
         raise Skipped("it does not say that its intervals are calibrated (AgentSpec.calibrated)")
     n, seeds = subject.info.n_actions, range(LANES)
     truth = Normal(seeds, "conformance/planted", (n,)).at(0)
     noise = Normal(seeds, "conformance/noise", (1,))
     draws = Uniform(seeds, "conformance/actions", (1,))
-    agent = subject.planted(list(seeds))
+    agent = subject.discounted(0.0)(seeds, CPU)
     first, _ = subject.world(1, 0).reset()
     obs = first.expand(LANES, 1, *first.shape[1:])
     never = torch.zeros(LANES, 1, dtype=torch.bool)

@@ -41,6 +41,7 @@ class Subject:
         name: as the plugin registers it.
         expected_failures: reasons by the ids of checks that are known to fail. Strict: a check
             that passes in spite of it is a failure, and so is a reason that is empty.
+        reports: what checks that passed measured, by their ids.
         memory: what several checks need and one has computed.
     """
 
@@ -51,6 +52,7 @@ class Subject:
     _errors: dict[str, Failed | Skipped | None] = field(
         default_factory=dict, init=False, repr=False
     )
+    reports: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         known = [check.id for check in checks_for(self)]
@@ -78,7 +80,7 @@ class Subject:
                 if isinstance(error, Failed | Blocked) and not known:
                     return Blocked(str(error) if isinstance(error, Blocked) else other.id)
         try:
-            check.function(self)
+            self.reports[check.id] = check.function(self) or ""
         except (Failed, Skipped) as error:
             return error
         except MissingDataError as error:
@@ -113,7 +115,8 @@ class Check:
         rule: in one line.
         tried: how.
         fix: what an author does about a failure.
-        function: raises :class:`Failed`, or :class:`Skipped`.
+        function: raises :class:`Failed`, or :class:`Skipped`; returns what it measured, if that is
+            worth a line.
         after: ids of the checks that must pass first; otherwise it is blocked.
     """
 
@@ -123,7 +126,7 @@ class Check:
     rule: str
     tried: str
     fix: str
-    function: Callable[[Any], None]
+    function: Callable[[Any], str | None]
     after: tuple[str, ...] = ()
 
     @property
@@ -176,14 +179,14 @@ _CHECKS: dict[str, Check] = {}
 
 def check(
     kind: type[S], id: str, level: Level = "required", after: tuple[str, ...] = ()
-) -> Callable[[Callable[[S], None]], Callable[[S], None]]:
+) -> Callable[[Callable[[S], str | None]], Callable[[S], str | None]]:
     """Register a function as a check of one kind of subject.
 
     The first paragraph of its docstring is the rule, the section ``Fix:`` what an author does about
     a failure.
     """
 
-    def register(function: Callable[[S], None]) -> Callable[[S], None]:
+    def register(function: Callable[[S], str | None]) -> Callable[[S], str | None]:
         if id in _CHECKS:
             raise ValueError(f"there are two checks {id!r}")
         text, _, fix = (inspect.getdoc(function) or "").partition("\n\nFix:\n")

@@ -1,4 +1,4 @@
-"""That a run resumes in another process, which shares nothing but the saved state.
+"""That a run is the same in another process, which shares nothing but the saved state.
 
 What this process writes for the other, and what that answers, are files of its own in a folder
 that only this user can read.
@@ -6,6 +6,7 @@ that only this user can read.
 
 from __future__ import annotations
 
+import os
 import pickle
 import pkgutil
 import subprocess
@@ -16,6 +17,8 @@ from typing import Any
 
 import torch
 
+from uqbench.agent import Agent
+from uqbench.registry import local
 from uqbench.testing.conformance.agent_runs import (
     CPU,
     SEEDS,
@@ -27,65 +30,109 @@ from uqbench.testing.conformance.agent_runs import (
 )
 from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
+from uqbench.testing.conformance.repeatability import state_of
 
 TASK, ANSWER = "task.pickle", "answer.pt"
 SECONDS = 300.0
+HASH_SEEDS = ("1", "2")
+"""Of the other processes: in each, sets of strings have another order."""
+
+Rest = tuple[list[torch.Tensor], dict[str, torch.Tensor]]
+"""Actions from a step on, and predictions at the end."""
+
+
+@check(AgentSubject, "agent-hash-seed", after=(*SOUND, "agent-repeats"))
+def hash_seed(subject: AgentSubject) -> None:
+    """A run is the same in every process, whatever its PYTHONHASHSEED.
+
+    From the start, with the same outcomes, under two hash seeds.
+
+    Fix:
+        No hash(), no id(), and no iteration over sets: sort them.
+    """
+    _same(subject, 0, "in another process")
 
 
 @check(
     AgentSubject,
     "agent-new-process",
-    level="checkpointable",
+    "checkpointable",
     after=(*SOUND, "agent-repeats", "agent-buffers", "agent-pure", "agent-checkpoint"),
 )
 def new_process(subject: AgentSubject) -> None:
     """A run resumes in a new process as in this one.
 
-    From the last of ``stops``, with the same outcomes.
+    From the last of ``stops``, with the same outcomes, under two hash seeds.
 
     Fix:
         Keep nothing in classes or modules, use no hash() or id(), and save all that a step depends
         on.
     """
+    _same(subject, max(subject.stops), f"resumed at step {max(subject.stops)} in another process")
+
+
+def _same(subject: AgentSubject, first: int, where: str) -> None:
+    for answers in subject.once("elsewhere in time", lambda: _answers(subject)):
+        if first not in answers:
+            raise Skipped("it has no state that another process could resume from")
+        actions, predicted = answers[first]
+        for t, action in enumerate(actions, first):
+            if not torch.equal(action, subject.baseline.actions[t]):
+                raise Failed(f"{where}, step {t}'s actions differ")
+        if not same(predicted, subject.baseline.predictions):
+            raise Failed(f"{where}, the predictions differ")
+
+
+def _answers(subject: AgentSubject) -> list[dict[int, Rest]]:
+    """What each other process does, by the step from which it follows the baseline."""
     trace, stop = subject.baseline, max(subject.stops)
     if subject.recipe is None:
         raise Skipped("another process cannot make it: it is not an installed agent")
     agent = subject.make(SEEDS, CPU)
     for t in range(stop):
         replay_step(agent, trace, t)
+    answers = []
     with tempfile.TemporaryDirectory(prefix="uqbench-check-") as folder:
-        task = Path(folder) / TASK
         try:
             seen = trace.actions, trace.stream, trace.questions
-            task.write_bytes(pickle.dumps((subject.recipe, stop, agent.state_dict(), seen)))
+            task = pickle.dumps((subject.recipe, stop, state_of(agent), seen))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise Skipped(f"another process cannot make it: {error}") from error
-        command = [sys.executable, "-P", "-m", __name__, folder]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
-        if done.returncode:
-            raise Failed(f"in another process it fails: {done.stderr.strip()[-300:]}")
-        answer = torch.load(Path(folder) / ANSWER, weights_only=True)
-    for t, action in enumerate(answer["actions"], stop):
-        if not torch.equal(action, trace.actions[t]):
-            raise Failed(f"resumed at step {stop} in another process, step {t}'s actions differ")
-    if not same(answer["predictions"], trace.predictions):
-        raise Failed(f"resumed at step {stop} in another process, the predictions differ")
+        (Path(folder) / TASK).write_bytes(task)
+        for seed in HASH_SEEDS:
+            done = subprocess.run(
+                [sys.executable, "-P", "-m", __name__, folder],
+                env=os.environ | {"PYTHONHASHSEED": seed},
+                capture_output=True, text=True, check=False, timeout=SECONDS,
+            )  # fmt: skip
+            if done.returncode:
+                raise Failed(f"in another process it fails: {done.stderr.strip()[-300:]}")
+            answers.append(torch.load(Path(folder) / ANSWER, weights_only=True))
+    return answers
 
 
-def resumed(folder: Path) -> None:
-    """The other process: make the agent, restore it, and follow the rest of the trace."""
+def followed(folder: Path) -> None:
+    """The other process: follow the whole trace, and, resumed, the rest of it."""
+    for _, load in local.loaders():  # a file's classes are of a module that only it makes
+        load()
     recipe, stop, state, seen = pickle.loads((folder / TASK).read_bytes())
     factory, info, config = recipe
     actions, stream, questions = seen
     make: Any = pkgutil.resolve_name(factory) if isinstance(factory, str) else factory
-    agent = make(info, list(SEEDS), config, CPU)
-    agent.load_state_dict(state)
-    trace = Trace(agent, actions, [], stream, questions, {})
-    taken = [replay_step(agent, trace, t) for t in range(stop, len(stream))]
-    answer = {"actions": taken, "predictions": predictions(agent, questions)}
-    torch.save(answer, folder / ANSWER)
+
+    def rest(agent: Agent, first: int) -> Rest:
+        trace = Trace(agent, actions, [], stream, questions, {})
+        taken = [replay_step(agent, trace, t) for t in range(first, len(stream))]
+        return taken, predictions(agent, questions)
+
+    answers = {0: rest(make(info, list(SEEDS), config, CPU), 0)}
+    if state is not None:
+        agent = make(info, list(SEEDS), config, CPU)
+        agent.load_state_dict(state)
+        answers[stop] = rest(agent, stop)
+    torch.save(answers, folder / ANSWER)
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    resumed(Path(sys.argv[1]))
+    followed(Path(sys.argv[1]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -40,13 +41,16 @@ def repeats(subject: AgentSubject) -> None:
 def pure(subject: AgentSubject) -> None:
     """`policy` and `uncertainty` change no state: asking leaves no trace in the run.
 
-    A run that is asked at every step equals one that is not.
+    The state before and after; a run that is asked at every step equals one that is not.
 
     Fix:
         Draw what a policy needs in act or observe, and keep caches out of policy.
     """
     trace = subject.baseline
+    before = state_of(trace.agent)
     answers = predictions(trace.agent, trace.questions)
+    if not same(before, state_of(trace.agent)):
+        raise Failed("its state_dict() differs before and after policy and uncertainty")
     if not same(answers, predictions(trace.agent, trace.questions)):
         raise Failed("asked twice, the same agent answers differently")
     one = trace.agent.policy(trace.questions[:, 1:2])
@@ -62,7 +66,7 @@ def pure(subject: AgentSubject) -> None:
 def buffers(subject: AgentSubject) -> None:
     """A step's tensors are overwritten after observe; an agent that keeps them keeps copies.
 
-    With NaN in a step's tensors after ``observe`` the run is the same.
+    With NaN in a step's tensors after ``observe`` the run is the same, a long one, too.
 
     Fix:
         Store step.obs.clone(), or put the step into a uqbench.lanes.ReplayBuffer.
@@ -71,6 +75,19 @@ def buffers(subject: AgentSubject) -> None:
         difference = _disturbed(subject, read=False, poison=True)
         if difference:
             raise Failed(f"with a step's tensors overwritten after observe, {difference}")
+    difference = subject.run([5], 5, steps=subject.long, visit=_overwrite).difference(
+        subject.long_alone
+    )
+    if difference:
+        raise Failed(f"with a step's tensors overwritten after observe, {difference}")
+
+
+def state_of(agent: Agent, which: str = "state_dict") -> Any:
+    """A copy of its state; None where it has none to save, which another check says."""
+    try:
+        return through_a_file(getattr(agent, which)())
+    except Exception:  # whatever a plugin raises
+        return None
 
 
 def _disturbed(subject: AgentSubject, *, read: bool, poison: bool) -> str:
@@ -81,10 +98,7 @@ def _disturbed(subject: AgentSubject, *, read: bool, poison: bool) -> str:
             agent.policy(step.next_obs)
             agent.uncertainty(step.next_obs)
         if poison:
-            for field in dataclasses.fields(Step):
-                value = getattr(step, field.name)
-                if isinstance(value, Tensor):
-                    _poison(value)
+            _overwrite(agent, step)
 
     def difference() -> str:
         try:
@@ -93,6 +107,14 @@ def _disturbed(subject: AgentSubject, *, read: bool, poison: bool) -> str:
             return f"it raised {type(error).__name__}: {error}"
 
     return subject.once(f"disturbed {read} {poison}", difference)
+
+
+def _overwrite(_: Agent, step: Step) -> None:
+    """As the harness does after ``observe``, but with values that no agent can use."""
+    for field in dataclasses.fields(Step):
+        value = getattr(step, field.name)
+        if isinstance(value, Tensor):
+            _poison(value)
 
 
 def _poison(tensor: Tensor) -> None:
@@ -108,15 +130,15 @@ def _poison(tensor: Tensor) -> None:
 def lanes(subject: AgentSubject) -> None:
     """A lane does the same alone, among others and in any order, bit for bit.
 
-    The lane of seed 5 in world 5: alone, second of three, first of two.
+    The lane of seed 5 in world 5: alone, second of three for a long time, first of two.
 
     Fix:
         Nothing may mix lanes: no mean over dimension 0, no shared optimizer state or generator;
         sums and products as in uqbench.lanes.numerics.
     """
-    alone = subject.alone
-    _no_difference(subject.run([3, 5, 8], 4).lane(1), alone, "alone and among others")
-    _no_difference(subject.run([5, 3], 5).lane(0), alone, "alone and in another order")
+    among = subject.run([3, 5, 8], 4, steps=subject.long).lane(1)
+    _no_difference(among, subject.long_alone, "alone and among others")
+    _no_difference(subject.run([5, 3], 5).lane(0), subject.alone, "alone and in another order")
 
 
 @check(AgentSubject, "agent-seeds", after=(*SOUND, "agent-repeats"))

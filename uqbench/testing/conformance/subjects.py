@@ -29,7 +29,7 @@ from uqbench.suites.reading import Catalog, read_suites
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method, Task
 from uqbench.testing.conformance.actors import ACTORS
-from uqbench.testing.conformance.agent_runs import AgentSubject
+from uqbench.testing.conformance.agent_runs import AgentSubject, MakeAgent
 from uqbench.testing.conformance.check import Subject
 from uqbench.testing.conformance.claims import ClaimSubject
 from uqbench.testing.conformance.components import ComponentSubject
@@ -196,7 +196,9 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
             role=spec.role,
             config=config,
             stops=stops_of(160 // info.actors, derive_seed("stops", name)),
-            planted=(partial(_planted, make, info, config) if spec.calibrated else None),
+            long=600 if info.actors == 1 else 160,
+            discounted=partial(_discounted, make, info, config),
+            calibrated=spec.calibrated,
             recipe=(spec.factory, info, config),
         )
 
@@ -204,8 +206,11 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
     return dataclasses.replace(subject(info), several=several)
 
 
-def _planted(make: Callable[..., Agent], info: EnvironmentInfo, config: Any, seeds: Any) -> Agent:
-    return make(dataclasses.replace(info, discount=0.0), list(seeds), config, CPU)
+def _discounted(
+    make: Callable[..., Agent], info: EnvironmentInfo, config: Any, discount: float
+) -> MakeAgent:
+    other = dataclasses.replace(info, discount=discount)
+    return lambda seeds, device: make(other, list(seeds), config, device)
 
 
 def _environment(name: str, host: Host, catalog: Catalog) -> Subject:

@@ -1,0 +1,236 @@
+"""What an agent says after it has learned, in a world of five states whose values are known.
+
+The states follow each other in a ring, whatever the action, so that Q is the same for every policy:
+``Q(s, a) = r(s) + γ Q(s + 1, ·)``. The five observations are of the agent's own world; every action
+is taken as often, whatever the agent would do. Rewards have variance one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from uqbench.agent import Agent, Step, Uncertainty
+from uqbench.lanes import Normal
+from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject, same
+from uqbench.testing.conformance.agents import SOUND
+from uqbench.testing.conformance.check import Failed, Skipped, check
+from uqbench.testing.conformance.repeatability import state_of
+from uqbench.uncertainty.interval_scores import central_interval
+
+DISCOUNT = 0.5
+REWARDS = (2.0, 0.0, 4.0, 0.0, 2.0)
+VISITS, MOST_STEPS = 40, 1_200
+"""Of each state with each action, in so many steps at most."""
+WRONG = 0.25
+"""Relative error of the values that is more than noise: SE 0.16 of values of about three."""
+SETTLED = 0.2
+"""Movement in the second half, relative to the first, of values that are learned."""
+SCALE = 10.0
+LEVEL = 0.9
+AFTER = (
+    *SOUND,
+    "agent-repeats",
+    "uncertainty-forms",
+    "uncertainty-finite",
+    "uncertainty-variances",
+)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What an agent predicts of the five states, before, halfway and at the end.
+
+    Attributes:
+        values: Q ``[5]``.
+        said: three predictions ``[L, 5, A]``.
+    """
+
+    values: Tensor
+    said: tuple[Uncertainty, Uncertainty, Uncertainty]
+
+    def error(self) -> float:
+        """Relative error of the stated mean at the end."""
+        return _size(_mean(self.said[2]) - self.values[:, None]) / _size(self.values)
+
+    def settled(self) -> bool:
+        """Whether the mean moved in the second half far less than in the first."""
+        start, half, end = map(_mean, self.said)
+        return _size(end - half) <= SETTLED * _size(half - start)
+
+
+@check(AgentSubject, "agent-learns", after=SOUND)
+def learns(subject: AgentSubject) -> None:
+    """What an agent has learned changes within the run that other checks look at.
+
+    Floating-point tensors of ``exported_state()``, at the start and after 160 steps in which all
+    :data:`~uqbench.config.Steps` have passed; otherwise the other checks would be vacuous.
+
+    Fix:
+        Annotate the steps before learning, `warm_up: WarmUpSteps = 1_000`, and every other
+        schedule as `Steps`: checks, and short budgets, then make them shorter.
+    """
+    if subject.role != "method":
+        raise Skipped(f"its role is {subject.role!r}: it need not learn")
+    trace, new = subject.baseline, subject.make(SEEDS, CPU)
+    before, after = (_learned(agent) for agent in (new, trace.agent))
+    if before is None or after is None:
+        raise Skipped("it has no exported_state()")
+    if same(before, after):
+        raise Failed(f"vacuous: nothing that it has learned changed in {subject.steps} steps")
+
+
+@check(AgentSubject, "uncertainty-values", after=(*AFTER, "agent-learns"))
+def values(subject: AgentSubject) -> None:
+    """The stated `mean` is of Q: the expected return, in units of return.
+
+    In five states whose Q is known, once the mean hardly moves any more.
+
+    Fix:
+        Not of the next reward alone, not normalized, not in other units: what `policy` maximizes,
+        mean = E[r + γ Q(s', ·)].
+    """
+    learned = _in_five_states(subject)
+    if learned.error() <= WRONG:
+        return
+    if not learned.settled():
+        raise Skipped("it learns too slowly to be judged: its mean still moves")
+    said, true = _mean(learned.said[2]).mean(), learned.values.mean()
+    raise Failed(
+        f"after learning its mean is {said:.3g}, on average of five states where Q is {true:.3g}, "
+        f"and hardly moves: its relative error is {learned.error():.0%}"
+    )
+
+
+@check(AgentSubject, "uncertainty-data", after=(*AFTER, "agent-learns"))
+def data(subject: AgentSubject) -> str:
+    """The stated `epistemic_var` depends on data; that of calibrated intervals falls with it.
+
+    In five states, before, halfway and after learning. How often the 90 % intervals cover Q at the
+    end is reported, of agents that do not say that they are calibrated as well.
+
+    Fix:
+        epistemic_var is the variance of Q that more data would reduce, not that of the return.
+    """
+    learned = _in_five_states(subject)
+    stated = [said.epistemic_var for said in learned.said]
+    start, half, end = (var for var in stated if var is not None)
+    if torch.equal(start, end):
+        raise Failed("its epistemic_var is the same before and after learning")
+    first, last = (float(var.median()) for var in (half, end))
+    if subject.calibrated and last >= first:
+        raise Failed(f"its epistemic_var rises from {first:.3g} to {last:.3g} with twice the data")
+    interval = central_interval(learned.said[2], LEVEL)
+    if interval is None:
+        return f"epistemic_var {first:.3g}, then {last:.3g}"
+    low, high = interval
+    inside = (low <= learned.values[:, None]) & (learned.values[:, None] <= high)
+    share = float(inside.double().mean())
+    return f"epistemic_var {first:.3g}, then {last:.3g}; {LEVEL:.0%} intervals cover {share:.0%}"
+
+
+@check(AgentSubject, "uncertainty-scale", after=(*AFTER, "uncertainty-values", "uncertainty-data"))
+def scale(subject: AgentSubject) -> None:
+    """Ten times the rewards make ten times the `mean` and a hundred times the `epistemic_var`.
+
+    In five states, where the values of either scale are learned. Calibrated agents may know that
+    rewards have variance one: their variance may be the same.
+
+    Fix:
+        State a variance, the square of a standard deviation, in squared units of return: an
+        estimate of the rewards' variance belongs into it, 1 / n does not have units.
+    """
+    one, ten = _in_five_states(subject), _in_five_states(subject, SCALE)
+    if max(one.error(), ten.error()) > WRONG:
+        raise Skipped("it learns too slowly to be judged at both scales")
+    small, large = one.said[2].epistemic_var, ten.said[2].epistemic_var
+    assert small is not None
+    assert large is not None
+    ratio = (large.double() / small.double().clamp(min=1e-30)).flatten()
+    for power, what in ((1, "as a standard deviation does"), (0, "that is, not at all")):
+        alike = (ratio.log10() - power).abs() < 0.15
+        if float(alike.double().mean()) > 0.9 and not (power == 0 and subject.calibrated):
+            raise Failed(
+                f"with ten times the rewards its epistemic_var is multiplied by "
+                f"{float(ratio.median()):.3g}, {what}; expected 100"
+            )
+
+
+def _in_five_states(subject: AgentSubject, scale: float = 1.0) -> Learned:
+    learned = subject.once(f"learned {scale}", lambda: _learn(subject, scale))
+    if any(said.mean is None or said.epistemic_var is None for said in learned.said):
+        raise Skipped("it does not predict mean and epistemic_var")
+    return learned
+
+
+def _learn(subject: AgentSubject, scale: float) -> Learned:
+    """A new agent after so many steps in the ring."""
+    states, info = _states(subject), dataclasses.replace(subject.info, discount=DISCOUNT)
+    if subject.discounted is None:
+        raise Skipped(f"it cannot be made for another discount than {subject.info.discount}")
+    agent, lanes = subject.discounted(info.discount)(SEEDS, CPU), len(SEEDS)
+    n, half = info.n_actions, min(VISITS * 5 * info.n_actions, MOST_STEPS) // 10 * 5
+    noise = Normal(SEEDS, "conformance/ring", (1,))
+    rewards, never = scale * torch.tensor(REWARDS), torch.zeros(lanes, 1, dtype=torch.bool)
+    at = [state.expand(lanes, 1, *state.shape) for state in states]
+    asked = states.expand(lanes, *states.shape)
+
+    def say() -> Uncertainty:
+        said = agent.uncertainty(asked.clone())
+        if said is None:
+            raise Skipped("it predicts no uncertainty")
+        return said
+
+    said = [say()]
+    for t in range(2 * half):
+        now, following = t % 5, (t + 1) % 5
+        agent.act(at[now].clone())
+        # of every state each action in turn
+        action = torch.full((lanes, 1), t // 5 % n)
+        reward = (rewards[now] + scale * noise.at(t)).float()
+        obs, next_obs = at[now].clone(), at[following].clone()
+        agent.observe(Step(t, obs, action, reward, never.clone(), never.clone(), next_obs))
+        if t + 1 in (half, 2 * half):
+            said.append(say())
+    ring = torch.eye(5).roll(1, 1)
+    true = torch.linalg.solve(torch.eye(5) - DISCOUNT * ring, rewards)
+    return Learned(true, (said[0], said[1], said[2]))
+
+
+def _states(subject: AgentSubject) -> Tensor:
+    """Five observations of its world, ``[5, *obs]``."""
+    states: list[Tensor] = []
+    for obs, *_ in subject.baseline.stream:
+        for one in obs.flatten(0, 1):
+            if not any(torch.equal(one, other) for other in states):
+                states.append(one)
+            if len(states) == 5:
+                return torch.stack(states)
+    raise Skipped(f"its world showed {len(states)} different observations; five are needed")
+
+
+def _learned(agent: Agent) -> object:
+    """Floating-point tensors of what it exports; None where it exports nothing."""
+    state = state_of(agent, "exported_state")
+
+    def tensors(part: object) -> object:
+        if isinstance(part, dict):
+            return {key: tensors(value) for key, value in part.items()}
+        if isinstance(part, list | tuple):
+            return [tensors(value) for value in part]
+        return part if isinstance(part, Tensor) and part.is_floating_point() else None
+
+    return None if state is None else tensors(state)
+
+
+def _mean(said: Uncertainty) -> Tensor:
+    assert said.mean is not None
+    return said.mean.double()
+
+
+def _size(values: Tensor) -> float:
+    return math.sqrt(float(values.double().square().mean()))
