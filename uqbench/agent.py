@@ -25,6 +25,91 @@ from torch import Tensor
 from uqbench.errors import CannotSaveError
 
 
+class Agent(ABC):
+    """A method that learns while it acts, one ``act`` and one ``observe`` per step.
+
+    Constructed as ``factory(info, seeds, config, device)``, with one seed per lane. What compiling
+    and CUDA graphs need is a mixin of its own, :class:`uqbench.lanes.Capturable`.
+    """
+
+    shared_by_lanes: ClassVar[tuple[str, ...]] = ()
+    """What of ``exported_state()`` has no lanes, by name: ``support``, or ``net.scale`` in it."""
+
+    @abstractmethod
+    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """Training actions ``[L, K]`` for ``obs`` ``[L, K, *obs]`` among ``valid`` ``[L, K, A]``.
+
+        Called exactly once between two calls of ``observe``.
+        """
+
+    @abstractmethod
+    def observe(self, step: Step) -> None:
+        """Learn from one transition of every actor."""
+
+    @abstractmethod
+    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """Actions ``[L, M]`` of the evaluated policy among ``valid`` ``[L, M, A]``.
+
+        Pure: changes no state and uses no training noise.
+        """
+
+    def uncertainty(self, obs: Tensor) -> Uncertainty | None:
+        """Predictions for ``obs`` ``[L, M, *obs]``, or None where the agent makes none."""
+        return None
+
+    def metrics(self) -> Mapping[str, Tensor]:
+        """Diagnostics ``[L]`` by name, recorded at intervals."""
+        return {}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that a resumed run needs to equal an uninterrupted one.
+
+        By default every attribute: tensors and numbers as they are, modules, optimizers, replay
+        buffers and the like by their own ``state_dict``. Frozen dataclasses, devices and spaces
+        have nothing to save.
+
+        Raises:
+            TypeError: an attribute is of another kind; override both methods then.
+        """
+        saved = {}
+        for name, value in vars(self).items():
+            if callable(getattr(type(self), name, None)):
+                continue  # a method, replaced by its compiled version
+            if hasattr(value, "state_dict") and hasattr(value, "load_state_dict"):
+                saved[name] = value.state_dict()
+            elif isinstance(value, Tensor):
+                saved[name] = value.clone()
+            elif isinstance(value, int | float | str | None):
+                saved[name] = value
+            elif not isinstance(value, torch.device | gymnasium.Space) and not _is_config(value):
+                raise TypeError(
+                    f"{type(self).__name__}.{name} is a {type(value).__name__}, which cannot be "
+                    f"saved by default; override state_dict and load_state_dict"
+                )
+        return saved
+
+    def exported_state(self) -> dict[str, Any]:
+        """What of ``state_dict()`` an agent needs to act, for ``--keep-agents``.
+
+        By default all but the attributes that say ``exported = False``, such as replay buffers.
+
+        Of a batch, a run keeps its lane's part: tensors have the lanes first, ``[L, …]`` or
+        ``[L·n, …]`` with the n rows of a lane together. What ``shared_by_lanes`` names, tensors
+        without dimensions and whatever is no tensor are the same for all lanes.
+        """
+        left_out = {n for n, value in vars(self).items() if not getattr(value, "exported", True)}
+        return {name: part for name, part in self.state_dict().items() if name not in left_out}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore from ``state_dict()``, attributes in the order in which they were assigned."""
+        for name, value in state.items():
+            own = getattr(self, name)
+            if hasattr(own, "load_state_dict"):
+                own.load_state_dict(value)
+            else:
+                setattr(self, name, value.clone() if isinstance(value, Tensor) else value)
+
+
 @dataclass(frozen=True)
 class EnvironmentInfo:
     """What an agent knows about its environment before the first step.
@@ -123,99 +208,6 @@ class Uncertainty:
     oracle_var: Tensor | None = None
 
 
-class Agent(ABC):
-    """A method that learns while it acts, one ``act`` and one ``observe`` per step.
-
-    Constructed as ``factory(info, seeds, config, device)``, with one seed per lane. What compiling
-    and CUDA graphs need is a mixin of its own, :class:`uqbench.lanes.Capturable`.
-    """
-
-    shared_by_lanes: ClassVar[tuple[str, ...]] = ()
-    """What of ``exported_state()`` has no lanes, by name: ``support``, or ``net.scale`` in it."""
-
-    @abstractmethod
-    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """Training actions ``[L, K]`` for ``obs`` ``[L, K, *obs]`` among ``valid`` ``[L, K, A]``.
-
-        Called exactly once between two calls of ``observe``.
-        """
-
-    @abstractmethod
-    def observe(self, step: Step) -> None:
-        """Learn from one transition of every actor."""
-
-    @abstractmethod
-    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """Actions ``[L, M]`` of the evaluated policy among ``valid`` ``[L, M, A]``.
-
-        Pure: changes no state and uses no training noise.
-        """
-
-    def uncertainty(self, obs: Tensor) -> Uncertainty | None:
-        """Predictions for ``obs`` ``[L, M, *obs]``, or None where the agent makes none."""
-        return None
-
-    def metrics(self) -> Mapping[str, Tensor]:
-        """Diagnostics ``[L]`` by name, recorded at intervals."""
-        return {}
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything that a resumed run needs to equal an uninterrupted one.
-
-        By default every attribute: tensors and numbers as they are, modules, optimizers, replay
-        buffers and the like by their own ``state_dict``. Frozen dataclasses, devices and spaces
-        have nothing to save.
-
-        Raises:
-            TypeError: an attribute is of another kind; override both methods then.
-        """
-        saved = {}
-        for name, value in vars(self).items():
-            if callable(getattr(type(self), name, None)):
-                continue  # a method, replaced by its compiled version
-            if hasattr(value, "state_dict") and hasattr(value, "load_state_dict"):
-                saved[name] = value.state_dict()
-            elif isinstance(value, Tensor):
-                saved[name] = value.clone()
-            elif isinstance(value, int | float | str | None):
-                saved[name] = value
-            elif not isinstance(value, torch.device | gymnasium.Space) and not _is_config(value):
-                raise TypeError(
-                    f"{type(self).__name__}.{name} is a {type(value).__name__}, which cannot be "
-                    f"saved by default; override state_dict and load_state_dict"
-                )
-        return saved
-
-    def exported_state(self) -> dict[str, Any]:
-        """What of ``state_dict()`` an agent needs to act, for ``--keep-agents``.
-
-        By default all but the attributes that say ``exported = False``, such as replay buffers.
-
-        Of a batch, a run keeps its lane's part: tensors have the lanes first, ``[L, …]`` or
-        ``[L·n, …]`` with the n rows of a lane together. What ``shared_by_lanes`` names, tensors
-        without dimensions and whatever is no tensor are the same for all lanes.
-        """
-        left_out = {n for n, value in vars(self).items() if not getattr(value, "exported", True)}
-        return {name: part for name, part in self.state_dict().items() if name not in left_out}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore from ``state_dict()``, attributes in the order in which they were assigned."""
-        for name, value in state.items():
-            own = getattr(self, name)
-            if hasattr(own, "load_state_dict"):
-                own.load_state_dict(value)
-            else:
-                setattr(self, name, value.clone() if isinstance(value, Tensor) else value)
-
-
-def _is_config(value: object) -> bool:
-    """Whether it is a frozen dataclass of plain values, not of tensors."""
-    parameters = getattr(value, "__dataclass_params__", None)
-    if parameters is None or not parameters.frozen:
-        return False
-    return not any(isinstance(held, Tensor) for held in vars(value).values())
-
-
 class LoopAgent(ABC):
     """A method that owns its training loop: a library, a script, a first attempt.
 
@@ -288,3 +280,11 @@ def observation_dtype(info: EnvironmentInfo) -> torch.dtype:
     if not isinstance(dtype, torch.dtype):
         raise TypeError(f"torch has no dtype {name!r}, which {info.observation_space} asks for")
     return dtype
+
+
+def _is_config(value: object) -> bool:
+    """Whether it is a frozen dataclass of plain values, not of tensors."""
+    parameters = getattr(value, "__dataclass_params__", None)
+    if parameters is None or not parameters.frozen:
+        return False
+    return not any(isinstance(held, Tensor) for held in vars(value).values())

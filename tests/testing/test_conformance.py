@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import itertools
 import math
+import random
 import re
 import runpy
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +22,9 @@ from uqbench.agent import Agent, Step, Uncertainty, observation_shape
 from uqbench.cli.plugin import _show
 from uqbench.config import Steps
 from uqbench.errors import UqbenchError
-from uqbench.lanes import Capturable, Clock, Uniform, epsilon_greedy, greedy
+from uqbench.lanes import Capturable, Clock, Normal, Uniform, epsilon_greedy, greedy
 from uqbench.testing.conformance.agent_runs import AgentSubject
-from uqbench.testing.conformance.check import LEVELS, Subject, all_checks
+from uqbench.testing.conformance.check import LEVELS, Failed, Subject, all_checks
 from uqbench.testing.results import results
 from uqbench.testing.worlds import RotatingPixels
 
@@ -40,13 +42,14 @@ class UnmarkedConfig:
 
 
 class Linear(Agent):
-    """Q-learning, linear in the pixels; each action's variance falls with its number of updates."""
+    """Q-learning, linear in the pixels; variances are mean squared TD errors over their number."""
 
     def __init__(self, info, seeds, config, device):
         self.config, self.n, self.discount, self.t = config, info.n_actions, info.discount, 0
         size = math.prod(observation_shape(info))
         self.weights = torch.zeros(len(seeds), self.n, size, device=device)
         self.counts = torch.ones(len(seeds), self.n, device=device)
+        self.squares = torch.ones(len(seeds), self.n, device=device)
         self.error = torch.zeros(len(seeds), device=device)
         self.u = Uniform(seeds, "linear", (info.actors, 2), device)
 
@@ -72,6 +75,7 @@ class Linear(Agent):
             change = error[:, actor, None] * taken[:, actor]
             self.weights += 0.1 * change[:, :, None] * pixels[:, None]
             self.counts += taken[:, actor]
+            self.squares += 0.1 * (change.square() - self.squares) * taken[:, actor]
         self.t += 1
 
     def policy(self, obs, valid=None):
@@ -79,7 +83,7 @@ class Linear(Agent):
 
     def uncertainty(self, obs):
         mean = self.values(obs)
-        var = (1 / self.counts)[:, None].expand_as(mean)
+        var = (self.squares / self.counts)[:, None].expand_as(mean)
         levels = torch.linspace(-1.5, 1.5, 5, device=mean.device)
         return Uncertainty(
             mean=mean,
@@ -365,6 +369,175 @@ def test_a_planted_posterior_reaches_its_nominal_coverage(kind, status):
     subject = replace(agent(kind), calibrated=True)
     (result,) = results([subject], only="uncertainty-coverage")
     assert result.status == status
+
+
+class ClipsOverLanes(Linear):
+    def observe(self, step):
+        super().observe(step)
+        self.weights = self.weights * (1 - 1e-4 * self.weights.norm())
+
+
+class SeedsOfTheFirst(Linear):
+    def __init__(self, info, seeds, config, device):
+        super().__init__(info, seeds, config, device)
+        normal = Normal([seeds[0]] * len(seeds), "weights", (self.weights[0].numel(),), device)
+        self.weights += 0.01 * normal.at(0).view_as(self.weights).float()
+
+
+class RestoresGlobalState(Linear):
+    def draws(self):
+        with torch.random.fork_rng():
+            torch.manual_seed(self.t)
+            return torch.rand_like(super().draws())
+
+
+class Entropy(Linear):
+    def draws(self):
+        return torch.full_like(super().draws(), random.SystemRandom().random())
+
+
+class Dropout(Linear):
+    def observe(self, step):
+        super().observe(step)
+        self.weights = torch.nn.functional.dropout(self.weights, 0.01)
+
+
+class Window(Linear):
+    def observe(self, step):
+        self.window = [*getattr(self, "window", []), step][-3:]
+        super().observe(self.window[0])
+
+    def state_dict(self):
+        raise TypeError("not saved")
+
+
+class PolicyIgnoresMask(Linear):
+    def policy(self, obs, valid=None):
+        return super().policy(obs)
+
+
+class TargetNotSaved(Linear):
+    def observe(self, step):
+        if self.t % 20 == 0:
+            self.target = self.weights.clone()
+        self.weights, own = self.target, self.weights
+        best = self.values(step.next_obs).amax(-1) * ~step.terminated
+        self.weights = own
+        super().observe(replace(step, reward=step.reward + 0.5 * best))
+
+    def state_dict(self):
+        return {k: v for k, v in super().state_dict().items() if k != "target"}
+
+
+class Squeezes(Linear):
+    def policy(self, obs, valid=None):
+        return super().policy(obs, valid).squeeze()
+
+
+class CountsInTheModule(Linear):
+    def draws(self):
+        return (super().draws() + 0.137 * next(CALLS)).frac()
+
+
+class LearnsByTheClock(Linear):
+    def observe(self, step):
+        super().observe(step)
+        self.weights = self.weights * (1 - 1e-3 * (time.perf_counter() % 1))
+
+
+class TrainsInPolicy(Linear):
+    def policy(self, obs, valid=None):
+        self.counts = self.counts + 1
+        return super().policy(obs, valid)
+
+
+class StandardDeviation(Linear):
+    def uncertainty(self, obs):
+        said = super().uncertainty(obs)
+        return Uncertainty(mean=said.mean, epistemic_var=said.epistemic_var.sqrt())
+
+
+class Hundredths(Linear):
+    def uncertainty(self, obs):
+        said = super().uncertainty(obs)
+        return Uncertainty(mean=said.mean / 100, epistemic_var=said.epistemic_var / 1e4)
+
+
+class NextReward(Linear):
+    """The mean is of the next reward, as the scaffold's once was."""
+
+    def __init__(self, info, seeds, config, device):
+        super().__init__(replace(info, discount=0.0), seeds, config, device)
+
+
+class OneOverN(Linear):
+    """The variance is 1 / n, whatever the rewards, as the scaffold's once was."""
+
+    def uncertainty(self, obs):
+        mean = self.values(obs)
+        return Uncertainty(mean=mean, epistemic_var=(1 / self.counts)[:, None].expand_as(mean))
+
+
+class ConstantVariance(Linear):
+    def uncertainty(self, obs):
+        mean = self.values(obs)
+        return Uncertainty(mean=mean, epistemic_var=torch.ones_like(mean))
+
+
+class LeaksLate(Linear):
+    def observe(self, step):
+        mean = step.reward.mean(0) if step.t >= 500 else 0.0
+        super().observe(replace(step, reward=step.reward - mean))
+
+
+class KeepsLate(Linear):
+    def observe(self, step):
+        if step.t == 300:
+            self.first = step.reward
+        more = 0.0 if step.t < 300 else 0.1 * self.first
+        super().observe(replace(step, reward=step.reward + more))
+
+
+class WarmsUpTooLong(Linear):
+    def observe(self, step):
+        if step.t >= 1_000:
+            super().observe(step)
+        self.t = step.t + 1
+
+
+FAULTS: dict[str, tuple[Any, str]] = {
+    "decay by the norm over all lanes": (ClipsOverLanes, "agent-lanes"),
+    "every lane from the first seed": (SeedsOfTheFirst, "agent-lanes"),
+    "global state, put back": (RestoresGlobalState, "agent-lanes"),
+    "entropy of the system": (Entropy, "agent-repeats"),
+    "dropout": (Dropout, "agent-global-state"),
+    "a window without copies": (Window, "agent-buffers"),
+    "truncation as terminal": (StopsAtTruncation, "agent-truncation"),
+    "policy ignores masks": (PolicyIgnoresMask, "agent-masks"),
+    "target network not saved": (TargetNotSaved, "agent-checkpoint"),
+    "squeeze": (Squeezes, "agent-forms"),
+    "a counter in the module": (CountsInTheModule, "agent-repeats"),
+    "learns by the clock": (LearnsByTheClock, "agent-repeats"),
+    "trains in policy": (TrainsInPolicy, "agent-pure"),
+    "a standard deviation": (StandardDeviation, "uncertainty-scale"),
+    "hundredths of the reward": (Hundredths, "uncertainty-values"),
+    "the next reward": (NextReward, "uncertainty-values"),
+    "1 / n": (OneOverN, "uncertainty-scale"),
+    "a constant variance": (ConstantVariance, "uncertainty-data"),
+    "lanes leak from step 500": (LeaksLate, "agent-lanes"),
+    "tensors kept from step 300": (KeepsLate, "agent-buffers"),
+    "a warm-up that is no Steps": (WarmsUpTooLong, "agent-learns"),
+}
+"""Mistakes that authors make, and the check that names each."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_mistake_is_found_by_the_check_that_names_it(fault):
+    kind, name = FAULTS[fault]
+    subject = replace(agent(kind), long=600 if "from step" in fault else 100)
+    (check,) = (check for check in all_checks() if check.id == name)
+    error = subject.error(check)
+    assert type(error) is Failed, repr(error)
 
 
 ELSEWHERE = """

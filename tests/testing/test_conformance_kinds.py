@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import types
 from dataclasses import replace
@@ -19,7 +20,7 @@ from uqbench.estimator import Data
 from uqbench.lanes import Uniform
 from uqbench.statistics.location import Value, location
 from uqbench.templates.render import KINDS, render
-from uqbench.testing.conformance.check import Subject
+from uqbench.testing.conformance.check import Failed, Subject, checks_for
 from uqbench.testing.conformance.claims import ClaimSubject
 from uqbench.testing.conformance.components import ComponentSubject
 from uqbench.testing.conformance.environment_runs import EnvironmentSubject
@@ -634,6 +635,114 @@ MUTANTS = {
     "package-summaries": lambda: package(names=[("agent", "walker", "")]),
     "package-suites": lambda: package(problems=["there is no suite 'minatr'"]),
 }
+
+
+class Changed(Walk):
+    """A walk whose steps are changed."""
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.steps, self.age, self.wind = 0, 0, 0.0
+
+    def reset(self, *, seed=None, options=None):
+        seen = super().reset(seed=seed, options=options)
+        self.steps = 0
+        return seen
+
+    def step(self, action):
+        self.steps += 1
+        return self.changed(*super().step(action))
+
+    def changed(self, *step):
+        return step
+
+
+class SystemEntropy(Changed):
+    def changed(self, obs, reward, *ends):
+        return obs, reward + 0.01 * random.SystemRandom().random(), *ends
+
+
+class OwnGenerator(Changed):
+    own = np.random.default_rng(1)
+
+    def changed(self, obs, reward, *ends):
+        return obs, reward + 0.01 * self.own.random(), *ends
+
+
+class OutsideAtOnePlace(Changed):
+    def changed(self, obs, *rest):
+        return obs * (2 if self.at == 1 else 1), *rest
+
+
+class SharedByCopies(Changed):
+    walked = 0
+
+    def changed(self, obs, reward, *ends):
+        SharedByCopies.walked += 1
+        return obs, reward + 1e-3 * (self.walked // 50), *ends
+
+
+class NegativeEvents(Changed):
+    def changed(self, *step):
+        return *step[:-1], {"events": {"bumps": -step[-1]["events"]["bumps"]}}
+
+
+class AlwaysSeven(Changed):
+    def reset(self, *, seed=None, options=None):
+        return super().reset(seed=7 if seed is None else seed, options=options)
+
+
+class OneArray(Changed):
+    def _seen(self):
+        if not hasattr(self, "array"):
+            self.array = np.zeros(5, np.float32)
+        self.array[:] = super()._seen()
+        return self.array
+
+
+class Drifting(Changed):
+    def changed(self, obs, *rest):
+        self.age += 1
+        return obs * (1 if self.age < 2_000 else 2), *rest
+
+
+class WindIsForgotten(Changed):
+    def changed(self, obs, reward, *ends):
+        self.age += 1
+        self.wind += self.age % 200 == 0
+        return obs, reward - self.wind, *ends
+
+
+class LimitOfSeven(Changed):
+    def changed(self, obs, reward, terminated, truncated, info):
+        return obs, reward, terminated or self.steps >= 7, truncated, info
+
+
+FAULTS = {
+    SystemEntropy: "environment-gymnasium",
+    OwnGenerator: "environment-gymnasium",
+    OutsideAtOnePlace: "environment-forms",
+    SharedByCopies: "environment-seeds",
+    NegativeEvents: "environment-events",
+    AlwaysSeven: "environment-reset",
+    OneArray: "environment-gymnasium",
+    Drifting: "environment-long",
+    WindIsForgotten: "environment-reset",
+    LimitOfSeven: "environment-long",
+}
+"""Mistakes in environments, and the check that names each."""
+
+
+NOT_FOUND = pytest.mark.xfail(strict=True, reason="no check compares episodes without a seed")
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=NOT_FOUND if k is AlwaysSeven else ()) for k in FAULTS]
+)
+def test_a_mistake_in_an_environment_is_found_by_the_check_that_names_it(kind):
+    subject = single(kind)
+    failed = {c.id: str(e) for c in checks_for(subject) if type(e := subject.error(c)) is Failed}
+    assert FAULTS[kind] in failed, failed
 
 
 QUICK = [name for name in MUTANTS if name not in ("claim-intervals", "environment-greedy")]

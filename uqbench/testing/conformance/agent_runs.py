@@ -131,6 +131,24 @@ class AgentSubject(Subject):
         """The same, of ``long`` steps."""
         return self.run([5], 5, steps=self.long)
 
+    def long_difference(self, *, among: bool, visit: Visit | None = None) -> str:
+        """How a long run among other lanes, or visited, differs from the long one alone.
+
+        Both at once, and one by one only where that differs: long runs take time.
+        """
+
+        def run(among: bool, visit: Visit | None) -> str:
+            seeds, first = ([3, 5, 8], 4) if among else ([5], 5)
+            try:
+                trace = self.run(seeds, first, steps=self.long, visit=visit)
+            except Exception as error:  # overwritten integers may be indices
+                return f"it raised {type(error).__name__}: {error}"
+            return trace.lane(int(among)).difference(self.long_alone)
+
+        if not self.once("long", lambda: run(True, overwrite)):
+            return ""
+        return self.once(f"long {among}", lambda: run(among, visit))
+
     def forget(self) -> None:
         """Drop the runs, too."""
         super().forget()
@@ -165,6 +183,18 @@ class AgentSubject(Subject):
             obs, valid = outcome.obs, outcome.valid
         questions = torch.cat([obs for obs, *_ in stream[-QUESTIONS:]], 1)
         return Trace(agent, actions, metrics, stream, questions, predictions(agent, questions))
+
+
+def overwrite(_: Agent, step: Step) -> None:
+    """As the harness does after ``observe``, but with values that no agent can use."""
+    for name, value in vars(step).items():
+        if name != "t" and value is not None:
+            if value.dtype.is_floating_point:
+                value.fill_(float("nan"))
+            elif value.dtype == torch.bool:
+                value.logical_not_()
+            else:
+                value.fill_(torch.iinfo(value.dtype).max)
 
 
 def predictions(agent: Agent, questions: Tensor) -> dict[str, Tensor]:

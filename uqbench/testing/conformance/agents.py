@@ -27,7 +27,7 @@ from uqbench.testing.conformance.check import Failed, Skipped, check
 FORMS = ((1, 1), (1, 5), (3, 1), (3, 5))
 """Lanes and observations a lane, with which shapes are tried."""
 FORM_STEPS = 3
-COUNTS = re.compile(r"(_steps|_starts|_?period|warm_?up|burn_?in|anneal\w*|_?decay|_every)$")
+COUNTS = re.compile(r"(_steps|_starts|sync_period|warm_?up|burn_?in|anneal\w*|_?decay)$")
 """Names of whole numbers that count environment steps."""
 FIRST = ("agent-forms",)
 SOUND = (*FIRST, "agent-global-state", "agent-inputs")

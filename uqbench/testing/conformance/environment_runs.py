@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -60,24 +60,45 @@ class EnvironmentSubject(Subject):
 def play(env: LaneEnv, seeds: Sequence[int], steps: int) -> list[Met]:
     """Reset an environment and take random valid actions; copies of what it returned."""
     obs, valid = env.reset()
-    return go_on(env, seeds, (obs.clone(), None if valid is None else valid.clone()), 0, steps)
+    now = obs.clone(), None if valid is None else valid.clone()
+    return list(go_on(env, seeds, now, 0, steps))
 
 
 def go_on(
     env: LaneEnv, seeds: Sequence[int], now: tuple[Tensor, Tensor | None], first: int, steps: int
-) -> list[Met]:
+) -> Iterator[Met]:
     """The same from step ``first`` to step ``steps``."""
     draws = Uniform(seeds, "conformance", ())
-    met = []
     obs, valid = now
     for t in range(first, steps):
         mask = torch.ones(len(seeds), env.n_actions, dtype=torch.bool) if valid is None else valid
         nth = (draws.at(t) * mask.sum(-1)).long() + 1
         action = (mask.cumsum(-1) >= nth[:, None]).to(torch.uint8).argmax(-1)
         outcome = copy_of(env.step(action))
-        met.append((obs, valid, action, outcome))
+        yield obs, valid, action, outcome
         obs, valid = outcome.obs, outcome.valid
-    return met
+
+
+def check_forms(env: LaneEnv, met: Met) -> None:
+    """Fail where observations are not of the space, rewards not finite float32, ends not bool."""
+    obs, _, _, outcome = met
+    space, lanes = env.observation_space, len(obs)
+    shape = (lanes, *(space.shape or ()))
+    for name, seen in (("obs", obs), ("next_obs", outcome.next_obs)):
+        if tuple(seen.shape) != shape:
+            raise Failed(f"{name} is {tuple(seen.shape)}; expected {shape}")
+        for one in seen.cpu().numpy():
+            if not space.contains(one if space.shape else int(one)):
+                raise Failed(f"{name} {one!r} is not in {space}")
+    kinds = {"reward": torch.float32, "terminated": torch.bool, "truncated": torch.bool}
+    for name, dtype in kinds.items():
+        value = getattr(outcome, name)
+        if value.dtype != dtype or tuple(value.shape) != (lanes,):
+            raise Failed(
+                f"{name} is {value.dtype} {tuple(value.shape)}; expected {dtype} ({lanes},)"
+            )
+    if not outcome.reward.isfinite().all():
+        raise Failed(f"a reward is {outcome.reward.tolist()}")
 
 
 def no_difference(one: list[Met], other: list[Met], between: str) -> None:

@@ -17,6 +17,7 @@ from uqbench.testing.conformance.environment_runs import (
     LANES,
     STEPS,
     EnvironmentSubject,
+    check_forms,
     no_difference,
     play,
 )
@@ -57,25 +58,8 @@ def forms(subject: EnvironmentSubject) -> None:
         env = subject.make(seeds, subject.limit)
         if not isinstance(env, LaneEnv):
             raise Failed(f"the factory made a {type(env).__name__}, not a LaneEnv")
-        space, lanes = env.observation_space, len(seeds)
-        for obs, _, _, outcome in play(env, seeds, 20):
-            for name, seen in (("obs", obs), ("next_obs", outcome.next_obs)):
-                if tuple(seen.shape) != (lanes, *(space.shape or ())):
-                    raise Failed(
-                        f"{name} is {tuple(seen.shape)}; expected {(lanes, *(space.shape or ()))}"
-                    )
-                for one in seen.cpu().numpy():
-                    if not space.contains(one if space.shape else int(one)):
-                        raise Failed(f"{name} {one!r} is not in {space}")
-            kinds = {"reward": torch.float32, "terminated": torch.bool, "truncated": torch.bool}
-            for name, dtype in kinds.items():
-                value = getattr(outcome, name)
-                if value.dtype != dtype or tuple(value.shape) != (lanes,):
-                    raise Failed(
-                        f"{name} is {value.dtype} {tuple(value.shape)}; expected {dtype} ({lanes},)"
-                    )
-            if not outcome.reward.isfinite().all():
-                raise Failed(f"a reward is {outcome.reward.tolist()}")
+        for met in play(env, seeds, 20):
+            check_forms(env, met)
 
 
 @check(EnvironmentSubject, "environment-global-state", after=FORMS)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import sys
 from types import FrameType
-from typing import Literal
+from typing import Any, Literal
 
+import gymnasium
+import numpy as np
 import torch
+from torch import Tensor
 
 from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.environment import TimeLimit
 from uqbench.errors import CannotSaveError
-from uqbench.testing.conformance.agent_runs import through_a_file
+from uqbench.testing.conformance.agent_runs import same, through_a_file
 from uqbench.testing.conformance.check import Failed, Skipped, check
 from uqbench.testing.conformance.environment_runs import (
     LANES,
+    STEPS,
     EnvironmentSubject,
+    check_forms,
     go_on,
     no_difference,
     play,
@@ -23,6 +28,7 @@ from uqbench.testing.conformance.environment_runs import (
 from uqbench.testing.conformance.environments import FORMS, SOUND
 
 LIMIT = 3
+SEED, USED, LONG = 11, 1_000, 5_000
 SHORT_AND_LONG = 10, 40
 """Steps of the runs that are resumed."""
 
@@ -66,6 +72,78 @@ def _truncates(subject: EnvironmentSubject) -> None:
         raise Failed("an episode at its limit terminated; the task says truncation")
 
 
+@check(EnvironmentSubject, "environment-long", after=SOUND)
+def long(subject: EnvironmentSubject) -> None:
+    """In 5,000 steps, too, observations are of the space, and an end has a reason that is seen.
+
+    Random play without the task's time limit. Where the same step sometimes terminates, always
+    after so many steps, and no episode is longer, a time limit is reported as terminal.
+
+    Fix:
+        Bound what grows with time; report a limit of your own as truncated, or let the task set
+        `time_limit`, or show the time that is left in the observation.
+    """
+    env, length, longest = subject.make([SEED], None), 0, 0
+    obs, valid = env.reset()
+    now = obs.clone(), None if valid is None else valid.clone()
+    went_on, ended = set[int](), dict[int, int]()
+    for met in go_on(env, [SEED], now, 0, LONG):
+        check_forms(env, met)
+        obs, _, action, outcome = met
+        length += 1
+        key = hash((*map(_bytes, (obs, action, outcome.next_obs)), float(outcome.reward)))
+        if outcome.terminated:
+            ended[key] = length
+        elif not outcome.truncated:
+            went_on.add(key)
+        longest = max(length, longest)
+        length = 0 if outcome.terminated or outcome.truncated else length
+    unseen = [length for key, length in ended.items() if key in went_on]
+    if unseen and set(unseen) == {longest}:
+        raise Failed(
+            f"episodes terminate after {longest} steps, and none is longer; the same steps go on "
+            f"at other times: this is a time limit, reported as terminal"
+        )
+
+
+@check(EnvironmentSubject, "environment-reset", after=SOUND)
+def reset(subject: EnvironmentSubject) -> None:
+    """After `reset(seed=…)` an environment that was used does as a new one.
+
+    After 1,000 steps of random play, of a single Gymnasium environment.
+
+    Fix:
+        Set everything that a step changes in reset, not in the constructor.
+    """
+    if subject.single is None:
+        raise Skipped("it is written for lanes, which are reset once")
+    used, new = subject.single(), subject.single()
+    _played(used, USED)
+    for t, (mine, theirs) in enumerate(zip(_played(used, STEPS), _played(new, STEPS), strict=True)):
+        if not same(mine, theirs):
+            raise Failed(f"reset with a seed after {USED} steps, it differs at step {t}")
+
+
+def _played(env: gymnasium.Env[Any, Any], steps: int) -> list[list[Any]]:
+    """Observation, reward and ends of each step after ``reset(seed=…)``, with random actions."""
+    draws, seen = np.random.default_rng(SEED), list[list[Any]]()
+    _, info = env.reset(seed=SEED)
+    for _ in range(steps):
+        n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
+        valid = np.flatnonzero(info.get("action_mask", np.ones(n_actions)))
+        obs, reward, terminated, truncated, info = env.step(int(draws.choice(valid)))
+        seen.append([torch.as_tensor(np.array(obs)), float(reward), terminated, truncated])
+        if terminated or truncated:
+            obs, info = env.reset()
+            seen[-1].append(torch.as_tensor(np.array(obs)))
+    return seen
+
+
+def _bytes(tensor: Tensor) -> bytes:
+    data: bytes = tensor.cpu().numpy().tobytes()
+    return data
+
+
 @check(EnvironmentSubject, "environment-state", level="checkpointable", after=SOUND)
 def state(subject: EnvironmentSubject) -> None:
     """state_dict() holds all that another copy needs to continue; nothing is pickled.
@@ -85,7 +163,7 @@ def state(subject: EnvironmentSubject) -> None:
     resumed = subject.make(LANES, subject.limit)
     resumed.load_state_dict(saved)
     now = before[-1][-1].obs, before[-1][-1].valid
-    rest = go_on(resumed, LANES, now, stop, len(played))
+    rest = list(go_on(resumed, LANES, now, stop, len(played)))
     no_difference(rest, played[stop:], f"resumed at step {stop} and uninterrupted")
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from uqbench.agent import Agent, Step
 from uqbench.testing.conformance.agent_runs import (
@@ -15,6 +13,7 @@ from uqbench.testing.conformance.agent_runs import (
     SEEDS,
     AgentSubject,
     Trace,
+    overwrite,
     predictions,
     replay_step,
     same,
@@ -75,9 +74,7 @@ def buffers(subject: AgentSubject) -> None:
         difference = _disturbed(subject, read=False, poison=True)
         if difference:
             raise Failed(f"with a step's tensors overwritten after observe, {difference}")
-    difference = subject.run([5], 5, steps=subject.long, visit=_overwrite).difference(
-        subject.long_alone
-    )
+    difference = subject.long_difference(among=False, visit=overwrite)
     if difference:
         raise Failed(f"with a step's tensors overwritten after observe, {difference}")
 
@@ -98,7 +95,7 @@ def _disturbed(subject: AgentSubject, *, read: bool, poison: bool) -> str:
             agent.policy(step.next_obs)
             agent.uncertainty(step.next_obs)
         if poison:
-            _overwrite(agent, step)
+            overwrite(agent, step)
 
     def difference() -> str:
         try:
@@ -107,23 +104,6 @@ def _disturbed(subject: AgentSubject, *, read: bool, poison: bool) -> str:
             return f"it raised {type(error).__name__}: {error}"
 
     return subject.once(f"disturbed {read} {poison}", difference)
-
-
-def _overwrite(_: Agent, step: Step) -> None:
-    """As the harness does after ``observe``, but with values that no agent can use."""
-    for field in dataclasses.fields(Step):
-        value = getattr(step, field.name)
-        if isinstance(value, Tensor):
-            _poison(value)
-
-
-def _poison(tensor: Tensor) -> None:
-    if tensor.dtype.is_floating_point:
-        tensor.fill_(float("nan"))
-    elif tensor.dtype == torch.bool:
-        tensor.logical_not_()
-    else:
-        tensor.fill_(torch.iinfo(tensor.dtype).max)
 
 
 @check(AgentSubject, "agent-lanes", after=(*SOUND, "agent-repeats"))
@@ -136,8 +116,9 @@ def lanes(subject: AgentSubject) -> None:
         Nothing may mix lanes: no mean over dimension 0, no shared optimizer state or generator;
         sums and products as in uqbench.lanes.numerics.
     """
-    among = subject.run([3, 5, 8], 4, steps=subject.long).lane(1)
-    _no_difference(among, subject.long_alone, "alone and among others")
+    difference = subject.long_difference(among=True)
+    if difference:
+        raise Failed(f"{difference}, between alone and among others")
     _no_difference(subject.run([5, 3], 5).lane(0), subject.alone, "alone and in another order")
 
 
