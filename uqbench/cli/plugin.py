@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from uqbench.cli.options import File, Folder, load_host, takes
+from uqbench.cli.options import File, Folder, takes
 from uqbench.cli.terminal import print_json, say
 from uqbench.errors import UqbenchError
 from uqbench.templates.render import KINDS, LEARNS_FROM_DATA, render, write
@@ -66,14 +66,16 @@ def check(
     only: Annotated[str, "EXPRESSION"] = "",
     as_json: bool = False,
 ) -> int:
-    """Check what an installed plugin registers against the rules of docs/conformance.md.
+    """Check what is registered, or a class of a file, against the rules of docs/conformance.md.
 
-    pytest makes the checks: pip install 'uqbench[testing]'. Exits with 1 if a required rule is
-    broken, or if there was nothing to check.
+    NAME is that of a plugin or its distribution, DISTRIBUTION:NAME of one thing that it registers,
+    or FILE[:CLASS]. pytest makes the checks: pip install 'uqbench[testing]'. Exits with 1 if a
+    required rule is broken, or if there was nothing to check.
 
     \b
     Example:
       uqbench plugin check dqn
+      uqbench plugin check mine.py:Mine
 
     Args:
         junit: JUnit XML.
@@ -81,12 +83,12 @@ def check(
         as_json: Print JSON.
     """
     from uqbench.results.files import check_output
-    from uqbench.testing.results import check_plugin
+    from uqbench.testing.results import check_plugin, target
 
     if junit is not None:
         check_output(junit)
-    host = load_host()
-    results = check_plugin(host, name, only, junit, lambda *made: None if as_json else _show(*made))
+    show = (lambda *_: None) if as_json else _show
+    results = check_plugin(*target(name), only, junit, show)
     if as_json:
         print_json([result.as_json() for result in results])
     elif results:

@@ -1,8 +1,8 @@
 """From a name and kinds to the files of a plugin, without a network.
 
-A file ``X.tmpl`` is a ``string.Template``. Each kind has a module of its own and its lines in the
-plugin's hooks and suites; a kind that cannot be on a board by itself brings what it needs, an
-agent an environment.
+A file ``X.tmpl`` is a ``string.Template``. Each kind has a module of its own, an entry point that
+names its class, and its lines in the suites; a kind that cannot be on a board by itself brings what
+it needs, an agent an environment.
 """
 
 from __future__ import annotations
@@ -59,70 +59,59 @@ def render(name: str, kinds: tuple[str, ...]) -> dict[str, str]:
         sections = re.split(r"^## (\S+)\n", filled(template), flags=re.MULTILINE)
         return dict(zip(sections[1::2], sections[2::2], strict=True))
 
-    hooks, methods = parts("hooks.py"), parts("suite.toml")
+    methods = parts("suite.toml")
     source = f"src/{package}"
     made = {
-        "pyproject.toml": filled("pyproject.toml"),
         "tox.ini": filled("tox.ini"),
         "README.md": filled("README.md"),
         ".github/workflows/tests.yml": filled("tests.yml"),
-        "tests/conftest.py": filled("conftest.py"),
         "tests/test_conformance.py": filled("test_conformance.py"),
         f"{source}/py.typed": "",
+        f"{source}/__init__.py": '"""A plugin for uqbench."""\n',
     }
     for kind in chosen:
         module = kind.replace("-", "_")
         made[f"{source}/{module}.py"] = filled(f"{module}.py")
     if "figure" in chosen:
         made["tests/test_figure.py"] = filled("test_figure.py")
-    suites = []
+        made[f"{source}/__init__.py"] = filled("hooks.py")
+    suites = {}
     if set(chosen) - LEARNS_FROM_DATA:
-        suites.append("suite")
+        suites[name] = f"{package}:suite.toml"
         text = methods["head"] + "".join(methods[k] for k in chosen if k in methods)
         tasks = [task for kind, task in TASKS.items() if kind in chosen]
         constants = "".join(f"{task} = {{ zero = -1.0, one = 0.8 }}\n" for task in tasks)
         made[f"{source}/suite.toml"] = text + methods["normalization"] + constants
     if set(chosen) & LEARNS_FROM_DATA:
-        suites.append("data")
+        suites[f"{name}-data"] = f"{package}:data.toml"
         made[f"{source}/data.toml"] = filled("data.toml")
-    listed = "".join(f'\n        files("{package}") / "{suite}.toml",' for suite in suites)
-    made[f"{source}/__init__.py"] = (
-        hooks["head"].rstrip()
-        + ("\nfrom typing import Any" if "figure" in chosen else "")
-        + f"\n\nfrom uqbench import {_imported(chosen)}\n"
-        + "".join(_hook(hook, hooks, chosen) for hook in HOOKS)
-        + (hooks["figure"].rstrip("\n") + "\n" if "figure" in chosen else "")
-        + f"\n\n@hookimpl\ndef uqbench_suites() -> Iterable[Traversable]:\n"
-        f'    """Its suites."""\n    return [{listed}\n    ]\n'
-    )  # fmt: skip
-    return made
+    entries: dict[str, dict[str, str]] = {"uqbench": {name: package}} if "figure" in chosen else {}
+    for kind in (kind for kind in chosen if kind in CLASSES):
+        group, ending, cls = CLASSES[kind]
+        own = entries.setdefault(f"uqbench.{group}", {})
+        own[f"{name}{ending}"] = f"{package}.{kind.replace('-', '_')}:{cls}"
+    entries["uqbench.suites"] = suites
+    for group, own in entries.items():
+        lines = "".join(f'{key} = "{value}"\n' for key, value in own.items())
+        quoted = f'"{group}"' if "." in group else group
+        values["entries"] = values.get("entries", "") + (
+            f"\n[project.entry-points.{quoted}]\n{lines}"
+        )
+    return {"pyproject.toml": filled("pyproject.toml"), **made}
 
 
-TASKS = {"environment": "walk", "lane-environment": "lanes"}
-HOOKS = {
-    "uqbench_agents": ("AgentSpec", ("agent", "loop-agent")),
-    "uqbench_environments": ("EnvironmentSpec", ("environment", "lane-environment")),
-    "uqbench_datasets": ("DatasetSpec", ("dataset",)),
-    "uqbench_estimators": ("Spec", ("estimator",)),
-    "uqbench_risk_measures": ("Spec", ("risk",)),
-    "uqbench_claim_kinds": ("Spec", ("claim-kind",)),
+CLASSES = {
+    "agent": ("agents", "", "BayesianTD"),
+    "loop-agent": ("agents", "-loop", "Loop"),
+    "environment": ("environments", "-walk", "Walk"),
+    "lane-environment": ("environments", "-lanes", "WalkLanes"),
+    "dataset": ("datasets", "-line", "Line"),
+    "estimator": ("estimators", "-bayes", "BayesianLine"),
+    "risk": ("risk_measures", "-worst", "SoftWorst"),
+    "claim-kind": ("claim_kinds", "-above", "Above"),
 }
-
-
-def _hook(hook: str, specs: dict[str, str], chosen: list[str]) -> str:
-    spec, kinds = HOOKS[hook]
-    listed = "".join(specs[kind] for kind in kinds if kind in chosen)
-    if not listed:
-        return ""
-    return (
-        f'\n\n@hookimpl\ndef {hook}() -> Iterable[{spec}]:\n    """What uqbench asks for."""\n'
-        f"    return [\n{listed}    ]\n"
-    )
-
-
-def _imported(chosen: list[str]) -> str:
-    used = {spec for spec, kinds in HOOKS.values() if set(kinds) & set(chosen)}
-    return ", ".join([*sorted(used), "hookimpl"])
+"""Group of the entry point, ending of its name, and class."""
+TASKS = {"environment": "walk", "lane-environment": "lanes"}
 
 
 def _series(version: str) -> tuple[str, str]:

@@ -1,6 +1,36 @@
-"""Support for plugins' tests, in this repository or outside it; needs pytest.
+"""Checks of what an author writes: ``uqbench.testing.check(Mine)``."""
 
-``agents`` has tests to inherit, ``fixtures`` the fixtures to import in a ``conftest.py``,
-``worlds`` deterministic data, ``capture`` CUDA graphs without a GPU. ``conformance`` has the checks
-that pytest makes: of a plugin's own tests by ``checks``, of an installed plugin by ``results``.
-"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # pytest is in the extra uqbench[testing]
+    from uqbench.testing.conformance.check import Result
+
+
+def check(what: type[Any] | str, only: str = "") -> list[Result]:
+    """Check a class, or what a package registers, against the rules of docs/conformance.md.
+
+    Args:
+        what: a class; ``"FILE.py:CLASS"``; the name of an installed plugin or its distribution; or
+            ``"DISTRIBUTION:NAME"`` of one thing that it registers.
+        only: an expression as pytest's ``-k`` about names of subjects and checks; empty for all.
+
+    Returns:
+        The results of all checks.
+
+    Raises:
+        AssertionError: a required rule is broken, or nothing was checked.
+        UqbenchError: there is no such thing, or pytest is not installed.
+
+    Example:
+        >>> from uqbench import testing
+        >>> testing.check(MyAgent)  # doctest: +SKIP
+    """
+    from uqbench.testing.results import check_plugin, target
+
+    results = check_plugin(*target(what), only)
+    broken = [str(r) for r in results if not r.ok and r.check.level == "required"]
+    if broken or not results:
+        raise AssertionError("\n\n".join(broken) or f"no check was made of {what!r}")
+    return results

@@ -16,6 +16,10 @@ try:
 except ModuleNotFoundError as error:
     raise UqbenchError("checks need pytest: python -m pip install 'uqbench[testing]'") from error
 
+from uqbench.registry import named
+from uqbench.registry.classes import Added, kind_of, name_of, spec_of
+from uqbench.registry.load_host import load_host
+from uqbench.registry.local import PREFIX
 from uqbench.registry.plugins import Host
 from uqbench.runner.executors.local import ENVIRONMENT
 from uqbench.testing.checks import checks_of, run_check
@@ -115,6 +119,24 @@ def results(
     return session.results
 
 
+def target(what: type[Any] | str) -> tuple[Host, str]:
+    """The plugins, and the name by which :func:`check_plugin` finds a class or what a name says.
+
+    Raises:
+        UqbenchError: it is of no kind, or its file cannot be executed.
+    """
+    if isinstance(what, str):
+        if named.is_file(what):
+            name, _ = named.add(what)
+            what = f"{PREFIX}{name}:{name}"
+        return load_host(), what
+    host, name, kind = load_host(), name_of(what.__name__), kind_of(what)
+    added = Added({kind: [spec_of(kind, name, what, "1")]})
+    distribution = f"{PREFIX}{name}"
+    host.register(name=name, distribution=distribution, version="1", load=lambda: added)
+    return host, f"{distribution}:{name}"
+
+
 def check_plugin(
     host: Host,
     name: str,
@@ -129,7 +151,7 @@ def check_plugin(
 
     Args:
         host: with the plugin.
-        name: of the plugin.
+        name: of the plugin, its distribution, or ``DISTRIBUTION:NAME``.
         only: an expression for pytest's ``-k`` about names of subjects and checks; empty for all.
         junit: pytest's JUnit report is written there.
         show: takes each subject with its results.

@@ -34,6 +34,8 @@ from uqbench.testing.conformance.repeatability import state_of
 
 TASK, ANSWER = "task.pickle", "answer.pt"
 SECONDS = 300.0
+UNKNOWN = 3
+"""Exit code where the class is of no module that the process can import."""
 HASH_SEEDS = ("1", "2")
 """Of the other processes: in each, sets of strings have another order."""
 
@@ -105,6 +107,8 @@ def _answers(subject: AgentSubject) -> list[dict[int, Rest]]:
                 env=os.environ | {"PYTHONHASHSEED": seed},
                 capture_output=True, text=True, check=False, timeout=SECONDS,
             )  # fmt: skip
+            if done.returncode == UNKNOWN:
+                raise Skipped(f"another process cannot make it: {done.stderr.strip()[-300:]}")
             if done.returncode:
                 raise Failed(f"in another process it fails: {done.stderr.strip()[-300:]}")
             answers.append(torch.load(Path(folder) / ANSWER, weights_only=True))
@@ -115,7 +119,11 @@ def followed(folder: Path) -> None:
     """The other process: follow the whole trace, and, resumed, the rest of it."""
     for _, load in local.loaders():  # a file's classes are of a module that only it makes
         load()
-    recipe, stop, state, seen = pickle.loads((folder / TASK).read_bytes())
+    try:
+        recipe, stop, state, seen = pickle.loads((folder / TASK).read_bytes())
+    except (ImportError, AttributeError) as error:  # a class of a notebook, or of a test
+        print(error, file=sys.stderr)
+        sys.exit(UNKNOWN)
     factory, info, config = recipe
     actions, stream, questions = seen
     make: Any = pkgutil.resolve_name(factory) if isinstance(factory, str) else factory

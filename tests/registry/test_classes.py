@@ -1,0 +1,126 @@
+"""Entry points that name a class: the spec follows from it, and nothing is imported before use."""
+
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from uqbench.registry import local, named
+from uqbench.registry.contents import content_hash, package_of
+from uqbench.registry.definitions import _tree, definition
+from uqbench.registry.plugins import Host
+from uqbench.suites.selection import Selection
+from uqbench.templates.render import KINDS, render, write
+
+
+def install(folder: Path, name: str, kinds: tuple[str, ...]) -> Path:
+    """A package as pip leaves it, without pip; returns the folder of its modules."""
+    write(folder / name, render(name, kinds))
+    project = tomllib.loads((folder / name / "pyproject.toml").read_text())["project"]
+    source = folder / name / "src"
+    info = source / f"{name.replace('-', '_')}-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text(
+        "".join(
+            f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in own.items())
+            for group, own in project["entry-points"].items()
+        )
+    )
+    return source
+
+
+def forget() -> None:
+    """Let files be read once more, as another process would."""
+    for cached in (definition, _tree, content_hash, package_of):
+        cached.cache_clear()
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    source = install(tmp_path, "my-lab", tuple(k for k in KINDS if k != "figure"))
+    monkeypatch.syspath_prepend(str(source))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "my-lab,uqbench-uadqn,uqbench-dqn")
+    monkeypatch.setenv(local.VARIABLE, "[]")
+    forget()
+    yield source
+    for name in [name for name in sys.modules if name.partition(".")[0] == "my_lab"]:
+        del sys.modules[name]
+
+
+def test_a_package_has_what_its_entry_points_name_without_being_imported(lab):
+    host = Host.load()
+    assert not host.failures
+    assert {"my-lab", "my-lab-loop"} <= {*host.agents}
+    assert {"my-lab-walk", "my-lab-lanes"} <= {*host.environments}
+    assert host.environments["my-lab-walk"].events == ("bumps",)
+    assert host.datasets["my-lab-line"].scores == ("squared_error",)
+    assert "my_lab" not in sys.modules
+    assert host.agents["my-lab-loop"].owns_loop
+    assert not host.agents["my-lab"].owns_loop
+    assert host.agents["my-lab"].load_config().__name__ == "BayesianTDConfig"
+    assert host.environments["my-lab-lanes"].makes_lanes
+    assert not host.environments["my-lab-walk"].makes_lanes
+
+
+def test_its_version_is_the_digest_of_its_files_unless_it_states_one(lab):
+    path = lab / "my_lab" / "agent.py"
+    before = Host.load().agents["my-lab"].version
+    assert len(before) == 12
+    path.write_text(path.read_text().replace("class BayesianTD(Agent):\n", STATED))
+    forget()
+    assert Host.load().agents["my-lab"].version == "7"
+
+
+STATED = 'class BayesianTD(Agent):\n    version = "7"\n\n'
+
+
+def test_what_is_no_literal_and_what_is_not_there_leaves_out_that_entry_point_alone(lab):
+    path = lab / "my_lab" / "environment.py"
+    path.write_text(path.read_text().replace('events = ("bumps",)', "events = tuple(EVENTS)"))
+    (lab / "my_lab" / "risk.py").write_text("class Other:\n    pass\n")
+    forget()
+    host = Host.load()
+    reasons = {plugin.name: plugin.failure for plugin in host.failures}
+    assert set(reasons) == {"environment my-lab-walk", "risk measure my-lab-worst"}
+    assert "expected a literal" in str(reasons["environment my-lab-walk"])
+    assert "there is no class 'SoftWorst' in my_lab.risk" in str(
+        reasons["risk measure my-lab-worst"]
+    )
+    assert "my-lab" in host.agents
+
+
+def test_a_file_and_the_package_that_it_is_in_never_clash(lab, tmp_path):
+    mine = tmp_path / "mine.py"
+    text = (lab / "my_lab" / "agent.py").read_text()
+    mine.write_text(text.replace("class BayesianTD(", "class MyLab(").replace("0.2", "0.3"))
+    assert named.add(f"{mine}:MyLab", ["my-lab"]) == ("my-lab", "agent")
+    host = Host.load()
+    assert [c for plugin in host.plugins for c in host.complaints(plugin)] == []
+    said = []
+    plan = Selection("my-lab", "smoke", ("my-lab",)).plan(host, "cpu", said.append)
+    assert said == []
+    identity = plan.runs[0].identity["method"]
+    assert identity["agent"] == "local-my-lab:my-lab"
+    assert "+local." in identity["version"]
+    assert identity["config"]["epsilon"] == 0.3
+    assert host.agents["my-lab:my-lab"].version == Host.load().agents["my-lab:my-lab"].version
+
+
+def test_an_installed_agent_joins_a_suite_by_its_name(lab):
+    assert named.add("my-lab:my-lab", ["windy-cliff"], epsilon=0.4) == ("my-lab", "agent")
+    plan = Selection("windy-cliff", "smoke", ("my-lab",)).plan(Host.load(), "cpu")
+    identity = plan.runs[0].identity["method"]
+    assert (identity["agent"], identity["config"]["epsilon"]) == ("my-lab:my-lab", 0.4)
+    assert "+local" not in identity["version"]
+
+
+def test_beside_an_agent_a_package_has_at_most_fifteen_lines(tmp_path):
+    made = render("my-lab", ("agent",))
+    project = made["pyproject.toml"]
+    needed = "\n".join(
+        line for line in project.splitlines()
+        if line and not line.startswith(("description", "requires-python", "[tool", "packages"))
+    )  # fmt: skip
+    assert len(needed.splitlines()) + len(made["src/my_lab/__init__.py"].splitlines()) <= 15
