@@ -13,8 +13,11 @@ from uqbench.cli import main
 
 LEADERBOARDS = Path(__file__).parents[1] / "leaderboards"
 INDEX = LEADERBOARDS / "README.md"
-SHOWN = LEADERBOARDS / "minatar" / "cpu" / "README.md"
-"""The board that the README's first screen shows."""
+SHOWN = {
+    "deepsea/demo": ("rank", "method", "mean", "intervals"),
+    "minatar/cpu": ("rank", "method", "mean", "P(better than dqn)"),
+}
+"""The boards that the README shows, and their columns there."""
 BOARDS = [path.parent for path in sorted(LEADERBOARDS.glob("*/*/scores.csv"))]
 
 
@@ -45,8 +48,8 @@ def table(text, *columns):
     return [tuple(row[lines[head].index(column)] for column in columns) for row in rows]
 
 
-def test_the_readme_shows_the_nights_board_as_it_is():
-    columns = ["rank", "method", "IQM", "P(better than dqn)"]
+@pytest.mark.parametrize(("board", "columns"), SHOWN.items())
+def test_the_readme_shows_the_boards_as_they_are(board, columns):
     shown = table((LEADERBOARDS.parent / "README.md").read_text(), *columns)
-    assert len(shown) > 10
-    assert shown == table(SHOWN.read_text(), *columns)
+    assert len(shown) > 7
+    assert shown == table((LEADERBOARDS / board / "README.md").read_text(), *columns)

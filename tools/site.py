@@ -22,7 +22,11 @@ from uqbench.views.verdicts import by_paper, judged_claims
 ROOT = Path(__file__).resolve().parents[1]
 BOARDS = ROOT / "leaderboards"
 PICTURES = ROOT / "docs" / "pictures"
-SHOWN = (("deepsea", "paper", "intervals"), ("priormdp-sbc", "paper", "reliability"))
+SHOWN = (
+    ("deepsea", "demo", "trust"),
+    ("deepsea", "paper", "intervals"),
+    ("priormdp-sbc", "paper", "reliability"),
+)
 """Suite, board and figure that the README and docs/uncertainty.md show."""
 
 
