@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from uqbench.boards.stored import StoredBoard
 from uqbench.boards.uncertainty_curves import mean_curves
 from uqbench.figure import NotDrawableError
-from uqbench.plots import claims, curves, efficiency, intervals, pairs, profiles, seeds, uncertainty
+from uqbench.plots import claims, curves, intervals, pairs, profiles, seeds, uncertainty
 from uqbench.plots.words import natural, number
 
 BOARD = StoredBoard.read(Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper")
@@ -97,7 +97,7 @@ def curve(values: list[list[float]]) -> pd.DataFrame:
 def test_a_learning_curve_is_the_mean_of_the_seeds_that_have_an_episode():
     nan = math.nan
     cost = pd.DataFrame([{"task": "t", "method": "m", "steps_per_s": 10.0}])
-    found = curves.frame(curve([[1, 4], [2, nan], [3, nan]]), "mean", cost)
+    found = curves.frame(curve([[1, 4], [2, nan], [3, nan]]), cost)
     assert found["value"].tolist() == [2.0, 4.0]
     assert found["seeds"].tolist() == [3, 1]
     reach = 4.302652729911275 / math.sqrt(
@@ -106,25 +106,6 @@ def test_a_learning_curve_is_the_mean_of_the_seeds_that_have_an_episode():
     assert found["high"].iloc[0] == pytest.approx(2 + reach)
     assert math.isnan(found["low"].iloc[1])
     assert found["hours"].tolist() == [1 / 3600, 2 / 3600]
-
-
-def test_the_iqm_of_a_curve_is_rliables():
-    values = [[float(seed**2)] for seed in range(8)]
-    found = curves.frame(curve(values), "iqm")
-    assert found["value"].iloc[0] == pytest.approx(metrics.aggregate_iqm(np.array(values)))
-    assert found["low"].iloc[0] < found["value"].iloc[0] < found["high"].iloc[0]
-
-
-def test_a_run_that_never_reaches_the_score_stays_in_the_denominator():
-    runs = efficiency.reached(curve([[0, 9], [9, 9], [0, 0], [0, 0]]), {"t": 4.0})
-    assert runs["reached"].tolist() == [True, True, False, False]
-    assert runs["step"].tolist() == [20, 10, 20, 20]
-    found = efficiency.frame(runs)
-    assert found["share"].tolist() == [0.0, 0.25, 0.5, 0.5]
-    assert found["step"].tolist() == [0, 10, 20, 20]
-    assert efficiency.medians(runs).tolist() == [20.0]
-    none = efficiency.reached(curve([[0, 9], [0, 0], [0, 0]]), {"t": 4.0})
-    assert np.isnan(efficiency.medians(none)).all()
 
 
 def test_a_claim_is_drawn_with_its_region_and_what_was_published():

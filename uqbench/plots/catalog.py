@@ -11,7 +11,6 @@ from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import (
     claims,
     curves,
-    efficiency,
     intervals,
     pairs,
     profiles,
@@ -34,9 +33,7 @@ FIGURES: Mapping[str, Callable[[BoardTables], Figure]] = {
     "claims": claims.figure,
     "risk": tradeoff.figure,
     "curves": curves.figure,
-    "curves-iqm": lambda board: curves.figure(board, "iqm"),
-    "curves-hours": lambda board: curves.figure(board, across="hours"),
-    "efficiency": efficiency.figure,
+    "curves-hours": lambda board: curves.figure(board, "hours"),
     **{kind: partial(uncertainty.figure, kind=kind) for kind in uncertainty.KINDS},
 }
 """Those of every board."""

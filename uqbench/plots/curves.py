@@ -12,25 +12,20 @@ from numpy.typing import NDArray
 
 from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.statistics.estimate import estimate
 from uqbench.statistics.quantiles import student
 from uqbench.wording import count
 
-Statistic = Literal["mean", "iqm"]
 Across = Literal["step", "hours"]
 MOST_POINTS = 10_000
 """Of single seeds: more are not drawn, as no one could tell them apart."""
 _LONG = {"return": "Return of training episodes", "reward per step": "Reward per step of training"}
 
 
-def frame(
-    curves: pd.DataFrame, statistic: Statistic = "mean", cost: pd.DataFrame | None = None
-) -> pd.DataFrame:
+def frame(curves: pd.DataFrame, cost: pd.DataFrame | None = None) -> pd.DataFrame:
     """``task``, ``method``, ``step``, ``hours``, ``value``, ``low``, ``high``, ``seeds``.
 
-    Over the seeds in whose hundredth of training an episode ended. The band is pointwise, 95 %:
-    Student's for the mean, and Hall's, where it reaches further, for the IQM; NaN with fewer than
-    three seeds. ``hours`` is the step over the method's median speed in ``cost``,
+    The mean over the seeds in whose hundredth of training an episode ended, with Student's pointwise
+    95 % interval; NaN with fewer than three seeds. ``hours`` is the step over the method's median speed in ``cost``,
     hours of one core or device; NaN without it.
     """
     speeds = {} if cost is None else cost.set_index(["task", "method"])["steps_per_s"].to_dict()
@@ -38,7 +33,7 @@ def frame(
     for (task, method), own in curves.groupby(["task", "method"], sort=True):
         table = own.pivot(index="step", columns="seed", values="value").sort_index()
         values = table.to_numpy(np.float64)
-        value, low, high = _mean(values) if statistic == "mean" else _iqm(values)
+        value, low, high = _mean(values)
         steps = table.index.to_numpy()
         speed = float(speeds.get((task, method), np.nan))
         parts.append(
@@ -93,10 +88,10 @@ def chart(
     return theme.by_task(alt.layer(*layers, data=both), data["task"], own="xy")
 
 
-def figure(board: BoardTables, statistic: Statistic = "mean", across: Across = "step") -> Figure:
+def figure(board: BoardTables, across: Across = "step") -> Figure:
     """The learning curves of a board."""
     cost = board.cost if board.has("cost.csv") else None
-    data = frame(board.curves, statistic, cost)
+    data = frame(board.curves, cost)
     if across == "hours" and data["hours"].isna().all():
         raise NotDrawableError(f"{board.folder} has no cost.csv with speeds: plot by step instead.")
     runs = seeds(board.curves, data)
@@ -104,11 +99,10 @@ def figure(board: BoardTables, statistic: Statistic = "mean", across: Across = "
     what = str(board.curves["of"].iloc[0]).replace("_", " ")
     last = data.dropna(subset="value").groupby(["task", "method"], sort=False).tail(1)
     ends = last.groupby("method")["value"].mean().sort_values(ascending=False)
-    name = "curves" if across == "step" else "curves-hours"
     return Figure(
-        name if statistic == "mean" else f"{name}-iqm",
+        "curves" if across == "step" else "curves-hours",
         f"{board.title}: learning curves",
-        f"{_LONG[what]} by {across}, {statistic} over seeds with pointwise 95 % bands"
+        f"{_LONG[what]} by {across}, mean over seeds with pointwise 95 % bands"
         f"{', single seeds faint' if single else ''}; {count(data['task'].nunique(), 'task')}. At "
         f"the end, averaged over tasks: "
         + "; ".join(f"{m} {v:.3g}" for m, v in ends.items())
@@ -119,7 +113,7 @@ def figure(board: BoardTables, statistic: Statistic = "mean", across: Across = "
             runs if single else None,
             board.methods,
             across,
-            f"{what} ({statistic} over seeds)",
+            f"{what} (mean over seeds)",
         ),
     )
 
@@ -134,16 +128,3 @@ def _mean(
     square = np.nansum((values - mean[:, None]) ** 2, 1) / np.maximum(number - 1, 1)
     reach = student(np.sqrt(square / some), number)
     return mean, mean - reach, mean + reach
-
-
-def _iqm(
-    values: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """The same of the interquartile mean."""
-    found = np.full((3, len(values)), np.nan)
-    for k, row in enumerate(values):
-        own = row[np.isfinite(row)]
-        if len(own):
-            of = estimate("iqm", own[:, None])
-            found[:, k] = np.array([of.value, of.low, of.high], dtype=np.float64)
-    return found[0], found[1], found[2]

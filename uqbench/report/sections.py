@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST_TICKS = 1_500
 """Runs of a board whose seeds the page draws one by one."""
 SHOWN = (
-    "trust", "intervals", "pairs", "risk", "curves", "efficiency", "reliability", "sparsification",
+    "trust", "intervals", "pairs", "risk", "curves", "reliability", "sparsification",
     "pit", "profiles", "seeds",
 )  # fmt: skip
 
