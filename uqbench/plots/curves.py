@@ -24,9 +24,9 @@ _LONG = {"return": "Return of training episodes", "reward per step": "Reward per
 def frame(curves: pd.DataFrame, cost: pd.DataFrame | None = None) -> pd.DataFrame:
     """``task``, ``method``, ``step``, ``hours``, ``value``, ``low``, ``high``, ``seeds``.
 
-    The mean over the seeds in whose hundredth of training an episode ended, with Student's pointwise
-    95 % interval; NaN with fewer than three seeds. ``hours`` is the step over the method's median speed in ``cost``,
-    hours of one core or device; NaN without it.
+    The mean over the seeds in whose hundredth of training an episode ended, with Student's
+    pointwise 95 % interval; NaN with fewer than three seeds. ``hours`` is the step over the
+    method's median speed in ``cost``, hours of one core or device; NaN without it.
     """
     speeds = {} if cost is None else cost.set_index(["task", "method"])["steps_per_s"].to_dict()
     parts = []
