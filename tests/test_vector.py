@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.adapters.vector import LaneVectorEnv, VectorLanes
@@ -45,7 +45,7 @@ def vectorized(count: int, mode: AutoresetMode = AutoresetMode.SAME_STEP) -> Syn
     return SyncVectorEnv([Masked] * count, autoreset_mode=mode)
 
 
-@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.DISABLED])
+@pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize("limit", [None, LIMIT, TimeLimit(7, "terminal")])
 def test_a_vector_environment_does_as_its_single_environments(mode, limit):
     seeds = [3, 1, 4]
@@ -84,10 +84,50 @@ def test_a_registered_vector_environment_passes_the_checks():
     assert made["environment-state"].status == "skipped"
 
 
+class Unsaid(SyncVectorEnv):
+    """Does not say when the next episode begins."""
+
+    def __init__(self) -> None:
+        super().__init__([Masked] * 2)
+        self.metadata = {}
+
+
+class ResetsAll(SyncVectorEnv):
+    """Begins new episodes everywhere, whatever the mask is."""
+
+    def reset(self, *, seed=None, options=None):
+        return super().reset(seed=seed)
+
+
+def test_an_environment_that_cannot_reset_one_alone_is_refused_at_the_first_end():
+    lanes = VectorLanes(ResetsAll([Masked] * 3, autoreset_mode=AutoresetMode.NEXT_STEP), [3, 1, 4])
+    lanes.reset()
+
+    def play() -> None:
+        for _ in range(50):
+            lanes.step(torch.ones(3, dtype=torch.int64))
+
+    with pytest.raises(UqbenchError, match="outside of the mask"):
+        play()
+
+
+def test_environments_in_processes_of_their_own_are_lanes_too():
+    make = lambda: gymnasium.make("CartPole-v1")  # noqa: E731
+    ours = VectorLanes(AsyncVectorEnv([make] * 2), [3, 4])
+    theirs = GymnasiumLanes(make, [3, 4])
+    assert torch.equal(ours.reset()[0], theirs.reset()[0])
+    for t in range(60):
+        action = torch.tensor([0, t % 2])
+        mine, other = ours.step(action), theirs.step(action)
+        for name in ("reward", "terminated", "next_obs", "obs"):
+            assert torch.equal(getattr(mine, name), getattr(other, name)), (t, name)
+    ours._env.close()
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: VectorLanes(vectorized(2, AutoresetMode.NEXT_STEP), [1, 2]), "NEXT_STEP"),
+        (lambda: VectorLanes(Unsaid(), [1, 2]), "Unsaid has None"),
         (lambda: VectorLanes(vectorized(2), [1, 2, 3]), "expected 3 environments"),
         (
             lambda: VectorLanes(

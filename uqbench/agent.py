@@ -219,11 +219,16 @@ class LoopAgent(ABC):
     """
 
     @abstractmethod
-    def train(self, env: gymnasium.Env[Any, Any], total_steps: int, seed: int) -> None:
+    def train(self, env: Any, total_steps: int, seed: int) -> None:
         """Learn from ``total_steps`` steps of ``env``, seeding everything with ``seed``.
 
+        ``env`` is a ``gymnasium.Env``; where a run has K > 1 actors (``AgentSpec(vector=True)``), a
+        ``gymnasium.vector.VectorEnv`` of K that begins a next episode in the step that ends one
+        (``SAME_STEP``), and a step of it is K steps.
+
         ``env`` records the run and ends it: a step beyond ``total_steps`` raises an exception that
-        ends the training. It is already seeded; reset it only between episodes.
+        ends the training. It is already seeded; reset it only between episodes, a vector
+        environment only once.
         """
 
     @abstractmethod

@@ -83,14 +83,16 @@ class AgentSpec(Spec):
             ``oracle`` for what knows more than an agent may (exact policies, look-ahead in the
             simulation). Both are shown on boards beside the methods, and have no rank.
         actors: whether an agent written for lanes learns from several actors, copies of its
-            environment; budgets that have them are refused otherwise. One that owns its loop learns
-            from one.
+            environment; budgets that have them are refused otherwise.
+        vector: the same of a method that owns its loop, which is then given a
+            ``gymnasium.vector.VectorEnv``.
         calibrated: whether its intervals for Q are those of a posterior: with rewards of variance
             one they have their nominal coverage. ``uqbench plugin check`` then tries it.
     """
 
     role: Role = "method"
     actors: bool = True
+    vector: bool = False
     calibrated: bool = False
 
     @property
@@ -101,7 +103,7 @@ class AgentSpec(Spec):
     @property
     def takes_actors(self) -> bool:
         """Whether it learns from several actors."""
-        return self.actors and not self.owns_loop
+        return self.vector if self.owns_loop else self.actors
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:
@@ -119,8 +121,8 @@ class EnvironmentSpec(Spec):
     ``factory(config)`` returns one ``gymnasium.Env``; the harness makes one per lane and batches
     them. With ``lanes=True``, ``factory(config, seeds, time_limit, device)`` returns a
     :class:`uqbench.environment.LaneEnv` that steps all lanes itself. With ``vector=True``,
-    ``factory(config, num_envs)`` returns a ``gymnasium.vector.VectorEnv`` whose autoreset mode is
-    ``SAME_STEP`` or ``DISABLED`` (:class:`uqbench.adapters.vector.VectorLanes`).
+    ``factory(config, num_envs)`` returns a ``gymnasium.vector.VectorEnv``
+    (:class:`uqbench.adapters.vector.VectorLanes`).
 
     Attributes:
         events: names of the events the environment counts, e.g. ``("falls",)``.

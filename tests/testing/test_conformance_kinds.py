@@ -122,11 +122,14 @@ def claim(kind: Any = Above) -> ClaimSubject:
     return ClaimSubject(name="above", claim=made)
 
 
-def loop(kind: Any = Loop) -> LoopAgentSubject:
+def loop(kind: Any = Loop, actors: int = 1) -> LoopAgentSubject:
     return LoopAgentSubject(
         name="loop",
-        make=lambda: kind(RotatingPixels.info(), LoopConfig()),
-        world=lambda: RotatingPixels(1),
+        make=lambda: kind(RotatingPixels.info(actors=actors), LoopConfig()),
+        world=lambda: RotatingPixels(actors),
+        steps=200 - 200 % actors,
+        actors=actors,
+        several=loop(kind, 3) if actors == 1 and issubclass(kind, Together) else None,
     )
 
 
@@ -595,6 +598,26 @@ def test_an_optimal_return_that_nothing_was_compared_with_is_skipped():
     assert "three episodes" in str(found)
 
 
+class Together(Loop):
+    """With several actors all that it does is step them."""
+
+    def train(self, env, total_steps, seed):
+        if not hasattr(env, "num_envs"):
+            return super().train(env, total_steps, seed)
+        rng = self.generator(seed)
+        env.reset()
+        while True:
+            env.step(rng.integers(4, size=env.num_envs))
+
+    def generator(self, seed):
+        return np.random.default_rng(seed)
+
+
+class Unseeded(Together):
+    def generator(self, seed):
+        return np.random.default_rng()
+
+
 MUTANTS = {
     "environment-gymnasium": lambda: single(BadSpace),
     "environment-forms": lambda: lanes(Bools),
@@ -630,6 +653,7 @@ MUTANTS = {
     "loop-agent-policy": lambda: loop(TooHigh),
     "loop-agent-repeats": lambda: loop(Clock),
     "loop-agent-seeds": lambda: loop(OneSeed),
+    "loop-agent-actors": lambda: loop(Unseeded),
     "component-made": lambda: component(ValueError("no such file")),
     "package-loads": lambda: package(failure="it raised"),
     "package-summaries": lambda: package(names=[("agent", "walker", "")]),

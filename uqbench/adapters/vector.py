@@ -1,7 +1,7 @@
 """Gymnasium's vector environments: used as lanes, and made of lanes.
 
 Both begin the next episode in the step that ends one (Gymnasium's ``SAME_STEP``), as a
-:class:`uqbench.environment.LaneEnv` does.
+:class:`uqbench.environment.LaneEnv` does, whatever the vector environment does by itself.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ class VectorLanes(LaneEnv):
     single environments. It is not saved: runs have no checkpoints.
 
     Args:
-        env: with one sub-environment a seed; its autoreset mode is ``SAME_STEP`` or ``DISABLED``.
+        env: with one sub-environment a seed. Unless its autoreset mode is ``SAME_STEP``, ended
+            episodes are followed by ``reset(options={"reset_mask": …})`` at once.
         seeds: of the lanes.
-        time_limit: for it, the environment must take ``reset(options={"reset_mask": …})``.
+        time_limit: for it, too, the environment must take that.
         events: names that ``infos["events"]`` counts.
         device: where the tensors are.
 
     Raises:
-        UqbenchError: another autoreset mode, number of environments or space of actions.
+        UqbenchError: no autoreset mode, another number of environments or space of actions; in
+            ``step``, a reset of some environments was one of others, too.
     """
 
     def __init__(
@@ -49,11 +51,10 @@ class VectorLanes(LaneEnv):
         device: torch.device | None = None,
     ) -> None:
         mode = env.metadata.get("autoreset_mode")
-        if mode not in (AutoresetMode.SAME_STEP, AutoresetMode.DISABLED):
+        if not isinstance(mode, AutoresetMode):
             raise UqbenchError(
-                f"expected a vector environment whose autoreset mode is SAME_STEP or DISABLED, as "
-                f"every step is one of every lane; {type(env).__name__} has {mode}: "
-                f'make_vec(…, vector_kwargs={{"autoreset_mode": AutoresetMode.SAME_STEP}})'
+                f"expected a vector environment whose metadata has a gymnasium AutoresetMode as "
+                f"'autoreset_mode'; {type(env).__name__} has {mode}"
             )
         if env.num_envs != len(seeds):
             raise UqbenchError(
@@ -97,8 +98,14 @@ class VectorLanes(LaneEnv):
         begins = late if self._resets_itself else ended | late
         following, valid = np.array(obs), self._masks(infos)
         if begins.any():
-            fresh, infos = self._env.reset(options={"reset_mask": begins})
-            following[begins] = fresh[begins]
+            first, infos = self._env.reset(options={"reset_mask": begins})
+            if not np.array_equal(first[~begins], following[~begins]):
+                raise UqbenchError(
+                    f"{type(self._env).__name__} has {self._env.metadata['autoreset_mode']}, and "
+                    f'reset(options={{"reset_mask": …}}) reset environments outside of the mask; '
+                    f"expected one of gymnasium's, or AutoresetMode.SAME_STEP"
+                )
+            following[begins] = first[begins]
             begun = self._masks(infos)
             if valid is not None and begun is not None:
                 at = torch.from_numpy(begins).to(self._device)

@@ -152,8 +152,8 @@ def make_plan(
             if planned.actors > 1 and isinstance(spec, AgentSpec) and not spec.takes_actors:
                 raise UqbenchError(
                     f"budget {budget_name} has {planned.actors} actors a run, and {method.name} "
-                    f"learns from one (AgentSpec(actors=…) of {spec.name}): leave it out, with "
-                    f"'budgets' in the suite or --methods, or choose a budget without actors"
+                    f"learns from one (actors, vector of AgentSpec {spec.name}): leave it out, "
+                    f"with 'budgets' in the suite or --methods, or choose a budget without actors"
                 )
             config = method_config(
                 method,

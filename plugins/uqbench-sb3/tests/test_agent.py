@@ -12,7 +12,7 @@ from uqbench_sb3.config import SB3Config
 
 from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.agent import EnvironmentInfo
-from uqbench.runner.train.loop_agent import RecordedEnv, train
+from uqbench.runner.train.loop_agent import RecordedLanes, train
 from uqbench.runner.train.recorder import Recorder
 
 CPU = torch.device("cpu")
@@ -34,11 +34,11 @@ class Choice(gymnasium.Env):
         return np.ones(3, np.float32), float(action), True, False, {}
 
 
-def run(kind: type[DQN], steps: int = 600) -> tuple[DQN, list[dict]]:
-    lane = GymnasiumLanes(Choice, [3])
-    recorder = Recorder(1, steps, (), CPU)
-    agent = kind(EnvironmentInfo(lane.observation_space, 2, 0.9, steps), CONFIG)
-    train(agent, RecordedEnv(lane, steps, recorder, lambda step: None), steps, seed=5)
+def run(kind: type[DQN], steps: int = 600, actors: int = 1) -> tuple[DQN, list[dict]]:
+    lanes = GymnasiumLanes(Choice, [3 + actor for actor in range(actors)])
+    recorder = Recorder(1, steps, (), CPU, actors=actors)
+    agent = kind(EnvironmentInfo(lanes.observation_space, 2, 0.9, steps, actors=actors), CONFIG)
+    train(agent, RecordedLanes(lanes, steps, recorder, lambda step: None), steps, 5, actors)
     return agent, recorder.finish()
 
 
@@ -56,6 +56,19 @@ def test_it_learns_every_step_is_recorded_and_the_same_seed_gives_the_same_episo
     assert episodes["return"][-200:].mean() > 0.9
     _, [(_, again)] = run(kind)
     assert (again["return"] == episodes["return"]).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", [DQN, QRDQN])
+def test_with_actors_it_learns_from_all_of_them_with_as_many_gradient_steps(kind, trained):
+    agent, [(_, episodes)] = run(kind, actors=4)
+    assert agent.policy(np.ones(3, np.float32)) == 1
+    assert episodes["length"].sum() == 600
+    assert agent.model.num_timesteps == 600
+    # the library learns after its first steps beyond learning_starts, which come four by four
+    assert abs(agent.model._n_updates - trained[kind][0].model._n_updates) <= 4
+    _, [(_, repeated)] = run(kind, actors=4)
+    assert (repeated["return"] == episodes["return"]).all()
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -12,7 +12,7 @@ from uqbench.agent import LoopAgent, Uncertainty
 from uqbench.environment import TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.runner.train.exported_agents import kept_loop_agent
-from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
+from uqbench.runner.train.loop_agent import RecordedLanes, SingleEnv, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
 
 CPU = torch.device("cpu")
@@ -70,7 +70,7 @@ class Restless(Endless):
 def run(agent, steps=13, limit=None):
     told = []
     recorder = Recorder(1, steps, (), CPU)
-    env = RecordedEnv(GymnasiumLanes(Clock, [0], limit), steps, recorder, told.append)
+    env = RecordedLanes(GymnasiumLanes(Clock, [0], limit), steps, recorder, told.append)
     train(agent, env, steps, seed=0)
     [(_, episodes)] = recorder.finish()
     return episodes, told
@@ -86,6 +86,45 @@ def test_a_loop_without_an_end_is_stopped_after_its_steps():
     assert told == list(range(1, 13))  # the last step is told after the method has learned from it
 
 
+class Together(Endless):
+    """The first of two actors takes action 2, the second 0 where an episode begins and else 1."""
+
+    def train(self, env, total_steps, seed):
+        obs, infos = env.reset()
+        self.seen, self.ends = [], []
+        while True:
+            assert infos["action_mask"][:, 1].tolist() == [bool(t) for t in obs[:, 0]]
+            self.seen.append(obs[:, 0].tolist())
+            obs, _, terminated, _, infos = env.step(np.array([2, int(obs[1, 0] > 0)]))
+            self.ends += [last[0] for last in infos.get("final_obs", []) if terminated[0]]
+
+
+def test_actors_step_together_and_each_has_its_own_episodes():
+    told, agent, recorder = [], Together(), Recorder(1, 16, (), CPU, actors=2)
+    lanes = RecordedLanes(GymnasiumLanes(Clock, [0, 1]), 16, recorder, told.append)
+    train(agent, lanes, 16, 0, actors=2)
+    [(_, episodes)] = recorder.finish()
+    assert episodes["length"].tolist() == [5, 5, 3, 3]
+    assert episodes["return"].tolist() == [10, 4, 6, 2]
+    assert agent.seen == [[t % 5, t % 5] for t in range(9)]
+    assert agent.ends == [5, 5]
+    assert told == list(range(2, 16, 2))
+
+
+class ResetsActors(Together):
+    def train(self, env, total_steps, seed):
+        env.reset()
+        env.step(np.array([2, 0]))
+        env.reset()
+
+
+def test_actors_are_reset_once():
+    recorder = Recorder(1, 16, (), CPU, actors=2)
+    lanes = RecordedLanes(GymnasiumLanes(Clock, [0, 1]), 16, recorder, lambda step: None)
+    with pytest.raises(UqbenchError, match="middle of an episode"):
+        train(ResetsActors(), lanes, 16, 0, actors=2)
+
+
 @pytest.mark.parametrize(("kind", "end"), [("terminal", "terminated"), ("truncation", "truncated")])
 def test_time_limits_are_the_tasks(kind, end):
     episodes, _ = run(Endless(), limit=TimeLimit(4, kind))
@@ -94,7 +133,8 @@ def test_time_limits_are_the_tasks(kind, end):
 
 
 def test_masks_reach_the_method():
-    env = RecordedEnv(GymnasiumLanes(Clock, [0]), 9, Recorder(1, 9, (), CPU), lambda step: None)
+    recorder = Recorder(1, 9, (), CPU)
+    env = SingleEnv(RecordedLanes(GymnasiumLanes(Clock, [0]), 9, recorder, lambda step: None))
     assert env.reset()[1]["action_mask"].tolist() == [True, False, True]
     assert env.step(0)[4]["action_mask"].tolist() == [False, True, True]
 
@@ -191,7 +231,7 @@ def test_its_metrics_are_numbers_of_one_lane():
 
 
 def test_its_state_is_kept_where_it_acts_the_same_with_it():
-    trained, obs = Whole(), torch.zeros(1, 1)
+    trained, obs = Whole(), torch.zeros(1, 1, 1)
     run(trained)
     fresh = Whole()
     state = kept_loop_agent(SinglePolicy(trained), SinglePolicy(fresh), obs)

@@ -27,7 +27,7 @@ from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.exported_agents import kept_agent, kept_loop_agent
 from uqbench.runner.train.guards import check_metrics, check_uncertainty
 from uqbench.runner.train.loop import Position, interact
-from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
+from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder, passed
 from uqbench.specs import truth
 from uqbench.suites.configs import task_config
@@ -104,18 +104,18 @@ def train_agent(
 
         def after_step(step: int) -> None:
             if queries is not None:
-                queries.see(step, env, recorded.obs[:, None])
+                queries.see(step, env, recorded.obs[None])
             if recorder.due(step):
-                check_uncertainty(single, recorded.obs[:, None], env.n_actions, step)
+                check_uncertainty(single, recorded.obs[None], env.n_actions, step)
             after(step, single, measured)
 
-        recorded = RecordedEnv(env, budget.steps, recorder, after_step)
-        train(single.loop_agent, recorded, budget.steps, runs[0].agent_seed)
+        recorded = RecordedLanes(env, budget.steps, recorder, after_step)
+        train(single.loop_agent, recorded, budget.steps, runs[0].agent_seed, budget.actors)
         after(budget.steps, single, measured)
         if batch.keep_agents:
             fresh = make_loop_agent(batch, host, env)
             try:
-                kept = [kept_loop_agent(single, fresh, recorded.obs)]
+                kept = [kept_loop_agent(single, fresh, recorded.obs[None])]
             except CannotSaveError as error:
                 checkpointer.notify(f"--keep-agents: not kept: {error}")
         yield

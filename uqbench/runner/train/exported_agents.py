@@ -52,7 +52,7 @@ def kept_loop_agent(agent: SinglePolicy, fresh: SinglePolicy, obs: Tensor) -> by
     Args:
         agent: trained.
         fresh: as it was constructed; takes the state and keeps it.
-        obs: ``[1, *obs]``, at which the two have to agree.
+        obs: ``[1, M, *obs]``, at which the two have to agree.
 
     Raises:
         CannotSaveError: it has no state, or does not act the same with it.
@@ -60,7 +60,7 @@ def kept_loop_agent(agent: SinglePolicy, fresh: SinglePolicy, obs: Tensor) -> by
     try:
         state = agent.state_dict()
         fresh.load_state_dict(state)
-        same = fresh.policy(obs[:, None]).equal(agent.policy(obs[:, None]))
+        same = fresh.policy(obs).equal(agent.policy(obs))
     except CannotSaveError:
         raise
     except Exception as error:  # a plugin may raise anything

@@ -12,8 +12,9 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from torch import Tensor
 
+from uqbench.adapters.vector import LaneVectorEnv
 from uqbench.agent import LoopAgent, Uncertainty
-from uqbench.environment import LaneEnv
+from uqbench.environment import LaneEnv, Outcome
 from uqbench.errors import UqbenchError
 from uqbench.runner.train.recorder import Recorder
 
@@ -22,39 +23,35 @@ class StepsExhaustedError(Exception):
     """Raised by the environment's step after the run's last one."""
 
 
-class RecordedEnv(gymnasium.Env[NDArray[Any], Any]):
-    """One lane as a Gymnasium environment that records, and stops the run.
+class RecordedLanes(LaneEnv):
+    """The environment of one run, a lane an actor, that records every step and stops the run.
 
     Args:
-        lane: an environment with one lane.
-        steps: length of the run.
+        lanes: K lanes.
+        steps: length of the run, of all its actors together.
         recorder: takes in every outcome.
-        after_step: called with the number of steps taken, after each but the last: the caller does
-            that once the method has learned from it.
+        after_step: called with the number of steps taken, after each vector step but the last: the
+            caller does that once the method has learned from it.
+
+    Attributes:
+        taken: steps so far.
+        obs: what the method is to act on next, ``[K, *obs]``.
     """
 
     def __init__(
-        self, lane: LaneEnv, steps: int, recorder: Recorder, after_step: Callable[[int], None]
+        self, lanes: LaneEnv, steps: int, recorder: Recorder, after_step: Callable[[int], None]
     ) -> None:
-        self.observation_space = lane.observation_space
-        self.action_space = spaces.Discrete(lane.n_actions)
+        self.observation_space, self.n_actions = lanes.observation_space, lanes.n_actions
         self.taken = 0
-        self._lane = lane
+        self._lanes = lanes
         self._steps = steps
         self._recorder = recorder
         self._after_step = after_step
-        self._fresh = lane.reset()
+        self.obs, self._valid = lanes.reset()
         self._in_episode = False
 
-    @property
-    def obs(self) -> Tensor:
-        """What the method is to act on next, ``[1, *obs]``."""
-        return self._fresh[0]
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[Any], dict[str, Any]]:
-        """The first observation of the next episode; the run's own seed stays.
+    def reset(self) -> tuple[Tensor, Tensor | None]:
+        """The first observations of the next episodes; the run's own seed stays.
 
         Raises:
             UqbenchError: an episode is in progress: training does not cut episodes off.
@@ -64,30 +61,49 @@ class RecordedEnv(gymnasium.Env[NDArray[Any], Any]):
                 "the training environment was reset in the middle of an episode; step it until "
                 "terminated or truncated, and evaluate in a separate environment"
             )
-        obs, valid = self._fresh
-        return _single(obs), _mask_info(valid)
+        return self.obs, self._valid
 
-    def step(self, action: SupportsInt) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
-        """Take one action.
+    def step(self, action: Tensor) -> Outcome:
+        """Take one action in every lane.
 
         Raises:
             StepsExhaustedError: the run's last step was taken before.
         """
         if self.taken == self._steps:
             raise StepsExhaustedError
-        outcome = self._lane.step(torch.tensor([int(action)]))
+        outcome = self._lanes.step(action)
         self._recorder.step(outcome)
-        self.taken += 1
-        terminated, truncated = bool(outcome.terminated[0]), bool(outcome.truncated[0])
-        self._in_episode = not (terminated or truncated)
-        self._fresh = outcome.obs, outcome.valid
+        self.taken += len(action)
+        self._in_episode = not bool((outcome.terminated | outcome.truncated).all())
+        self.obs, self._valid = outcome.obs, outcome.valid
         if self.taken < self._steps:
             self._after_step(self.taken)
+        return outcome
+
+
+class SingleEnv(gymnasium.Env[NDArray[Any], Any]):
+    """One lane as a Gymnasium environment, whose next episode begins with ``reset``."""
+
+    def __init__(self, lane: LaneEnv) -> None:
+        self.observation_space = lane.observation_space
+        self.action_space = spaces.Discrete(lane.n_actions)
+        self._lane = lane
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """The first observation of the next episode; the lane has its own seed."""
+        obs, valid = self._lane.reset()
+        return _single(obs), _mask_info(valid)
+
+    def step(self, action: SupportsInt) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
+        """Take one action."""
+        outcome = self._lane.step(torch.tensor([int(action)]))
         return (
             _single(outcome.next_obs),
             float(outcome.reward[0]),
-            terminated,
-            truncated,
+            bool(outcome.terminated[0]),
+            bool(outcome.truncated[0]),
             _mask_info(outcome.next_valid),
         )
 
@@ -159,18 +175,23 @@ class SinglePolicy:
         return stated
 
 
-def train(agent: LoopAgent, env: RecordedEnv, steps: int, seed: int) -> None:
+def train(
+    agent: LoopAgent, recorded: RecordedLanes, steps: int, seed: int, actors: int = 1
+) -> None:
     """Let a method train until the environment stops it.
 
     Raises:
         UqbenchError: it returned before taking all its steps.
     """
+    env: Any = SingleEnv(recorded)
+    if actors > 1:
+        env = LaneVectorEnv(lambda _: recorded, actors)
     try:
         agent.train(env, steps, seed)
     except StepsExhaustedError:
         return  # the normal end of a loop that never returns
-    if env.taken < steps:
-        raise UqbenchError(f"train returned after {env.taken} of {steps} steps")
+    if recorded.taken < steps:
+        raise UqbenchError(f"train returned after {recorded.taken} of {steps} steps")
 
 
 def _single(obs: Tensor) -> NDArray[Any]:

@@ -11,9 +11,9 @@ import torch
 
 from uqbench.agent import LoopAgent
 from uqbench.environment import LaneEnv
-from uqbench.runner.train.loop_agent import RecordedEnv, SinglePolicy, train
+from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
-from uqbench.testing.conformance.check import Failed, Subject, check
+from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
 
 CPU = torch.device("cpu")
 
@@ -24,32 +24,37 @@ class LoopAgentSubject(Subject):
 
     Attributes:
         make: makes it.
-        world: makes one world, the same each time.
+        world: makes one world, the same each time, with a lane for each actor.
         steps: length of the runs.
+        actors: K.
+        several: the same with several actors, where it learns from them.
     """
 
     kind: ClassVar[str] = "loop agent"
     make: Callable[[], LoopAgent]
     world: Callable[[], LaneEnv]
     steps: int = 200
+    actors: int = 1
+    several: LoopAgentSubject | None = None
 
-    def trained(self, seed: int) -> tuple[LoopAgent, list[int], Any]:
-        """A trained agent, its actions, and the last observations ``[n, *obs]``."""
-        actions: list[int] = []
+    def trained(self, seed: int) -> tuple[LoopAgent, list[list[int]], Any]:
+        """A trained agent, its actions by actor, and the last observations ``[n, *obs]``."""
+        actions: list[list[int]] = []
         seen: list[Any] = []
         lane = self.world()
         step = lane.step
 
         def noted(action: torch.Tensor) -> Any:
             outcome = step(action)
-            actions.append(int(action[0]))
+            actions.append(action.tolist())
             seen.append(outcome.obs[0].cpu().numpy().copy())
             return outcome
 
         lane.step = noted  # type: ignore[method-assign]
         agent = self.make()
-        recorder = Recorder(1, self.steps, (), CPU)
-        train(agent, RecordedEnv(lane, self.steps, recorder, lambda _: None), self.steps, seed)
+        recorder = Recorder(1, self.steps, (), CPU, actors=self.actors)
+        recorded = RecordedLanes(lane, self.steps, recorder, lambda _: None)
+        train(agent, recorded, self.steps, seed, self.actors)
         return agent, actions, np.stack(seen[-8:])
 
 
@@ -119,3 +124,16 @@ def seeds(subject: LoopAgentSubject) -> None:
     _, actions, _ = subject.memory["first"]
     if subject.trained(8)[1] == actions:
         raise Failed("two seeds act the same")
+
+
+@check(LoopAgentSubject, "loop-agent-actors", after=("loop-agent-trains", "loop-agent-repeats"))
+def with_actors(subject: LoopAgentSubject) -> None:
+    """With K = 3 actors train steps a vector environment, and the same seed makes the same run.
+
+    Fix:
+        Take env.num_envs actions a step; or leave out AgentSpec(vector=True).
+    """
+    if subject.several is None:
+        raise Skipped("it learns from one actor (AgentSpec.vector)")
+    if subject.several.trained(7)[1] != subject.several.trained(7)[1]:
+        raise Failed("two runs of the same seed act differently with three actors")

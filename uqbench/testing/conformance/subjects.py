@@ -182,10 +182,20 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
         sample, discount = world(1, 0), float(use.task.discount or 0.0)
         info = EnvironmentInfo(sample.observation_space, sample.n_actions, discount, 10_000)
     config = at_most(config, SCHEDULES, WARM_UP)
-    if spec.owns_loop:
+    with_actors = dataclasses.replace(info, actors=ACTORS)
+
+    def loop(info: EnvironmentInfo) -> LoopAgentSubject:
         return LoopAgentSubject(
-            name=name, make=partial(make, info, config), world=lambda: world(1, 0)
+            name=name,
+            make=partial(make, info, config),
+            world=lambda: world(info.actors, 0),
+            steps=200 - 200 % info.actors,
+            actors=info.actors,
         )
+
+    if spec.owns_loop:
+        several = loop(with_actors) if spec.takes_actors else None
+        return dataclasses.replace(loop(info), several=several)
 
     def subject(info: EnvironmentInfo) -> AgentSubject:
         return AgentSubject(
@@ -202,8 +212,8 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
             recipe=(spec.factory, info, config),
         )
 
-    several = subject(dataclasses.replace(info, actors=ACTORS)) if spec.takes_actors else None
-    return dataclasses.replace(subject(info), several=several)
+    own = subject(with_actors) if spec.takes_actors else None
+    return dataclasses.replace(subject(info), several=own)
 
 
 def _discounted(

@@ -9,9 +9,11 @@ import numpy as np
 import sb3_contrib
 import stable_baselines3
 import torch
+from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvStepReturn
 from torch import Tensor, nn
 
 from uqbench.agent import EnvironmentInfo, LoopAgent, Uncertainty
@@ -36,10 +38,58 @@ class SmallConvolution(BaseFeaturesExtractor):
         return features
 
 
+class Actors(VecEnv):
+    """The actors of a run as the library's own kind of vector environment."""
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
+        self._env = env
+
+    def reset(self) -> NDArray[Any]:
+        """The first observations ``[K, *obs]``."""
+        first: NDArray[Any] = self._env.reset()[0]
+        return first
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Remember what to do."""
+        self._actions = actions
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Do it; the last observations of episodes are in the infos."""
+        obs, reward, terminated, truncated, infos = self._env.step(self._actions)
+        found: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        ended = terminated | truncated
+        for actor in np.flatnonzero(ended):
+            found[actor] = {
+                "terminal_observation": infos["final_obs"][actor],
+                "TimeLimit.truncated": bool(truncated[actor] and not terminated[actor]),
+            }
+        return obs, reward.astype(np.float32), ended, found
+
+    def close(self) -> None:
+        """The harness closes its environment."""
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """The same of all actors."""
+        return [getattr(self._env, attr_name)] * self.num_envs
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Nothing of the harness's environment is to be set."""
+        raise AttributeError(attr_name)
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
+        """Nor called."""
+        raise AttributeError(method_name)
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """No actor is."""
+        return [False] * self.num_envs
+
+
 class DQN(LoopAgent):
     """DQN of stable-baselines3.
 
-    One gradient step per environment step.
+    With K actors their ``n_envs``, which step together.
 
     Source: Raffin et al. 2021
     """
@@ -64,20 +114,20 @@ class DQN(LoopAgent):
             }
         return optimizer | {"net_arch": [config.hidden]}
 
-    def train(self, env: gymnasium.Env[Any, Any], total_steps: int, seed: int) -> None:
+    def train(self, env: Any, total_steps: int, seed: int) -> None:
         """Train with the library's own loop."""
-        config = self.config
+        config, actors = self.config, self.info.actors
         torch.set_num_threads(1)
         self.model = self.algorithm(
             "MlpPolicy",
-            env,
+            env if actors == 1 else Actors(env),
             learning_rate=config.learning_rate,
             buffer_size=min(config.buffer_size, total_steps),
             learning_starts=config.learning_starts,
             batch_size=config.batch_size,
             gamma=self.info.discount,
-            train_freq=1,
-            gradient_steps=1,
+            train_freq=max(1, config.learn_period // actors),
+            gradient_steps=max(1, actors // config.learn_period),
             target_update_interval=config.target_update_interval,
             exploration_fraction=min(1.0, config.exploration_steps / total_steps),
             exploration_final_eps=config.exploration_final_eps,

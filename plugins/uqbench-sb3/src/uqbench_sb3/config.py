@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from uqbench.config import Steps, WarmUpSteps
+from uqbench.config import LATER, Steps, WarmUpSteps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -12,6 +12,7 @@ class SB3Config:
     """Named as in the libraries, whose documentation says more.
 
     Attributes:
+        learn_period: environment steps, of all actors together, between two gradient steps.
         channels: filters of the 3×3 convolution (image observations only).
         hidden: width of the fully connected layer.
         quantiles: of QRDQN.
@@ -21,6 +22,7 @@ class SB3Config:
     adam_epsilon: float = 1e-8
     batch_size: int = 32
     buffer_size: int = 100_000
+    learn_period: int = field(default=1, metadata=LATER)
     learning_starts: WarmUpSteps = 5_000
     target_update_interval: Steps = 1_000
     exploration_steps: Steps = 100_000
