@@ -116,11 +116,15 @@ def verdicts(experiment: Judged, boards: Path | None) -> list[SuiteVerdicts]:
 
 
 def budgets_with_runs(suite: Suite, root: Path) -> list[str]:
-    """The budgets with a folder of runs, or of a board: those that rank first, longer first."""
+    """The budgets with a folder of runs, or of a board.
+
+    First are those that rank, then those that more claims need, then longer ones.
+    """
     names = [name for name in suite.budgets if (root / suite.name / name).is_dir()]
 
-    def length(name: str) -> tuple[bool, int]:
+    def weight(name: str) -> tuple[bool, int, int]:
         budget = suite.budgets[name]
-        return budget.ranks, budget.steps * budget.seeds * len(suite.tasks_of(budget))
+        needed = sum(name in claim.budgets for claim in suite.claims)
+        return budget.ranks, needed, budget.steps * budget.seeds * len(suite.tasks_of(budget))
 
-    return sorted(names, key=length, reverse=True)
+    return sorted(names, key=weight, reverse=True)
