@@ -155,6 +155,18 @@ def test_the_same_numbers_are_demanded_of_the_same_machine():
     assert verdict(rows, again, drawn, new, same_machine=False).verified
 
 
+def test_where_one_row_has_the_same_bits_the_others_of_that_machine_must():
+    rng = np.random.default_rng(12)
+    rows = truth(rng)
+    forged = [row(s.seed, s.score + 0.3) if s.seed < 20 else s for s in rows]
+    drawn = forged[8:32]
+    for one_machine in (True, False):
+        remade = keyed([*rows[8:32], *new_runs(rng)])
+        found = verify(forged, drawn, remade, [], same_machine=False, one_machine=one_machine)
+        bad = sum(one is Agreement.INCONSISTENT for one in found.agreement.values())
+        assert bad == (12 if one_machine else 0)
+
+
 BARRED = {
     "another device (A)": lambda rows: [rows[0], *(replace(s, device="cuda") for s in rows[1:])],
     "no digest (B)": lambda rows: [rows[0], *(replace(s, digest="") for s in rows[1:])],

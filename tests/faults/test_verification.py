@@ -20,6 +20,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.runner.batching.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
+from uqbench.runner.mkl import VARIABLE, own_branches
 from uqbench.runner.stop import Stop
 from uqbench.suites.selection import Selection
 
@@ -95,7 +96,8 @@ def submission(path: Path, host: Host, store: Store, forged: int) -> None:
 
 
 @pytest.mark.long
-def test_an_honest_file_is_verified_and_a_forged_one_is_not(host, tmp_path, capsys):
+def test_an_honest_file_is_verified_and_a_forged_one_is_not(host, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv(VARIABLE, own_branches()[0])  # as in the workers
     store, boards = Store(tmp_path / "results"), tmp_path / "boards"
     for forged, code in ((2, 1), (0, 0)):
         path = tmp_path / f"{forged}.zip"

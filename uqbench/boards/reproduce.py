@@ -85,7 +85,7 @@ def verify_rows(
     for method, rows in drawn.items():
         own = {key: score for key, score in remade.items() if key[1] == method}
         verified[method] = verify(
-            _rows(scores, method), rows, own, measured, same_machine=machine == here
+            _rows(scores, method), rows, own, measured, machine == here, len(machine) == 1
         )
     return verified
 

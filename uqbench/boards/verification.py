@@ -96,6 +96,7 @@ def verify(
     remade: Mapping[Key, Score],
     measured: Sequence[str],
     same_machine: bool,
+    one_machine: bool = True,
 ) -> Verification:
     """Compare a method's rows with runs that were made again, and with runs of new seeds.
 
@@ -105,6 +106,8 @@ def verify(
         remade: the runs that were made: of these rows, and with new seeds.
         measured: names of the metrics of cost.
         same_machine: whether processor, versions and code are those of the rows.
+        one_machine: whether all rows were made with the same: where one has the same bits, then,
+            no other may differ.
     """
     by_key = {(row.task, row.method, row.seed): row for row in rows}
     agreed = {}
@@ -116,6 +119,11 @@ def verify(
             if own is None
             else agreement(row, own, cell, measured, len(drawn), same_machine)
         )
+    if one_machine and Agreement.SAME_BITS in agreed.values():
+        agreed = {
+            run: Agreement.INCONSISTENT if one is Agreement.CONSISTENT else one
+            for run, one in agreed.items()
+        }
     new = [score for key, score in remade.items() if key not in by_key]
     others = [
         remade[row.task, row.method, row.seed]

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from uqbench.boards.protocol import versions_here
 from uqbench.boards.stored import StoredBoard
+from uqbench.errors import UqbenchError
 from uqbench.plots.render import dark_style
 from uqbench.plots.theme import VERDICTS
 from uqbench.plots.words import natural
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.results.folders import Folder
     from uqbench.statistics.estimate import Estimate
-from uqbench.suites.suite import Suite
+    from uqbench.suites.suite import Suite
 
 
 def page(
@@ -44,15 +45,22 @@ def page(
         host: the plugins.
 
     Raises:
-        UqbenchError: a board is damaged.
+        UqbenchError: every board is damaged.
     """
-    versions = versions_here(host)
-    tables = [StoredBoard.read(folder) for folder in folders]
+    versions, boards, damaged = versions_here(host), [], []
     # without Altair's checks of every chart, a second of them: `uqbench plot` makes them
     with drawing() as begin, debug_mode(False):
-        boards = [
-            BoardSection(board, suites.get(board.suite), versions, host, begin) for board in tables
-        ]
+        for folder in folders:
+            try:
+                board = StoredBoard.read(folder)
+                section = BoardSection(board, suites.get(board.suite), versions, host, begin)
+                _ = board.scores, board.provenance
+                boards.append(section)
+            except UqbenchError as error:  # it costs itself, and no other
+                damaged.append(str(error))
+        if damaged and not boards:
+            raise UqbenchError(damaged[0])
+        tables = [section.board for section in boards]
         # the first board that ranks and has the picture of score against coverage
         of_trust = (
             (section, picture.figure)
@@ -86,7 +94,7 @@ def page(
             policy=policy(script),
         )
     )
-    return text, [f"{of.board.title}: {why}" for of in boards for why in of.missing]
+    return text, [*damaged, *(f"{of.board.title}: {why}" for of in boards for why in of.missing)]
 
 
 def policy(script: str) -> str:

@@ -1,0 +1,260 @@
+"""What lies next to a run or a board, or around it, harms nothing but itself.
+
+Seeded; the long form (``tox -e faults``) takes every case, kills commands sixty times, and calls
+each command from a folder of hostile modules.
+"""
+
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from test_damaged_files import DAMAGES, chosen, complete, files, results
+
+from uqbench.boards.leaderboard import board
+from uqbench.boards.stored import board_at, board_folders
+from uqbench.errors import StorageError, UqbenchError
+from uqbench.registry.plugins import Host
+from uqbench.report.page import page
+from uqbench.results.folders import Folder
+from uqbench.results.merge import Outcome, merge
+from uqbench.results.store import RunState, Store
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
+from uqbench.views.board_folders import write_board
+
+LONG = pytest.mark.skipif("UQBENCH_FAULTS" not in os.environ, reason="tox -e faults")
+TOY = Path(__file__).parents[1] / "toy"
+
+
+@pytest.fixture
+def plan(host: Host) -> Plan:
+    suite = read_suites(host).suite("toy")
+    return make_plan(suite, host, "smoke", device="cpu", tasks=["short"])
+
+
+@pytest.fixture
+def whole(plan: Plan, host: Host, tmp_path: Path) -> Path:
+    """A results folder with all runs, and two boards of them."""
+    root = tmp_path / "whole"
+    complete(plan, root, host)
+    store = Store(root)
+    for name in ("one", "other"):
+        write_board(board(plan, store), store, board_at(root / "leaderboards/toy" / name), host)
+    return root
+
+
+def test_every_file_of_another_board_damaged_in_every_way_costs_that_board_alone(
+    plan, host, whole, tmp_path
+):
+    names = sorted(path.name for path in (whole / "leaderboards/toy/other").iterdir())
+    cases = chosen([(k, what) for k in range(len(names)) for what in DAMAGES])
+    suites = read_suites(host, check=()).suites
+    for number, (k, what) in enumerate(cases):
+        root = tmp_path / f"case-{number}"
+        shutil.copytree(whole, root)
+        boards = root / "leaderboards"
+        path, other = boards / "toy/other" / names[k], boards / "toy/other" / names[k - 1]
+        DAMAGES[what](path, other, random.Random(number))
+        store, one = Store(root), board_at(boards / "toy" / "one")
+        before = files(boards / "toy" / "one")
+        write_board(board(plan, store), store, one, host)  # with the index of all boards
+        assert files(boards / "toy" / "one") == before, (names[k], what)
+        assert "toy/one" in (boards / "README.md").read_text(), (names[k], what)
+        text, _ = page(board_folders(root), str(root), suites, host)
+        assert "toy · one" in text, (names[k], what)
+        shutil.rmtree(root)
+    print(f"{len(cases)} damages of {len(names)} files of another board")
+
+
+@pytest.mark.parametrize("level", ["suite", "budget", "task", "method", "run"])
+def test_a_link_in_place_of_a_folder_leads_no_command_out_of_the_results(
+    level, plan, host, whole, tmp_path
+):
+    root, outside = tmp_path / "results", tmp_path / "outside"
+    shutil.copytree(whole, root)
+    run = plan.runs[0]
+    depth = ["suite", "budget", "task", "method", "run"].index(level) + 1
+    linked = root.joinpath(*run.folder.parts[:depth])
+    linked.rename(outside)
+    linked.symlink_to(outside)
+    inner = outside.joinpath(*run.folder.parts[depth:])
+    (inner / "run.json").unlink()  # something to do
+    before = files(outside)
+    store = Store(root)
+    named = {place: stored for place, stored in store.states() if stored.reason}
+    place = "/".join(run.folder.parts[:depth])
+    assert "symbolic link" in str(named[place].reason)
+    assert store.find(run).state is RunState.DAMAGED
+    with pytest.raises((StorageError, UqbenchError)) if level != "run" else NoError():
+        lock = store.lock(run)
+        try:
+            store.set_aside(run)
+        finally:
+            lock.release()
+    if level != "run":
+        complete(plan, root, host)  # its runs fail, and are not made elsewhere
+        found = list(merge([root], tmp_path / "into"))
+        assert Outcome.COPIED not in {one.outcome for one in found if one.run.parts[:depth] ==
+                                      run.folder.parts[:depth]}  # fmt: skip
+    assert files(outside) == before
+
+
+class NoError:
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *rest: object) -> None: ...
+
+
+@pytest.mark.parametrize("linked", ["leaderboards", "leaderboards/toy", "leaderboards/toy/one"])
+def test_a_board_is_neither_written_nor_listed_through_a_link(linked, plan, host, whole, tmp_path):
+    outside = tmp_path / "outside"
+    (whole / linked).rename(outside)
+    (whole / linked).symlink_to(outside)
+    before, store = files(outside), Store(whole)
+    folder = Folder(whole, ("leaderboards", "toy", "one"))
+    with pytest.raises(StorageError, match="is a symbolic link"):
+        write_board(board(plan, store), store, folder, host)
+    assert "one" not in [found.names[-1] for found in board_folders(whole)]
+    assert files(outside) == before
+
+
+def test_twenty_links_to_their_own_folder_are_twenty_damaged_folders(tmp_path):
+    for n in range(20):
+        (tmp_path / f"s{n}").symlink_to(".")
+    began = time.process_time()
+    found = list(Store(tmp_path).states())
+    assert [stored.state for _, stored in found] == [RunState.DAMAGED] * 20
+    assert time.process_time() - began < 1
+
+
+FOLDERS: dict[str, Callable[[Path], object]] = {
+    "a pipe": lambda path: (shutil.rmtree(path), os.mkfifo(path)),
+    "a file": lambda path: (shutil.rmtree(path), path.write_text("words")),
+    "unreadable": lambda path: path.chmod(0),
+}
+
+
+@pytest.mark.parametrize("what", FOLDERS)
+@pytest.mark.parametrize("depth", [1, 3, 5])
+def test_what_is_no_folder_or_may_not_be_read_costs_what_is_below_it(what, depth, plan, whole):
+    if what == "unreadable" and os.geteuid() == 0:
+        pytest.skip("root may read it")
+    FOLDERS[what](whole.joinpath(*plan.runs[0].folder.parts[:depth]))
+    found = dict(Store(whole).states())
+    below = "/".join(plan.runs[0].folder.parts[:depth])
+    for run in plan.runs:
+        if not run.place.startswith(below):
+            assert found[run.place].state is RunState.FINISHED
+
+
+def command(arguments: list[str], folder: Path, **more: object) -> "subprocess.CompletedProcess":
+    own = {"PYTHONPATH": os.pathsep.join([str(TOY), *filter(os.path.isabs, sys.path)]),
+           "UQBENCH_PLUGINS": "toy,builtin", "XDG_CACHE_HOME": str(folder / "cache")}  # fmt: skip
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "uqbench", *arguments],
+        cwd=folder, capture_output=True, text=True, env=os.environ | own, timeout=300, **more,
+    )  # fmt: skip
+
+
+COMMANDS = [
+    ["status", "--out", "."], ["claims", "--out", "."], ["list"],
+    ["leaderboard", "--suite", "toy", "--budget", "smoke", "--tasks", "short", "--out", "."],
+    ["run", "--suite", "toy", "--budget", "smoke", "--tasks", "short", "--out", "."],
+    ["report", "."], ["merge", ".", "--into", "into"], ["doctor"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [COMMANDS[0], *(pytest.param(c, marks=LONG) for c in COMMANDS[1:])],
+    ids=lambda a: a[0],
+)
+def test_no_command_executes_what_lies_in_the_current_folder(arguments, whole):
+    for name in ("uqbench", "signal", "struct", "multiprocessing", "json", "numpy", "torch"):
+        (whole / f"{name}.py").write_text(
+            f"open({str(whole / 'executed')!r}, 'a')\nraise SystemExit"
+        )
+    done = command(arguments, whole)
+    assert not (whole / "executed").exists()
+    assert "Traceback" not in done.stderr
+
+
+@LONG
+@pytest.mark.parametrize(
+    ("limit", "value"), [(resource.RLIMIT_NOFILE, 48), (resource.RLIMIT_FSIZE, 2000)]
+)
+def test_under_a_limit_a_run_fails_with_a_sentence_and_the_next_one_does_it(limit, value, tmp_path):
+    arguments = ["run", "--suite", "toy", "--budget", "smoke", "--tasks", "short", "--out", "out"]
+
+    def limited() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(limit, (value, resource.getrlimit(limit)[1]))
+
+    done = command([*arguments, "--workers", "1"], tmp_path, preexec_fn=limited)
+    assert "Traceback" not in done.stderr
+    done = command(arguments, tmp_path)
+    assert done.returncode == 0, done.stderr
+    states = [stored.state for _, stored in Store(tmp_path / "out").states()]
+    assert set(states) == {RunState.FINISHED}
+
+
+KILLED = [("toy", "smoke"), ("five-state", "smoke"), ("windy-cliff", "smoke")]
+
+
+@LONG
+@pytest.mark.parametrize(("suite", "budget"), KILLED)
+@pytest.mark.parametrize("executor", ["local", "slurm"])
+def test_commands_killed_at_any_moment_end_with_the_same_results(suite, budget, executor, tmp_path):
+    """Ten kills of each of six: sixty."""
+    arguments = ["run", "--suite", suite, "--budget", budget, "--seeds", "2"]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(TOY), *filter(os.path.isabs, sys.path)])}
+    if executor != "local":
+        pytest.importorskip("uqbench_slurm")
+        arguments += ["--executor", "slurm", "--slurm", "cluster=local", "--wait"]
+    rng, kills = random.Random(f"{suite}/{executor}"), 0
+
+    def digests(out: str) -> dict[str, str]:
+        found = dict(Store(tmp_path / out).states())
+        assert {stored.state for stored in found.values()} == {RunState.FINISHED}
+        return {place: stored.record.digests["results"] for place, stored in found.items()}
+
+    def start(out: str) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "uqbench", *arguments, "--out", out],
+            cwd=tmp_path, env=env, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    assert start("reference").wait(600) == 0
+    while kills < 10:
+        process = start("killed")
+        time.sleep(rng.uniform(0.5, 15))
+        if process.poll() is not None:
+            shutil.rmtree(tmp_path / "killed")
+            continue
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        kills += 1
+    assert start("killed").wait(600) == 0
+    assert digests("killed") == digests("reference")
+
+
+def test_results_are_the_same_where_another_user_owns_what_is_stored(plan, host, whole):
+    """Root reads it; anybody else is refused with a sentence."""
+    before = results(plan, whole)
+    for path in whole.rglob("*"):
+        if os.geteuid() == 0 and not path.is_symlink():
+            os.chown(path, 65534, 65534)
+    assert results(plan, whole) == before
+    assert json.dumps([place for place, _ in Store(whole).states()])
