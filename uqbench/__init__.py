@@ -17,7 +17,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from uqbench.hookspecs import CONTRACT, hookimpl
-from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
+from uqbench.specs import (
+    AgentSpec,
+    DatasetSpec,
+    EnvironmentSpec,
+    EstimatorSpec,
+    ExecutorSpec,
+    ScoreSpec,
+    Spec,
+)
 from uqbench.version import __version__
 
 if TYPE_CHECKING:
@@ -47,11 +55,13 @@ __all__ = [
     "AgentSpec",
     "DatasetSpec",
     "EnvironmentSpec",
+    "EstimatorSpec",
     "ExecutorSpec",
     "Experiment",
     "Options",
     "Planned",
     "Results",
+    "ScoreSpec",
     "Spec",
     "__version__",
     "check_leaderboard",

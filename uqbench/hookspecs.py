@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from uqbench.identity import Run
-from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
+from uqbench.specs import (
+    AgentSpec,
+    DatasetSpec,
+    EnvironmentSpec,
+    EstimatorSpec,
+    ExecutorSpec,
+    ScoreSpec,
+    Spec,
+)
 
 if TYPE_CHECKING:  # pandas is imported where there are figures
     from uqbench.figure import BoardTables, Figure, InstalledSuite
@@ -43,8 +51,13 @@ def uqbench_agents() -> Iterable[AgentSpec]:  # type: ignore[empty-body]
 
 
 @hookspec
-def uqbench_estimators() -> Iterable[Spec]:  # type: ignore[empty-body]
+def uqbench_estimators() -> Iterable[EstimatorSpec]:  # type: ignore[empty-body]
     """Estimators: ``factory(task, seeds, config, device) -> uqbench.estimator.Estimator``."""
+
+
+@hookspec
+def uqbench_scores() -> Iterable[ScoreSpec]:  # type: ignore[empty-body]
+    """Scores of stored predictions: ``factory(predictions) -> float``."""
 
 
 @hookspec

@@ -29,7 +29,7 @@ class NoConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """A registered estimator, risk measure or claim kind; other kinds have a subclass.
+    """A registered risk measure or claim kind; other kinds have a subclass.
 
     Attributes:
         name: unique within its kind; used by suites and on the command line.
@@ -106,9 +106,25 @@ class AgentSpec(Spec):
         return self.vector if self.owns_loop else self.actors
 
     def __post_init__(self) -> None:
-        if self.role not in ROLES:
-            near = did_you_mean(self.role, ROLES)
-            raise ValueError(f"agent {self.name!r}: there is no role {self.role!r}. {near}")
+        _check_role(f"agent {self.name!r}", self.role)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimatorSpec(Spec):
+    """An estimator.
+
+    ``factory(task, seeds, config, device)`` returns a :class:`uqbench.estimator.Estimator`.
+
+    Attributes:
+        role: ``trivial`` for what needs no model (the distance to the nearest training input, a
+            norm), ``oracle`` for what the truth is made of, or knows of it. Both are shown on
+            boards beside the methods, and have no rank.
+    """
+
+    role: Role = "method"
+
+    def __post_init__(self) -> None:
+        _check_role(f"estimator {self.name!r}", self.role)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,10 +213,24 @@ class DatasetSpec(Spec):
     """A supervised problem: ``factory(config)`` returns a :class:`uqbench.estimator.Dataset`.
 
     Attributes:
-        scores: names of the scores it computes; suites refer to them.
+        scores: names of the scores that it computes itself; suites refer to them.
     """
 
-    scores: tuple[str, ...]
+    scores: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreSpec(Spec):
+    """A score of stored predictions.
+
+    ``factory(predictions)`` is the score itself: from one run's
+    :class:`uqbench.estimator.Predictions` by evaluation set, with one lane, to a number.
+
+    Attributes:
+        direction: whether more (``max``) or less (``min``) is better.
+    """
+
+    direction: Literal["max", "min"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,6 +261,11 @@ def truth(function: F | str | None) -> F | None:
         raise TypeError(f"{function} is not callable: {found!r}")
     known: F | None = found
     return known
+
+
+def _check_role(what: str, role: str) -> None:
+    if role not in ROLES:
+        raise ValueError(f"{what}: there is no role {role!r}. {did_you_mean(role, ROLES)}")
 
 
 def _imported(target: object) -> object:

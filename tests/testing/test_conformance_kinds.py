@@ -341,8 +341,8 @@ class Shared(Line):
 
 
 class Undeclared(Line):
-    def score(self, seeds, predict):
-        return {"error": super().score(seeds, predict)["squared_error"]}
+    def score(self, seeds, predictions):
+        return {"error": super().score(seeds, predictions)["squared_error"]}
 
 
 class LastOnly(SoftWorst):
@@ -547,7 +547,7 @@ def test_data_that_is_elsewhere_is_no_failure():
 )
 def test_a_data_set_refuses_an_estimator_by_a_value_error_and_by_no_other(error, status):
     class Refuses(Line):
-        def score(self, seeds, predict):
+        def score(self, seeds, predictions):
             raise error
 
     found = {r.check.id: r.status for r in results([dataset(Refuses)])}

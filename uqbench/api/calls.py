@@ -25,6 +25,7 @@ def leaderboard(
     *,
     to: Place | None = None,
     risk: str | None = None,
+    score: str | None = None,
     **options: Any,
 ) -> Written:
     """Compute the board of the runs in ``out``, and write it below ``to``.
@@ -34,12 +35,14 @@ def leaderboard(
         budget: name of the budget; None for the suite's default.
         to: a folder of leaderboards; None for ``out/leaderboards``.
         risk: another measure to score by, such as ``cvar(0.1)``, from the stored episodes.
+        score: a registered score to add, from the stored predictions of estimators.
         options: of the runs.
 
     Raises:
         UqbenchError: a name is unknown, or a file is damaged.
     """
-    return Experiment(Options(suite, budget, **options)).leaderboard(_path(to), risk)
+    experiment = Experiment(Options(suite, budget, **options))
+    return experiment.leaderboard(_path(to), risk, score)
 
 
 def check_leaderboard(

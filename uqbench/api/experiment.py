@@ -25,7 +25,7 @@ from uqbench.boards.manifest import read_manifest
 from uqbench.boards.protocol import check_as_run
 from uqbench.boards.provenance import MadeWith, of_older_code, read_provenance
 from uqbench.boards.reproduce import judged_elsewhere, verify_rows
-from uqbench.boards.rescored import board_by, slug
+from uqbench.boards.rescored import board_by, board_with, slug
 from uqbench.boards.sandbox import has_sandbox
 from uqbench.boards.scores import from_csv
 from uqbench.boards.stored import PROVENANCE, StoredBoard
@@ -297,17 +297,26 @@ class Experiment:
         execution.driver.cancel(orders)
         return len(orders)
 
-    def leaderboard(self, to: Path | None = None, risk: str | None = None) -> Written:
+    def leaderboard(
+        self, to: Path | None = None, risk: str | None = None, score: str | None = None
+    ) -> Written:
         """Compute the board of the stored runs, and write it.
 
         Args:
             to: folder of leaderboards; None for that of the results.
             risk: the measure that it is scored by, such as ``cvar(0.1)``; None for the suite's.
+            score: a registered score of predictions that is added; where no metric of the suite
+                is this score, the board has a folder of its own.
 
         Raises:
-            UqbenchError: the measure is unknown, or is not defined by stored episodes.
+            UqbenchError: the measure or the score is unknown, or does not follow from what is
+                stored.
         """
         plan = self.plan()
+        if score is not None:
+            result = board_with(score, plan, self.host, self.store)
+            further = result.plan.suite is not plan.suite
+            return self._written(result, to, f"-{slug(score)}" if further else "")
         if risk is None:
             return self._written(board(plan, self.store), to)
         result = board_by(risk, plan, self.host, self.store)

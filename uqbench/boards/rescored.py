@@ -1,4 +1,4 @@
-"""A board by another risk measure than its suite's, from the stored episodes."""
+"""A board by another risk measure than its suite's, or by a further score, from stored runs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from dataclasses import replace
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import Score, gather, is_finite
-from uqbench.errors import UqbenchError
+from uqbench.errors import UqbenchError, unknown
+from uqbench.registry.docstrings import summary
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
+from uqbench.results.tables import read_predictions
 from uqbench.risk import RiskMeasure
 from uqbench.runner.final_metrics import truth_of
 from uqbench.runner.metric_values import Truth, scalar
 from uqbench.suites.metrics import EPISODE_STATISTICS, Metric
 from uqbench.suites.plan import Plan
+from uqbench.uncertainty.predictions import predictions_score
 
 
 def with_risk(plan: Plan, risk: str) -> Plan:
@@ -55,6 +58,59 @@ def board_by(risk: str, plan: Plan, host: Host, store: Store) -> Board:
     changed = with_risk(plan, risk)
     truths = {cell.task.name: truth_of(cell.task, host) for cell in plan.cells}
     return Board.of(changed, rescored(changed, gather(plan, store), measure, store, truths))
+
+
+def with_score(plan: Plan, score: str, host: Host) -> Plan:
+    """The plan with a registered score among its suite's metrics.
+
+    Raises:
+        UqbenchError: there is no such score.
+    """
+    if score not in host.scores:
+        raise unknown("score of predictions", score, host.scores)
+    if any((m.kind, m.statistic) == ("predictions", score) for m in plan.suite.metrics):
+        return plan
+    spec = host.scores[score]
+    metric = Metric(
+        name=slug(score),
+        summary=summary(spec),
+        kind="predictions",
+        statistic=score,
+        direction=spec.direction,
+    )
+    suite = plan.suite.model_copy(update={"metrics": (*plan.suite.metrics, metric)})
+    return replace(plan, suite=suite)
+
+
+def board_with(score: str, plan: Plan, host: Host, store: Store) -> Board:
+    """The board of a plan's runs with a registered score, from what they predicted.
+
+    Raises:
+        UqbenchError: there is no such score, or runs kept no predictions.
+    """
+    changed = with_score(plan, score, host)
+    metrics = [m for m in changed.suite.metrics if m.kind == "predictions"]
+    names = [metric.name for metric in metrics if metric.statistic == score]
+    runs = {(run.task, run.method, run.seed): run for run in plan.runs}
+    scores, without = [], []
+    for one in gather(plan, store):
+        if one.record is not None:
+            run = runs[one.task, one.method, one.seed]
+            run = run.on_device("cuda" if one.device == "cuda" else "cpu")
+            columns = read_predictions(store.folder(run), one.record.digests)
+            if columns is None:
+                without.append(one.run)
+                continue
+            value = predictions_score(score, columns, host)
+            known = value if is_finite(value) else None
+            one = replace(one, values=one.values | dict.fromkeys(names, known))
+        scores.append(one)
+    if without:
+        raise UqbenchError(
+            f"--rescore: {len(without)} runs kept no predictions, such as {without[0]}: make them "
+            f"again with uqbench run --fresh."
+        )
+    return Board.of(changed, scores)
 
 
 def slug(risk: str) -> str:

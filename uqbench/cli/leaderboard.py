@@ -17,6 +17,7 @@ def command(
     check: bool = False,
     rewrite: bool = False,
     risk: Annotated[str | None, "MEASURE"] = None,
+    rescore: Annotated[str | None, "SCORE"] = None,
     as_json: bool = False,
 ) -> int:
     """Compute a suite's leaderboard from the stored runs.
@@ -29,6 +30,7 @@ def command(
       uqbench leaderboard --suite minatar --budget quick
       uqbench leaderboard --suite minatar --budget quick --to leaderboards --check
       uqbench leaderboard --suite minatar --budget quick --risk "cvar(0.1)"
+      uqbench leaderboard --suite ood-digits --budget paper --rescore nll
 
     Args:
         to: Write below this folder instead of OUT/leaderboards.
@@ -36,16 +38,17 @@ def command(
         rewrite: Write the stored tables anew from their scores.csv, e.g. with claims that came
             later.
         risk: Score by another risk measure, e.g. cvar(0.1), from the stored episodes.
+        rescore: Add a registered score, from the stored predictions of estimators; nothing is run.
         as_json: Print JSON.
     """
     from uqbench.api.experiment import Experiment
     from uqbench.errors import UqbenchError
     from uqbench.views.terminal import print_board
 
-    if (check, rewrite, risk is not None).count(True) > 1:
+    if (check, rewrite, risk is not None, rescore is not None).count(True) > 1:
         raise UqbenchError(
-            "--check compares, --rewrite writes stored scores, --risk computes others from the "
-            "runs: give one of them."
+            "--check compares, --rewrite writes stored scores, --risk and --rescore compute others "
+            "from the runs: give one of them."
         )
     experiment = Experiment(options, say=warn)
     if check:
@@ -56,7 +59,7 @@ def command(
         folder, changed = experiment.rewrite(to)
         say(f"{folder}: {', '.join(path.name for path in changed) or 'nothing'} changed")
         return 0
-    written = experiment.leaderboard(to, risk)
+    written = experiment.leaderboard(to, risk, rescore)
     if as_json:
         print_json(written.board.rows())
     else:

@@ -9,7 +9,7 @@ from uqbench.cli.terminal import print_json, say
 
 KINDS = Literal[
     "suites", "tasks", "claims", "agents", "estimators", "environments", "datasets", "risks",
-    "claim-kinds", "plugins",
+    "scores", "claim-kinds", "plugins",
 ]  # fmt: skip
 
 
@@ -62,6 +62,7 @@ def command(kind: KINDS | None = None, *, as_json: bool = False) -> None:
         "environments": host.environments,
         "datasets": host.datasets,
         "risks": host.risk_measures,
+        "scores": host.scores,
         "claim-kinds": host.claim_kinds,
     }
     for title, registry in registries.items():

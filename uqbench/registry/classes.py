@@ -24,7 +24,14 @@ from uqbench.errors import UqbenchError
 from uqbench.hookspecs import ENTRY_POINT_GROUP
 from uqbench.registry.contents import content_hash, package_of
 from uqbench.registry.definitions import definition, path_of, stated
-from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, derives
+from uqbench.specs import (
+    AgentSpec,
+    DatasetSpec,
+    EnvironmentSpec,
+    EstimatorSpec,
+    Spec,
+    derives,
+)
 
 BASES: dict[str, tuple[str, ...]] = {
     "agent": ("uqbench.agent:Agent", "uqbench.agent:LoopAgent"),
@@ -39,7 +46,12 @@ BASES: dict[str, tuple[str, ...]] = {
     "claim kind": ("uqbench.claim:ClaimKind",),
 }
 """The kinds, and what their classes derive from."""
-SPECS = {"agent": AgentSpec, "environment": EnvironmentSpec, "dataset": DatasetSpec}
+SPECS = {
+    "agent": AgentSpec,
+    "estimator": EstimatorSpec,
+    "environment": EnvironmentSpec,
+    "dataset": DatasetSpec,
+}
 SUITES = f"{ENTRY_POINT_GROUP}.suites"
 GROUPS = {f"{ENTRY_POINT_GROUP}.{kind.replace(' ', '_')}s": kind for kind in BASES}
 """Groups of entry points that name a class, and its kind; those of :data:`SUITES` name a file."""

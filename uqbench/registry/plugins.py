@@ -31,7 +31,15 @@ from uqbench.registry.imports import EntryPoint
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.registry.risk_names import MeasuresByName
 from uqbench.registry.side_effects import watched
-from uqbench.specs import AgentSpec, DatasetSpec, EnvironmentSpec, ExecutorSpec, Spec
+from uqbench.specs import (
+    AgentSpec,
+    DatasetSpec,
+    EnvironmentSpec,
+    EstimatorSpec,
+    ExecutorSpec,
+    ScoreSpec,
+    Spec,
+)
 
 SELECTION = "UQBENCH_PLUGINS"
 """Environment variable that limits the plugins to load: entry points' names, comma-separated."""
@@ -48,7 +56,8 @@ class Host:
         self.environments: Registry[EnvironmentSpec] = self._made("environment")
         self.datasets: Registry[DatasetSpec] = self._made("dataset")
         self.agents: Registry[AgentSpec] = self._made("agent")
-        self.estimators: Registry[Spec] = self._made("estimator")
+        self.estimators: Registry[EstimatorSpec] = self._made("estimator")
+        self.scores: Registry[ScoreSpec] = self._made("score")
         self.risk_measures: Registry[Spec] = self._made("risk measure")
         self.claim_kinds: Registry[Spec] = self._made("claim kind")
         self.executors: Registry[ExecutorSpec] = self._made("executor")

@@ -21,12 +21,14 @@ class RunColumns(NamedTuple):
         episodes: its episodes.
         curves: of how good its uncertainty is, for pictures; None where nobody asked.
         agent: its agent's final state, as ``torch.save`` writes it; None where nobody asked.
+        predictions: of an estimator, a row a point; columns of several numbers are ``[N, C]``.
     """
 
     metrics: Columns
     episodes: Columns
     curves: Columns | None = None
     agent: bytes | None = None
+    predictions: Columns | None = None
 
 
 def columns_digest(*tables: Columns) -> str:

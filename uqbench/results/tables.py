@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.results.columns import Columns, RunColumns, columns_digest
@@ -23,7 +24,10 @@ CURVES = "uncertainty.parquet"
 AGENT = "agent.pt"
 """An agent's final state, of runs with ``--keep-agents``."""
 
-FILES = (METRICS, EPISODES, CURVES, AGENT)
+PREDICTIONS = "predictions.parquet"
+"""What an estimator predicted: scores are functions of it, and no part of the results' digest."""
+
+FILES = (METRICS, EPISODES, CURVES, AGENT, PREDICTIONS)
 """All that a run may have beside its record; tables in the order of the digest of their numbers."""
 RESULTS = "results"
 """Among a record's digests: that of the numbers in its tables."""
@@ -65,9 +69,12 @@ def write_tables(folder: Folder, columns: RunColumns) -> dict[str, str]:
         folder.write(name, partial(pq.write_table, pa.table(dict(table))))
     if columns.agent is not None:
         folder.write(AGENT, columns.agent)
+    if columns.predictions is not None:
+        folder.write(PREDICTIONS, partial(pq.write_table, _wide(columns.predictions)))
+    further = {AGENT: columns.agent, PREDICTIONS: columns.predictions}
+    listed = [*tables, *(name for name, given in further.items() if given is not None)]
     try:
-        exported = [] if columns.agent is None else [AGENT]
-        digests = {name: folder.digest(name, MOST_BYTES) for name in (*tables, *exported)}
+        digests = {name: folder.digest(name, MOST_BYTES) for name in listed}
     except OSError as error:
         raise StorageError(f"{folder} cannot be read back: {error.strerror}") from error
     except ValueError as error:
@@ -83,7 +90,7 @@ def read_tables(folder: Folder, digests: Mapping[str, str]) -> tuple[Columns, Co
         UqbenchError: they are damaged: not tables, or not those that the digests are of.
         StorageError: they cannot be read, and may be intact.
     """
-    files = [name for name in names(digests) if name != AGENT]
+    files = [name for name in names(digests) if name not in (AGENT, PREDICTIONS)]
     tables = [_columns(folder, name) for name in files]
     if RESULTS not in digests or digests[RESULTS] != _digest(*tables):
         raise UqbenchError(
@@ -104,6 +111,39 @@ def read_curves(folder: Folder, digests: Mapping[str, str]) -> Columns | None:
     if CURVES not in digests:
         return None
     return _columns(folder, CURVES, digests[CURVES])
+
+
+def read_predictions(folder: Folder, digests: Mapping[str, str]) -> Columns | None:
+    """What an estimator's run predicted; None where its run kept nothing.
+
+    Raises:
+        UqbenchError: it is damaged.
+        StorageError: it cannot be read, and may be intact.
+    """
+    if PREDICTIONS not in digests:
+        return None
+    table = read_table(folder, PREDICTIONS, digests[PREDICTIONS])
+    columns: dict[str, NDArray[Any]] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if not pa.types.is_fixed_size_list(column.type):
+            columns[name] = column.to_numpy(zero_copy_only=False)
+            continue
+        flat, width = column.combine_chunks().flatten(), column.type.list_size
+        if len(flat) != len(column) * width:
+            raise UqbenchError(f"{folder / PREDICTIONS} is damaged, because {name!r} has gaps")
+        columns[name] = flat.to_numpy(zero_copy_only=False).reshape(-1, width)
+    return columns
+
+
+def _wide(columns: Columns) -> pa.Table:
+    """A table in which an array ``[N, C]`` is a column of lists of C numbers."""
+    arrays = {}
+    for name, array in columns.items():
+        flat = pa.array(array.ravel())
+        arrays[name] = (
+            flat if array.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, array.shape[1])
+        )
+    return pa.table(arrays)
 
 
 def read_table(

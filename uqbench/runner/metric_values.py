@@ -66,7 +66,7 @@ def _value(
     truth: Truth,
 ) -> float | None:
     first = record_step(round(RECORDS * (1 - metric.window)), steps)
-    if metric.kind == "dataset":
+    if metric.kind in ("dataset", "predictions"):
         return float(records["value"][records["metric"] == metric.statistic].item())
     if metric.kind == "queries":
         return _last_record(records, metric.statistic)

@@ -94,6 +94,8 @@ def _check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
         if metric.kind == "dataset":
             scores = host.datasets[str(task.dataset)].scores
             _known(f"{key}.statistic", f"score of task {task.name!r},", scores, metric.statistic)
+        elif metric.kind == "predictions":
+            _known(f"{key}.statistic", "score of predictions", host.scores, metric.statistic)
         elif metric.kind in ("online", "evaluation"):
             _check_statistic(metric, task, host.environments[str(task.environment)], key)
     if (

@@ -30,8 +30,9 @@ class Metric(Table):
     Attributes:
         kind: ``online`` (training), ``evaluation`` (the last evaluation), ``agent`` (what the agent
             reports, or is scored on, at the records of training), ``queries`` (the last score of
-            what it predicts at query states), ``dataset`` (a score that a dataset computes), or
-            ``cost`` (measured, so it varies between machines).
+            what it predicts at query states), ``dataset`` (a score that a dataset computes),
+            ``predictions`` (a registered score of stored predictions), or ``cost`` (measured, so it
+            varies between machines).
         statistic: online: of the episodes that end in the window, ``return``,
             ``discounted_return``, ``length`` or ``regret``, the optimal return minus the return; of
             its steps, ``reward_per_step``, or ``cumulative_regret``, what the optimal policy would
@@ -39,8 +40,8 @@ class Metric(Table):
             ``events_per_step/NAME``, ``events_per_episode/NAME`` or ``episodes_with/NAME``, the
             share of episodes in which it occurs. Evaluation: those of episodes, and
             ``reward_per_step``. Agent: the name of its metric, averaged over the window's records.
-            Queries: the name of the score, as in ``queries/crps``. Dataset: the name of its score.
-            Cost: ``steps_per_s``, of one core or device.
+            Queries: the name of the score, as in ``queries/crps``. Dataset and predictions: the
+            name of the score. Cost: ``steps_per_s``, of one core or device.
         window: online and agent: the last fraction of training that counts.
         risk: the risk measure that reduces the episodes to one number, such as ``"cvar(0.25)"``.
         direction: whether higher (``max``) or lower (``min``) is better.
@@ -59,7 +60,7 @@ class Metric(Table):
 
     name: Name
     summary: str
-    kind: Literal["online", "evaluation", "agent", "queries", "dataset", "cost"]
+    kind: Literal["online", "evaluation", "agent", "queries", "dataset", "predictions", "cost"]
     statistic: str = "return"
     window: Fraction = 1.0
     risk: str = "expectation"
@@ -97,7 +98,8 @@ class Metric(Table):
 
     def suits(self, task: Task) -> bool:
         """Whether the metric applies to such a task."""
-        return self.kind == "cost" or (self.kind == "dataset") == (task.dataset is not None)
+        supervised = self.kind in ("dataset", "predictions")
+        return self.kind == "cost" or supervised == (task.dataset is not None)
 
     @property
     def event(self) -> tuple[str, str] | None:

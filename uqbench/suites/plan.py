@@ -15,7 +15,7 @@ from uqbench.errors import UqbenchError, see, unknown
 from uqbench.identity import DeviceKind, Run, digest_of, runs_of
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Registry
-from uqbench.specs import AgentSpec, Role
+from uqbench.specs import AgentSpec, EstimatorSpec, Role
 from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
 from uqbench.suites.suite import Suite
@@ -30,7 +30,7 @@ class Cell:
     Attributes:
         config: the method's typed config, resolved for this task and budget.
         owns_loop: whether the method is a ``LoopAgent``.
-        role: of its agent: a method, or a trivial or oracle row beside the methods.
+        role: of its agent or estimator: a method, or a trivial or oracle row beside the methods.
     """
 
     task: Task
@@ -187,9 +187,8 @@ def make_plan(
                 identity["measures"] = measures
             names = (suite.name, budget_name, task.name, method.name)
             runs = runs_of(*names, identity, chosen_seeds)
-            owns_loop, role = (
-                (spec.owns_loop, spec.role) if isinstance(spec, AgentSpec) else (False, "method")
-            )
+            owns_loop = isinstance(spec, AgentSpec) and spec.owns_loop
+            role: Role = spec.role if isinstance(spec, AgentSpec | EstimatorSpec) else "method"
             cells.append(Cell(task, method, config, owns_loop, runs, role))
     as_written = steps is None and not settings
     standard = as_written

@@ -44,7 +44,7 @@ class Toy(Dataset):
         trainer = Trainer(self, seeds, TrainingConfig(hidden=(8,)), CPU)
         return ReferenceNetwork(trainer.network, trainer.train(self.data(seeds), 60))
 
-    def score(self, seeds, predict):
+    def evaluation_sets(self, seeds):
         raise NotImplementedError
 
 

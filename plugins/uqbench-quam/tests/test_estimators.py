@@ -74,4 +74,5 @@ def test_in_setting_b_every_estimator_reports_the_reference_models_entropy_as_al
         assert torch.allclose(said.aleatoric, entropy(reference), atol=1e-6)
         assert torch.allclose(said.probs, reference.exp(), atol=1e-6)
     said = predict(ReferenceEntropy, ReferenceEntropyConfig(), task, [1])
-    assert torch.equal(said.epistemic, entropy(reference))
+    assert torch.equal(said.novelty, entropy(reference))
+    assert not said.epistemic.any()

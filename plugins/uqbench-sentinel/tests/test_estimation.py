@@ -33,7 +33,7 @@ def scores(belief: BeliefConfig, seeds: range, **config: object) -> dict[str, to
     task = Beliefs(belief)
     estimator = CompositeRiskEstimator(task, list(seeds), CompositeRiskConfig(**config), CPU)  # type: ignore[arg-type]
     estimator.fit(task.data(seeds), task.reference_model(seeds), 1)
-    return dict(task.score(seeds, estimator.predict))
+    return dict(task.score(seeds, task.predictions(seeds, estimator.predict, None)))
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.25, 0.9])

@@ -25,7 +25,7 @@ class Numbered(Dataset):
     def reference_model(self, seeds):
         raise NotImplementedError
 
-    def score(self, seeds, predict):
+    def evaluation_sets(self, seeds):
         raise NotImplementedError
 
 

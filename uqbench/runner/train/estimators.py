@@ -14,6 +14,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns, RunColumns
 from uqbench.runner.batching.batches import Batch
 from uqbench.suites.configs import task_config
+from uqbench.uncertainty.predictions import check_size, prediction_columns, score_rows
 
 NO_EPISODES: Columns = {
     "step": np.zeros(0, np.int64),
@@ -26,14 +27,15 @@ NO_EPISODES: Columns = {
 
 
 def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[RunColumns]:
-    """Fit an estimator to the runs' data sets and let the problem score its predictions.
+    """Fit an estimator to the runs' data sets, and score its predictions.
 
     Returns:
-        The metrics and (no) episodes of each run; a metric is a score of the problem.
+        The metrics, (no) episodes and predictions of each run; a metric is a score, the problem's
+        own or a registered one.
 
     Raises:
-        UqbenchError: a run has no data set, or the problem's scores are not those that its plugin
-            declares.
+        UqbenchError: a run has no data set, its predictions would be too large, or the problem's
+            scores are not those that its plugin declares.
     """
     task, runs, steps = batch.cell.task, batch.runs, batch.budget.steps
     spec = host.datasets[str(task.dataset)]
@@ -44,25 +46,28 @@ def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[RunCol
     estimator: Estimator = make(
         dataset, [run.agent_seed for run in runs], batch.cell.config, device
     )
-    estimator.fit(dataset.data(worlds), dataset.reference_model(worlds), steps)
-    scores = dataset.score(worlds, estimator.predict)
+    check_size(spec.name, dataset, dataset.evaluation_sets(worlds))
+    reference_model = dataset.reference_model(worlds)
+    estimator.fit(dataset.data(worlds), reference_model, steps)
+    predictions = dataset.predictions(worlds, estimator.predict, reference_model)
+    scores = dataset.score(worlds, predictions)
     if set(scores) != set(spec.scores):
         raise UqbenchError(
             f"the dataset {spec.name!r} scored {sorted(scores)}; its plugin declares "
             f"{sorted(spec.scores)}"
         )
-    names = sorted(scores)
-    return [
-        RunColumns(
-            {
-                "step": np.full(len(names), steps, np.int64),
-                "metric": np.array(names, object),
-                "value": np.array([float(scores[name][lane]) for name in names]),
-            },
-            NO_EPISODES,
-        )
-        for lane in range(len(runs))
-    ]
+    columns = []
+    for lane in range(len(runs)):
+        stored = prediction_columns(predictions, lane, dataset.members)
+        values = {name: float(scores[name][lane]) for name in sorted(scores)}
+        values |= score_rows(batch.metrics, stored, host)
+        records = {
+            "step": np.full(len(values), steps, np.int64),
+            "metric": np.array(list(values), object),
+            "value": np.array(list(values.values())),
+        }
+        columns.append(RunColumns(records, NO_EPISODES, predictions=stored))
+    return columns
 
 
 def dataset_seeds(dataset: Dataset, runs: Sequence[Run], name: str) -> list[int]:

@@ -54,6 +54,7 @@ def setting_a(members: Tensor, weights: Tensor | None = None) -> PredictiveUncer
         log_mean.exp(),
         "nats",
         highest=_highest(members),
+        members=members.exp() if weights is None else None,
     )
 
 
@@ -101,7 +102,13 @@ def regression(means: Tensor, noise_var: Tensor) -> PredictiveUncertainty:
     epistemic = mean((means - center).square())
     aleatoric = noise_var.expand_as(epistemic)
     return PredictiveUncertainty(
-        aleatoric + epistemic, aleatoric, epistemic, None, "variance", mean=center
+        aleatoric + epistemic,
+        aleatoric,
+        epistemic,
+        None,
+        "variance",
+        mean=center,
+        members=means.unsqueeze(-1),
     )
 
 

@@ -40,7 +40,7 @@ class Centered(Dataset):
         bias = torch.tensor([[0.1, -0.2, 0.3, 0.0]])
         return ReferenceNetwork(Mlp(3, (), 4), {HEAD[0]: weight[None], HEAD[1]: bias[None]})
 
-    def score(self, seeds, predict):
+    def evaluation_sets(self, seeds):
         raise NotImplementedError
 
 

@@ -16,8 +16,6 @@ from uqbench_quam.problems.fashion import Fashion, FashionConfig, normalized
 from uqbench_quam.problems.idx import File
 from uqbench_quam.problems.image_files import VARIABLE
 
-from uqbench.estimator import PredictiveUncertainty
-
 CPU = torch.device("cpu")
 
 
@@ -58,15 +56,8 @@ def folder(tmp_path, monkeypatch, idx):
 
 def asked(task: Fashion, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The test and the out-of-distribution images that a task asks an estimator about."""
-    seen = []
-
-    def predict(inputs: torch.Tensor) -> PredictiveUncertainty:
-        seen.append(inputs)
-        value = torch.rand(inputs.shape[:2], dtype=torch.float64)
-        return PredictiveUncertainty(value, 0 * value, value, None, "nats")
-
-    task.score([seed], predict)
-    return seen[0][0], seen[1][0]
+    sets = task.evaluation_sets([seed])
+    return sets["test"].inputs[0], sets["outside"].inputs[0]
 
 
 def test_test_images_are_rotated_or_inverted_and_digits_are_others(folder):
@@ -92,7 +83,8 @@ def test_an_estimator_goes_through_and_tasks_of_a_seed_share_the_reference_model
     config = QuamConfig(search_steps=3, search_batch=10, last_layer=True)
     estimator = Quam(task, [0, 1], config, CPU)
     estimator.fit(data, task.reference_model([0, 1]), steps=1)
-    scores = task.score([0, 1], estimator.predict)
+    given = task.predictions([0, 1], estimator.predict, task.reference_model([0, 1]))
+    scores = task.score([0, 1], given)
     assert all(score.shape == (2,) and score.isfinite().all() for score in scores.values())
     points = normalized(images(3, 4))[None]
     one = other.reference_model([1]).log_probs(points)

@@ -40,7 +40,8 @@ def test_estimators_go_through_imagenets_features(features_file, features, again
         MCDropout(task, seeds, MCDropoutConfig(passes=8, trains=False), CPU),
     ):
         estimator.fit(task.data(seeds), task.reference_model(seeds), steps=2)
-        scores = task.score(seeds, estimator.predict)
+        given = task.predictions(seeds, estimator.predict, task.reference_model(seeds))
+        scores = task.score(seeds, given)
         assert all(score.shape == (2,) and score.isfinite().all() for score in scores.values())
 
 
@@ -72,7 +73,8 @@ def test_errors_are_those_of_the_reference_model(features_file, features_alone):
         )
         return PredictiveUncertainty(predicted, 0 * predicted, predicted, None, "nats")
 
-    assert task.score([0], oracle)["auroc"].tolist() == [1.0]
+    given = task.predictions([0], oracle, task.reference_model([0]))
+    assert task.score([0], given)["auroc"].tolist() == [1.0]
 
 
 @pytest.mark.parametrize(

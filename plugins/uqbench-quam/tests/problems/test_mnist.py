@@ -99,6 +99,7 @@ def test_an_estimator_goes_through_mnist(folder, against):
     assert gray == pytest.approx([-0.1307 / 0.3081, (1 - 0.1307) / 0.3081])
     estimator = Quam(task, seeds, QuamConfig(search_steps=3, search_batch=10), CPU)
     estimator.fit(data, task.reference_model(seeds), steps=1)
-    scores = task.score(seeds, estimator.predict)
+    given = task.predictions(seeds, estimator.predict, task.reference_model(seeds))
+    scores = task.score(seeds, given)
     assert set(scores) == {"auroc", "aupr", "fpr95", "retention_auc"}
     assert all(score.shape == (2,) and score.isfinite().all() for score in scores.values())

@@ -26,7 +26,8 @@ def test_the_ground_truth_itself_makes_no_error_on_the_simplex():
             epistemic, 0 * epistemic, epistemic, own.probs, "nats", highest=own.probs
         )
 
-    scores = Simplex(SimplexConfig(setting="selected")).score([2, 3], oracle)
+    task = Simplex(SimplexConfig(setting="selected"))
+    scores = task.score([2, 3], task.predictions([2, 3], oracle, None))
     assert scores["epistemic_error"].tolist() == [0, 0]
     assert scores["total_variation"].tolist() == [0, 0]
     assert torch.equal(scores["remote"], own.probs[:, 0, REMOTE])

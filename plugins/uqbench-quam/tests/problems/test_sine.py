@@ -31,7 +31,8 @@ def test_the_sines_scores_are_zero_for_the_truth_of_that_prior_alone(prior, pref
         mean = inputs.squeeze(-1).sin().double() + 0.5
         return PredictiveUncertainty(variance, 0 * variance, variance, None, "variance", mean=mean)
 
-    scores = Sine(SineConfig()).score([0, 1], oracle)
+    task = Sine(SineConfig())
+    scores = task.score([0, 1], task.predictions([0, 1], oracle, None))
     assert scores[f"{prefix}std_mae"].abs().max() < 1e-5
     assert scores[f"{prefix}rank_correlation"].tolist() == pytest.approx([1, 1])
     other = {"": "paper_prior_", "paper_prior_": ""}[prefix]

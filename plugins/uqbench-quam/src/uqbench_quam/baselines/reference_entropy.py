@@ -18,10 +18,9 @@ class ReferenceEntropyConfig:
 
 
 class ReferenceEntropy(Estimator):
-    """The reference model's entropy in place of an epistemic uncertainty.
+    """The reference model's entropy as the order of inputs; it states no epistemic uncertainty.
 
-    The baseline that an estimate of the epistemic uncertainty has to improve on. The total remains
-    the sum, twice the entropy, so only the order of points is meaningful.
+    The baseline that an estimate of the epistemic uncertainty has to improve on.
 
     Source: Schweighofer et al. 2023, Tables 1 and 2, column Reference
     """
@@ -45,7 +44,9 @@ class ReferenceEntropy(Estimator):
         self.reference_model = reference_model
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
-        """The entropy, as both parts."""
+        """The entropy, as the aleatoric part and as the score."""
         log_probs = self.reference_model.log_probs(inputs)
         own = entropy(log_probs)
-        return PredictiveUncertainty(2 * own, own, own, log_probs.exp(), "nats")
+        return PredictiveUncertainty(
+            own, own, torch.zeros_like(own), log_probs.exp(), "nats", score=own
+        )

@@ -28,6 +28,13 @@ class ReferenceNetwork:
         outputs = self.network(self.weights, inputs.to(device))
         return outputs.double().log_softmax(-1).cpu()
 
+    @torch.no_grad()
+    def features_and_outputs(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Inputs of the last layer ``[L, M, H]`` and logits ``[L, M, C]``, on the CPU."""
+        device = next(iter(self.weights.values())).device
+        features, outputs = self.network.features_and_outputs(self.weights, inputs.to(device))
+        return features.cpu(), outputs.cpu()
+
 
 def open_network(
     reference_model: ReferenceModel, device: torch.device

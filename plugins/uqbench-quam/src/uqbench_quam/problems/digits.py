@@ -6,7 +6,7 @@ misclassification detection and selective prediction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Predict
+from uqbench.estimator import Data, EvaluationSet
 from uqbench.seeding import derive_seed
 from uqbench_quam.networks.reference import ReferenceNetwork
 from uqbench_quam.networks.training import Trainer, TrainingConfig
-from uqbench_quam.problems.scores import detection, retention_auc
+from uqbench_quam.problems.detection import Detection, order
 
 CLASSES = 8
 """Digits 0 to 7 are learned; 8 and 9 are held out."""
@@ -54,7 +54,7 @@ class DigitsConfig:
             raise ValueError(f"trained must be from 1 to {MOST_TRAINED:,}, got {self.trained}")
 
 
-class Digits(Dataset):
+class Digits(Detection):
     """8 × 8 digits: out-of-distribution inputs, errors, selective prediction.
 
     Training, test and out-of-distribution images are a function of the seed.
@@ -72,8 +72,8 @@ class Digits(Dataset):
         """The lane's training images, gray values in [0, 1], and 100 more for validation."""
         images, labels = in_distribution()
         count = self.config.trained
-        order = np.stack([split(seed) for seed in seeds])
-        train, held = order[:, :count], order[:, count + 2 * TESTED :][:, :VALIDATED]
+        images_of = np.stack([split(seed) for seed in seeds])
+        train, held = images_of[:, :count], images_of[:, count + 2 * TESTED :][:, :VALIDATED]
         return Data(
             torch.from_numpy(images[train]),
             torch.from_numpy(labels[train]),
@@ -87,38 +87,17 @@ class Digits(Dataset):
         weights = trainer.train(self.data(seeds), REFERENCE_STEPS, drop=REFERENCE_DROPOUT)
         return ReferenceNetwork(trainer.network, weights)
 
-    def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
-        """``auroc``, ``aupr`` and ``fpr95`` of the detection, ``retention_auc`` of test images.
-
-        The last is the area under the reference model's accuracy on the most certain test images
-        (selective prediction).
-
-        Raises:
-            ValueError: ``errors``, and the reference model misclassifies no test image of a lane.
-        """
-        errors = self.config.against == "errors"
+    def inside(self, seeds: Sequence[int]) -> EvaluationSet:
+        """100 test images per lane, 200 where errors are to be detected."""
         images, labels = in_distribution()
-        count = 2 * TESTED if errors else TESTED
+        count = 2 * TESTED if self.config.against == "errors" else TESTED
         index = np.stack([self._tested(seed)[:count] for seed in seeds])
-        tested, truth = torch.from_numpy(images[index]), torch.from_numpy(labels[index])
-        correct = self.reference_model(seeds).log_probs(tested).argmax(-1) == truth
-        known = predict(tested).epistemic
-        if not errors:
-            return detection(predict(self.out_of_distribution(seeds)).epistemic, known) | {
-                "retention_auc": retention_auc(known, correct)
-            }
-        if correct.all(-1).any():
-            raise ValueError(
-                f"the reference model classifies all {count} test images correctly, so that there "
-                "are no errors to detect; use other seeds"
-            )
-        lanes = [detection(s[None, ~c], s[None, c]) for s, c in zip(known, correct, strict=True)]
-        return {name: torch.cat([lane[name] for lane in lanes]) for name in lanes[0]} | {
-            "retention_auc": retention_auc(known, correct)
-        }
+        return EvaluationSet(torch.from_numpy(images[index]), torch.from_numpy(labels[index]))
 
-    def out_of_distribution(self, seeds: Sequence[int]) -> Tensor:
-        """The out-of-distribution inputs, ``[L, 100, 64]``."""
+    def outside(self, seeds: Sequence[int]) -> Tensor | None:
+        """100 inputs of another distribution per lane, ``[L, 100, 64]``; None for errors."""
+        if self.config.against == "errors":
+            return None
         return torch.stack([torch.from_numpy(self._lane_inputs(seed)) for seed in seeds])
 
     def _tested(self, seed: int) -> NDArray[np.int64]:
@@ -156,5 +135,4 @@ def in_distribution() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
 
 def split(seed: int) -> NDArray[np.int64]:
     """The order of a lane's images: training images first."""
-    generator = np.random.default_rng(derive_seed("digits", "split", seed))
-    return generator.permutation(len(in_distribution()[1]))
+    return order("digits", "split", seed, count=len(in_distribution()[1]))

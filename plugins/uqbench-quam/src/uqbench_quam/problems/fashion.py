@@ -20,14 +20,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Predict
+from uqbench.estimator import Data, EvaluationSet
 from uqbench.seeding import derive_seed
 from uqbench_quam.networks.architectures import Weights
 from uqbench_quam.networks.reference import ReferenceNetwork
 from uqbench_quam.networks.training import Trainer, TrainingConfig
+from uqbench_quam.problems.detection import Detection, order
 from uqbench_quam.problems.idx import File, content, decompressed
 from uqbench_quam.problems.image_files import data_folder, images_of, labels_of
-from uqbench_quam.problems.scores import detection, retention_auc
 
 MEAN, DEVIATION = 0.2860, 0.3530
 """Of Fashion-MNIST's gray values; all images are normalized by them."""
@@ -94,7 +94,7 @@ class FashionConfig:
             )
 
 
-class Fashion(Dataset):
+class Fashion(Detection):
     """Fashion-MNIST against digits and altered images; reads files from the folder UQBENCH_DATA.
 
     Setting (b). The network is a LeNet with dropout 0.2 before the last layer, trained on all
@@ -113,7 +113,7 @@ class Fashion(Dataset):
     def data(self, seeds: Sequence[int]) -> Data:
         """All training images per lane, in the order of its seed, normalized."""
         images, labels = _read("train")
-        index = np.stack([_order("train", seed, len(labels)) for seed in seeds])
+        index = np.stack([order("fashion", "train", seed, count=len(labels)) for seed in seeds])
         return Data(normalized(images[index]), torch.from_numpy(labels[index]))
 
     def reference_model(self, seeds: Sequence[int]) -> ReferenceNetwork:
@@ -124,25 +124,22 @@ class Fashion(Dataset):
             Trainer(self, seeds, REFERENCE, torch.device("cpu")).network, weights
         )
 
-    def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
-        """``auroc``, ``aupr``, ``fpr95`` of the detection, ``retention_auc`` of test images.
-
-        The last is the area under the reference model's accuracy on the most certain test images.
-        """
+    def inside(self, seeds: Sequence[int]) -> EvaluationSet:
+        """Test images, in an order of the lane's own."""
         images, labels = _read("test")
-        count = self.config.points
-        index = np.stack([_order("test", seed, len(labels))[:count] for seed in seeds])
-        tested = normalized(images[index])
-        known = predict(tested).epistemic
-        others = np.stack(
-            [self._altered(images[row], s) for row, s in zip(index, seeds, strict=True)]
-        )
-        correct = self.reference_model(seeds).log_probs(tested).argmax(-1) == torch.from_numpy(
-            labels[index]
-        )
-        return detection(predict(normalized(others)).epistemic, known) | {
-            "retention_auc": retention_auc(known, correct)
-        }
+        index = self._tested(seeds)
+        return EvaluationSet(normalized(images[index]), torch.from_numpy(labels[index]))
+
+    def outside(self, seeds: Sequence[int]) -> Tensor:
+        """As many digits, or the same images rotated or inverted."""
+        images, _ = _read("test")
+        pairs = zip(self._tested(seeds), seeds, strict=True)
+        return normalized(np.stack([self._altered(images[row], seed) for row, seed in pairs]))
+
+    def _tested(self, seeds: Sequence[int]) -> NDArray[np.int64]:
+        count = len(_read("test")[1])
+        lanes = [order("fashion", "test", seed, count=count) for seed in seeds]
+        return np.stack(lanes)[:, : self.config.points]
 
     def _altered(self, tested: NDArray[np.uint8], seed: int) -> NDArray[np.uint8]:
         """A lane's out-of-distribution images, ``[points, 28, 28]``."""
@@ -151,7 +148,7 @@ class Fashion(Dataset):
         if self.config.against == "rotated":
             return np.rot90(tested, axes=(1, 2))
         digits = digit_images(data_folder([*FILES.values(), DIGITS]))
-        return digits[_order("digits", seed, len(digits))[: self.config.points]]
+        return digits[order("fashion", "digits", seed, count=len(digits))[: self.config.points]]
 
 
 @cache
@@ -181,7 +178,3 @@ def _read(part: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         images_of(folder, FILES[f"{part}-images"]),
         labels_of(folder, FILES[f"{part}-labels"]),
     )
-
-
-def _order(name: str, seed: int, count: int) -> NDArray[np.int64]:
-    return np.random.default_rng(derive_seed("fashion", name, seed)).permutation(count)

@@ -77,6 +77,10 @@ class ClassTruth:
         mixed = entropy(self.probs.clamp(min=1e-30).log())
         return (mixed - torch.from_numpy(self.arrays["entropy"]).double()).clamp(min=0)
 
+    def epistemic(self, reference: Tensor | None) -> Tensor:
+        """The epistemic part, ``[W, M]``: (b) about a reference model, else (a)."""
+        return self.setting_a() if reference is None else self.setting_b(reference)
+
     def setting_b(self, reference: Tensor) -> Tensor:
         """Setting (b), ``Σ_c p_c (log p_c − E log q_c)`` for the reference's log-probabilities."""
         expected = torch.from_numpy(self.arrays["log_probs"]).double()

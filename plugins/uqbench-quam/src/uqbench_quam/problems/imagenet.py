@@ -34,12 +34,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Predict
-from uqbench.seeding import derive_seed
+from uqbench.estimator import Data, EvaluationSet
 from uqbench_quam.networks.architectures import HEAD, Mlp
 from uqbench_quam.networks.reference import ReferenceNetwork
+from uqbench_quam.problems.detection import Detection, order
 from uqbench_quam.problems.idx import DataError, MissingError
-from uqbench_quam.problems.scores import detection, retention_auc
 
 VARIABLE = "UQBENCH_IMAGENET"
 Arrays = Mapping[str, NDArray[np.generic]]
@@ -60,13 +59,15 @@ class ImageNetConfig:
     points: int = 2_000
 
 
-class ImageNet(Dataset):
+class ImageNet(Detection):
     """ImageNet-1K by the last layer; reads the file of features UQBENCH_IMAGENET.
 
     Setting (b). Inputs are features; the reference model is the last layer.
 
     Source: Schweighofer et al. 2023, Table 2
     """
+
+    most_bytes = 128 << 20
 
     def __init__(self, config: ImageNetConfig) -> None:
         self.config = config
@@ -76,11 +77,10 @@ class ImageNet(Dataset):
 
     def data(self, seeds: Sequence[int]) -> Data:
         """All training features, in the order of the lane's seed."""
-        index = np.stack([_order("train", s, len(self.arrays["train_labels"])) for s in seeds])
-        return Data(
-            torch.from_numpy(self.arrays["train_features"][index].astype(np.float32)),
-            torch.from_numpy(self.arrays["train_labels"][index].astype(np.int64)),
-        )
+        count = len(self.arrays["train_labels"])
+        index = np.stack([order("imagenet", "train", seed, count=count) for seed in seeds])
+        labels = self.arrays["train_labels"][index].astype(np.int64)
+        return Data(self._features("train_features", index), torch.from_numpy(labels))
 
     def reference_model(self, seeds: Sequence[int]) -> ReferenceNetwork:
         """The last layer in the file, the same for every seed."""
@@ -93,34 +93,26 @@ class ImageNet(Dataset):
         network = Mlp(self.inputs[0], (), self.n_classes, drops_inputs=True)
         return ReferenceNetwork(network, weights)
 
-    def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
-        """``auroc``, ``aupr``, ``fpr95`` of the detection, ``retention_auc`` of validation images.
-
-        Raises:
-            ValueError: ``errors``, and the reference model classifies all or none of the validation
-                images correctly.
-        """
+    def inside(self, seeds: Sequence[int]) -> EvaluationSet:
+        """Features of validation images, in an order of the lane's own."""
         index = self._chosen("test_labels", seeds)
-        tested = torch.from_numpy(self.arrays["test_features"][index].astype(np.float32))
-        labels = torch.from_numpy(self.arrays["test_labels"][index].astype(np.int64))
-        correct = self.reference_model(seeds).log_probs(tested).argmax(-1) == labels
-        known = predict(tested).epistemic
-        retained = {"retention_auc": retention_auc(known, correct)}
-        if self.config.against != "errors":
-            name = SETS[self.config.against]
-            others = self.arrays[name][self._chosen(name, seeds)].astype(np.float32)
-            return detection(predict(torch.from_numpy(others)).epistemic, known) | retained
-        if (correct.all(-1) | ~correct.any(-1)).any():
-            raise ValueError(
-                "the reference model classifies all, or none, of the validation images correctly, "
-                "so that there is nothing to detect; provide more of them"
-            )
-        lanes = [detection(s[None, ~c], s[None, c]) for s, c in zip(known, correct, strict=True)]
-        return {name: torch.cat([lane[name] for lane in lanes]) for name in lanes[0]} | retained
+        labels = self.arrays["test_labels"][index].astype(np.int64)
+        return EvaluationSet(self._features("test_features", index), torch.from_numpy(labels))
+
+    def outside(self, seeds: Sequence[int]) -> Tensor | None:
+        """Features of ImageNet-O or ImageNet-A; None for errors."""
+        if self.config.against == "errors":
+            return None
+        name = SETS[self.config.against]
+        return self._features(name, self._chosen(name, seeds))
+
+    def _features(self, name: str, index: NDArray[np.int64]) -> Tensor:
+        return torch.from_numpy(self.arrays[name][index].astype(np.float32))
 
     def _chosen(self, name: str, seeds: Sequence[int]) -> NDArray[np.int64]:
-        orders = [_order(name, seed, len(self.arrays[name])) for seed in seeds]
-        return np.stack(orders)[:, : self.config.points]
+        count = len(self.arrays[name])
+        lanes = [order("imagenet", name, seed, count=count) for seed in seeds]
+        return np.stack(lanes)[:, : self.config.points]
 
 
 def data_file() -> Path:
@@ -176,7 +168,3 @@ def features(path: Path) -> Arrays:
                     f"{letter} = {sizes[letter]} as in the preceding arrays"
                 )
     return arrays
-
-
-def _order(name: str, seed: int, count: int) -> NDArray[np.int64]:
-    return np.random.default_rng(derive_seed("imagenet", name, seed)).permutation(count)

@@ -20,13 +20,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Predict
+from uqbench.estimator import Data, EvaluationSet
 from uqbench.seeding import derive_seed
 from uqbench_quam.networks.reference import ReferenceNetwork
 from uqbench_quam.networks.training import Trainer, TrainingConfig
+from uqbench_quam.problems.detection import Detection, order
 from uqbench_quam.problems.idx import DataError, File, content, member, parse_idx
 from uqbench_quam.problems.image_files import data_folder, images_of, labels_of
-from uqbench_quam.problems.scores import detection, retention_auc
 
 TRAINED = 50_000
 MEAN, DEVIATION = 0.1307, 0.3081
@@ -97,7 +97,7 @@ class MNISTConfig:
             )
 
 
-class MNIST(Dataset):
+class MNIST(Detection):
     """MNIST against other data sets; reads files from the folder UQBENCH_DATA.
 
     Setting (b). The network is a LeNet with dropout 0.2 before the last layer.
@@ -115,11 +115,8 @@ class MNIST(Dataset):
         """50,000 of the training images per lane, in the order of its seed, normalized."""
         folder = data_folder(FILES.values())
         images, labels = _read("train", folder)
-        orders = [
-            np.random.default_rng(derive_seed("mnist", "train", seed)).permutation(len(labels))
-            for seed in seeds
-        ]
-        index = np.stack(orders)[:, :TRAINED]
+        lanes = [order("mnist", "train", seed, count=len(labels)) for seed in seeds]
+        index = np.stack(lanes)[:, :TRAINED]
         return Data(normalized(images[index]), torch.from_numpy(labels[index]))
 
     def reference_model(self, seeds: Sequence[int]) -> ReferenceNetwork:
@@ -129,27 +126,20 @@ class MNIST(Dataset):
         weights = trainer.train(self.data(seeds), REFERENCE_STEPS, drop=REFERENCE_DROPOUT)
         return ReferenceNetwork(trainer.network, weights)
 
-    def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
-        """``auroc``, ``aupr``, ``fpr95`` of the detection, and ``retention_auc`` on MNIST.
+    def inside(self, seeds: Sequence[int]) -> EvaluationSet:
+        """MNIST's test images, in an order of the lane's own."""
+        images, labels = _read("test", data_folder(FILES.values()))
+        index = self._chosen("test", seeds, len(labels))
+        return EvaluationSet(normalized(images[index]), torch.from_numpy(labels[index]))
 
-        Raises:
-            ValueError: the estimator predicts no class probabilities.
-        """
-        folder, count = data_folder(FILES.values()), self.config.points
-        images, labels = _read("test", folder)
-        index = np.stack([_order("test", seed, len(labels))[:count] for seed in seeds])
-        predicted = predict(normalized(images[index]))
-        others = ood_images(folder, self.config.against)
-        chosen = np.stack(
-            [_order(self.config.against, seed, len(others))[:count] for seed in seeds]
-        )
-        ood = predict(normalized(others[chosen]))
-        if predicted.probs is None:
-            raise ValueError("expected class probabilities from an estimator of ood-mnist")
-        correct = predicted.probs.argmax(-1) == torch.from_numpy(labels[index])
-        return detection(ood.epistemic, predicted.epistemic) | {
-            "retention_auc": retention_auc(predicted.epistemic, correct)
-        }
+    def outside(self, seeds: Sequence[int]) -> Tensor:
+        """As many images of another data set."""
+        others = ood_images(data_folder(FILES.values()), self.config.against)
+        return normalized(others[self._chosen(self.config.against, seeds, len(others))])
+
+    def _chosen(self, name: str, seeds: Sequence[int], count: int) -> NDArray[np.int64]:
+        lanes = [order("mnist", name, seed, count=count) for seed in seeds]
+        return np.stack(lanes)[:, : self.config.points]
 
 
 @cache
@@ -197,7 +187,3 @@ def normalized(images: NDArray[np.uint8]) -> Tensor:
     """From gray values 0 to 255 to the network's inputs, float32."""
     scaled = (images.astype(np.float32) / 255 - MEAN) / DEVIATION
     return torch.from_numpy(scaled.astype(np.float32))
-
-
-def _order(name: str, seed: int, count: int) -> NDArray[np.int64]:
-    return np.random.default_rng(derive_seed("mnist", name, seed)).permutation(count)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Predict
+from uqbench.estimator import Data, Dataset, EvaluationSet, Predictions
 from uqbench.seeding import derive_seed
 from uqbench_quam.networks.reference import ReferenceNetwork
 from uqbench_quam.networks.training import Trainer, TrainingConfig
@@ -78,7 +78,13 @@ class Simplex(Dataset):
         trainer = Trainer(self, own, REFERENCE, torch.device("cpu"))
         return ReferenceNetwork(trainer.network, trainer.train(self.data(seeds), REFERENCE_STEPS))
 
-    def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
+    def evaluation_sets(self, seeds: Sequence[int]) -> Mapping[str, EvaluationSet]:
+        """The query."""
+        return {"query": EvaluationSet(query().expand(len(seeds), -1, -1))}
+
+    def score(
+        self, seeds: Sequence[int], predictions: Mapping[str, Predictions]
+    ) -> Mapping[str, Tensor]:
         """The prediction at the query, against the ground truth.
 
         ``remote_highest``, the largest probability that any model gives to the remote class;
@@ -89,19 +95,13 @@ class Simplex(Dataset):
         Raises:
             ValueError: the estimator does not report what single models reach.
         """
-        truth = ground_truth().of(seeds)
-        predicted = predict(query().expand(len(seeds), -1, -1))
+        truth, predicted = ground_truth().of(seeds), predictions["query"].predicted
         if predicted.probs is None or predicted.highest is None:
             raise ValueError(
                 "expected class probabilities, and the highest of any model, from an estimator of "
                 "the simplex example (PredictiveUncertainty.highest)"
             )
-        reference = self.reference_model(seeds)
-        epistemic = (
-            truth.setting_a()
-            if reference is None
-            else truth.setting_b(reference.log_probs(query().expand(len(seeds), -1, -1)))
-        )
+        epistemic = truth.epistemic(predictions["query"].reference)
         return {
             "remote_highest": predicted.highest[:, 0, REMOTE],
             "remote": predicted.probs[:, 0, REMOTE],

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Predict
+from uqbench.estimator import Data, Dataset, EvaluationSet, Predictions
 from uqbench.seeding import derive_seed
 from uqbench_quam.problems.ground_truth import read
 from uqbench_quam.problems.scores import rank_correlation
@@ -66,7 +66,14 @@ class Sine(Dataset):
         """None: setting (a)."""
         return
 
-    def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
+    def evaluation_sets(self, seeds: Sequence[int]) -> Mapping[str, EvaluationSet]:
+        """The grid, and the sine there."""
+        inputs = grid()[:, None].expand(len(seeds), -1, -1)
+        return {"grid": EvaluationSet(inputs, inputs.squeeze(-1).sin())}
+
+    def score(
+        self, seeds: Sequence[int], predictions: Mapping[str, Predictions]
+    ) -> Mapping[str, Tensor]:
         """Distance of the epistemic standard deviation from the truth under either prior.
 
         ``std_mae`` over [-6, 6], ``outside_std_mae`` where there are no data, |x| > π, and
@@ -77,8 +84,7 @@ class Sine(Dataset):
         Raises:
             ValueError: the estimator predicts no mean and variances.
         """
-        x = grid()
-        predicted = predict(x[:, None].expand(len(seeds), -1, -1))
+        x, predicted = grid(), predictions["grid"].predicted
         if predicted.mean is None or predicted.unit != "variance":
             raise ValueError("expected a mean and variances from an estimator of the sine")
         std = predicted.epistemic.clamp(min=0).sqrt()

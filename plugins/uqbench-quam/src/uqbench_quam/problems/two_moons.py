@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Predict
+from uqbench.estimator import Data, Dataset, EvaluationSet, Predictions
 from uqbench.seeding import derive_seed
 from uqbench_quam.networks.reference import ReferenceNetwork
 from uqbench_quam.networks.training import Trainer, TrainingConfig
@@ -69,27 +69,32 @@ class TwoMoons(Dataset):
         trainer = Trainer(self, own, REFERENCE, torch.device("cpu"))
         return ReferenceNetwork(trainer.network, trainer.train(self.data(seeds), REFERENCE_STEPS))
 
-    def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
+    def evaluation_sets(self, seeds: Sequence[int]) -> Mapping[str, EvaluationSet]:
+        """The grid, and twenty fresh points."""
+        test = sample([derive_seed("two-moons", "test", seed) for seed in seeds])
+        inputs, targets = test.inputs[:, ::TEST_EVERY], test.targets[:, ::TEST_EVERY]
+        return {
+            "grid": EvaluationSet(grid().expand(len(seeds), -1, -1)),
+            "test": EvaluationSet(inputs, targets),
+        }
+
+    def score(
+        self, seeds: Sequence[int], predictions: Mapping[str, Predictions]
+    ) -> Mapping[str, Tensor]:
         """Distance of the epistemic uncertainty from the ground truth's, and test predictions.
 
         ``rank_correlation`` and ``mae`` (nats) over the grid, ``corner_mae`` over its far corners
-        only; ``accuracy`` and ``nll`` on twenty fresh points.
+        only; ``accuracy`` and ``nll`` on the fresh points.
 
         Raises:
             ValueError: the estimator predicts no class probabilities.
         """
-        truth = ground_truth().of(seeds)
-        points = grid().expand(len(seeds), -1, -1)
-        predicted = predict(points).epistemic
-        reference = self.reference_model(seeds)
-        epistemic = (
-            truth.setting_a() if reference is None else truth.setting_b(reference.log_probs(points))
-        )
+        predicted = predictions["grid"].predicted.epistemic
+        epistemic = ground_truth().of(seeds).epistemic(predictions["grid"].reference)
         error = (predicted - epistemic).abs()
-        test = sample([derive_seed("two-moons", "test", seed) for seed in seeds])
-        targets = test.targets[:, ::TEST_EVERY]
-        probs = predict(test.inputs[:, ::TEST_EVERY]).probs
-        if probs is None:
+        test = predictions["test"]
+        probs, targets = test.predicted.probs, test.targets
+        if probs is None or targets is None:
             raise ValueError(
                 "expected class probabilities from an estimator of two-moons, got None"
             )

@@ -15,7 +15,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Predict, PredictiveUncertainty
+from uqbench.estimator import (
+    Data,
+    Dataset,
+    EvaluationSet,
+    Predictions,
+    PredictiveUncertainty,
+)
 
 GAUSSIANS = 100
 GRID = 100
@@ -78,7 +84,13 @@ class Beliefs(Dataset):
         """None: the model is not given."""
         return
 
-    def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
+    def evaluation_sets(self, seeds: Sequence[int]) -> Mapping[str, EvaluationSet]:
+        """The belief."""
+        return {"belief": EvaluationSet(self._beliefs(seeds))}
+
+    def score(
+        self, seeds: Sequence[int], predictions: Mapping[str, Predictions]
+    ) -> Mapping[str, Tensor]:
         """The prediction against the truth, ``[L]`` each.
 
         ``stated``, the predicted risk; ``total``, the exact CVaR_α of the marginal distribution;
@@ -87,7 +99,7 @@ class Beliefs(Dataset):
         model with the least divergence from the marginal distribution (example 4).
         """
         beliefs = self._beliefs(seeds)
-        given = predict(beliefs)
+        given = predictions["belief"].predicted
         if not isinstance(given, BeliefRisk) or given.unit != "return":
             raise ValueError(
                 f"expected a BeliefRisk in units of return, got a {type(given).__name__} in "

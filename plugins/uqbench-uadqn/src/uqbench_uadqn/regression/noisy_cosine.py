@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Predict
+from uqbench.estimator import Data, Dataset, EvaluationSet, Predictions
 from uqbench.seeding import derive_seed
 from uqbench_uadqn.regression.config import NoisyCosineConfig
 from uqbench_uadqn.regression.scores import epistemic_scores
@@ -55,17 +55,24 @@ class NoisyCosine(Dataset):
     def reference_model(self, seeds: Sequence[int]) -> None:
         """Setting (a): there is no reference model."""
 
-    def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
+    def evaluation_sets(self, seeds: Sequence[int]) -> Mapping[str, EvaluationSet]:
+        """``on``, a fresh sample of the inputs, and ``off``, far from both clusters."""
+        generators = [np.random.default_rng(derive_seed("test", seed)) for seed in seeds]
+        on = np.stack([_inputs(generator, TEST_POINTS) for generator in generators])
+        return {
+            "on": EvaluationSet(torch.from_numpy(on).float()[..., None]),
+            "off": EvaluationSet(off_data().expand(len(seeds), -1)[..., None]),
+        }
+
+    def score(
+        self, seeds: Sequence[int], predictions: Mapping[str, Predictions]
+    ) -> Mapping[str, Tensor]:
         """The epistemic scores, and how well the noise is predicted.
 
         ``aleatoric_error`` is the mean over points on the data of ``|predicted std − true std|``,
         ``aleatoric_on`` and ``aleatoric_off`` the root of the mean predicted variance.
         """
-        samples = [
-            _inputs(np.random.default_rng(derive_seed("test", seed)), TEST_POINTS) for seed in seeds
-        ]
-        on = predict(torch.from_numpy(np.stack(samples)).float()[..., None])
-        off = predict(off_data().expand(len(seeds), -1)[..., None])
+        on, off = (predictions[name].predicted for name in ("on", "off"))
         noise = self.config.noise
         return {
             **epistemic_scores(on, off),

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Predict
+from uqbench.estimator import Data, Dataset, EvaluationSet, Predictions
 from uqbench.lanes import lane_generators
 from uqbench.seeding import derive_seed
 from uqbench_uadqn.regression.config import PriorFunctionConfig
@@ -55,14 +55,21 @@ class PriorFunction(Dataset):
     def reference_model(self, seeds: Sequence[int]) -> None:
         """Setting (a): there is no reference model."""
 
-    def score(self, seeds: Sequence[int], predict: Predict) -> Mapping[str, Tensor]:
+    def evaluation_sets(self, seeds: Sequence[int]) -> Mapping[str, EvaluationSet]:
+        """Points ``on`` and ``off`` the data."""
+        both = {"on": ON, "off": OFF}
+        return {n: EvaluationSet(x.expand(len(seeds), -1)[..., None]) for n, x in both.items()}
+
+    def score(
+        self, seeds: Sequence[int], predictions: Mapping[str, Predictions]
+    ) -> Mapping[str, Tensor]:
         """The epistemic scores, and how far they are from the exact posterior.
 
         ``on_data_ratio`` and ``off_data_ratio`` are ``epistemic_on`` and ``epistemic_off`` over
         their exact values. ``off_data_log_error`` is the mean over points off the data of
         ``|log(predicted std / exact std)|``: log 2 if every one is wrong by a factor of two.
         """
-        on, off = (predict(x.expand(len(seeds), -1)[..., None]) for x in (ON, OFF))
+        on, off = (predictions[name].predicted for name in ("on", "off"))
         scores = epistemic_scores(on, off)
         exact_on, exact_off = self.exact_var(ON), self.exact_var(OFF)
         return {

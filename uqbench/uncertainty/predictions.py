@@ -1,0 +1,135 @@
+"""Stored predictions: a run's columns, a row a point, and the scores that are functions of them.
+
+Numbers are float32. A registered score is computed from what is stored, also when a run finishes,
+so that computing it later gives the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from uqbench.errors import UqbenchError
+from uqbench.estimator import Dataset, EvaluationSet, Predictions, PredictiveUncertainty
+from uqbench.registry.plugins import Host
+from uqbench.results.columns import Columns
+from uqbench.suites.metrics import Metric
+
+NUMBERS = ("total", "aleatoric", "epistemic", "mean", "score")
+"""Columns of one number a point."""
+VECTORS = ("probs", "highest", "interval", "classes")
+"""Columns of several: a number a class, or the ends of an interval."""
+FURTHER = ("set", "unit", "target", "reference", "members")
+"""The other columns: ``members`` holds the models' numbers in a row."""
+
+
+def check_size(name: str, dataset: Dataset, sets: Mapping[str, EvaluationSet]) -> None:
+    """See that predictions of a run will not need more than the data set allows.
+
+    Raises:
+        UqbenchError: they would; raised before anything is learned.
+    """
+    points = sum(one.inputs.shape[1] for one in sets.values())
+    classes = max(dataset.n_classes, 1)
+    size = 4 * points * (len(NUMBERS) + 2 + classes * (4 + dataset.members))
+    if size > dataset.most_bytes:
+        raise UqbenchError(
+            f"the dataset {name!r} would store {size:,} bytes of predictions a run, and says that "
+            f"{dataset.most_bytes:,} are the most (Dataset.most_bytes): evaluate fewer points, or "
+            f"store fewer members"
+        )
+
+
+def prediction_columns(
+    predictions: Mapping[str, Predictions], lane: int, members: int
+) -> dict[str, NDArray[np.generic]]:
+    """What is stored of a lane: ``set``, ``unit``, and float32 columns ``[N]`` or ``[N, C]``.
+
+    A column that no set has is left out; one that a set has not is NaN there.
+    """
+    parts = [_columns(name, one, lane, members) for name, one in predictions.items()]
+    widths = {name: np.shape(part[name])[1:] for part in parts for name in part}
+    return {
+        name: np.concatenate(
+            [
+                part.get(name, np.full((len(part["set"]), *width), np.nan, np.float32))
+                for part in parts
+            ]
+        )
+        for name, width in widths.items()
+    }
+
+
+def _columns(
+    name: str, one: Predictions, lane: int, members: int
+) -> dict[str, NDArray[np.generic]]:
+    said = one.predicted
+    count = said.total.shape[1]
+    found: dict[str, Tensor | None] = {n: getattr(said, n) for n in (*NUMBERS, *VECTORS)}
+    found |= {"target": one.targets, "reference": one.reference}
+    columns: dict[str, NDArray[np.generic]] = {
+        "set": np.full(count, name, object),
+        "unit": np.full(count, said.unit, object),
+    }
+    columns |= {
+        n: tensor[lane].detach().cpu().numpy().astype(np.float32)
+        for n, tensor in found.items()
+        if tensor is not None
+    }
+    if members and said.members is not None:
+        chosen = said.members[:members, lane].detach().cpu().movedim(0, 1).flatten(1)  # [M, S · C]
+        columns["members"] = chosen.numpy().astype(np.float32)
+    return columns
+
+
+def stored_predictions(columns: Columns) -> dict[str, Predictions]:
+    """The predictions in a run's columns, by evaluation set, of one lane, in float64.
+
+    Raises:
+        UqbenchError: the columns are not those that :func:`prediction_columns` makes.
+    """
+    try:
+        sets = dict.fromkeys(columns["set"])
+        return {str(name): _of_set(columns, columns["set"] == name) for name in sets}
+    except (KeyError, ValueError, IndexError, TypeError) as error:
+        known = ", ".join((*FURTHER, *NUMBERS, *VECTORS))
+        raise UqbenchError(
+            f"these are no stored predictions ({error}): expected columns among {known}"
+        ) from error
+
+
+def _of_set(columns: Columns, rows: NDArray[np.bool_]) -> Predictions:
+    def tensor(name: str) -> Tensor | None:
+        if name not in columns:
+            return None
+        found = torch.from_numpy(columns[name][rows].astype(np.float64))[None]
+        return None if found.isnan().all() else found
+
+    numbers = {name: tensor(name) for name in (*NUMBERS, *VECTORS)}
+    members, targets, probs = tensor("members"), tensor("target"), numbers["probs"]
+    if members is not None:
+        width = 1 if probs is None else probs.shape[-1]
+        members = members.unflatten(-1, (-1, width)).movedim(2, 0)
+    said = PredictiveUncertainty(
+        **numbers,  # type: ignore[arg-type]
+        unit=columns["unit"][rows][0],
+        members=members,
+    )
+    if targets is not None and probs is not None:
+        targets = targets.long()
+    return Predictions(said, targets, tensor("reference"))
+
+
+def predictions_score(statistic: str, columns: Columns, host: Host) -> float:
+    """A registered score of a run's stored predictions; NaN where they do not say enough."""
+    return float(host.scores[statistic].load_factory()(stored_predictions(columns)))
+
+
+def score_rows(metrics: Sequence[Metric], columns: Columns, host: Host) -> dict[str, float]:
+    """The scores of stored predictions among these metrics, by their statistics."""
+    statistics = dict.fromkeys(m.statistic for m in metrics if m.kind == "predictions")
+    return {name: predictions_score(name, columns, host) for name in statistics}
