@@ -21,11 +21,11 @@ os.environ.update(OMP_NUM_THREADS="1", MKL_CBWR=os.environ.get("MKL_CBWR", "AVX2
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from uqbench_predictive.networks.architectures import rows
+from uqbench_predictive.problems.two_moons import TwoMoons, TwoMoonsConfig
 from uqbench_quam.methods.config import QuamConfig
 from uqbench_quam.methods.quam import Quam
 from uqbench_quam.methods.search import search, toward
-from uqbench_quam.networks.architectures import rows
-from uqbench_quam.problems.two_moons import TwoMoons, TwoMoonsConfig
 
 SEED = 0
 SEARCHES = 8

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 import torch
-from uqbench_quam.baselines.csg_hmc import CyclicalSGHMC, CyclicalSGHMCConfig
-from uqbench_quam.baselines.deep_ensemble import DeepEnsemble, DeepEnsembleConfig
-from uqbench_quam.baselines.hmc import HMC, HMCConfig
-from uqbench_quam.baselines.laplace import Laplace, LaplaceConfig
-from uqbench_quam.baselines.mc_dropout import MCDropout, MCDropoutConfig
-from uqbench_quam.baselines.reference_entropy import ReferenceEntropy, ReferenceEntropyConfig
+from uqbench_predictive.baselines.csg_hmc import CyclicalSGHMC, CyclicalSGHMCConfig
+from uqbench_predictive.baselines.deep_ensemble import DeepEnsemble, DeepEnsembleConfig
+from uqbench_predictive.baselines.hmc import HMC, HMCConfig
+from uqbench_predictive.baselines.laplace import Laplace, LaplaceConfig
+from uqbench_predictive.baselines.mc_dropout import MCDropout, MCDropoutConfig
+from uqbench_predictive.baselines.reference_entropy import ReferenceEntropy, ReferenceEntropyConfig
+from uqbench_predictive.uncertainty import entropy
 from uqbench_quam.methods.config import QuamConfig
 from uqbench_quam.methods.quam import Quam
-from uqbench_quam.uncertainty import entropy
 
 SMALL = {"hidden": (8,)}
 CASES = {

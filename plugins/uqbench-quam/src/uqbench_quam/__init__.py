@@ -1,1 +1,1 @@
-"""Estimators of predictive uncertainty for uqbench."""
+"""QUAM: uncertainty by adversarial models, for uqbench."""

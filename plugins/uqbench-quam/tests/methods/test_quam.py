@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
+from uqbench_predictive.networks.architectures import Mlp
 from uqbench_quam.methods.config import QuamConfig
 from uqbench_quam.methods.quam import Quam, affordable
-from uqbench_quam.networks.architectures import Mlp
 
 CPU = torch.device("cpu")
 NETWORK = Mlp(2, (8,), 3)

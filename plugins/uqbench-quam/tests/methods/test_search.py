@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 from torch.nn import functional as F
+from uqbench_predictive.networks.architectures import Mlp, initial_weights, rows
+from uqbench_predictive.networks.learning import fit, mean_loss
 from uqbench_quam.methods.config import QuamConfig
 from uqbench_quam.methods.search import (
     SearchTrace,
@@ -16,8 +18,6 @@ from uqbench_quam.methods.search import (
     search_rate,
     toward,
 )
-from uqbench_quam.networks.architectures import Mlp, initial_weights, rows
-from uqbench_quam.networks.learning import fit, mean_loss
 
 from uqbench.estimator import Data
 from uqbench.lanes import lane_generators

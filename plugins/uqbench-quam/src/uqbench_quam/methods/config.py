@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from uqbench_predictive.networks.training import TrainingConfig
+
 from uqbench.config import Steps
-from uqbench_quam.networks.training import TrainingConfig
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,15 +8,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from uqbench_predictive.networks.architectures import HEAD, Network, rows
+from uqbench_predictive.networks.learning import mean_loss
+from uqbench_predictive.networks.training import Trainer
+from uqbench_predictive.uncertainty import regression, setting_a, setting_b
 
 from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
 from uqbench_quam.methods.config import QuamConfig
 from uqbench_quam.methods.importance import posterior_weights
 from uqbench_quam.methods.search import SearchTrace, away, search, toward
-from uqbench_quam.networks.architectures import HEAD, Network, rows
-from uqbench_quam.networks.learning import mean_loss
-from uqbench_quam.networks.training import Trainer
-from uqbench_quam.uncertainty import regression, setting_a, setting_b
 
 WORKING_SET = {"cpu": 160_000, "cuda": 2**26}
 """Weights of concurrent searches: on a CPU they and Adam's moments stay in the caches."""

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from uqbench_predictive.networks.architectures import Network, Weights
+from uqbench_predictive.networks.learning import Stack, batches, losses
 
 from uqbench.estimator import Data
 from uqbench_quam.methods.config import QuamConfig
-from uqbench_quam.networks.architectures import Network, Weights
-from uqbench_quam.networks.learning import Stack, batches, losses
 
 Attack = Callable[[Tensor], Tensor]
 """From outputs at the test points ``[S, C]`` to ``L_adv`` ``[S]``, which is minimized."""

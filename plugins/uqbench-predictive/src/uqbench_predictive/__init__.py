@@ -1,0 +1,1 @@
+"""Predictive uncertainty for uqbench: data, baselines and scores."""

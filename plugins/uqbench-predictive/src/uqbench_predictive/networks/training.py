@@ -1,0 +1,150 @@
+"""Training the networks of an estimator or a problem: a function of each lane's data and seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Generic, TypeVar
+
+import torch
+from torch import Tensor
+
+from uqbench.estimator import Data, Dataset, ReferenceModel
+from uqbench.lanes import lane_generators
+from uqbench.seeding import derive_seed
+from uqbench_predictive.networks.architectures import LeNet, Mlp, Network, initial_weights
+from uqbench_predictive.networks.learning import Dropout, fit
+from uqbench_predictive.networks.modules import module_named
+from uqbench_predictive.networks.reference import open_network
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """How a network is built and trained: by Adam, from torch's default initialization.
+
+    Attributes:
+        architecture: ``mlp``, with ``hidden`` layers; ``lenet``; or ``package.module:function``,
+            which makes a :class:`torch.nn.Module` from the shape of an input and the number of
+            outputs.
+        hidden: widths of the hidden layers.
+        learning_rate: Adam's α.
+        weight_decay: L2 penalty on the weights, in the gradient.
+        batch_size: rows per step; None for all.
+        smoothing: label smoothing.
+    """
+
+    architecture: str = "mlp"
+    hidden: tuple[int, ...] = (100, 100)
+    learning_rate: float = 1e-2
+    weight_decay: float = 1e-3
+    batch_size: int | None = None
+    smoothing: float = 0.0
+
+
+Config = TypeVar("Config", bound=TrainingConfig)
+
+
+@dataclass(frozen=True)
+class Trainer(Generic[Config]):
+    """What an estimator is constructed with, and the networks that follow from it.
+
+    Attributes:
+        task: the problem, which fixes inputs and outputs.
+        seeds: one per lane.
+        config: the estimator's.
+        device: where networks and training data live.
+    """
+
+    task: Dataset
+    seeds: Sequence[int]
+    config: Config
+    device: torch.device
+
+    @property
+    def regression(self) -> bool:
+        """Whether the problem has values, not classes."""
+        return self.task.n_classes == 0
+
+    @property
+    def network(self) -> Network:
+        """The architecture of the config, for the problem.
+
+        Raises:
+            ValueError: LeNet for inputs that are not 28 × 28, or there is no such architecture.
+        """
+        outputs = max(self.task.n_classes, 1)
+        if self.config.architecture == "lenet":
+            if self.task.inputs != (28, 28):
+                raise ValueError(
+                    f"expected 28 × 28 images for a LeNet, got inputs {self.task.inputs}"
+                )
+            return LeNet(outputs)
+        if self.config.architecture == "mlp":
+            return Mlp(prod(self.task.inputs), self.config.hidden, outputs)
+        return module_named(self.config.architecture, self.task.inputs, outputs)
+
+    def generators(self, stream: str) -> list[torch.Generator]:
+        """One generator per lane for a stream of random numbers."""
+        return lane_generators([derive_seed(stream, seed) for seed in self.seeds])
+
+    def member_generators(self, stream: str, members: int) -> list[torch.Generator]:
+        """One generator per network, the ``members`` of a lane in a row."""
+        return lane_generators(
+            [derive_seed(stream, seed, member) for seed in self.seeds for member in range(members)]
+        )
+
+    def to_device(self, data: Data) -> Data:
+        """The data on the estimator's device."""
+        further = None if data.validation is None else self.to_device(data.validation)
+        return Data(data.inputs.to(self.device), data.targets.to(self.device), further)
+
+    def train(
+        self, data: Data, steps: int, *, members: int = 1, drop: float = 0.0
+    ) -> dict[str, Tensor]:
+        """Train ``members`` networks per lane on its data.
+
+        Args:
+            data: on the estimator's device.
+            steps: of Adam.
+            members: E.
+            drop: probability of dropout.
+
+        Returns:
+            Weights ``[L · E, ...]``, the members of a lane in a row.
+        """
+        network, config = self.network, self.config
+        start = initial_weights(network, lane_generators(self.seeds), members)
+        generators = self.member_generators("training", members)
+        return fit(
+            network,
+            {name: tensor.to(self.device) for name, tensor in start.items()},
+            repeat(data, members),
+            steps,
+            learning_rate=config.learning_rate,
+            weight_decay=config.weight_decay,
+            batch_size=config.batch_size,
+            smoothing=config.smoothing,
+            generators=generators,
+            drop=Dropout(drop, generators) if drop else None,
+        )
+
+    def reference_or_trained(
+        self, data: Data, reference_model: ReferenceModel | None, steps: int
+    ) -> tuple[Network, dict[str, Tensor]]:
+        """The reference model's network and weights ``[L, ...]``; without one, a trained network's.
+
+        Raises:
+            TypeError: the weights of the reference model are not open.
+        """
+        if reference_model is None:
+            return self.network, self.train(data, steps)
+        return open_network(reference_model, self.device)
+
+
+def repeat(data: Data, members: int) -> Data:
+    """The data of every lane for each of its members, ``[L · E, n, ...]``."""
+    return Data(
+        data.inputs.repeat_interleave(members, dim=0),
+        data.targets.repeat_interleave(members, dim=0),
+    )

@@ -1,0 +1,121 @@
+"""What this package adds to uqbench."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from uqbench import DatasetSpec, EstimatorSpec, hookimpl
+
+DETECTION = ("auroc", "aupr", "fpr95", "retention_auc")
+SINE = ("std_mae", "outside_std_mae", "rank_correlation")
+
+
+@hookimpl
+def uqbench_datasets() -> Iterable[DatasetSpec]:
+    """Synthetic problems whose truth is known, and out-of-distribution detection on images."""
+    return [
+        DatasetSpec(
+            name="two-moons",
+            version="3",
+            factory="uqbench_predictive.problems.two_moons:TwoMoons",
+            config="uqbench_predictive.problems.two_moons:TwoMoonsConfig",
+            scores=("rank_correlation", "mae", "corner_mae", "accuracy", "nll"),
+        ),
+        DatasetSpec(
+            name="simplex",
+            version="2",
+            factory="uqbench_predictive.problems.simplex:Simplex",
+            config="uqbench_predictive.problems.simplex:SimplexConfig",
+            scores=("remote_highest", "remote", "epistemic_error", "total_variation"),
+        ),
+        DatasetSpec(
+            name="sine",
+            version="2",
+            factory="uqbench_predictive.problems.sine:Sine",
+            config="uqbench_predictive.problems.sine:SineConfig",
+            scores=(
+                *SINE,
+                *(f"paper_prior_{name}" for name in SINE),
+                "outside_std",
+                "rmse",
+            ),
+        ),
+        DatasetSpec(
+            name="ood-digits",
+            version="1",
+            factory="uqbench_predictive.problems.digits:Digits",
+            config="uqbench_predictive.problems.digits:DigitsConfig",
+            scores=DETECTION,
+        ),
+        DatasetSpec(
+            name="ood-mnist",
+            version="1",
+            factory="uqbench_predictive.problems.mnist:MNIST",
+            config="uqbench_predictive.problems.mnist:MNISTConfig",
+            scores=DETECTION,
+        ),
+        DatasetSpec(
+            name="ood-fashion",
+            version="1",
+            factory="uqbench_predictive.problems.fashion:Fashion",
+            config="uqbench_predictive.problems.fashion:FashionConfig",
+            scores=DETECTION,
+        ),
+        DatasetSpec(
+            name="ood-imagenet",
+            version="1",
+            factory="uqbench_predictive.problems.imagenet:ImageNet",
+            config="uqbench_predictive.problems.imagenet:ImageNetConfig",
+            scores=DETECTION,
+        ),
+    ]
+
+
+@hookimpl
+def uqbench_estimators() -> Iterable[EstimatorSpec]:
+    """What a method of predictive uncertainty is compared with."""
+    return [
+        EstimatorSpec(
+            name="deep-ensemble",
+            version="3",
+            factory="uqbench_predictive.baselines.deep_ensemble:DeepEnsemble",
+            config="uqbench_predictive.baselines.deep_ensemble:DeepEnsembleConfig",
+        ),
+        EstimatorSpec(
+            name="mc-dropout",
+            version="1",
+            factory="uqbench_predictive.baselines.mc_dropout:MCDropout",
+            config="uqbench_predictive.baselines.mc_dropout:MCDropoutConfig",
+        ),
+        EstimatorSpec(
+            name="laplace",
+            version="1",
+            factory="uqbench_predictive.baselines.laplace:Laplace",
+            config="uqbench_predictive.baselines.laplace:LaplaceConfig",
+        ),
+        EstimatorSpec(
+            name="csg-hmc",
+            version="1",
+            factory="uqbench_predictive.baselines.csg_hmc:CyclicalSGHMC",
+            config="uqbench_predictive.baselines.csg_hmc:CyclicalSGHMCConfig",
+        ),
+        EstimatorSpec(
+            name="hmc",
+            version="1",
+            factory="uqbench_predictive.baselines.hmc:HMC",
+            config="uqbench_predictive.baselines.hmc:HMCConfig",
+            role="oracle",  # the truth of the synthetic problems is made by it
+        ),
+        EstimatorSpec(
+            name="reference-entropy",
+            version="1",
+            factory="uqbench_predictive.baselines.reference_entropy:ReferenceEntropy",
+            config="uqbench_predictive.baselines.reference_entropy:ReferenceEntropyConfig",
+        ),
+        EstimatorSpec(
+            name="further-networks",
+            version="1",
+            factory="uqbench_predictive.baselines.further_networks:FurtherNetworks",
+            config="uqbench_predictive.baselines.further_networks:FurtherNetworksConfig",
+        ),
+    ]

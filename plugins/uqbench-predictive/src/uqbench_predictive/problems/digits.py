@@ -1,0 +1,138 @@
+"""Detection on scikit-learn's 8 × 8 digits: real images, no download.
+
+The problems of section 4.2 on a small scale, in setting (b): out-of-distribution detection,
+misclassification detection and selective prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+from torch import Tensor
+
+from uqbench.estimator import Data, EvaluationSet
+from uqbench.seeding import derive_seed
+from uqbench_predictive.networks.reference import ReferenceNetwork
+from uqbench_predictive.networks.training import Trainer, TrainingConfig
+from uqbench_predictive.problems.detection import Detection, order
+
+CLASSES = 8
+"""Digits 0 to 7 are learned; 8 and 9 are held out."""
+TESTED = 100
+"""Images on either side of a detection problem; for errors, twice as many test images."""
+VALIDATED = 100
+MOST_TRAINED = 1_000
+"""Of the 1,443 images of the learned digits, with those for tests and validation set aside."""
+REFERENCE_STEPS = 300
+REFERENCE = TrainingConfig(hidden=(50, 50), learning_rate=5e-3, weight_decay=1e-3)
+REFERENCE_DROPOUT = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigitsConfig:
+    """Which inputs are to be detected by their uncertainty.
+
+    Attributes:
+        against: ``held-out`` digits 8 and 9; test images ``rotated`` by a quarter turn or
+            ``inverted``; uniform ``noise``; or ``errors``, the test images that the reference
+            model misclassifies.
+        trained: training images.
+    """
+
+    against: Literal["held-out", "rotated", "inverted", "noise", "errors"] = "held-out"
+    trained: int = 100
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.trained <= MOST_TRAINED:
+            raise ValueError(f"trained must be from 1 to {MOST_TRAINED:,}, got {self.trained}")
+
+
+class Digits(Detection):
+    """8 × 8 digits: out-of-distribution inputs, errors, selective prediction.
+
+    Training, test and out-of-distribution images are a function of the seed.
+
+    Source: after Schweighofer et al. 2023, section 4.2
+    """
+
+    inputs = (64,)
+    n_classes = CLASSES
+
+    def __init__(self, config: DigitsConfig) -> None:
+        self.config = config
+
+    def data(self, seeds: Sequence[int]) -> Data:
+        """The lane's training images, gray values in [0, 1], and 100 more for validation."""
+        images, labels = in_distribution()
+        count = self.config.trained
+        images_of = np.stack([split(seed) for seed in seeds])
+        train, held = images_of[:, :count], images_of[:, count + 2 * TESTED :][:, :VALIDATED]
+        return Data(
+            torch.from_numpy(images[train]),
+            torch.from_numpy(labels[train]),
+            Data(torch.from_numpy(images[held]), torch.from_numpy(labels[held])),
+        )
+
+    def reference_model(self, seeds: Sequence[int]) -> ReferenceNetwork:
+        """A network trained with dropout on the lane's images."""
+        own = [derive_seed("digits", "reference", seed) for seed in seeds]
+        trainer = Trainer(self, own, REFERENCE, torch.device("cpu"))
+        weights = trainer.train(self.data(seeds), REFERENCE_STEPS, drop=REFERENCE_DROPOUT)
+        return ReferenceNetwork(trainer.network, weights)
+
+    def inside(self, seeds: Sequence[int]) -> EvaluationSet:
+        """100 test images per lane, 200 where errors are to be detected."""
+        images, labels = in_distribution()
+        count = 2 * TESTED if self.config.against == "errors" else TESTED
+        index = np.stack([self._tested(seed)[:count] for seed in seeds])
+        return EvaluationSet(torch.from_numpy(images[index]), torch.from_numpy(labels[index]))
+
+    def outside(self, seeds: Sequence[int]) -> Tensor | None:
+        """100 inputs of another distribution per lane, ``[L, 100, 64]``; None for errors."""
+        if self.config.against == "errors":
+            return None
+        return torch.stack([torch.from_numpy(self._lane_inputs(seed)) for seed in seeds])
+
+    def _tested(self, seed: int) -> NDArray[np.int64]:
+        """A lane's test images, those after the training images."""
+        return split(seed)[self.config.trained :]
+
+    def _lane_inputs(self, seed: int) -> NDArray[np.float32]:
+        generator = np.random.default_rng(derive_seed("digits", "foreign", seed))
+        if self.config.against == "noise":
+            return generator.random((TESTED, 64), dtype=np.float32)
+        if self.config.against == "held-out":
+            images, labels = digits()
+            others = images[labels >= CLASSES]
+            return others[generator.permutation(len(others))[:TESTED]]
+        images, _ = in_distribution()
+        tested = images[self._tested(seed)[:TESTED]]
+        if self.config.against == "inverted":
+            return 1 - tested
+        rotated = np.rot90(tested.reshape(-1, 8, 8), axes=(1, 2))
+        return np.ascontiguousarray(rotated).reshape(-1, 64)
+
+
+@cache
+def digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """All 1,797 images, ``[N, 64]`` in [0, 1], and their digits."""
+    loaded = load_digits()
+    return (loaded.data / 16).astype(np.float32), loaded.target.astype(np.int64)
+
+
+def in_distribution() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """The images of the classes in the training data."""
+    images, labels = digits()
+    return images[labels < CLASSES], labels[labels < CLASSES]
+
+
+def split(seed: int) -> NDArray[np.int64]:
+    """The order of a lane's images: training images first."""
+    return order("digits", "split", seed, count=len(in_distribution()[1]))

@@ -1,0 +1,57 @@
+"""HMC against exact posteriors, and its energy."""
+
+from __future__ import annotations
+
+import torch
+from uqbench_predictive.baselines.hmc import HMC, HMCConfig, Posterior
+from uqbench_predictive.networks.architectures import Mlp, initial_weights
+from uqbench_predictive.networks.learning import Stack
+
+from uqbench.lanes import lane_generators
+
+CPU = torch.device("cpu")
+NETWORK = Mlp(2, (8,), 3)
+SMALL = {"hidden": (8,)}
+
+
+def test_hmc_conserves_energy_to_second_order_and_its_gradient_is_that_of_the_energy(toy):
+    data = toy().data([1])
+    start = initial_weights(NETWORK, lane_generators([0]))
+
+    def error(step: float) -> float:
+        stack = Stack(start)
+        config = HMCConfig(leapfrog=round(0.2 / step), step_size=step, **SMALL)
+        posterior = Posterior(NETWORK, stack, data, config)
+        momentum = torch.randn(stack.flat.shape, generator=torch.Generator().manual_seed(1))
+        momentum *= posterior._moves
+        before = posterior.energy() + 0.5 * momentum.double().square().sum(-1)
+        momentum -= step / 2 * posterior._gradient()
+        for k in range(config.leapfrog):
+            stack.flat.add_(step * momentum)
+            last = k == config.leapfrog - 1
+            momentum -= (step / 2 if last else step) * posterior._gradient()
+        after = posterior.energy() + 0.5 * momentum.double().square().sum(-1)
+        return abs((after - before).item())
+
+    assert error(0.02) < 0.1
+    assert error(0.005) < error(0.02) / 4
+
+
+def test_hmc_samples_the_posterior_of_a_linear_regression(toy, points):
+    # 2 chains × 400 states; the standard error of a mean is below a tenth of the posterior's std
+    task = toy(0)
+    config = HMCConfig(
+        hidden=(), chains=2, burn_in=50, iterations=400, leapfrog=20, step_size=0.05,
+        noise_precision=2.0,
+    )  # fmt: skip
+    chains = HMC(task, [3], config, CPU)
+    chains.fit(task.data([3]), None, steps=1)
+    assert chains.acceptance.min() > 0.8
+    phi = torch.cat([task.data([3]).inputs[0], torch.ones(24, 1)], 1).double()
+    x = torch.cat([points, torch.ones(7, 1)], 1).double()
+    covariance = torch.linalg.inv(2.0 * phi.T @ phi + torch.eye(3))
+    mean = covariance @ (2.0 * phi.T @ task.data([3]).targets[0].double())
+    variance = (x @ covariance * x).sum(-1)
+    said = chains.predict(points[None])
+    assert ((said.mean[0] - x @ mean).abs() < 0.4 * variance.sqrt()).all()
+    assert torch.allclose(said.epistemic[0], variance, rtol=0.35)

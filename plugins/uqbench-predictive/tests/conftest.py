@@ -1,0 +1,62 @@
+"""Fixtures of this package's tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from uqbench_predictive.problems import imagenet
+from uqbench_predictive.testing import points, predict, problem, toy
+
+from uqbench.testing.fixtures import one_torch_thread
+
+__all__ = ["one_torch_thread", "points", "predict", "problem", "toy"]
+
+
+def arrays(networks: bool) -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(0)
+
+    def normal(*shape: int) -> np.ndarray:
+        return generator.normal(size=shape).astype(np.float32)
+
+    held = {
+        "weight": normal(5, 4),
+        "bias": normal(4),
+        "train_features": normal(30, 5),
+        "train_labels": generator.integers(0, 4, 30),
+        "test_features": normal(12, 5),
+        "test_labels": generator.integers(0, 4, 12),
+        "ood_features": 4 * normal(9, 5),
+        "adv_features": normal(8, 5),
+    }
+    if networks:
+        held |= {f"networks_{name}": normal(3, count, 4) for name, count in SIZES.items()}
+    return held
+
+
+SIZES = {"test": 12, "ood": 9, "adv": 8}
+
+
+@pytest.fixture
+def features() -> dict[str, np.ndarray]:
+    """The arrays of a small file of ImageNet features, with further networks."""
+    return arrays(networks=True)
+
+
+@pytest.fixture
+def features_alone() -> dict[str, np.ndarray]:
+    """The same without further networks."""
+    return arrays(networks=False)
+
+
+@pytest.fixture
+def features_file(tmp_path, monkeypatch):
+    def write(held: dict[str, np.ndarray]) -> Path:
+        path = tmp_path / "features.npz"
+        np.savez(path, **held)
+        imagenet.features.cache_clear()
+        monkeypatch.setenv(imagenet.VARIABLE, str(path))
+        return path
+
+    return write
