@@ -9,8 +9,10 @@ import torch
 from uqbench_predictive.baselines.csg_hmc import CyclicalSGHMC, CyclicalSGHMCConfig
 from uqbench_predictive.baselines.deep_ensemble import DeepEnsemble, DeepEnsembleConfig
 from uqbench_predictive.baselines.hmc import HMC, HMCConfig
+from uqbench_predictive.baselines.inputs import Inputs, InputsConfig
 from uqbench_predictive.baselines.laplace import Laplace, LaplaceConfig
 from uqbench_predictive.baselines.mc_dropout import MCDropout, MCDropoutConfig
+from uqbench_predictive.baselines.post_hoc import PostHoc, PostHocConfig
 from uqbench_predictive.baselines.reference_entropy import ReferenceEntropy, ReferenceEntropyConfig
 from uqbench_predictive.uncertainty import entropy
 from uqbench_quam.methods.config import QuamConfig
@@ -32,6 +34,12 @@ CASES = {
         CyclicalSGHMC,
         CyclicalSGHMCConfig(iterations=40, cycles=2, samples=5, chain_batch_size=10, **SMALL),
     ),
+    "post-hoc": (PostHoc, PostHocConfig(**SMALL)),
+    "mahalanobis": (PostHoc, PostHocConfig(score="mahalanobis", **SMALL)),
+    "vim": (PostHoc, PostHocConfig(score="vim", **SMALL)),
+    "knn": (PostHoc, PostHocConfig(score="knn", **SMALL)),
+    "nearest-input": (Inputs, InputsConfig()),
+    "input-norm": (Inputs, InputsConfig(score="norm")),
     "hmc": (HMC, HMCConfig(chains=2, burn_in=2, iterations=4, leapfrog=5, **SMALL)),
 }
 
@@ -45,7 +53,7 @@ def test_a_lane_is_the_same_alone_and_among_others_and_parts_add_up(name, settin
     task = toy(0 if setting == "regression" else 3, reference=setting == "given")
     alone = predict(kind, config, task, [7])
     group = predict(kind, config, task, [5, 4, 7])
-    for field in ("total", "aleatoric", "epistemic", "probs", "mean", "highest"):
+    for field in ("total", "aleatoric", "epistemic", "probs", "mean", "highest", "score"):
         one, among = getattr(alone, field), getattr(group, field)
         assert (one is None) == (among is None)
         if one is not None:

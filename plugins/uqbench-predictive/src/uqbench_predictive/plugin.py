@@ -3,9 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
-from uqbench import DatasetSpec, EstimatorSpec, hookimpl
+from uqbench import DatasetSpec, EstimatorSpec, ScoreSpec, hookimpl
 
+SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
+    "nll": ("min", "negative log-likelihood of the targets, nats"),
+    "brier": ("min", "Brier score: squared error of the class probabilities"),
+    "accuracy": ("max", "share of points whose most probable class is theirs"),
+    "ece": ("min", "calibration error of the most probable class, 15 bins of equal mass"),
+    "aurc": ("min", "area under the risk over the share of most certain points"),
+    "coverage_90": ("max", "share of targets in 90 % prediction sets"),
+    "width_90": ("min", "size of 90 % prediction sets: classes, or width of the interval"),
+    "joint_nll": ("min", "negative log-likelihood of ten points together, over ten, nats"),
+    "rmse": ("min", "root of the mean squared error of the mean"),
+    "crps": ("min", "continuous ranked probability score of a normal"),
+    "auroc": ("max", "area under the ROC curve for telling other inputs from test inputs"),
+    "near_auroc": ("max", "the same for classes of the same data that were held out"),
+    "far_auroc": ("max", "the same for inputs of other data"),
+    "corrupted_nll": ("min", "negative log-likelihood on corrupted test inputs, nats"),
+    "corrupted_ece": ("min", "calibration error on corrupted test inputs"),
+}
+"""Direction and summary of each function of :mod:`uqbench_predictive.scores.registered`."""
 DETECTION = ("auroc", "aupr", "fpr95", "retention_auc")
 SINE = ("std_mae", "outside_std_mae", "rank_correlation")
 
@@ -118,4 +137,32 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
             factory="uqbench_predictive.baselines.further_networks:FurtherNetworks",
             config="uqbench_predictive.baselines.further_networks:FurtherNetworksConfig",
         ),
+        EstimatorSpec(
+            name="post-hoc",
+            version="1",
+            factory="uqbench_predictive.baselines.post_hoc:PostHoc",
+            config="uqbench_predictive.baselines.post_hoc:PostHocConfig",
+        ),
+        EstimatorSpec(
+            name="inputs",
+            version="1",
+            factory="uqbench_predictive.baselines.inputs:Inputs",
+            config="uqbench_predictive.baselines.inputs:InputsConfig",
+            role="trivial",
+        ),
+    ]
+
+
+@hookimpl
+def uqbench_scores() -> Iterable[ScoreSpec]:
+    """Scores of what a run predicted."""
+    return [
+        ScoreSpec(
+            name=name,
+            version="1",
+            factory=f"uqbench_predictive.scores.registered:{name}",
+            summary=summary,
+            direction=direction,
+        )
+        for name, (direction, summary) in SCORES.items()
     ]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from uqbench.estimator import Dataset, EvaluationSet, Predictions
 from uqbench.seeding import derive_seed
-from uqbench_predictive.problems.scores import detection, retention_auc
+from uqbench_predictive.scores.detection import detection, retention_auc
 
 INSIDE, OUTSIDE = "test", "outside"
 """Names of the evaluation sets."""

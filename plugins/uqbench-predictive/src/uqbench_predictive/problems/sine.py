@@ -13,7 +13,7 @@ from torch import Tensor
 from uqbench.estimator import Data, Dataset, EvaluationSet, Predictions
 from uqbench.seeding import derive_seed
 from uqbench_predictive.problems.ground_truth import read
-from uqbench_predictive.problems.scores import rank_correlation
+from uqbench_predictive.scores.detection import rank_correlation
 
 DATASETS = 24
 """With ground truth; a run's number is its data set's."""

@@ -16,7 +16,7 @@ from uqbench.seeding import derive_seed
 from uqbench_predictive.networks.reference import ReferenceNetwork
 from uqbench_predictive.networks.training import Trainer, TrainingConfig
 from uqbench_predictive.problems.ground_truth import ClassTruth, read
-from uqbench_predictive.problems.scores import rank_correlation
+from uqbench_predictive.scores.detection import rank_correlation
 
 DATASETS = 24
 """With ground truth; a run's number is its data set's."""

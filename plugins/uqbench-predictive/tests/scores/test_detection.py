@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from uqbench_predictive.problems.scores import detection, rank_correlation, retention_auc
+from uqbench_predictive.scores.detection import detection, rank_correlation, retention_auc
 
 
 def test_detection_is_by_hand_on_four_points():

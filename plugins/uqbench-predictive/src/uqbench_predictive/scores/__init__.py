@@ -1,0 +1,1 @@
+"""Scores: of lanes for problems, and of one run's stored predictions, registered by name."""

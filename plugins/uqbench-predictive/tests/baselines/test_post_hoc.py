@@ -1,0 +1,123 @@
+"""Scores of one network, by hand and against scikit-learn."""
+
+from __future__ import annotations
+
+from math import log
+
+import pytest
+import torch
+from sklearn.covariance import EmpiricalCovariance
+from sklearn.neighbors import NearestNeighbors
+from uqbench_predictive.baselines.inputs import Inputs, InputsConfig, nearest
+from uqbench_predictive.baselines.post_hoc import (
+    PostHoc,
+    PostHocConfig,
+    mahalanobis,
+    temperature,
+    virtual_logit,
+)
+from uqbench_predictive.networks.architectures import HEAD
+
+from uqbench.estimator import Data
+
+CPU = torch.device("cpu")
+GENERATOR = torch.Generator().manual_seed(3)
+FEATURES = torch.randn(2, 60, 4, generator=GENERATOR, dtype=torch.float64)
+TARGETS = torch.arange(60).remainder(3).expand(2, -1)
+POINTS = torch.randn(2, 9, 4, generator=GENERATOR, dtype=torch.float64)
+
+
+def test_the_mahalanobis_distance_is_scikit_learns_about_the_nearest_class():
+    score = mahalanobis(FEATURES, TARGETS, 4)(POINTS, POINTS)  # nothing is of the fourth class
+    for lane in range(2):
+        x, y = FEATURES[lane].numpy(), TARGETS[lane].numpy()
+        means = [x[y == c].mean(0) for c in range(3)]
+        shared = EmpiricalCovariance(assume_centered=True)
+        shared.fit(x - [means[c] for c in y])
+        distances = [shared.mahalanobis(POINTS[lane].numpy() - mean) for mean in means]
+        assert score[lane].tolist() == pytest.approx(
+            [min(each) for each in zip(*distances, strict=True)]
+        )
+
+
+def test_the_nearest_neighbor_is_scikit_learns():
+    found = nearest(POINTS, FEATURES, 5)
+    for lane in range(2):
+        distances, _ = NearestNeighbors(n_neighbors=5).fit(FEATURES[lane]).kneighbors(POINTS[lane])
+        assert found[lane].tolist() == pytest.approx(distances[:, -1].tolist())
+    assert nearest(FEATURES, FEATURES).abs().max() == 0
+
+
+def test_the_virtual_logit_matches_the_largest_logits_on_the_training_features():
+    head = {HEAD[0]: torch.eye(4, dtype=torch.float64)[None, :, :3].repeat(2, 1, 1)}
+    head[HEAD[1]] = torch.tensor([[[0.5, -1.0, 2.0]]], dtype=torch.float64).repeat(2, 1, 1)
+    logits = FEATURES @ head[HEAD[0]] + head[HEAD[1]]
+    score = virtual_logit(FEATURES, logits, head)
+    residuals = score(FEATURES, logits) + torch.logsumexp(logits, -1)
+    assert residuals.mean(-1).tolist() == pytest.approx(logits.amax(-1).mean(-1).tolist())
+    origin = torch.tensor([[[-0.5, 1.0, -2.0, 0.0]]], dtype=torch.float64).repeat(2, 1, 1)
+    assert torch.allclose(origin @ head[HEAD[0]] + head[HEAD[1]], torch.zeros(2, 1, 3).double())
+    zero = torch.zeros(2, 1, 3, dtype=torch.float64)
+    assert score(origin, zero)[:, 0].tolist() == pytest.approx([-log(3)] * 2)
+
+
+def test_the_temperature_undoes_a_scale_of_the_logits():
+    """The labels are drawn from the logits: 15 % are about four standard errors."""
+    logits = 2 * torch.randn(2, 2_000, 3, generator=GENERATOR, dtype=torch.float64)
+    drawn = [torch.multinomial(lane.softmax(-1), 1, generator=GENERATOR)[:, 0] for lane in logits]
+    found = temperature(logits * torch.tensor([1.0, 3.0])[:, None, None], torch.stack(drawn))
+    assert found.tolist() == pytest.approx([1.0, 3.0], rel=0.15)
+
+
+def test_scores_of_logits_are_their_formulas(toy, points):
+    task = toy()
+    logits = {}
+    for name in ("msp", "max-logit", "energy"):
+        estimator = PostHoc(task, [1], PostHocConfig(score=name, hidden=(8,)), CPU)
+        estimator.fit(task.data([1]), None, steps=20)
+        outputs = estimator.network(estimator.weights, points[None]).double()
+        said = estimator.predict(points[None])
+        assert torch.allclose(said.probs, outputs.softmax(-1))
+        assert torch.equal(said.total, said.aleatoric)
+        logits[name] = outputs, said.score
+    outputs, score = logits["msp"]
+    assert torch.allclose(score, 1 - outputs.softmax(-1).amax(-1))
+    assert torch.allclose(logits["max-logit"][1], -outputs.amax(-1))
+    assert torch.allclose(logits["energy"][1], -outputs.exp().sum(-1).log())
+
+
+def test_scaling_needs_validation_data_and_neighbors_training_data(toy):
+    task = toy()
+    for config, message in (
+        (PostHocConfig(hidden=(8,), scaled=True), "validation data"),
+        (PostHocConfig(hidden=(8,), neighbors=25, score="knn"), "at most 24 neighbors"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            PostHoc(task, [1], config, CPU).fit(task.data([1]), None, steps=1)
+
+
+def test_a_regression_is_scaled_by_the_residuals_of_validation_data(toy):
+    task = toy(0)
+    data = task.data([1])
+    off = Data(data.inputs, data.targets + 3.0)
+    noise = {}
+    for scaled in (False, True):
+        estimator = PostHoc(task, [1], PostHocConfig(hidden=(8,), scaled=scaled), CPU)
+        estimator.fit(Data(data.inputs, data.targets, off), None, steps=300)
+        noise[scaled] = estimator.predict(data.inputs).aleatoric[0, 0].item()
+    assert noise[False] < 0.5
+    assert noise[True] == pytest.approx(9, rel=0.2)
+
+
+def test_what_needs_no_model_knows_the_training_inputs_and_the_shares_of_the_classes(toy, points):
+    task = toy()
+    data = task.data([1])
+    estimator = Inputs(task, [1], InputsConfig(), CPU)
+    estimator.fit(data, None, steps=1)
+    assert estimator.predict(data.inputs).score.abs().max() == 0
+    said = estimator.predict(points[None])
+    shares = torch.bincount(data.targets[0], minlength=3) / 24
+    assert torch.allclose(said.probs[0], shares.double().expand(7, -1))
+    norm = Inputs(task, [1], InputsConfig(score="norm"), CPU)
+    norm.fit(data, None, steps=1)
+    assert torch.allclose(norm.predict(points[None]).score[0].float(), points.norm(dim=-1))

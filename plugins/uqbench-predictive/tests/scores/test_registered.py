@@ -1,0 +1,133 @@
+"""Registered scores: by hand, against scikit-learn, and of planted predictions."""
+
+from __future__ import annotations
+
+from math import isnan, log, nan, pi
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import log_loss
+from uqbench_predictive.plugin import SCORES
+from uqbench_predictive.scores import registered
+
+from uqbench.estimator import Predictions, PredictiveUncertainty
+
+GENERATOR = torch.Generator().manual_seed(0)
+
+
+def classes(probs, targets, **further) -> dict[str, Predictions]:
+    probs = torch.as_tensor(probs, dtype=torch.float64)[None]
+    own = -(probs * probs.clamp(min=1e-30).log()).sum(-1)
+    said = PredictiveUncertainty(own, own, 0 * own, probs, "nats", **further)
+    return {"test": Predictions(said, torch.as_tensor(targets)[None])}
+
+
+def values(mean, variance, targets, **further) -> dict[str, Predictions]:
+    mean = torch.as_tensor(mean, dtype=torch.float64)[None]
+    total = torch.as_tensor(variance, dtype=torch.float64).expand_as(mean)
+    said = PredictiveUncertainty(total, total, 0 * total, None, "variance", mean=mean, **further)
+    return {"test": Predictions(said, torch.as_tensor(targets, dtype=torch.float64)[None])}
+
+
+PROBS = torch.randn(5_000, 4, generator=GENERATOR, dtype=torch.float64).softmax(-1)
+DRAWN = torch.multinomial(PROBS, 1, generator=GENERATOR)[:, 0]
+
+
+def test_the_log_likelihood_is_scikit_learns_and_the_brier_score_a_mean_of_squares():
+    given = classes(PROBS, DRAWN)
+    assert registered.nll(given) == pytest.approx(log_loss(DRAWN.numpy(), PROBS.numpy()))
+    drawn = PROBS.numpy(), DRAWN.numpy()
+    by_hand = np.mean([((p - np.eye(4)[y]) ** 2).sum() for p, y in zip(*drawn, strict=True)])
+    assert registered.brier(given) == pytest.approx(by_hand)
+    assert registered.brier(classes(np.eye(4)[DRAWN], DRAWN)) == 0
+
+
+def test_the_law_itself_is_calibrated_and_what_is_surer_is_not():
+    """Of 15 bins of 333 draws each the mean gap is about 0.02."""
+    assert registered.ece(classes(PROBS, DRAWN)) < 0.03
+    surer = (3 * PROBS.log()).softmax(-1)
+    assert registered.ece(classes(surer, DRAWN)) > 0.15
+    half = classes([[0.9, 0.1]] * 300, [0, 1] * 150)
+    assert registered.ece(half) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("name", ["nll", "brier", "joint_nll"])
+def test_the_law_itself_has_the_best_proper_score(name):
+    score = getattr(registered, name)
+    law = score(classes(PROBS, DRAWN))
+    for power in (0.5, 2.0):
+        assert law < score(classes((power * PROBS.log()).softmax(-1), DRAWN))
+
+
+def test_the_risk_of_the_most_certain_is_by_hand():
+    given = classes([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.7, 0.3]], [0, 1, 0, 1])
+    assert registered.aurc(given) == pytest.approx((0 + 0 + 1 / 3 + 2 / 4) / 4)
+    line = values([0.0, 0.0], [2.0, 1.0], [3.0, 1.0])  # the second is more certain
+    assert registered.aurc(line) == pytest.approx((1 + (1 + 9) / 2) / 2)
+
+
+def test_sets_hold_the_most_probable_classes_or_those_that_are_stated():
+    given = classes([[0.5, 0.3, 0.2], [0.95, 0.04, 0.01]], [2, 1])
+    assert registered.width_90(given) == pytest.approx((3 + 1) / 2)
+    assert registered.coverage_90(given) == 0.5
+    stated = torch.tensor([[[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]])
+    said = classes([[0.5, 0.3, 0.2], [0.95, 0.04, 0.01]], [2, 1], classes=stated)
+    assert registered.coverage_90(said) == 1
+    assert registered.width_90(said) == 1.5
+
+
+def test_a_normals_interval_covers_nine_in_ten():
+    """20,000 draws: the standard error is 0.002."""
+    y = 2 * torch.randn(20_000, generator=GENERATOR, dtype=torch.float64) + 1
+    given = values(torch.ones(20_000), 4.0, y)
+    assert registered.coverage_90(given) == pytest.approx(0.9, abs=0.01)
+    assert registered.width_90(given) == pytest.approx(2 * 1.645 * 2, rel=1e-3)
+    assert registered.nll(given) == pytest.approx(0.5 * (log(2 * pi * 4) + 1), abs=0.03)
+    assert registered.crps(given) == pytest.approx(2 / pi**0.5, abs=0.03)
+    assert registered.rmse(given) == pytest.approx(2, abs=0.05)
+    stated = torch.tensor([-1e9, 1e9]).expand(1, 20_000, 2)
+    assert registered.coverage_90(values(torch.ones(20_000), 4.0, y, interval=stated)) == 1
+
+
+def test_the_crps_of_a_normal_is_that_of_a_sample_of_it():
+    """``E|X − y| − ½ E|X − X'|`` with 200,000 draws: to about 0.005."""
+    x = 1.5 * torch.randn(2, 200_000, generator=GENERATOR, dtype=torch.float64) + 0.3
+    for y in (-1.0, 0.3, 4.0):
+        sampled = (x[0] - y).abs().mean() - 0.5 * (x[0] - x[1]).abs().mean()
+        assert registered.crps(values([0.3], 2.25, [y])) == pytest.approx(sampled.item(), abs=0.01)
+
+
+def test_models_that_agree_among_points_are_worth_more_together():
+    """Two coins, both heads or both tails always: ten points cost log 2 once, not ten times."""
+    sure = torch.tensor([[1.0 - 1e-9, 1e-9], [1e-9, 1.0 - 1e-9]], dtype=torch.float64)
+    members = sure[:, None, None].expand(2, 1, 20, 2)
+    targets = [0] * 10 + [1] * 10
+    given = classes([[0.5, 0.5]] * 20, targets, members=members)
+    assert registered.joint_nll(given) == pytest.approx(log(2) / 10, rel=1e-6)
+    assert registered.joint_nll(classes([[0.5, 0.5]] * 20, targets)) == pytest.approx(log(2))
+    means = torch.tensor([-1.0, 1.0], dtype=torch.float64)[:, None, None, None].expand(2, 1, 10, 1)
+    line = values([0.0] * 10, 1.0, [1.0] * 10, members=means)
+    assert registered.joint_nll(line) == pytest.approx(0.5 * log(2 * pi) + log(2) / 10, rel=1e-6)
+
+
+def test_a_score_that_does_not_apply_is_no_number():
+    line, coin = values([0.0], 1.0, [0.0]), classes([[0.5, 0.5]], [0])
+    assert all(isnan(getattr(registered, n)(line)) for n in ("brier", "ece", "accuracy", "auroc"))
+    assert all(isnan(getattr(registered, n)(coin)) for n in ("rmse", "crps"))
+    no_mean = PredictiveUncertainty(*[torch.ones(1, 3)] * 3, None, "variance")
+    given = {"test": Predictions(no_mean, torch.zeros(1, 3))}
+    assert isnan(registered.nll(given))
+    assert isnan(registered.coverage_90(given))
+    assert nan is registered.aurc(given)
+
+
+def test_sets_of_other_inputs_are_told_from_the_test_set_by_their_novelty():
+    given = classes([[0.5, 0.5]] * 4, [0] * 4, score=torch.tensor([[0.0, 1.0, 2.0, 3.0]]))
+    other = classes([[0.5, 0.5]] * 2, [0] * 2, score=torch.tensor([[2.5, 9.0]]))
+    assert registered.auroc({**given, "outside": other["test"]}) == pytest.approx(7 / 8)
+    assert registered.far_auroc({**given, "far": other["test"]}) == pytest.approx(7 / 8)
+
+
+def test_every_name_is_a_function():
+    assert all(callable(getattr(registered, name)) for name in SCORES)
