@@ -24,16 +24,28 @@ from torch import Tensor
 from uqbench.estimator import Dataset
 from uqbench_predictive.baselines.hmc import HMC, HMCConfig
 from uqbench_predictive.problems import simplex, sine, two_moons
-from uqbench_predictive.problems.diagnostics import effective_sample_size, r_hat
+from uqbench_predictive.problems.diagnostics import bulk_ess, r_hat, tail_ess
 from uqbench_predictive.problems.infinite_width import posterior
 from uqbench_predictive.uncertainty import entropy
 
 CONFIGS = {
     "two-moons": HMCConfig(
-        hidden=(100, 100), chains=4, burn_in=50, iterations=150, leapfrog=150, step_size=6e-3
+        hidden=(100, 100),
+        chains=4,
+        burn_in=50,
+        iterations=150,
+        leapfrog=150,
+        step_size=6e-3,
+        jitter=0.0,
     ),
     "simplex": HMCConfig(
-        hidden=(10, 10), chains=8, burn_in=100, iterations=500, leapfrog=100, step_size=1e-2
+        hidden=(10, 10),
+        chains=8,
+        burn_in=100,
+        iterations=500,
+        leapfrog=100,
+        step_size=1e-2,
+        jitter=0.0,
     ),
     "sine-hmc": HMCConfig(
         hidden=(200, 200, 200),
@@ -42,9 +54,11 @@ CONFIGS = {
         iterations=150,
         leapfrog=100,
         step_size=1.5e-3,
+        jitter=0.0,
         prior="scaled",
     ),
 }
+"""Their trajectories are all of one length, as when the files were made."""
 TOGETHER = {"two-moons": 2, "simplex": 24}
 """Data sets whose chains move at once: as many as fit the caches. No number depends on it."""
 Arrays = dict[str, NDArray[np.float32]]
@@ -113,11 +127,22 @@ def sampled(task: Dataset, datasets: Sequence[int], config: HMCConfig, points: T
 
 
 def agreement(by_chain: Tensor, worst_of: int) -> dict[str, Tensor]:
-    """``rhat`` and ``ess`` of chains ``[chains, draws, ...]``, the worst along a dimension."""
+    """How chains ``[chains, draws, ...]`` agree, the worst along a dimension.
+
+    Returns:
+        ``rhat``, ``ess`` (of the bulk) and ``tail_ess``.
+    """
     draws = by_chain.double().numpy()
-    rhat, ess = torch.from_numpy(r_hat(draws)), torch.from_numpy(effective_sample_size(draws))
-    _say(f"  split-R̂ up to {rhat.max():.3f}, effective sample size {ess.min():.0f} or more")
-    return {"rhat": rhat.amax(worst_of), "ess": ess.amin(worst_of)}
+    rhat, bulk, tail = (torch.from_numpy(of(draws)) for of in (r_hat, bulk_ess, tail_ess))
+    _say(
+        f"  split-R̂ up to {rhat.max():.3f}, effective sample sizes of bulk and tails "
+        f"{bulk.min():.0f} and {tail.min():.0f} or more"
+    )
+    return {
+        "rhat": rhat.amax(worst_of),
+        "ess": bulk.amin(worst_of),
+        "tail_ess": tail.amin(worst_of),
+    }
 
 
 def joined(parts: Sequence[Mapping[str, Tensor]]) -> Arrays:
