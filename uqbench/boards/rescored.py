@@ -9,7 +9,7 @@ from dataclasses import replace
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import Score, gather, is_finite
 from uqbench.errors import UqbenchError, unknown
-from uqbench.registry.docstrings import summary
+from uqbench.registry.definitions import summary
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.results.tables import read_predictions
@@ -97,7 +97,7 @@ def board_with(score: str, plan: Plan, host: Host, store: Store) -> Board:
         if one.record is not None:
             run = runs[one.task, one.method, one.seed]
             run = run.on_device("cuda" if one.device == "cuda" else "cpu")
-            columns = read_predictions(store.folder(run), one.record.digests)
+            columns = read_predictions(store.at(run.place), one.record.digests)
             if columns is None:
                 without.append(one.run)
                 continue
