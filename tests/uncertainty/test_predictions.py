@@ -10,6 +10,7 @@ from uqbench.errors import UqbenchError
 from uqbench.estimator import Dataset, EvaluationSet, Predictions, PredictiveUncertainty
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import RunColumns
+from uqbench.results.folders import Folder
 from uqbench.results.tables import PREDICTIONS, read_predictions, read_tables, write_tables
 from uqbench.runner.train.estimators import NO_EPISODES
 from uqbench.specs import EstimatorSpec, ScoreSpec
@@ -55,8 +56,9 @@ def rounded(tensor: torch.Tensor) -> torch.Tensor:
 def stored(tmp_path):
     """Folder, digests and columns of a run, lane 1."""
     columns = prediction_columns(predictions(), 1, members=4)
-    digests = write_tables(tmp_path, RunColumns(METRICS, NO_EPISODES, predictions=columns))
-    return tmp_path, digests, columns
+    folder = Folder(tmp_path)
+    digests = write_tables(folder, RunColumns(METRICS, NO_EPISODES, predictions=columns))
+    return folder, digests, columns
 
 
 def test_what_is_read_is_what_was_predicted_rounded_to_float32(stored):
@@ -80,10 +82,11 @@ def test_what_is_read_is_what_was_predicted_rounded_to_float32(stored):
 
 def test_predictions_are_verified_by_their_own_digest_and_are_no_part_of_the_results(stored):
     folder, digests, _ = stored
-    without = write_tables(folder / "without", RunColumns(METRICS, NO_EPISODES))
+    other = folder.below("without")
+    without = write_tables(other, RunColumns(METRICS, NO_EPISODES))
     assert digests["results"] == without["results"]
     read_tables(folder, digests)
-    assert read_predictions(folder / "without", without) is None
+    assert read_predictions(other, without) is None
     path = folder / PREDICTIONS
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(UqbenchError, match=r"predictions\.parquet does not match its digest"):
