@@ -120,7 +120,7 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
         ),
         EstimatorSpec(
             name="hmc",
-            version="2",
+            version="1",
             factory="uqbench_predictive.baselines.hmc:HMC",
             config="uqbench_predictive.baselines.hmc:HMCConfig",
             role="oracle",  # the truth of the synthetic problems is made by it
