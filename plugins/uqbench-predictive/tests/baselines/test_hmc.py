@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from uqbench_predictive.baselines.hmc import HMC, HMCConfig, Posterior
 from uqbench_predictive.networks.architectures import Mlp, initial_weights
