@@ -1,6 +1,8 @@
 """What a finished run lists by digest is verified and merged, its agent too; nothing half stays."""
 
+import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -91,9 +93,14 @@ def test_merged_runs_have_every_file_that_their_record_lists(tmp_path):
     into = tmp_path / "into"
     assert [one.outcome for one in merge([source.root], into)] == [Outcome.COPIED]
     copied = Store(into).folder(run)
+    origin = (copied / "origin.json").read_bytes()
+    assert json.loads(origin) == {"folder": "source", "host": socket.gethostname()}
     assert {p.name: p.read_bytes() for p in copied.iterdir()} == {
         p.name: p.read_bytes() for p in folder.iterdir()
-    }
+    } | {"origin.json": origin}
+    third = tmp_path / "third"  # which still says where the run was made
+    assert [one.outcome for one in merge([into], third)] == [Outcome.COPIED]
+    assert (Store(third).folder(run) / "origin.json").read_bytes() == origin
     assert (copied / "agent.pt").read_bytes() == AGENT
 
 

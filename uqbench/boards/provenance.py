@@ -7,6 +7,7 @@ a rewrite keeps it as it is; boards from before it was kept have none.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -15,6 +16,10 @@ from pydantic import TypeAdapter
 from uqbench.boards.scores import Score
 from uqbench.errors import UqbenchError
 from uqbench.registry.contents import content_hash
+from uqbench.results.folders import Folder
+from uqbench.results.merge import ORIGIN
+from uqbench.results.records import RunRecord
+from uqbench.results.store import Store
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class MadeWith:
         revision: of uqbench's checkout; None where it was none.
         first, last: UTC times at which the first run was begun and the last was finished.
         runs: how many.
+        origin: of runs that ``uqbench merge`` copied: the folder they are from, and its machine.
     """
 
     device: str
@@ -39,41 +45,58 @@ class MadeWith:
     first: str
     last: str
     runs: int
+    origin: str = ""
 
 
-def provenance(scores: Sequence[Score]) -> list[MadeWith]:
-    """What the scored runs were made with, the most frequent first."""
-    groups: dict[str, tuple[MadeWith, list[tuple[str, str]]]] = {}
+def provenance(scores: Sequence[Score], store: Store | None = None) -> list[MadeWith]:
+    """What the scored runs were made with, the most frequent first, and where in if not in a store.
+
+    Args:
+        scores: of the runs.
+        store: of the runs.
+    """
+    groups: dict[tuple[str, str], list[RunRecord]] = {}
     for score in scores:
-        record = score.record
-        if record is None:
-            continue
-        of = record.provenance
-        key = of.model_dump_json()
-        if key in groups:
-            groups[key][1].append((record.began, record.updated))
-            continue
-        content = {name: value[:8] for name, value in sorted(of.content.items())}
-        versions = dict(sorted(of.versions.items()))
-        one = MadeWith(of.device, of.platform, versions, content, of.git_revision, "", "", 0)
-        groups[key] = one, [(record.began, record.updated)]
+        if score.record is not None:
+            origin = "" if store is None else _origin(store.at(score.run))
+            key = score.record.provenance.model_dump_json(), origin
+            groups.setdefault(key, []).append(score.record)
     rows = [
         MadeWith(
-            **{
-                **asdict(one),
-                "first": min(began for began, _ in times),
-                "last": max(ended for _, ended in times),
-                "runs": len(times),
-            }
+            device=(of := records[0].provenance).device,
+            platform=of.platform,
+            versions=dict(sorted(of.versions.items())),
+            content={name: value[:8] for name, value in sorted(of.content.items())},
+            revision=of.git_revision,
+            first=min(record.began for record in records),
+            last=max(record.updated for record in records),
+            runs=len(records),
+            origin=origin,
         )
-        for one, times in groups.values()
+        for (_, origin), records in groups.items()
     ]
     return sorted(rows, key=lambda one: (-one.runs, one.first))
 
 
+def _origin(folder: Folder) -> str:
+    """Where a run is from that was not made in its store; empty where it was."""
+    if not folder.has(ORIGIN):
+        return ""
+    try:
+        told = json.loads(folder.read(ORIGIN, 10_000))
+        text = f"{told['folder']} of {told['host']}"
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        text = ""
+    return re.sub(r"[^\w .-]", "?", text)[:200] or "unknown"
+
+
 def provenance_json(made: Sequence[MadeWith], older: str) -> str:
     """``made_with.json``; ``older`` is :func:`of_older_code` when the board is written."""
-    return json.dumps({"older": older, "runs": [asdict(one) for one in made]}, indent=1) + "\n"
+    tables = [asdict(one) for one in made]
+    for table in tables:
+        if not table["origin"]:
+            del table["origin"]
+    return json.dumps({"older": older, "runs": tables}, indent=1) + "\n"
 
 
 @dataclass(frozen=True)

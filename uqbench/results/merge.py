@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -14,6 +15,9 @@ from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.states import RunState
 from uqbench.results.store import Store
 from uqbench.results.tables import RESULTS, names
+
+ORIGIN = "origin.json"
+"""Of a run that was not made in its store: the name of the folder it is from, and its machine."""
 
 
 class Outcome(enum.Enum):
@@ -145,8 +149,14 @@ def _copy(run: Run, record: RunRecord, store: Store, into: Store) -> tuple[Outco
     if lock is None:
         return Outcome.CONFLICT, f"a process is working on it in {into.root}"
     try:
+        source, target = store.at(run.place), into.at(run.place)
+        if source.has(ORIGIN):  # of an earlier merge
+            target.copy(source, ORIGIN)
+        else:
+            origin = {"folder": store.root.absolute().name, "host": record.process.host}
+            target.write(ORIGIN, json.dumps(origin).encode())
         for name in (*names(record.digests), RECORD):  # the record last: with it, it is finished
-            into.at(run.place).copy(store.at(run.place), name)
+            target.copy(source, name)
         if into.find(run).state is not RunState.FINISHED:
             return Outcome.DAMAGED, "it changed while it was copied"
     finally:

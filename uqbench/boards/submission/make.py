@@ -66,7 +66,7 @@ def submit(plan: Plan, host: Host, store: Store, path: Path, check: Checks) -> s
             f"{see('other-code')}"
         )
     files = {name: text.encode() for name, text in result.files().items()}
-    files[PROVENANCE] = provenance_json(provenance(result.scores), older).encode()
+    files[PROVENANCE] = provenance_json(provenance(result.scores, store), older).encode()
     files["cost.csv"] = cost_csv(plan, result.scores).encode()
     files[LOCK] = lock().encode()
     files[CHECK] = json.dumps(report(host, involved(plan, host), check), indent=1).encode()
