@@ -35,6 +35,7 @@ COMMANDS = {
     "play": "play",
     "cite": "cite",
     "plugin": "plugin",
+    "suite": "suite",
     "merge": "merge",
     "doctor": "doctor",
 }

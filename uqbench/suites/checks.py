@@ -52,7 +52,7 @@ def check_row(kind: str, name: str, suite: Suite, host: Host, where: str) -> Non
     elif kind == "metrics":
         metrics = [suite.metric(name)]
     elif kind == "budgets":
-        _check_budget(suite, suite.budget(name), f"{where}: budgets.{name}")
+        _check_budget(suite, suite.budget(name), host, f"{where}: budgets.{name}")
         check_budget_configs(suite, host, where)
         methods = suite.methods
     elif kind == "methods":
@@ -148,8 +148,8 @@ def _check_normalization(metric: Metric, suite: Suite, where: str) -> None:
             )
 
 
-def _check_budget(suite: Suite, budget: Budget, key: str) -> None:
-    """Check the names in a budget, and that its scores can be normalized."""
+def _check_budget(suite: Suite, budget: Budget, host: Host, key: str) -> None:
+    """Check the names in a budget, its queries, and that its scores can be normalized."""
     metrics = [metric.name for metric in suite.metrics]
     tasks = [task.name for task in suite.tasks]
     _known(f"{key}.primary", "metric", metrics, budget.primary or suite.primary)
@@ -172,6 +172,15 @@ def _check_budget(suite: Suite, budget: Budget, key: str) -> None:
                 f"{key}: expected normalization.{metric.name}.constants.{task.name} = "
                 f"{{ zero = …, one = … }}; scores cannot be aggregated without it."
             )
+        if budget.queries is None or task.environment is None:
+            continue
+        spec = host.environments[task.environment]
+        if spec.exact_truth or spec.queries or (budget.queries.states and budget.evaluation):
+            continue
+        raise UqbenchError(
+            f"{key}.queries: task {task.name!r} has neither query states nor exact truth: to be "
+            f"scored by Monte Carlo returns it needs queries.states and an 'evaluation' table."
+        )
 
 
 def _check_method(method: Method, suite: Suite, host: Host, where: str) -> None:

@@ -142,7 +142,7 @@ def _suite(table: dict[str, Any], where: str) -> Suite:
     """A suite with its ``task_defaults`` and its methods' bases resolved."""
     defaults = table.pop("task_defaults", {})
     if defaults:
-        typed(_TaskDefaults, defaults, f"{where}: task_defaults")
+        typed(TaskDefaults, defaults, f"{where}: task_defaults")
         table["tasks"] = [_with_defaults(task, defaults) for task in table.get("tasks", [])]
     suite: Suite = typed(Suite, table, where)
     known = {method.name: method for method in suite.methods}
@@ -150,7 +150,9 @@ def _suite(table: dict[str, Any], where: str) -> Suite:
     return suite.model_copy(update={"methods": methods})
 
 
-class _TaskDefaults(Table):
+class TaskDefaults(Table):
+    """Keys that the suite's tasks share, unless they say otherwise."""
+
     environment: str | None = None
     dataset: str | None = None
     config: dict[str, Any] | None = None

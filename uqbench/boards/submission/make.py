@@ -7,7 +7,7 @@ import platform
 from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from packaging.utils import canonicalize_name
 
@@ -23,11 +23,11 @@ from uqbench.wording import count
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
-    from uqbench.registry.registry import Plugin
+    from uqbench.registry.registry import Plugin, Registry
     from uqbench.suites.plan import Plan
 
 Checks = Callable[["Host", str], list[dict[str, str]]]
-"""From a plugin's name to the results of its checks, as ``uqbench plugin check --json`` prints."""
+"""From ``DISTRIBUTION:NAME`` to the results of its checks, as ``plugin check --json`` prints."""
 DONE = (RunState.FINISHED.value, RunState.FAILED.value)
 
 
@@ -69,46 +69,57 @@ def submit(plan: Plan, host: Host, store: Store, path: Path, check: Checks) -> s
     files[PROVENANCE] = provenance_json(provenance(result.scores, store), older).encode()
     files["cost.csv"] = cost_csv(plan, result.scores).encode()
     files[LOCK] = lock().encode()
-    files[CHECK] = json.dumps(report(host, involved(plan, host), check), indent=1).encode()
+    files[CHECK] = json.dumps(report(host, components(plan, host), check), indent=1).encode()
     files |= curve_files(plan, result.scores, store)
     return write_bundle(path, plan.suite.name, plan.budget_name, sorted(plan.roles), files)
 
 
-def involved(plan: Plan, host: Host) -> list[Plugin]:
-    """The plugins of a plan's methods, and those of its tasks that uqbench does not ship."""
-    methods, tasks = set(), set()
+def components(plan: Plan, host: Host) -> list[tuple[Plugin, str]]:
+    """What a plan's rows use, with its plugins: methods, and environments that are not shipped."""
+    used: set[tuple[Plugin, str]] = set()
     for cell in plan.cells:
-        if cell.method.agent is not None:
-            methods.add(host.agents.origin(cell.method.agent))
-        if cell.method.estimator is not None:
-            methods.add(host.estimators.origin(cell.method.estimator))
-        if cell.task.environment is not None:
-            tasks.add(host.environments.origin(cell.task.environment))
-        if cell.task.dataset is not None:
-            tasks.add(host.datasets.origin(cell.task.dataset))
-    plugins = methods | {plugin for plugin in tasks if not plugin.shipped}
-    return sorted(plugins, key=lambda plugin: (plugin.distribution, plugin.name))
+        method, task = cell.method, cell.task
+        named: list[tuple[Registry[Any], str | None]] = [
+            (host.agents, method.agent),
+            (host.estimators, method.estimator),
+            (host.environments, task.environment),
+            (host.datasets, task.dataset),
+        ]
+        for registry, name in named:
+            if name is not None:
+                origin = registry.origin(name)
+                if registry.kind in ("agent", "estimator") or not origin.shipped:
+                    used.add((origin, name.rpartition(":")[2]))
+    return sorted(used, key=lambda one: (one[0].distribution, one[0].name, one[1]))
 
 
-def report(host: Host, plugins: Iterable[Plugin], check: Checks) -> dict[str, list[dict[str, str]]]:
-    """The conformance report of plugins, by distribution.
+def involved(plan: Plan, host: Host) -> list[Plugin]:
+    """The plugins of :func:`components`."""
+    return list(dict.fromkeys(plugin for plugin, _ in components(plan, host)))
+
+
+def report(
+    host: Host, used: Iterable[tuple[Plugin, str]], check: Checks
+) -> dict[str, list[dict[str, str]]]:
+    """The conformance report of what rows use, by distribution.
 
     Raises:
         UqbenchError: a required rule is broken, or nothing was checked.
     """
     checked: dict[str, list[dict[str, str]]] = {}
-    for plugin in plugins:
-        results = check(host, plugin.name)
+    for plugin, name in used:
+        what = f"{plugin.distribution}:{name}"
+        results = check(host, what)
         broken = [
             f"{result['subject']}: {result['check']}"
             for result in results
             if result["level"] == "required" and result["status"] in ("failed", "blocked")
         ]
         if broken or not results:
-            what = ", ".join(broken[:5])
+            rules = ", ".join(broken[:5]) or "nothing was checked"
             raise UqbenchError(
-                f"{plugin.distribution} does not keep {count(len(broken), 'required rule')} "
-                f"({what or 'nothing was checked'}): uqbench plugin check {plugin.name} says more."
+                f"{what} does not keep {count(len(broken), 'required rule')} ({rules}): uqbench "
+                f"plugin check {what} says more."
             )
         checked.setdefault(plugin.distribution, []).extend(results)
     return checked

@@ -1,0 +1,62 @@
+"""The keys of suite files: their page and schema follow from the models, and a file is checked."""
+
+import json
+import runpy
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from uqbench.cli.suite import check
+from uqbench.errors import UqbenchError
+from uqbench.registry import local
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted(ROOT.glob("plugins/*/src/**/*.toml"))
+
+
+def test_the_page_and_the_schema_are_those_of_the_models():
+    """``python tools/suite_keys.py`` makes them."""
+    for name, text in runpy.run_path(str(ROOT / "tools" / "suite_keys.py"))["made"]().items():
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text
+
+
+def test_every_shipped_file_keeps_to_the_schema_and_a_slip_does_not():
+    schema = json.loads((ROOT / "docs" / "suite.schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    suites = [table for path in FILES if "summary" in (table := tomllib.loads(path.read_text()))]
+    assert len(suites) > 10
+    for table in suites:
+        assert [error.message for error in validator.iter_errors(table)] == []
+    suites[0]["budgets"]["smoke"]["sedes"] = 3
+    assert "sedes" in str(next(validator.iter_errors(suites[0])))
+
+
+@pytest.fixture
+def suite(tmp_path, monkeypatch):
+    monkeypatch.setenv("UQBENCH_PLUGINS", "builtin,uqbench-tabular")
+    monkeypatch.setenv(local.VARIABLE, "[]")
+    path = tmp_path / "mine.toml"
+    path.write_text('[[extend.five-state.methods]]\nname = "slow"\nagent = "bql"\n')
+    return path
+
+
+def test_a_file_is_checked_without_a_run(suite, capsys):
+    assert check.main([str(suite)], standalone_mode=False) == 0
+    assert capsys.readouterr().out.startswith("five-state: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('agent = "bqll"', "there is no agent 'bqll'. Did you mean 'bql'"),
+        ('agent = "bql"\nconfig = { gama = 1 }', "unknown key 'gama'"),
+        ("agent = ", "Invalid value"),
+    ],
+)
+def test_what_is_wrong_is_said_once(suite, text, said):
+    suite.write_text(f'[[extend.five-state.methods]]\nname = "slow"\n{text}\n')
+    with pytest.raises(UqbenchError) as error:
+        check.main([str(suite)], standalone_mode=False)
+    assert str(error.value).count(said) == 1
