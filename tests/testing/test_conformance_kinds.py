@@ -757,12 +757,7 @@ FAULTS = {
 """Mistakes in environments, and the check that names each."""
 
 
-NOT_FOUND = pytest.mark.xfail(strict=True, reason="no check compares episodes without a seed")
-
-
-@pytest.mark.parametrize(
-    "kind", [pytest.param(k, marks=NOT_FOUND if k is AlwaysSeven else ()) for k in FAULTS]
-)
+@pytest.mark.parametrize("kind", FAULTS)
 def test_a_mistake_in_an_environment_is_found_by_the_check_that_names_it(kind):
     subject = single(kind)
     failed = {c.id: str(e) for c in checks_for(subject) if type(e := subject.error(c)) is Failed}

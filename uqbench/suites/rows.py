@@ -15,16 +15,12 @@ from pydantic import Field
 from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.registry.plugins import Host
 from uqbench.suites.checks import check_head, check_row
-from uqbench.suites.claims import Claim, Reading
-from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
+from uqbench.suites.claims import Reading
+from uqbench.suites.metrics import Normalization, NormalizationConstants
 from uqbench.suites.suite import Suite
-from uqbench.suites.tables import Budget, Method, Name, Table, Task
-from uqbench.suites.typed import typed
+from uqbench.suites.tables import Budget, Method, Name, Table
+from uqbench.suites.typed import LISTS, NAMED, typed
 
-LISTS = {"tasks": Task, "metrics": Metric, "methods": Method, "claims": Claim}
-"""Lists of tables."""
-NAMED = {"normalization": Normalization, "budgets": Budget, "readings": Reading}
-"""Tables by name."""
 ORDER = ("tasks", "normalization", "metrics", "budgets", "methods", "readings", "claims")
 """A row may name what stands before it."""
 

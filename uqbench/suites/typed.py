@@ -9,9 +9,17 @@ from pydantic import BaseModel, ValidationError
 
 from uqbench.config import explain
 from uqbench.errors import UqbenchError, did_you_mean
-from uqbench.suites.claims import Reading
+from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
 from uqbench.suites.tables import Budget, Evaluation, Method, Task
+
+Models = dict[str, type[BaseModel]]
+LISTS: Models = {"tasks": Task, "metrics": Metric, "methods": Method, "claims": Claim}
+"""Lists of tables."""
+NAMED: Models = {"normalization": Normalization, "budgets": Budget, "readings": Reading}
+"""Tables by name."""
+_NESTED: Models = {"evaluation": Evaluation, "constants": NormalizationConstants}
+_TABLES = LISTS | NAMED | _NESTED
 
 
 def typed(model: type[Any], table: Any, where: str) -> Any:
@@ -37,15 +45,3 @@ def _located(error: ValidationError, model: type[BaseModel]) -> str:
             near = did_you_mean(str(key), table.model_fields)
             sentences.append(f"{place}: unknown key {key!r}. {near}")
     return "; ".join(sentences) or explain(error)
-
-
-_TABLES: dict[int | str, type[BaseModel]] = {
-    "tasks": Task,
-    "budgets": Budget,
-    "evaluation": Evaluation,
-    "methods": Method,
-    "metrics": Metric,
-    "normalization": Normalization,
-    "readings": Reading,
-    "constants": NormalizationConstants,
-}

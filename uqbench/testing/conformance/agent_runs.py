@@ -44,6 +44,7 @@ class Trace:
             ``[L, K, …]``.
         questions: the last observations, ``[L, QUESTIONS · K, *obs]``.
         predictions: the policy and the uncertainty at the questions, ``[L, …]`` by name.
+        written: which calls wrote into tensors that they were given.
     """
 
     agent: Agent
@@ -52,6 +53,7 @@ class Trace:
     stream: list[tuple[Tensor, Tensor | None, Outcome]]
     questions: Tensor
     predictions: dict[str, Tensor]
+    written: Sequence[str] = ()
 
     def difference(self, other: Trace) -> str:
         """What the first difference is; empty where two runs of equal lanes are the same."""
@@ -167,14 +169,19 @@ class AgentSubject(Subject):
         actors = self.info.actors
         agent = self.make(seeds, CPU)
         env = self.world(len(seeds) * actors, first * actors)
-        actions, metrics, stream = [], [], []
+        actions, metrics, stream, written = [], [], [], list[str]()
         obs, valid = reset_by_actor(env, actors)
         for t in range(0, self.steps if steps is None else steps, actors):
             obs, valid = obs.clone(), _copied(valid)
-            action = agent.act(obs.clone(), _copied(valid)).clone()
+            given = obs.clone(), _copied(valid)
+            action = agent.act(*given).clone()
+            if not same(list(given), [obs, valid]):
+                written.append(f"act wrote into its observations or mask at step {t}")
             outcome = copy_of(env.step(action.flatten()), actors)
             step = step_of(t, obs, action, outcome)
             agent.observe(step)
+            if not same(vars(step), vars(step_of(t, obs, action, outcome))):
+                written.append(f"observe wrote into its step at step {t}")
             actions.append(action)
             metrics.append({name: value.clone() for name, value in agent.metrics().items()})
             stream.append((obs, valid, outcome))
@@ -182,7 +189,8 @@ class AgentSubject(Subject):
                 visit(agent, step)
             obs, valid = outcome.obs, outcome.valid
         questions = torch.cat([obs for obs, *_ in stream[-QUESTIONS:]], 1)
-        return Trace(agent, actions, metrics, stream, questions, predictions(agent, questions))
+        predicted = predictions(agent, questions)
+        return Trace(agent, actions, metrics, stream, questions, predicted, written)
 
 
 def overwrite(_: Agent, step: Step) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import gymnasium
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -77,6 +78,25 @@ def go_on(
         outcome = copy_of(env.step(action))
         yield obs, valid, action, outcome
         obs, valid = outcome.obs, outcome.valid
+
+
+def played_singly(
+    env: gymnasium.Env[Any, Any], seed: int, steps: int
+) -> Iterator[tuple[Tensor, float, bool, bool, dict[str, Any]]]:
+    """Reset a Gymnasium environment, and what each random valid action leads to.
+
+    The observation is the next episode's first where one ended.
+    """
+    draws = np.random.default_rng(seed)
+    _, info = env.reset(seed=seed)
+    for _ in range(steps):
+        n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
+        valid = np.flatnonzero(info.get("action_mask", np.ones(n_actions)))
+        obs, reward, terminated, truncated, info = env.step(int(draws.choice(valid)))
+        met = float(reward), bool(terminated), bool(truncated), info
+        if terminated or truncated:
+            obs, info = env.reset()
+        yield torch.as_tensor(np.array(obs)), *met
 
 
 def check_forms(env: LaneEnv, met: Met) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
 import torch
 from gymnasium.utils.env_checker import check_env
 from torch.utils._pytree import tree_map
@@ -20,6 +19,7 @@ from uqbench.testing.conformance.environment_runs import (
     check_forms,
     no_difference,
     play,
+    played_singly,
 )
 
 FORMS = ("environment-forms",)
@@ -123,18 +123,10 @@ def events(subject: EnvironmentSubject) -> None:
                 raise Failed(f"the event {name!r} was counted {count.tolist()} times")
     if subject.single is None:
         return
-    env = subject.single()
-    _, info = env.reset(seed=1)
-    draws = np.random.default_rng(1)
-    for _ in range(STEPS):
-        n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
-        valid = np.flatnonzero(info.get("action_mask", np.ones(n_actions)))
-        *_, terminated, truncated, info = env.step(int(draws.choice(valid)))
+    for *_, info in played_singly(subject.single(), 1, STEPS):
         unknown = set(info.get("events", {})) - set(subject.events)
         if unknown:
             raise Failed(f"info['events'] has {sorted(unknown)}; declared: {subject.events}")
-        if terminated or truncated:
-            _, info = env.reset()
 
 
 @check(EnvironmentSubject, "environment-masks", after=FORMS)
