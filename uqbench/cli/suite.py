@@ -42,7 +42,7 @@ def check(file: FileThere) -> int:
     problems += [problem.reason for problem in catalog.problems if problem.plugin in own]
     if problems:
         raise UqbenchError("\n".join(problems))
-    files = [path.table for path, plugin in host.suite_files if plugin in own]
+    files = [file.table for file, _ in host.suite_files if isinstance(file, local.SuiteTable)]
     for name in (name for table in files for name in (table.get("name"), *table.get("extend", ()))):
         if name in catalog.suites:
             suite = catalog.suites[name]
