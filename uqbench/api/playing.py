@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,20 +15,12 @@ from uqbench.api.agents import ExportedAgent
 from uqbench.errors import UqbenchError
 from uqbench.pictures import Frame, StateMap
 
+Beliefs = Mapping[str, NDArray[np.float64]]
+"""What an agent predicts at an observation, a number an action; without what it does not predict.
 
-@dataclass(frozen=True)
-class Beliefs:
-    """What an agent predicts at an observation: one number an action, or None.
-
-    Attributes:
-        mean: of Q.
-        epistemic: standard deviation of Q that more data would reduce.
-        aleatoric: standard deviation of the return that would remain.
-    """
-
-    mean: NDArray[np.float64] | None
-    epistemic: NDArray[np.float64] | None
-    aleatoric: NDArray[np.float64] | None
+``mean`` is that of Q, ``epistemic`` the standard deviation of Q that more data would reduce,
+``aleatoric`` that of the return that would remain.
+"""
 
 
 @dataclass(frozen=True)
@@ -76,10 +68,8 @@ def play(exported: ExportedAgent, episodes: int = 1, most_steps: int = 1000) -> 
             action = exported.agent.policy(obs[:, None], choose)[:, 0]
             beliefs = beliefs_at(exported, obs[:, None], 0)
             outcome = env.step(action)
-            reward, ended = (
-                float(outcome.reward[0]),
-                bool(outcome.terminated[0] | outcome.truncated[0]),
-            )
+            reward = float(outcome.reward[0])
+            ended = bool(outcome.terminated[0] | outcome.truncated[0])
             yield Moment(episode, step, picture, int(action[0]), beliefs, collected, reward, ended)
             collected += reward
             obs, valid = outcome.obs, outcome.valid
@@ -90,18 +80,15 @@ def play(exported: ExportedAgent, episodes: int = 1, most_steps: int = 1000) -> 
 def beliefs_at(exported: ExportedAgent, obs: Tensor, place: int) -> Beliefs:
     """The agent's predictions at one of the observations ``[1, M, *obs]``."""
     with torch.no_grad():
-        predicted = exported.agent.uncertainty(obs)
-    stated = predicted or Uncertainty()
-
-    def row(values: Tensor | None) -> NDArray[np.float64] | None:
-        return None if values is None else values[0, place].double().cpu().numpy()
-
-    epistemic, aleatoric = row(stated.epistemic_var), row(stated.aleatoric_var)
-    return Beliefs(
-        row(stated.mean),
-        None if epistemic is None else np.sqrt(np.maximum(epistemic, 0)),
-        None if aleatoric is None else np.sqrt(np.maximum(aleatoric, 0)),
-    )
+        stated = exported.agent.uncertainty(obs) or Uncertainty()
+    parts = {"mean": stated.mean}
+    parts |= {"epistemic": stated.epistemic_var, "aleatoric": stated.aleatoric_var}
+    found = {}
+    for name, values in parts.items():
+        if values is not None:
+            row = values[0, place].double().cpu().numpy()
+            found[name] = row if name == "mean" else np.sqrt(np.maximum(row, 0))
+    return found
 
 
 def map_beliefs(exported: ExportedAgent) -> tuple[StateMap, list[Beliefs]]:

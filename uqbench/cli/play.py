@@ -28,7 +28,7 @@ def command(
     Args:
         episodes: Episodes to play.
         most_steps: Steps of an episode at most.
-        video: Write a film: .gif, .mp4, or .png for the first picture.
+        video: Write a film: .gif, or .png for the first picture.
         uncertainty: Draw and print the agent's uncertainty.
         state_map: Write a .png of the uncertainty about every state, where the environment is
             small.
@@ -53,7 +53,7 @@ def command(
             say(f"episode {moment.episode}: return {total:g}, {end} after {moment.step + 1} steps")
     if uncertainty:
         for kind in ("epistemic", "aleatoric"):
-            values = [v[m.action] for m in moments if (v := getattr(m.beliefs, kind)) is not None]
+            values = [one.beliefs[kind][one.action] for one in moments if kind in one.beliefs]
             text = f"{sum(values) / len(values):.4g} on average" if values else "not predicted"
             say(f"{kind} standard deviation of the chosen action: {text}")
     if video is not None:

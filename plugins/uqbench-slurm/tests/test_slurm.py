@@ -1,22 +1,25 @@
-"""submitit's executor for one machine stands in for Slurm: time limits, requeues, a dead driver."""
+"""A real Slurm of three nodes on this machine: a lost node, preemption, limits, a dead driver."""
 
-import importlib.util
 import json
 import os
-import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-if importlib.util.find_spec("submitit") is None:
-    pytest.skip("needs submitit: tox -e slurm", allow_module_level=True)
+NEEDED = ("slurmctld", "slurmd", "munged")
+if not all(shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") for name in NEEDED):
+    pytest.skip("needs Debian's slurm-wlm and munge: tox -e slurm", allow_module_level=True)
+if os.getuid() != 0:
+    pytest.skip("Slurm's daemons start jobs as root", allow_module_level=True)
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"
 SLOW = ("--methods", "slow", "--tasks", "long", "--set", "slow.step_seconds=0.09")
@@ -27,6 +30,7 @@ WAIT_SECONDS = 400.0
 def variables(log: Path | None = None, pace: Path | None = None) -> dict[str, str]:
     found = os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"}
     found["UQBENCH_PLUGINS"] = "toy,builtin,slurm"
+    found["PATH"] += ":/usr/sbin"
     found |= {} if pace is None else {"TOY_PACE": str(pace)}
     return found | ({} if log is None else {"TOY_STEPS": str(log)})
 
@@ -47,6 +51,10 @@ class Command:
             stdout=stdout,
             stderr=stderr,
         )
+
+    def said(self) -> str:
+        """What it has said so far."""
+        return Path(f"/proc/self/fd/{self._words[1].fileno()}").read_text()
 
     def end(self, code: int = 0) -> tuple[str, str]:
         """What it has said when it has ended."""
@@ -91,86 +99,213 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return results(out)
 
 
-def on(tmp_path: Path, seconds: float = 3600, signal_seconds: int = 60) -> tuple[str, ...]:
-    config = f"cluster=local,folder={tmp_path / 'jobs'},time={seconds / 60}"
-    return ("--executor", "slurm", "--slurm", f"{config},signal_seconds={signal_seconds}")
+NODES = ("n1", "n2", "n3")
+CONFIG = """
+ClusterName=uqbench
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.sock
+CredType=cred/munge
+SlurmUser=root
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SwitchType=switch/none
+MpiDefault=none
+ReturnToService=2
+SlurmdTimeout=20
+KillWait=30
+JobRequeue=1
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+NodeName=n[1-3] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=1
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE PriorityTier=1
+PartitionName=high Nodes=ALL MaxTime=INFINITE PriorityTier=10
+"""
 
 
-def test_a_job_that_meets_its_time_limit_twice_takes_every_step_once(
-    unbroken: dict[str, str], tmp_path: Path
+class Cluster:
+    """A controller and three nodes; ends them with all of their jobs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, first = folder, 17000 + os.getpid() % 1000 * 4
+        text = CONFIG.format(
+            folder=folder, host=socket.gethostname(), port=first, first=first + 1, last=first + 3
+        )
+        (folder / "slurm.conf").write_text(text)
+        (folder / "state").mkdir()
+        (folder / "key").write_bytes(os.urandom(1024))
+        (folder / "key").chmod(0o400)
+        self.variables = os.environ | {"SLURM_CONF": str(folder / "slurm.conf")}
+        self.variables["PATH"] += ":/usr/sbin"
+        files = {"key-file": "key", "socket": "munge.sock", "pid-file": "munged.pid"}
+        files |= {"log-file": "munge.log", "seed-file": "munge.seed"}
+        self.call("munged", "--force", *(f"--{k}={folder / v}" for k, v in files.items()))
+        self.call("slurmctld")
+        for node in NODES:
+            self.start(node)
+        states = ("sinfo", "-h", "-N", "-o", "%t", "-p", "main")
+        wait_for(lambda: self.call(*states).split() == ["idle"] * 3)
+
+    def call(self, *command: str) -> str:
+        done = subprocess.run(
+            command, env=self.variables, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    def start(self, node: str) -> None:
+        (self.folder / f"spool-{node}").mkdir(exist_ok=True)
+        self.call("slurmd", "-N", node)
+
+    def lose(self, node: str) -> None:
+        """Kill a node with all that runs on it, as a power cut does."""
+        os.kill(int((self.folder / f"{node}.pid").read_text()), signal.SIGKILL)
+        own = {f"SLURMD_NODENAME={node}", f"SLURM_CONF={self.folder / 'slurm.conf'}"}
+        doomed = set()
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if own <= set(path.read_text(errors="replace").split("\0")):
+                    words = (path.parent / "stat").read_text(errors="replace").rpartition(")")[2]
+                    parent = words.split()[1]
+                    doomed.add(int(path.parent.name))
+                    if "slurmstepd" in Path(f"/proc/{parent}/cmdline").read_text(errors="replace"):
+                        doomed.add(int(parent))
+            except OSError:  # it has ended
+                continue
+        for number in doomed:
+            os.kill(number, signal.SIGKILL)
+
+    def end(self) -> None:
+        subprocess.run(["scancel", "--me"], env=self.variables, check=False)
+        for name in (*NODES, "slurmctld", "munged"):
+            path = self.folder / f"{name}.pid"
+            if path.exists():
+                try:
+                    os.kill(int(path.read_text()), signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    temporary = tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True)
+    with temporary as folder, pytest.MonkeyPatch.context() as patch:
+        made = Cluster(Path(folder))
+        patch.setenv("SLURM_CONF", made.variables["SLURM_CONF"])
+        yield made
+        made.end()
+
+
+def on(tmp_path: Path, *more: str) -> tuple[str, ...]:
+    config = ",".join([f"folder={tmp_path / 'jobs'}", "look_seconds=3", *more])
+    return ("--executor", "slurm", "--slurm", config)
+
+
+def steps_taken(log: Path) -> list[int]:
+    return [int(step) for step in log.read_text().split()] if log.exists() else []
+
+
+def test_a_job_whose_node_is_lost_is_requeued_and_resumes_and_nothing_is_failed(
+    cluster: Cluster, unbroken: dict[str, str], tmp_path: Path
 ) -> None:
     out, log = tmp_path / "results", tmp_path / "steps"
-    # a job has 30 s from its start to the signal, and 40 s after it
+    one = (*SLOW, "--seeds", "1", "--checkpoint-seconds", "1", *on(tmp_path, "time=30"))
+    driver = Command(out, *one, "--wait", log=log)
+    wait_for(lambda: len(steps_taken(log)) > 60)
+    node = cluster.call("squeue", "--me", "-h", "-o", "%N", "--states=running").strip()
+    cluster.lose(node)
+    _, said = driver.end()
+    cluster.start(node)
+    assert "FAILED" not in said
+    assert len(records(out)["long/slow/0"]["resumed"]) >= 1
+    assert results(out).items() <= unbroken.items()
+
+
+def test_a_job_that_is_preempted_is_requeued_and_resumes(
+    cluster: Cluster, unbroken: dict[str, str], tmp_path: Path
+) -> None:
+    out, log = tmp_path / "results", tmp_path / "steps"
+    one = (*SLOW, "--seeds", "1", "--checkpoint-seconds", "10000", *on(tmp_path, "time=30"))
+    driver = Command(out, *one, "--wait", log=log)
+    wait_for(lambda: len(steps_taken(log)) > 60)
+    cluster.call("sbatch", "-p", "high", "-N3", "--wrap", "sleep 5")
+    _, said = driver.end()
+    assert "FAILED" not in said
+    assert steps_taken(log) == list(range(STEPS))  # none is repeated
+    assert results(out).items() <= unbroken.items()
+
+
+def test_a_job_that_meets_its_time_limit_takes_every_step_once(
+    cluster: Cluster, unbroken: dict[str, str], tmp_path: Path
+) -> None:
+    out, log, pace = tmp_path / "results", tmp_path / "steps", tmp_path / "pace"
+    pace.write_text("0.2")  # 120 s of steps: beyond the limit
     one = (*SLOW, "--seeds", "1", "--checkpoint-seconds", "10000")
-    limits = on(tmp_path, seconds=70, signal_seconds=40)
-    _, said = run(out, *one, *limits, log=log)
+    limits = on(tmp_path, "time=2", "signal_seconds=40")
+    _, said = Command(out, *one, *limits, log=log, pace=pace).end()
     assert "Submitted 1 job to slurm" in said
     assert not (out / "leaderboards").exists()  # it returned
-    stdout, said = run(out, *one, *limits, "--wait", log=log)
+    _, said = Command(out, *one, *limits, "--wait", log=log, pace=pace).end()
     assert "Following 1 job submitted before." in said
-    resumed = records(out)["long/slow/0"]["resumed"]
-    assert len(resumed) >= 2
-    assert [int(step) for step in log.read_text().split()] == list(range(STEPS))
+    assert records(out)["long/slow/0"]["resumed"]
+    assert steps_taken(log) == list(range(STEPS))
     assert results(out).items() <= unbroken.items()
-    assert "leaderboard.csv" in stdout
-    [logged] = (tmp_path / "jobs").glob("*/*_log.err")
-    assert logged.read_text().count("Caught signal SIGUSR2") >= len(resumed)
 
 
-def test_jobs_outlive_their_driver_and_are_canceled_by_the_same_command(
-    unbroken: dict[str, str], tmp_path: Path
+def test_jobs_outlive_their_driver_and_what_is_canceled_resumes_and_is_not_failed(
+    cluster: Cluster, unbroken: dict[str, str], tmp_path: Path
 ) -> None:
     out, log, pace = tmp_path / "results", tmp_path / "steps", tmp_path / "pace"
     pace.write_text("1")  # 600 s of steps: they do not end before they are canceled
-    both = (*SLOW, "--seeds", "2", "--workers", "1", *on(tmp_path))
+    both = (*SLOW, "--seeds", "2", "--workers", "1", *on(tmp_path, "time=30"))
     driver = Command(out, *both, "--wait", log=log, pace=pace)
-    wait_for(lambda: log.exists() and len(log.read_text().split()) > 4)
+    wait_for(lambda: len(steps_taken(log)) > 4)
     driver.process.send_signal(signal.SIGKILL)
     driver.end(-signal.SIGKILL)
-    before = len(log.read_text().split())
-    wait_for(lambda: len(log.read_text().split()) > before + 4)
+    before = len(steps_taken(log))
+    wait_for(lambda: len(steps_taken(log)) > before + 4)
     run(out, *both, "--cancel")
     wait_for(lambda: all(record["checkpoint"] for record in records(out).values()))
-    taken = [record["checkpoint"]["step"] for record in records(out).values()]
-    assert all(0 < step < STEPS for step in taken)
+    assert all(record["status"] == "running" for record in records(out).values())
     pace.write_text("0")
     Command(out, *both, "--wait", pace=pace).end()
-    for record in records(out).values():
-        assert [resumed["step"] for resumed in record["resumed"]] == [taken[0]]
     assert results(out) == unbroken
 
 
-def test_a_dry_run_prints_a_script_that_does_the_work(
-    unbroken: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_job_that_cannot_start_says_why_and_waits(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.call("scontrol", "update", "PartitionName=main", "State=DOWN")
     out = tmp_path / "results"
-    asked = (
-        "--methods", "slow", "--tasks", "long", "--seeds", "2", "--workers", "3", "--cpus", "2",
-        "--memory", "4", "--executor", "slurm",
-        "--slurm", f"folder={tmp_path / 'jobs'},partition=long,time=90",
+    driver = Command(
+        out, "--methods", "slow", "--tasks", "long", "--seeds", "1", *on(tmp_path), "--wait"
+    )
+    wait_for(lambda: "PartitionDown" in driver.said())
+    cluster.call("scontrol", "update", "PartitionName=main", "State=UP")
+    _, said = driver.end()
+    assert "FAILED" not in said
+
+
+def test_what_would_be_submitted_can_be_read(cluster: Cluster, tmp_path: Path) -> None:
+    arguments = (
+        "--methods", "slow", "--tasks", "long", "--seeds", "2", "--memory", "3", "--cpus", "2",
+        "--executor", "slurm", "--dry-run",
+        "--slurm", f"folder={tmp_path},partition=long,time=1-00:00:00,options=--gres=gpu:2",
     )  # fmt: skip
-    stdout, _ = run(out, *asked, "--dry-run")
-    for line in (
-        "--partition=long", "--time=90", "--cpus-per-task=2", "--mem=4096M", "--array=0-1%3",
-        "--signal=USR2@90",
-    ):  # fmt: skip
-        assert f"#SBATCH {line}\n" in stdout
-    assert not out.exists()
-    out.mkdir()
-    binaries = tmp_path / "bin"
-    binaries.mkdir()
-    (binaries / "srun").write_text('#!/bin/sh\nexec "$@"\n')
-    (binaries / "srun").chmod(0o755)
-    path = {"PATH": f"{binaries}:{os.environ['PATH']}"}
-    for task in ("0", "1"):
-        subprocess.run(
-            ["bash", "-c", stdout], env=variables() | path | {"SLURM_ARRAY_TASK_ID": task},
-            check=True,
-        )  # fmt: skip
-    assert results(out) == unbroken
+    script, _ = run(tmp_path / "results", *arguments)
+    for line in ("partition=long", "time=1-00:00:00", "mem=3072M", "cpus-per-task=2", "array=0-1"):
+        assert f"#SBATCH --{line}\n" in script
+    assert "#SBATCH --gres=gpu:2\n" in script
+    assert not (tmp_path / "results").exists()
 
 
-def test_a_fraction_of_a_gpu_is_refused(tmp_path: Path) -> None:
-    asked = ("--gpus-per-batch", "0.5", "--executor", "slurm", "--dry-run")
-    _, said = run(tmp_path, *asked, code=2)
-    assert re.search("--gpus-per-batch 0.5: Slurm gives whole GPUs", said)
+def test_what_slurm_refuses_is_passed_on(cluster: Cluster, tmp_path: Path) -> None:
+    refused = ("--seeds", "1", *on(tmp_path, "partition=none"))
+    _, said = run(tmp_path / "results", *refused, code=2)
+    assert "invalid partition" in said

@@ -28,7 +28,7 @@ class SlurmConfig:
     account: str | None = None
     qos: str | None = None
     constraint: str | None = None
-    time: str = "240"
+    time: int | str = 240
     signal_seconds: int = 90
     restarts: int = 1000
     options: str = ""
