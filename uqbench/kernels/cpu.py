@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Protocol
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from numba import njit, typeof
 from numba.core.dispatcher import Dispatcher
 
@@ -50,18 +50,24 @@ def _sources(folder: Traversable) -> Iterator[Traversable]:
             yield entry
 
 
-def _compile(function: Any, arguments: tuple[Any, ...]) -> None:
+def _compile(function: Any, arguments: tuple[Any, ...], wait: float) -> None:
     """Compile a function for its arguments, or load it from the cache: one process at a time.
 
     Of several processes that start together, one compiles, and the others find it in the cache.
+
+    Args:
+        function: of numba.
+        arguments: that it is compiled for.
+        wait: most seconds for another process; negative for as many as it takes.
     """
+    lock = f".{function.__module__}.{function.__name__}.lock"
     signature = tuple(map(typeof, arguments))
     if not isinstance(function, Dispatcher) or signature in function.overloads:
         return  # NUMBA_DISABLE_JIT=1, or done
-    with suppress(OSError):  # a folder that cannot be written has no cache to wait for
+    with suppress(OSError, Timeout):  # a folder that cannot be written has no cache to wait for
         folder = Path(function.stats.cache_path or "")
         folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / f".{function.__module__}.lock"):
+        with FileLock(folder / lock, wait):
             function.compile(signature)
 
 
@@ -100,8 +106,9 @@ class CpuKernels:
         self._parameters, self._action = tuple(parameters), lanes.action
         self._arrays = tuple(tensor.numpy() for tensor in lanes)
         self._n_actions = n_actions
-        for function in (begin, step):
-            _compile(function, (self._parameters, self._arrays))
+        for wait in (0.0, -1.0):  # what another process compiles meanwhile is waited for at last
+            for function in (begin, step):
+                _compile(function, (self._parameters, self._arrays), wait)
 
     def begin(self) -> None:
         """Begin an episode in every lane."""
