@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from uqbench.api.load import load
     from uqbench.api.options import Options
     from uqbench.api.plan import Planned, plan
+    from uqbench.api.profile import profile
     from uqbench.api.register import register
     from uqbench.api.report import write_report
     from uqbench.api.results import Results
@@ -71,6 +72,7 @@ __all__ = [
     "load",
     "merge",
     "plan",
+    "profile",
     "register",
     "rewrite_leaderboard",
     "run",
@@ -94,6 +96,7 @@ _LAZY = {
     "load": "uqbench.api.load",
     "merge": "uqbench.api.calls",
     "plan": "uqbench.api.plan",
+    "profile": "uqbench.api.profile",
     "register": "uqbench.api.register",
     "rewrite_leaderboard": "uqbench.api.calls",
     "run": "uqbench.api.run",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+from uqbench.agent import Uncertainty
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,11 @@ class ExactTruth:
         obs: ``[M, *obs]``, every state that an agent is asked about.
         valid: the actions that are available in them, ``[M, A]`` bool; None where all are.
         evaluate: from the actions ``[L, M]`` of a policy in these states to the truth.
+        scores: the environment's own scores ``[L]`` by name, from what is stated about these states
+            and those actions; None where it has none.
     """
 
     obs: Tensor
     valid: Tensor | None
     evaluate: Callable[[Tensor], Truth]
+    scores: Callable[[Uncertainty, Tensor], Mapping[str, Tensor]] | None = None

@@ -15,7 +15,7 @@ from torch import Tensor
 from uqbench.environment import HasState, LaneEnv
 from uqbench.policy import Queried
 from uqbench.uncertainty.query_scores import PREFIX, contraction, novelty, score_queries
-from uqbench.uncertainty.query_sources import QuerySource
+from uqbench.uncertainty.query_sources import ExactSource, QuerySource
 from uqbench.uncertainty.run_curves import CurveColumns
 
 EARLY = (0.25, 0.5)
@@ -62,8 +62,9 @@ class QueryScorer:
     def _scores(self, source: QuerySource, agent: Queried, step: int) -> Mapping[str, Tensor]:
         obs = source.obs(agent, step)
         stated = None if obs is None else agent.uncertainty(obs)
+        own = source.own_scores(agent, stated) if isinstance(source, ExactSource) else {}
         if obs is None or stated is None:
-            return {}
+            return own
         truth = source.truth(agent, step)
         found = score_queries(stated, truth)
         for lane, one in enumerate(found):
@@ -82,4 +83,4 @@ class QueryScorer:
             falls = contraction(stated, ~truth.q.isnan(), source.counter.counts)
             if falls is not None:
                 scores["contraction"] = torch.tensor(falls)
-        return scores
+        return {**scores, **own}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -10,6 +10,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from uqbench.agent import Uncertainty
 from uqbench.environment import LaneEnv
 from uqbench.errors import UqbenchError
 from uqbench.identity import Run
@@ -61,7 +62,7 @@ class ExactSource:
     name = ""
 
     def __init__(self, exact: ExactTruth, lanes: int, device: torch.device) -> None:
-        self._evaluate = exact.evaluate
+        self._evaluate, self._scores = exact.evaluate, exact.scores
         self._obs = exact.obs.to(device)
         self._valid = None if exact.valid is None else exact.valid.to(device)
         self._lanes = lanes
@@ -73,14 +74,21 @@ class ExactSource:
 
     def truth(self, agent: Queried, step: int) -> Truth:
         """Of the policy's actions in every state."""
-        obs = self.obs(agent, step)
-        valid = self._valid
-        if valid is not None:
-            valid = valid.expand(self._lanes, *valid.shape)
-        actions = agent.policy(obs, valid)
-        found = self._evaluate(actions.cpu())
+        found = self._evaluate(self._actions(agent))
         known = {name: x.to(self._obs.device) for name, x in vars(found).items() if x is not None}
         return replace(found, **known)
+
+    def own_scores(self, agent: Queried, stated: Uncertainty | None) -> Mapping[str, Tensor]:
+        """The environment's own scores ``[L]`` by name, where it has any."""
+        if self._scores is None:
+            return {}
+        return self._scores(stated or Uncertainty(), self._actions(agent))
+
+    def _actions(self, agent: Queried) -> Tensor:
+        obs, valid = self._obs.expand(self._lanes, *self._obs.shape), self._valid
+        if valid is not None:
+            valid = valid.expand(self._lanes, *valid.shape)
+        return agent.policy(obs, valid).cpu()
 
     def unseen(self, obs: Tensor) -> None:
         """None: every state can be reached."""

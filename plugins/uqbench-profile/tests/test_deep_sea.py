@@ -10,11 +10,13 @@ import torch
 from torch import Tensor
 from uqbench_profile.config import DeepSeaConfig
 from uqbench_profile.deep_sea import DeepSea, exploration_score, right_actions
+from uqbench_profile.deep_sea_truth import cells, exact_truth
 from uqbench_profile.psrl import DeepSeaPSRL
 
 from uqbench.agent import Agent, EnvironmentInfo
 from uqbench.builtin.configs import ConstantActionConfig, UniformRandomConfig
 from uqbench.builtin.trivial import ConstantAction, UniformRandom
+from uqbench.specs import NoConfig
 from uqbench.testing.worlds import act, as_step
 
 CPU = torch.device("cpu")
@@ -122,7 +124,7 @@ def test_the_oracle_has_a_score_of_1_and_what_learns_nothing_of_0(
     config = DeepSeaConfig(size=size, **settings)
     env = DeepSea(config, range(400))
     known = info(env)
-    oracle = scored(DeepSeaPSRL(known, range(400), config, CPU), env, size + 6)
+    oracle = scored(DeepSeaPSRL(known, range(400), NoConfig(), CPU), env, size + 6)
     assert (oracle > 0).all()
     assert 0.95 <= oracle.mean() <= 1.15
     few = DeepSea(config, range(40))
@@ -136,7 +138,7 @@ def test_the_oracle_has_a_score_of_1_and_what_learns_nothing_of_0(
 def test_the_oracle_errs_once_in_half_of_the_diagonal() -> None:
     config = DeepSeaConfig(size=14)
     env = DeepSea(config, range(500))
-    oracle = DeepSeaPSRL(info(env), range(500), config, CPU)
+    oracle = DeepSeaPSRL(info(env), range(500), NoConfig(), CPU)
     obs, _ = env.reset()
     goals = torch.zeros(500)
     for t in range(20 * 14):
@@ -166,6 +168,43 @@ def test_noise_is_in_the_last_reward_alone_and_television_pays_noise_and_leads_l
     assert (watched.next_obs.argmax(-1) == 2 * 3).all()
     assert abs(watched.reward.mean()) < 0.112
     assert abs(watched.reward.std() - 1) < 0.08
+
+
+@pytest.mark.parametrize("settings", [{}, {"noise": 1.0}, {"television": True}])
+def test_values_of_a_policy_are_what_its_dives_pay(settings: dict[str, Any]) -> None:
+    """From every cell after every action, by playing on; noise apart, whose variance is counted."""
+    config = DeepSeaConfig(size=4, **settings)
+    truth, reached = exact_truth(config, 0.9, range(3)), cells(4)
+    generator = torch.Generator().manual_seed(0)
+    policy = torch.randint(config.n_actions, (3, len(reached)), generator=generator)
+    found = truth.evaluate(policy)
+    assert truth.obs.argmax(-1).tolist() == reached
+    for number, cell in enumerate(reached):
+        for action in range(config.n_actions):
+            env = DeepSea(config, range(3))
+            env.reset()
+            env._row, env._column = cell // 4, torch.full((3,), cell % 4)
+            taken, total, var = torch.full((3,), action), torch.zeros(3), torch.zeros(3)
+            for ahead in range(4 - cell // 4):
+                last = env._row == 3
+                noise = env._normal.at(env._t) * (config.noise * last + (taken == 2))
+                out = env.step(taken)
+                total += 0.9**ahead * (out.reward - noise)
+                var += 0.9 ** (2 * ahead) * (config.noise * last + (taken == 2)) ** 2
+                if not last:
+                    at = [reached.index(int(c)) for c in out.obs.argmax(-1)]
+                    taken = policy[torch.arange(3), at]
+            torch.testing.assert_close(found.q[:, number, action].float(), total)
+            torch.testing.assert_close(found.return_var[:, number, action].float(), var)
+
+
+def test_the_score_is_whether_the_policy_reaches_the_goal() -> None:
+    config = DeepSeaConfig(size=5)
+    truth, right = exact_truth(config, 0.9, range(2)), right_actions(config, range(2))
+    policy = right.flatten(1)[:, cells(5)]
+    assert truth.scores(None, policy)["score"].tolist() == [1.0, 1.0]
+    policy[1, cells(5).index(3 * 5 + 3)] = 1 - policy[1, cells(5).index(3 * 5 + 3)]
+    assert truth.scores(None, policy)["score"].tolist() == [1.0, 0.0]
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:

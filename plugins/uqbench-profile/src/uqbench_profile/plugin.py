@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
+
+if TYPE_CHECKING:
+    from uqbench.figure import BoardTables, Figure
 
 
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
-    """A sea to explore."""
+    """A sea to explore, and a table of bandits with a known posterior."""
     return [
         EnvironmentSpec(
             name="deep-sea",
@@ -20,7 +24,15 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_profile.config:DeepSeaConfig",
             lanes=True,
             events=("goals", "exploration"),
-        )
+            exact_truth="uqbench_profile.deep_sea_truth:exact_truth",
+        ),
+        EnvironmentSpec(
+            name="bandit-table",
+            version="1",
+            factory="uqbench_profile.bandit_table:BanditTable",
+            lanes=True,
+            exact_truth="uqbench_profile.bandit_scores:exact_truth",
+        ),
     ]
 
 
@@ -29,12 +41,17 @@ def uqbench_agents() -> Iterable[AgentSpec]:
     """Who knows more than a method may."""
     return [
         AgentSpec(
-            name="deep-sea-psrl",
+            name="profile-oracle",
             version="1",
-            factory="uqbench_profile.psrl:DeepSeaPSRL",
-            config="uqbench_profile.config:DeepSeaConfig",
+            factory="uqbench_profile.rows:oracle",
             role="oracle",
-        )
+        ),
+        AgentSpec(
+            name="profile-climatology",
+            version="1",
+            factory="uqbench_profile.bandit_agents:Climatology",
+            role="trivial",
+        ),
     ]
 
 
@@ -48,4 +65,14 @@ def uqbench_suites() -> Iterable[Traversable]:
 def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
     """Where a rule of conformance does not hold, and why."""
     last = "the last observation shows where the dive ended, which is how it learns the last cell"
-    return {"agent deep-sea-psrl": {"agent-terminal": last}}
+    return {"agent profile-oracle": {"agent-terminal": last}}
+
+
+@hookimpl
+def uqbench_figures(board: BoardTables) -> Iterable[Figure]:
+    """The profile of all methods, and of each."""
+    if board.suite != "profile":
+        return []
+    from uqbench_profile.figures import profiles  # imports Altair
+
+    return profiles(board)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from uqbench.agent import Agent, EnvironmentInfo, Step
+from uqbench.agent import Agent, EnvironmentInfo, Step, observation_shape
 from uqbench.lanes import Uniform
-from uqbench_profile.config import DeepSeaConfig
+from uqbench.specs import NoConfig
 
 
 class DeepSeaPSRL(Agent):
@@ -27,10 +28,10 @@ class DeepSeaPSRL(Agent):
         self,
         info: EnvironmentInfo,
         seeds: Sequence[int],
-        config: DeepSeaConfig,
+        config: NoConfig,
         device: torch.device,
     ) -> None:
-        self._size = size = config.size
+        self._size = size = math.isqrt(observation_shape(info)[0])
         self._drawn = Uniform(seeds, "map", (info.actors, size * size), device, block=1)
         self._known = torch.full((len(seeds), size * size), -1, dtype=torch.int64, device=device)
         self._t, self._actors = 0, info.actors

@@ -1,0 +1,187 @@
+"""What a statement about the table of bandits is worth, against the exact posterior.
+
+Every score is 1 for exact Bayes, 0 for one who knows only how the table was drawn, and at least −1.
+What is not stated scores 0. ``score`` is the mean of all. Shapes: ``[L, S, A]``, float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from uqbench.agent import Uncertainty
+from uqbench.specs import NoConfig
+from uqbench.truth import ExactTruth, Truth
+from uqbench_profile.bandit_table import (
+    CELLS,
+    FEW,
+    KINDS,
+    LOUD,
+    MANY,
+    QUIET,
+    STATES,
+    Table,
+)
+from uqbench_profile.laws import Law, excess
+
+SMALLEST = 1e-4
+"""Standard deviations below it are not told apart."""
+AVERSION = 5.0
+"""What a loss weighs, where a gain weighs 1."""
+LOWEST = -1.0
+
+
+def posterior(table: Table) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation of μ given the rewards seen, ``[L, S, A]``.
+
+    With ``μ ~ N(0, 1)`` and n rewards ``N(μ, σ²)``: ``1/s² = 1 + n/σ²``, ``m = s² Σ r / σ²``. Where
+    σ = 0 it is certain: the middle of the least and the greatest reward.
+    """
+    count, var = table.of_kind("data"), table.of_kind("noise").square()
+    seen = torch.arange(MANY) < count[..., None]
+    total = (table.rewards * seen).sum(-1)
+    low = table.rewards.masked_fill(~seen, torch.inf).amin(-1)
+    high = table.rewards.masked_fill(~seen, -torch.inf).amax(-1)
+    mean = torch.where((count > 0) & (var == 0), 0.5 * (low + high), total / (count + var))
+    return mean, (var / (var + count)).sqrt().expand_as(mean)
+
+
+def epistemic_calibration(std: Tensor, exact: Tensor) -> Tensor:
+    """``1 − Σ (log s − log s*)² / Σ (log s* − mean)²``, ``[L]``: 0 for the best constant."""
+    stated, known = (x.clamp(min=SMALLEST).log() for x in (std, exact))
+    errors = (stated - known).square().sum(-1)
+    of_constant = (known - known.mean(-1, keepdim=True)).square().sum(-1)
+    score: Tensor = 1 - errors / of_constant
+    return score
+
+
+def slopes(std: Tensor, kind: Tensor) -> Tensor:
+    """``d log s / d log σ`` and ``d log s / d log n`` over the cells, ``[L, 2]``."""
+    logs = std.clamp(min=SMALLEST).log().mean(-1)
+    of = {cell: _mean_of(logs, kind == KINDS.index(cell)) for cell in CELLS}
+    few_quiet, many_quiet, few_loud, many_loud = (of[cell] for cell in CELLS)
+    noise = (few_loud - few_quiet + many_loud - many_quiet) / (2 * math.log(LOUD / QUIET))
+    data = (many_quiet - few_quiet + many_loud - few_loud) / (2 * math.log(MANY / FEW))
+    return torch.stack([noise, data], -1)
+
+
+def disentanglement(stated: Tensor, exact: Tensor) -> Tensor:
+    """``1 − ‖S − S*‖ / ‖S*‖`` of the four slopes ``[L, 4]``: 0 for constants."""
+    squared = (stated - exact).square().sum(-1) / exact.square().sum(-1)
+    return 1 - squared.sqrt()
+
+
+def utility(mean: Tensor, std: Tensor) -> Tensor:
+    """Expected utility of a bet that pays ``μ ~ N(m, s²)``, losses weighing ``AVERSION`` times.
+
+    ``λ m − (λ − 1) E[μ⁺]`` with ``E[μ⁺] = m Φ(m/s) + s φ(m/s)``.
+    """
+    s = std.clamp(min=1e-12)
+    density = torch.exp(-0.5 * (mean / s).square()) / math.sqrt(2 * math.pi)
+    gain: Tensor = mean * torch.special.ndtr(mean / s) + s * density
+    return AVERSION * mean - (AVERSION - 1) * gain
+
+
+def decisions(mean: Tensor, std: Tensor, exact: tuple[Tensor, Tensor]) -> Tensor:
+    """Share of what standard deviations are worth in bets, ``[L]``, by the exact posterior.
+
+    A bet is taken where the stated utility is positive. 0 is what one has who knows the exact means
+    and goes by them alone, 1 exact Bayes; NaN where both take the same bets.
+    """
+    worth = utility(*exact)
+    taken = (worth * (utility(mean, std) > 0)).sum(-1)
+    by_mean, best = (worth * (exact[0] > 0)).sum(-1), worth.clamp(min=0).sum(-1)
+    return torch.where(best > by_mean, (taken - by_mean) / (best - by_mean), torch.nan)
+
+
+def unseen_states(std: Tensor, unseen: Tensor) -> Tensor:
+    """``2 AUROC − 1`` of the states' standard deviations, unseen ones ``[L, S]`` against seen."""
+    each = std.mean(-1)
+    found = []
+    for values, new in zip(each, unseen, strict=True):
+        above = values[new][:, None] - values[~new]
+        found.append(above.sign().mean())
+    return torch.stack(found)
+
+
+def aleatoric_calibration(stated: Law, truth: Law, reference: Law) -> Tensor:
+    """``1 − Σ excess(stated) / Σ excess(climatology)``, CRPS beyond the truth's own, ``[L]``."""
+    return 1 - excess(stated, truth).sum(-1) / excess(reference, truth).sum(-1)
+
+
+def climatology() -> Law:
+    """Of a reward of a state seen often, before anything is known of it, ``[C]``."""
+    many = [kind for kind in KINDS if kind.data == MANY]
+    modes = [(kind, sign) for kind in many for sign in (-1.0, 1.0)]
+    return Law(
+        torch.full((len(modes),), 1 / len(modes), dtype=torch.float64),
+        torch.tensor([sign * kind.gap for kind, sign in modes], dtype=torch.float64),
+        torch.tensor([math.hypot(1, kind.noise) for kind, _ in modes], dtype=torch.float64),
+    )
+
+
+def scores(table: Table, stated: Uncertainty) -> Mapping[str, Tensor]:
+    """The capabilities that show in what is stated about every state, ``[L]`` by name."""
+    known = {name: x.double().cpu() for name, x in vars(stated).items() if x is not None}
+    lanes = len(table.mu)
+    nothing = torch.zeros(lanes, dtype=torch.float64)
+    cell = table.kind < len(CELLS)
+    often = (table.of_kind("data") == MANY).squeeze(-1)
+    mean, std = posterior(table)
+
+    def of(values: Tensor, states: Tensor) -> Tensor:
+        """``[L, S, A, *] -> [L, K, *]`` of the states of each lane."""
+        chosen = values[states]
+        return chosen.reshape(lanes, -1, *chosen.shape[2:])
+
+    found = {
+        "epistemic_calibration": nothing,
+        "aleatoric_calibration": nothing,
+        "decisions": nothing,
+        "unseen_states": nothing,
+    }
+    parts = [torch.zeros(lanes, 2, dtype=torch.float64) for _ in range(2)]
+    exact = torch.cat([slopes(std, table.kind), torch.tensor([[1.0, 0.0]]).expand(lanes, -1)], -1)
+    own = _epistemic_std(known)
+    if own is not None:
+        found["epistemic_calibration"] = epistemic_calibration(of(own, cell), of(std, cell))
+        both = (of(mean, cell), of(std, cell))
+        found["decisions"] = decisions(of(known["mean"], cell), of(own, cell), both)
+        found["unseen_states"] = unseen_states(own, (table.of_kind("data") == 0).squeeze(-1))
+        parts[0] = slopes(own, table.kind)
+    if "aleatoric_var" in known:
+        parts[1] = slopes(known["aleatoric_var"].clamp(min=0).sqrt(), table.kind)
+    found["disentanglement"] = disentanglement(torch.cat(parts, -1), exact)
+    if "return_atoms" in known:
+        atoms, probs = (of(known[name], often) for name in ("return_atoms", "return_probs"))
+        truth = Law(*(of(part, often) for part in table.laws()))
+        found["aleatoric_calibration"] = aleatoric_calibration(
+            Law(probs, atoms, torch.zeros_like(atoms)), truth, climatology()
+        )
+    found = {name: values.clamp(min=LOWEST) for name, values in found.items()}
+    return {"score": torch.stack([*found.values()]).nanmean(0), **found}
+
+
+def exact_truth(_config: NoConfig, _discount: float, seeds: Sequence[int]) -> ExactTruth:
+    """The mean of every bandit that is seen, whatever the policy, and the scores of this module."""
+    table = Table.drawn(seeds)
+    seen = table.of_kind("data").expand_as(table.mu) > 0
+    q = table.mu.masked_fill(~seen, torch.nan)
+    var = (table.of_kind("noise").square() + table.of_kind("gap").square()).expand_as(q)
+    truth = Truth(q, torch.zeros_like(q), return_var=var)
+    obs = torch.eye(STATES, STATES + 1)
+    return ExactTruth(obs, None, lambda _: truth, scores=lambda stated, _: scores(table, stated))
+
+
+def _epistemic_std(known: Mapping[str, Tensor]) -> Tensor | None:
+    if "epistemic_var" in known:
+        return known["epistemic_var"].clamp(min=0).sqrt()
+    return known["value_samples"].std(-1) if "value_samples" in known else None
+
+
+def _mean_of(values: Tensor, chosen: Tensor) -> Tensor:
+    """Means ``[L]`` of the chosen of ``[L, S]``."""
+    return (values * chosen).sum(-1) / chosen.sum(-1)

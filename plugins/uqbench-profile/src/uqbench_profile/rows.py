@@ -1,0 +1,21 @@
+"""The row of the suite that knows more than a method may."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from uqbench.agent import Agent, EnvironmentInfo, observation_shape
+from uqbench.specs import NoConfig
+from uqbench_profile.bandit_agents import Bayes
+from uqbench_profile.bandit_table import BanditTable
+from uqbench_profile.psrl import DeepSeaPSRL
+
+
+def oracle(
+    info: EnvironmentInfo, seeds: Sequence[int], config: NoConfig, device: torch.device
+) -> Agent:
+    """In each world who knows it best: posterior sampling in a sea, exact Bayes of bandits."""
+    bandits = observation_shape(info) == BanditTable.observation_space.shape
+    return (Bayes if bandits else DeepSeaPSRL)(info, seeds, config, device)

@@ -1,0 +1,60 @@
+"""The profile of a board: means over tasks of a seed, then over seeds."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+from uqbench_profile.capabilities import CAPABILITIES, profile, table
+
+
+def scores() -> pd.DataFrame:
+    """Two methods, two seeds; three seas and the bandits."""
+    rows = []
+    for method, good in (("mine", 0.4), ("other", 0.8)):
+        for seed in (0, 1):
+            for number, task in enumerate(("sea-6", "sea-8", "noisy-sea-8", "bandit-table")):
+                sea = task != "bandit-table"
+                rows.append(
+                    {
+                        "task": task,
+                        "method": method,
+                        "seed": seed,
+                        "status": "finished",
+                        "exploration": good + 0.1 * number + 0.02 * seed if sea else "none",
+                        **{
+                            metric: "none" if sea else good
+                            for metric, prefix in CAPABILITIES.values()
+                            if prefix == "bandit-table"
+                        },
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def test_an_estimate_is_the_mean_over_seeds_of_the_means_over_tasks_with_a_t_interval() -> None:
+    found = profile(scores()).set_index(["method", "capability"])
+    mine = found.loc["mine", "deep exploration"]
+    assert mine["estimate"] == pytest.approx(0.46)
+    half = 12.7062 * (0.02 / math.sqrt(2)) / math.sqrt(2)  # Student's t of one degree
+    assert mine["high"] - mine["estimate"] == pytest.approx(half, rel=1e-4)
+    assert mine["runs"] == 2
+    assert found.loc[("mine", "… with noisy rewards"), "estimate"] == pytest.approx(0.61)
+    assert found.loc[("other", "decisions"), "estimate"] == pytest.approx(0.8)
+    assert ("mine", "… with a noisy TV") not in found.index  # was not run
+
+
+def test_a_seed_that_lacks_a_task_does_not_count() -> None:
+    lacking = scores()
+    lost = (lacking["task"] == "sea-8") & (lacking["seed"] == 1) & (lacking["method"] == "mine")
+    lacking.loc[lost, "status"] = "failed"
+    found = profile(lacking).set_index(["method", "capability"])
+    assert found.loc[("mine", "deep exploration"), "runs"] == 1
+    assert math.isnan(found.loc[("mine", "deep exploration"), "low"])
+
+
+def test_the_table_has_capabilities_in_their_order_and_the_best_method_first() -> None:
+    wide = table(profile(scores()))
+    assert list(wide.index) == ["other", "mine"]
+    assert list(wide.columns) == [name for name in CAPABILITIES if "TV" not in name]

@@ -1,0 +1,45 @@
+"""``uqbench.profile``: what a method's uncertainty is good for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from uqbench.api.experiment import Experiment
+from uqbench.api.options import Options
+from uqbench.boards.stored import StoredBoard
+from uqbench.errors import UqbenchError
+from uqbench.figure import Figure
+from uqbench.plots.catalog import draw
+from uqbench.runner.display import Terminal
+
+
+def profile(method: str | type[Any], budget: str | None = None, **options: Any) -> Figure:
+    """Run the suite ``profile`` for one method, and show its strengths by capability.
+
+    The suite is of the package ``uqbench-profile``. Finished runs are not run again.
+
+    Args:
+        method: a class, which joins the suite, the name of one of its methods, or
+            ``"mine.py:Mine"``.
+        budget: name of the budget; None for ``quick``, a few minutes.
+        options: of :class:`~uqbench.api.options.Options`, such as ``out``, where runs are stored.
+
+    Returns:
+        The picture, which a notebook shows; its numbers are ``figure.data``.
+
+    Raises:
+        UqbenchError: a name is unknown, a value is wrong, or a run failed.
+
+    Example:
+        >>> import uqbench
+        >>> uqbench.profile(MyAgent).data  # doctest: +SKIP
+    """
+    experiment = Experiment(Options("profile", budget, methods=[method], **options), Terminal())
+    done = experiment.run()
+    for run, reason in done.unfinished.items():
+        raise UqbenchError(f"{run.name} did not finish: {reason}")
+    if done.folder is None:
+        raise UqbenchError("a profile is drawn from a board: say by 'out' where it is kept.")
+    name = done.plan.cells[0].method.name
+    board = StoredBoard.read(done.folder)
+    return draw(board, f"profile-{name}"[:60], done.plan.suite, experiment.host)
