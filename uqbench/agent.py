@@ -187,7 +187,10 @@ class Uncertainty:
 
     Attributes:
         mean: of Q.
-        epistemic_var: the variance of Q that more data would reduce.
+        epistemic_var: the variance of Q that more data would reduce; of few networks divided by
+            their number less one.
+        epistemic_dof: degrees of freedom of ``epistemic_var``, where it is the variance of few
+            networks which are not predicted as ``value_samples``.
         quantile_epistemic_var: the same of the return distribution's quantiles, averaged over them;
             at least ``epistemic_var`` (Clements et al. 2019, equation 4).
         aleatoric_var: the variance of the return that remains when everything is known.
@@ -206,6 +209,7 @@ class Uncertainty:
     return_probs: Tensor | None = None
     value_samples: Tensor | None = None
     oracle_var: Tensor | None = None
+    epistemic_dof: Tensor | None = None
 
 
 class LoopAgent(ABC):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources.abc import Traversable
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.environment import LaneEnv
+from uqbench.truth import Climatology
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,17 @@ class QueryStates:
         actions: of each trajectory, from its first step on; episodes follow each other.
         places: of each state, its trajectory and the number of steps taken before.
         unseen: turns observations ``[*, *obs]`` into ones that no trajectory reaches; None where
-            the environment names none.
+            the environment names none. They should have the norm of those they are made of, since
+            an agent's novelty is what exceeds the norm's.
+        climatology: of these states, measured by ``benchmarks/climatology.py``; None where it is
+            not known, and nothing is scored against it.
     """
 
     seeds: tuple[int, ...]
     actions: tuple[tuple[int, ...], ...]
     places: tuple[tuple[int, int], ...]
     unseen: Callable[[Tensor], Tensor] | None = None
+    climatology: Climatology | None = None
 
     def first(self, count: int) -> QueryStates:
         """The first ``count`` states.
@@ -45,7 +50,7 @@ class QueryStates:
         """
         if count > len(self.places):
             raise ValueError(f"expected at most {len(self.places)} query states, got {count}")
-        return QueryStates(self.seeds, self.actions, self.places[:count], self.unseen)
+        return replace(self, places=self.places[:count])
 
 
 def read_trajectories(
@@ -53,7 +58,8 @@ def read_trajectories(
 ) -> QueryStates:
     """Query states from JSON: ``{"trajectories": [{"seed", "actions"}], "states": [[i, t]]}``.
 
-    ``actions`` is a string of digits, an action each.
+    ``actions`` is a string of digits, an action each. ``climatology``, where the file has it, is a
+    table of its ``mean``, ``std`` and ``return_std``.
     """
     table = json.loads(file.read_text(encoding="utf-8"))
     return QueryStates(
@@ -61,6 +67,7 @@ def read_trajectories(
         actions=tuple(tuple(int(a) for a in one["actions"]) for one in table["trajectories"]),
         places=tuple((i, t) for i, t in table["states"]),
         unseen=unseen,
+        climatology=Climatology(**table["climatology"]) if "climatology" in table else None,
     )
 
 

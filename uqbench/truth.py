@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -41,10 +41,51 @@ class Truth:
         samples = returns.shape[-1]
         return cls(returns.mean(-1), returns.var(-1) / samples, returns=returns)
 
+    @property
+    def return_variance(self) -> Tensor:
+        """The variance of the return, ``[L, M, A]``: exact, or an unbiased estimate of samples."""
+        if self.return_var is not None:
+            return self.return_var
+        if self.returns is None:
+            raise ValueError("a truth has the variance of the return, or returns")
+        if self.probs is None:
+            return self.returns.var(-1)
+        return (self.probs * (self.returns - self.q[..., None]).square()).sum(-1)
+
     @classmethod
     def realized(cls, returns: Tensor) -> Truth:
         """One return of each action ``[L, M, A]``; NaN where none was seen."""
         return cls(returns, torch.full_like(returns, torch.nan), returns=returns[..., None])
+
+
+@dataclass(frozen=True)
+class Climatology:
+    """What is known of a task's query states before any agent is: the reference of scores.
+
+    ``Q^π`` over states, actions and policies, half of them random play and half as good as is
+    known. It depends on no method, so that a constant forecast of it scores 0 on every run.
+
+    Attributes:
+        mean: of ``Q^π``, and so of returns.
+        std: standard deviation of ``Q^π``; above zero.
+        return_std: of returns; at least as much.
+    """
+
+    mean: float
+    std: float
+    return_std: float
+
+    @classmethod
+    def of(cls, groups: Sequence[tuple[Tensor, Tensor]]) -> Climatology:
+        """Of groups of policies that count alike.
+
+        Args:
+            groups: ``Q^π`` of any shape and the variances of the returns, NaN where not known.
+        """
+        mean = torch.stack([q.nanmean() for q, _ in groups]).mean()
+        var = torch.stack([(q - mean).square().nanmean() for q, _ in groups]).mean()
+        noise = torch.stack([one.nanmean() for _, one in groups]).mean()
+        return cls(float(mean), float(var.sqrt()), float((var + noise).sqrt()))
 
 
 @dataclass(frozen=True)
@@ -57,9 +98,12 @@ class ExactTruth:
         evaluate: from the actions ``[L, M]`` of a policy in these states to the truth.
         scores: the environment's own scores ``[L]`` by name, from what is stated about these states
             and those actions; None where it has none.
+        climatology: where worlds are drawn from a prior, of that; None for that of policies drawn
+            uniformly and of the best one.
     """
 
     obs: Tensor
     valid: Tensor | None
     evaluate: Callable[[Tensor], Truth]
     scores: Callable[[Uncertainty, Tensor], Mapping[str, Tensor]] | None = None
+    climatology: Climatology | None = None

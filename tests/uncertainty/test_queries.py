@@ -12,6 +12,7 @@ import pytest
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns
 from uqbench.results.store import CURVES, RunState, Store
+from uqbench.results.tables import PREDICTIONS
 from uqbench.runner.batching.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
 from uqbench.suites.plan import make_plan
@@ -20,6 +21,7 @@ from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Queries
 
 METHOD = "bootstrapped-dqn"
+NOVELTY = ("novelty", "novelty_auroc")
 STEPS = 24
 ASKED = Queries(states=3, early_states=2, rollouts=2, tail=0.9)
 SETTINGS = {"learning_starts": 4, "batch_size": 4, "heads": 3, "hidden": [8]}
@@ -47,9 +49,10 @@ def run_lanes(
     execute((batch,), store, host, lambda event: None)
     last = plan.runs[-1]
     assert store.find(last).state is RunState.FINISHED
-    curves = store.folder(last) / CURVES
-    read = pq.read_table(curves).to_pydict() if curves.exists() else {}
-    return [*store.columns(last), {name: np.array(column) for name, column in read.items()}]
+    files = [store.folder(last) / name for name in (CURVES, PREDICTIONS)]
+    tables = [pq.read_table(file).to_pydict() if file.exists() else {} for file in files]
+    read = [{name: np.array(column) for name, column in table.items()} for table in tables]
+    return [*store.columns(last), *read]
 
 
 def equal(a: Columns, b: Columns) -> bool:
@@ -61,18 +64,22 @@ def equal(a: Columns, b: Columns) -> bool:
 
 def test_asking_changes_nothing_in_training_and_a_lanes_answers_are_its_own(run, tmp_path):
     """Seed 1 alone without questions, alone with them, and next to seed 0: bit for bit."""
-    unasked, episodes, no_curves = run(tmp_path / "a", [1], None)
-    alone, asked_episodes, curves = run(tmp_path / "b", [1], ASKED)
+    unasked, episodes, *nothing = run(tmp_path / "a", [1], None)
+    alone, asked_episodes, curves, stored = run(tmp_path / "b", [1], ASKED)
     together = run(tmp_path / "c", [0, 1], ASKED)
     questions = np.array([name.startswith("queries/") for name in alone["metric"]])
     assert equal({name: column[~questions] for name, column in alone.items()}, unasked)
     assert equal(episodes, asked_episodes)
-    for given, expected in zip(together, (alone, episodes, curves), strict=True):
+    for given, expected in zip(together, (alone, episodes, curves, stored), strict=True):
         assert equal(given, expected)
-    assert no_curves == {}
-    asked_at = alone["step"][alone["metric"] == "queries/ence"]
+    assert nothing == [{}, {}]
+    asked_at = alone["step"][alone["metric"] == "queries/scale"]
     assert asked_at.tolist() == [STEPS // 4, STEPS // 2, STEPS]
-    points = curves["step"][curves["curve"] == "error_against_std"]
-    assert np.unique(points, return_counts=True)[1].tolist() == [2 * 6, 2 * 6, 3 * 6]
+    assert np.unique(stored["step"], return_counts=True)[1].tolist() == [2 * 6, 2 * 6, 3 * 6]
+    assert all(np.isfinite(stored[name]).all() for name in ("mean", "std", "truth", "truth_se"))
+    assert np.isnan(stored["difference_std"]).sum() == 2 + 2 + 3  # of the greedy actions
+    novel = {name: alone["value"][alone["metric"] == f"queries/{name}"] for name in NOVELTY}
+    assert all(np.isfinite(values).tolist() == [True] for values in novel.values())
+    assert novel["novelty"] <= novel["novelty_auroc"] - 0.5
     truths = alone["value"][alone["metric"] == "queries/q_error"]
     assert np.isfinite(truths).all()

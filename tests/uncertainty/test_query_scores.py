@@ -1,4 +1,4 @@
-"""Planted agents: those that know, those that are wrong, those that say nothing."""
+"""What is scored at query states, of exact laws, samples and single returns."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import torch
 from torch import Tensor
 
 from uqbench.agent import Uncertainty
-from uqbench.truth import Truth
+from uqbench.truth import Climatology, Truth
+from uqbench.uncertainty.epistemic import score_predictions
 from uqbench.uncertainty.query_scores import contraction, novelty, score_queries
 
-STATES, ROLLOUTS = 2_000, 8
-LEVELS = (torch.arange(50).double() + 0.5) / 50
-NORMAL = torch.distributions.Normal(0.0, 1.0).icdf(LEVELS)
+STATES = 2_000
 
 
 def noise(seed: int, *shape: int) -> Tensor:
@@ -24,12 +23,12 @@ def noise(seed: int, *shape: int) -> Tensor:
 
 Q = 3 * noise(0, 1, STATES, 2)
 SPREAD = torch.linspace(0.3, 2.0, 2 * STATES).double().view(1, STATES, 2)
-IGNORANCE = SPREAD.flip(1)
-SAMPLED = Truth.from_samples(Q[..., None] + SPREAD[..., None] * noise(1, 1, STATES, 2, ROLLOUTS))
-EXACT = Truth(Q, torch.zeros_like(Q), return_var=SPREAD.square())
+SAMPLED = Truth.from_samples(Q[..., None] + SPREAD[..., None] * noise(1, 1, STATES, 2, 8))
+REALIZED = Truth.realized(Q + SPREAD * noise(7, 1, STATES, 2))
+NORMAL = torch.special.ndtri((torch.arange(50).double() + 0.5) / 50)
 KNOWN = Uncertainty(
-    mean=Q + IGNORANCE * noise(2, 1, STATES, 2),
-    epistemic_var=IGNORANCE.square(),
+    mean=Q + SPREAD.flip(1) * noise(2, 1, STATES, 2),
+    epistemic_var=SPREAD.flip(1).square(),
     aleatoric_var=SPREAD.square(),
     return_atoms=Q[..., None] + SPREAD[..., None] * NORMAL,
     return_probs=torch.full((1, STATES, 2, 50), 0.02).double(),
@@ -37,67 +36,12 @@ KNOWN = Uncertainty(
 
 
 def scores(stated: Uncertainty, truth: Truth = SAMPLED) -> dict[str, float]:
-    [one] = score_queries(stated, truth)
+    [one] = score_queries(stated, truth, [Climatology(0.0, 3.0, 3.3)])
     return dict(one.scores)
 
 
-def spread(factor: float | Tensor) -> Uncertainty:
-    """The true means of the return, with another spread."""
-    return Uncertainty(
-        return_atoms=Q[..., None] + (factor * SPREAD)[..., None] * NORMAL,
-        return_probs=KNOWN.return_probs,
-        aleatoric_var=(factor * SPREAD).square(),
-    )
-
-
-def test_who_knows_all_has_skills_of_one_and_is_calibrated():
-    found = scores(KNOWN)
-    assert found["crps_skill"] == pytest.approx(1, abs=0.05)  # 50 atoms are not a normal
-    assert found["aleatoric_skill"] == pytest.approx(1, abs=0.05)
-    assert found["pit_ks"] < 0.02
-    assert found["aleatoric_error"] < 0.15
-    for level in (50, 90, 95):  # a share of 4,000 has a standard error below 0.8 %
-        assert found[f"coverage_{level}"] == pytest.approx(level / 100, abs=0.035)
-        assert found[f"coverage_{level}_ceiling"] == level / 100
-    assert found["ence"] < 0.1
-    assert 0.05 < found["interval_skill"] < 1
-    assert found["rank_correlation"] > 0.3
-    assert found["sparsification_skill"] > 0.3
-    error = (KNOWN.mean - Q).square().mean().sqrt().item()
-    assert found["q_error"] == pytest.approx(error, rel=0.01)
-
-
-def test_a_constant_spread_has_no_skill_and_a_wrong_one_less():
-    """The constant distribution of the residuals; half and twice the true spread."""
-    constant = (SPREAD.square().mean().sqrt() / SPREAD).expand_as(SPREAD)
-    assert abs(scores(spread(constant))["crps_skill"]) < 0.15
-    mean = (SPREAD.mean() / SPREAD).expand_as(SPREAD)
-    assert abs(scores(spread(mean))["aleatoric_skill"]) < 0.05
-    known = scores(spread(1.0))
-    for factor in (0.3, 3.0):
-        wrong = scores(spread(factor))
-        assert wrong["crps_skill"] < known["crps_skill"] - 0.3
-        assert wrong["aleatoric_skill"] < known["aleatoric_skill"] - 0.5
-        assert wrong["pit_ks"] > known["pit_ks"] + 0.1
-        assert wrong["cvar25_error"] > known["cvar25_error"] + 0.2
-        assert wrong["crps"] > known["crps"]
-
-
-def test_ignorance_that_is_understated_or_upside_down_is_found_out():
-    known = scores(KNOWN, EXACT)
-    sure = scores(replace(KNOWN, epistemic_var=0.04 * IGNORANCE.square()), EXACT)
-    assert sure["coverage_90"] < 0.35
-    assert sure["interval_skill"] < 0 < known["interval_skill"]
-    assert sure["ence"] > 3
-    assert sure["sparsification_skill"] == pytest.approx(known["sparsification_skill"])
-    upside_down = scores(replace(KNOWN, epistemic_var=IGNORANCE.flip(1).square()), EXACT)
-    assert upside_down["sparsification_skill"] < -0.2
-    assert upside_down["rank_correlation"] < -0.2
-    assert upside_down["interval_skill"] < known["interval_skill"]
-
-
 def test_exact_distributions_are_compared_exactly():
-    """A coin: its own law has the skill 1, another the CRPS of two atoms by hand."""
+    """A coin: its own law has the score 1, another the CRPS of two atoms by hand."""
     atoms = torch.tensor([0.0, 4.0]).double().expand(1, 2, 1, 2)
     probs = torch.tensor([[0.5, 0.5], [0.25, 0.75]]).double().view(1, 2, 1, 2)
     q = (atoms * probs).sum(-1)
@@ -106,8 +50,8 @@ def test_exact_distributions_are_compared_exactly():
         return_atoms=atoms, return_probs=probs, aleatoric_var=torch.tensor([[[4.0], [3.0]]])
     )
     right = scores(stated, truth)
-    assert right["crps_skill"] == pytest.approx(1)
-    assert right["aleatoric_skill"] == pytest.approx(1)
+    assert right["return_proper"] == pytest.approx(1)
+    assert right["return_scale"] == right["aleatoric_error"] == pytest.approx(0)
     assert right["cvar25_error"] == 0
     assert right["crps"] == pytest.approx(0.5 * 4 * (2 * 0.25 + 2 * 0.1875) / 2)
     assert "pit_ks" not in right
@@ -115,16 +59,44 @@ def test_exact_distributions_are_compared_exactly():
     assert scores(other, truth)["crps"] == pytest.approx((0.5 * 4 + 0.75 * 4) / 2)
 
 
-def test_few_heads_are_told_their_ceiling():
-    heads = KNOWN.mean[..., None] + IGNORANCE[..., None] * noise(3, 1, STATES, 2, 10)
-    found = scores(Uncertainty(mean=KNOWN.mean, value_samples=heads))
-    assert found["coverage_95_ceiling"] == pytest.approx(9 / 11)
-    assert found["coverage_95"] == pytest.approx(9 / 11, abs=0.04)
+def test_stored_predictions_have_the_scores_of_the_run():
+    """Rounded to what a file keeps, in the run too: bit for bit."""
+    [one] = score_queries(KNOWN, SAMPLED, [Climatology(0.0, 3.0, 3.3)])
+    columns = {name: x.float() for name, x in vars(one.predictions).items()}
+    stored = type(one.predictions)(**{name: x.double() for name, x in columns.items()})
+    found = score_predictions(stored)
+    assert {"proper", "information", "scale", "bias", "difference_coverage_90"} < found.keys()
+    assert found == {name: one.scores[name] for name in found}
+
+
+def test_differences_are_of_the_stated_greedy_action_by_joint_samples_where_there_are_some():
+    """Heads that share an error know every difference, whatever each of them is worth."""
+    shared = noise(3, 1, STATES, 1, 10).expand(1, STATES, 2, 10)
+    heads = Q[..., None] + shared + 1e-3 * noise(4, 1, STATES, 2, 10)
+    stated = Uncertainty(mean=heads.mean(-1), epistemic_var=heads.var(-1), value_samples=heads)
+    exact = Truth(Q, torch.zeros_like(Q), return_var=SPREAD.square())
+    [one] = score_queries(stated, exact)
+    alternative = ~one.predictions.difference_std.isnan()
+    assert alternative.sum() == STATES
+    assert one.predictions.difference_std[alternative].max() < 0.01
+    assert one.predictions.std.min() > 0.1
+    [alone] = score_queries(replace(stated, value_samples=None), exact)
+    assert alone.predictions.difference_std[alternative].min() > 0.1
+    assert alone.scores["difference_coverage_90"] == 1 > one.scores["difference_coverage_90"]
+
+
+def test_few_networks_are_told_their_ceiling_and_cover_it():
+    heads = KNOWN.mean[..., None] + SPREAD.flip(1)[..., None] * noise(3, 1, STATES, 2, 2)
+    two = Uncertainty(mean=KNOWN.mean, epistemic_var=heads.var(-1))
+    found = scores(replace(two, epistemic_dof=torch.ones_like(Q)))
+    assert found["coverage_90_ceiling"] == pytest.approx(0.652, abs=1e-3)
+    exact = Truth(Q, torch.zeros_like(Q), return_var=SPREAD.square())
+    assert scores(two, exact)["coverage_90"] == pytest.approx(0.652, abs=0.03)
+    assert scores(two)["coverage_90_ceiling"] == 0.9
 
 
 def test_nothing_stated_nothing_scored_and_unavailable_actions_do_not_count():
     assert scores(Uncertainty()) == {}
-    assert scores(Uncertainty(mean=KNOWN.mean)).keys() == {"q_error"}
     missing = replace(SAMPLED, q=SAMPLED.q.clone())
     missing.q[:, :, 1] = math.nan
     half = Uncertainty(mean=KNOWN.mean.clone())
@@ -160,35 +132,19 @@ def test_contraction_looks_at_actions_that_there_are():
     assert contraction(Uncertainty(epistemic_var=var), known, visits) == pytest.approx([1])
 
 
-# -- single realized returns ----------------------------------------------------------------------
-
-
-REALIZED = Truth.realized(Q + SPREAD * noise(7, 1, STATES, 2))
-
-
 def test_single_returns_have_the_scores_that_need_no_standard_error():
     found = scores(KNOWN, REALIZED)
-    assert set(found) == {
-        "crps", "crps_skill", "pit_ks", "rank_correlation", "sparsification_skill"
-    }  # fmt: skip
+    assert set(found) == {"crps", "pit_ks"}
     assert found["pit_ks"] < 0.04  # 1.63 / √4000 = 0.026 at 1 %, and 50 atoms
 
 
 def test_single_returns_tell_who_knows_their_distribution():
-    """Expected CRPS of the truth: Σ σ / √π; the best constant spread of these is worse."""
-    known = scores(KNOWN, REALIZED)
-    assert known["crps"] == pytest.approx(float(SPREAD.mean()) / math.sqrt(math.pi), rel=0.05)
-    assert 0 < known["crps_skill"] < 0.5
-    assert scores(spread(4.0), REALIZED)["crps_skill"] < 0
-    assert scores(spread(0.25), REALIZED)["crps_skill"] < 0
-
-
-def test_single_returns_tell_who_knows_its_errors():
-    error = KNOWN.mean - REALIZED.q
-    honest = replace(KNOWN, epistemic_var=error.square())
-    upside_down = replace(KNOWN, epistemic_var=1 / error.square())
-    assert scores(honest, REALIZED)["sparsification_skill"] == pytest.approx(1)
-    assert scores(upside_down, REALIZED)["sparsification_skill"] < -0.5
+    """Expected CRPS of the truth: Σ σ / √π."""
+    known = scores(KNOWN, REALIZED)["crps"]
+    assert known == pytest.approx(float(SPREAD.mean()) / math.sqrt(math.pi), rel=0.05)
+    for factor in (0.25, 4.0):
+        atoms = Q[..., None] + factor * SPREAD[..., None] * NORMAL
+        assert scores(replace(KNOWN, return_atoms=atoms), REALIZED)["crps"] > 1.1 * known
 
 
 def test_a_lane_of_which_nothing_is_known_has_no_scores():

@@ -92,7 +92,7 @@ def test_every_group_has_columns_and_the_front_s_come_first(cartpole):
     assert list(by_group) == ["return", "risk", "uncertainty"]
     assert by_group["risk"][:2] == ["falls per step", "return cvar"]
     assert by_group["risk"][-1] == "worst quarter of runs"
-    assert by_group["uncertainty"][:2] == ["crps skill", "interval skill"]
+    assert by_group["uncertainty"][:2] == ["return proper", "proper"]
     assert all(len(headers) <= 7 for headers in by_group.values())
 
 
@@ -101,7 +101,7 @@ def test_a_coverage_stands_with_its_ceiling_and_what_is_not_stated_is_a_dash(car
     cells = {column.header: column.texts for column in columns}
     assert [line.method for line in cartpole.lines] == ["c51-cvar", "sentinel-4"]
     assert cells["q coverage 90 / most"] == ("–", "0.250 / 0.60")
-    assert cells["crps skill"] == ("–", "0.250")
+    assert cells["return proper"] == ("–", "0.250")
     assert cells["falls ↓"] == ("0.250", "0.250")
     assert not any("ceiling" in header for header in cells)
     assert cells["pareto"] == ("", "yes")  # equal but for what is unsaid
@@ -135,8 +135,8 @@ def test_the_page_has_a_table_of_the_groups(cartpole):
 def test_scores_in_units_of_return_have_no_mean_over_tasks(host):
     board = board_of(host, "minatar", ["dqn", "qr-dqn"], lambda *_: 0.5, "cpu")
     names = {column.name for column in board.columns}
-    assert {"crps_skill_iqm", "novelty_auroc_mean", "q_coverage_90_mean"} <= names
-    assert not any(name.startswith(("q_error", "cvar25_error")) for name in names)
+    assert {"return_proper_mean", "novelty_mean", "q_coverage_90_mean"} <= names
+    assert not any(name.startswith(("q_error", "bias", "cvar25_error")) for name in names)
 
 
 @pytest.mark.parametrize("name", ["two-moons", "return-distribution"])

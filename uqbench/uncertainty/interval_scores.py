@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from uqbench.agent import Uncertainty
+from uqbench.uncertainty.epistemic import reaches
 
 LEVELS = (0.50, 0.90, 0.95)
 """Of the central intervals whose coverage is recorded."""
@@ -110,17 +111,21 @@ def wasserstein(atoms: Tensor, probs: Tensor, others: Tensor, other_probs: Tenso
 def central_interval(predicted: Uncertainty, level: float) -> tuple[Tensor, Tensor] | None:
     """The predicted central interval of probability ``level``, each end ``[L, M, A]`` float64.
 
-    Posterior samples go before a mean and a variance, which stand for a normal distribution. None
-    where neither is predicted.
+    Of posterior samples where their extremes lie outside of it; else of a mean and a variance,
+    which stand for a normal distribution, the samples' own where only they are predicted. None
+    where neither is.
     """
-    tail = (1 - level) / 2
-    if predicted.value_samples is not None:
-        ordered = predicted.value_samples.double().sort(-1).values
+    tail, samples = (1 - level) / 2, predicted.value_samples
+    if samples is not None and reaches(level, samples.shape[-1]):
+        ordered = samples.double().sort(-1).values
         return sample_quantile(ordered, tail), sample_quantile(ordered, 1 - tail)
-    if predicted.mean is not None and predicted.epistemic_var is not None:
-        reach = NormalDist().inv_cdf(1 - tail) * predicted.epistemic_var.double().sqrt()
-        return predicted.mean.double() - reach, predicted.mean.double() + reach
-    return None
+    mean, var = predicted.mean, predicted.epistemic_var
+    if samples is not None and (mean is None or var is None):
+        mean, var = samples.double().mean(-1), samples.double().var(-1)
+    if mean is None or var is None:
+        return None
+    reach = NormalDist().inv_cdf(1 - tail) * var.double().sqrt()
+    return mean.double() - reach, mean.double() + reach
 
 
 def sample_quantile(ordered: Tensor, p: float) -> Tensor:

@@ -39,8 +39,8 @@ class MonteCarloSource:
     """
 
     name = "realized/"
-    counter = None
-    """None: the states are of episodes after training."""
+    counter = climatology = novel = None
+    """None: the states are of episodes after training, whatever the policy visits then."""
 
     def __init__(
         self,
@@ -103,9 +103,6 @@ class MonteCarloSource:
         """Of the states that were visited last."""
         assert self._truth is not None
         return self._truth
-
-    def unseen(self, obs: Tensor) -> None:
-        """None: the environment names none."""
 
     def _returns(self, rewards: Tensor, when: Tensor, terminal: Tensor) -> Tensor:
         """Discounted returns ``[lanes, EACH]`` from ``rewards`` ``[T, lanes]``; NaN: not known.

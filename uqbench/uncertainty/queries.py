@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from uqbench.environment import HasState, LaneEnv
+from uqbench.environment import LaneEnv
 from uqbench.policy import Queried
+from uqbench.uncertainty.epistemic import auroc
+from uqbench.uncertainty.lane_columns import CURVES, PREDICTIONS, LaneColumns
 from uqbench.uncertainty.query_scores import PREFIX, contraction, novelty, score_queries
 from uqbench.uncertainty.query_sources import ExactSource, QuerySource
-from uqbench.uncertainty.run_curves import CurveColumns
 
 EARLY = (0.25, 0.5)
 """Shares of training after which agents are asked, before its end."""
@@ -31,33 +33,37 @@ class QueryScorer:
         steps: of a run.
 
     Attributes:
+        source: the same.
         points: steps after which agents are asked.
         curves: collected for pictures.
+        predictions: what was stated, and the truth.
     """
 
     def __init__(self, source: QuerySource, lanes: int, steps: int) -> None:
-        self._source = source
+        self.source, self._steps = source, steps
         self.points = frozenset({*(max(1, round(share * steps)) for share in EARLY), steps})
-        self.curves = CurveColumns(lanes)
+        self.curves = LaneColumns(lanes, CURVES)
+        self.predictions = LaneColumns(lanes, PREDICTIONS)
+        self._untrained = torch.full((lanes,), 0.5, dtype=torch.float64)
 
-    @property
-    def parts(self) -> dict[str, HasState]:
-        """What a checkpoint keeps, by name."""
-        parts: dict[str, HasState] = {"curves": self.curves}
-        return parts if self._source.counter is None else parts | {"visits": self._source.counter}
+    def start(self, agent: Queried) -> None:
+        """Ask agents that have learned nothing how new the unseen states are to them."""
+        found = self._novelty(agent)
+        if found is not None:
+            self._untrained = found
 
     def see(self, step: int, env: LaneEnv, obs: Tensor) -> None:
         """Count the states in which training stands after ``step`` steps, where they are."""
-        if self._source.counter is not None:
-            self._source.counter.see(step, env, obs)
+        if self.source.counter is not None:
+            self.source.counter.see(step, env, obs)
 
     def score(self, agent: Queried, step: int) -> Mapping[str, Tensor]:
         """Scores ``[L]`` by name after ``step`` steps; those that are undefined are NaN.
 
         An agent that states nothing is not asked any further.
         """
-        found = self._scores(self._source, agent, step)
-        return {f"{PREFIX}{self._source.name}{name}": values for name, values in found.items()}
+        found = self._scores(self.source, agent, step)
+        return {f"{PREFIX}{self.source.name}{name}": values for name, values in found.items()}
 
     def _scores(self, source: QuerySource, agent: Queried, step: int) -> Mapping[str, Tensor]:
         obs = source.obs(agent, step)
@@ -66,21 +72,56 @@ class QueryScorer:
         if obs is None or stated is None:
             return own
         truth = source.truth(agent, step)
-        found = score_queries(stated, truth)
+        found = score_queries(stated, truth, source.climatology)
         for lane, one in enumerate(found):
-            curves = {f"{source.name}{name}": curve for name, curve in one.curves.items()}
-            self.curves.add(lane, step, curves)
+            for name, (x, y) in one.curves.items():
+                named: dict[str, Tensor | int | str] = {"x": x.cpu(), "y": y.cpu()}
+                self.curves.add(lane, named | {"step": step, "curve": f"{source.name}{name}"})
+            if one.predictions is not None:
+                self.predictions.add(lane, {"step": step, **vars(one.predictions)})
         names = dict.fromkeys(name for one in found for name in one.scores)
         scores = {
             name: torch.tensor([one.scores.get(name, math.nan) for one in found]) for name in names
         }
-        unseen = source.unseen(obs)
-        stated_unseen = None if unseen is None else agent.uncertainty(unseen)
-        auroc = None if stated_unseen is None else novelty(stated, stated_unseen)
-        if auroc is not None:
-            scores["novelty_auroc"] = torch.tensor(auroc)
+        aurocs = self._novelty(agent) if step == self._steps else None
+        if aurocs is not None:
+            scores["novelty_auroc"] = aurocs
+            scores["novelty"] = aurocs - self._untrained.clamp(min=self._norm())
         if source.counter is not None:
             falls = contraction(stated, ~truth.q.isnan(), source.counter.counts)
             if falls is not None:
                 scores["contraction"] = torch.tensor(falls)
         return {**scores, **own}
+
+    def _novelty(self, agent: Queried) -> Tensor | None:
+        """AUROC ``[L]`` of the stated standard deviation, unseen states against seen ones."""
+        if self.source.novel is None:
+            return None
+        seen, unseen = (agent.uncertainty(obs) for obs in self.source.novel)
+        found = None if seen is None or unseen is None else novelty(seen, unseen)
+        return None if found is None else torch.tensor(found, dtype=torch.float64)
+
+    def _norm(self) -> float:
+        """AUROC of the observations' norm, whichever way it is better."""
+        assert self.source.novel is not None
+        seen, unseen = (obs[0].flatten(1).double().norm(dim=1) for obs in self.source.novel)
+        found = auroc(unseen.round(decimals=6), seen.round(decimals=6))
+        return max(found, 1 - found)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything so far."""
+        counter = self.source.counter
+        return {
+            "curves": self.curves.state_dict(),
+            "predictions": self.predictions.state_dict(),
+            "untrained": self._untrained,
+            "visits": None if counter is None else counter.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore from ``state_dict()``."""
+        self.curves.load_state_dict(state["curves"])
+        self.predictions.load_state_dict(state["predictions"])
+        self._untrained = state["untrained"]
+        if self.source.counter is not None:
+            self.source.counter.load_state_dict(state["visits"])

@@ -1,32 +1,30 @@
 """Scores of what an agent predicts at query states, against the truth about its own policy.
 
 Scores are named ``queries/NAME``; what each asks, and what it cannot say, is in
-``docs/uncertainty.md``. Skills are 0 for the best constant uncertainty, fitted to the run's own
-errors, and 1 for perfect knowledge.
+``docs/uncertainty.md``. Those against a climatology are 0 for it and 1 for the truth.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from uqbench.agent import Uncertainty
-from uqbench.truth import Truth
+from uqbench.truth import Climatology, Truth
 from uqbench.uncertainty import epistemic, forecasts
-from uqbench.uncertainty.interval_scores import LEVELS, central_interval, interval_score
+from uqbench.uncertainty.epistemic import Predictions
+from uqbench.uncertainty.interval_scores import LEVELS, central_interval
 
 PREFIX = "queries/"
 TAIL = 0.25
 """Level of the CVaR that is compared."""
-SHARP = 0.95
-"""Level of the interval that is scored."""
 RELIABILITY = tuple(k / 20 for k in range(1, 20))
 CONSTANT_ATOMS = 64
-"""Atoms of the constant return distribution that a run is compared with."""
+"""Atoms of the climatology's return distribution."""
 
 Curve = tuple[Tensor, Tensor]
 """Coordinates ``[n]`` each."""
@@ -34,10 +32,11 @@ Curve = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True)
 class QueryScores:
-    """One lane's scores by name, without prefix, and what pictures need."""
+    """One lane's scores by name, without prefix, what pictures need, and what it stated."""
 
     scores: Mapping[str, float]
     curves: Mapping[str, Curve]
+    predictions: Predictions | None = None
 
 
 @dataclass(frozen=True)
@@ -47,36 +46,37 @@ class _Lane:
     Attributes:
         stated: with ``[1, K, 1]`` for ``[L, M, A]``.
         truth: with ``[K]`` for ``[L, M, A]``.
+        place: states and actions, ``[K, 2]``.
+        climatology: of the task.
     """
 
     stated: Uncertainty
     truth: Truth
-
-    @property
-    def q(self) -> Tensor:
-        """``Q^π`` ``[K]``."""
-        return self.truth.q
+    place: Tensor
+    climatology: Climatology | None
 
     @property
     def realized(self) -> bool:
-        """Whether its standard error is not known."""
+        """Whether the truth's standard error is not known."""
         return bool(self.truth.q_var.isnan().any())
 
-    @property
-    def noise(self) -> Tensor:
-        """Its squared standard error, ``[K]``."""
-        return self.truth.q_var
 
-
-def score_queries(stated: Uncertainty, truth: Truth) -> list[QueryScores]:
+def score_queries(
+    stated: Uncertainty, truth: Truth, climatology: Sequence[Climatology] | None = None
+) -> list[QueryScores]:
     """The scores of every lane; none of a lane about which no truth is known.
 
     Of single realized returns, which have no standard error, there are only the scores that need
-    none; 1 of their ``crps_skill`` is clairvoyance. What an agent does not state has no score:
-    those of the return distribution need ``return_atoms``, those of its spread ``aleatoric_var``,
-    and those of the epistemic uncertainty a mean, with a variance or posterior samples.
+    none. What an agent does not state has no score: those of the return distribution need
+    ``return_atoms``, those of its standard deviation ``aleatoric_var``, and those of the epistemic
+    uncertainty a mean, with a variance or posterior samples.
+
+    Args:
+        stated: about the M states, ``[L, M, A]``.
+        truth: likewise.
+        climatology: of each lane; None where it is not known, and nothing is scored against it.
     """
-    return [_score(lane) for lane in _lanes(stated, truth)]
+    return [_score(lane) for lane in _lanes(stated, truth, climatology)]
 
 
 def novelty(stated_seen: Uncertainty, stated_unseen: Uncertainty) -> list[float] | None:
@@ -120,23 +120,19 @@ def contraction(stated: Uncertainty, known: Tensor, visits: Tensor) -> list[floa
 def _score(lane: _Lane) -> QueryScores:
     scores: dict[str, float] = {}
     curves: dict[str, Curve] = {}
-    if not len(lane.q):
+    if not len(lane.truth.q):
         return QueryScores(scores, curves)
     if lane.stated.return_atoms is not None and lane.truth.returns is not None:
         _score_distribution(lane, scores, curves)
     if lane.stated.aleatoric_var is not None and not lane.realized:
-        _score_spread(lane, scores)
-    if lane.stated.mean is not None:
-        error = lane.stated.mean.flatten() - lane.q
-        std = _epistemic_std(lane.stated)
-        if not lane.realized:
-            scores["q_error"] = math.sqrt(max(float((error.square() - lane.noise).mean()), 0.0))
-        if std is not None:
-            if lane.realized:
-                _score_order(error, std.flatten(), scores, curves)
-            else:
-                _score_epistemic(lane, error, std.flatten(), scores, curves)
-    return QueryScores(scores, curves)
+        _score_aleatoric(lane, scores)
+    if lane.stated.mean is None:
+        return QueryScores(scores, curves)
+    predictions = _predictions(lane)
+    scores |= epistemic.score_predictions(predictions)
+    if not lane.realized and not predictions.std.isnan().any():
+        _score_intervals(lane, predictions, scores, curves)
+    return QueryScores(scores, curves, predictions)
 
 
 def _score_distribution(lane: _Lane, scores: dict[str, float], curves: dict[str, Curve]) -> None:
@@ -145,27 +141,26 @@ def _score_distribution(lane: _Lane, scores: dict[str, float], curves: dict[str,
     atoms, probs = (x.flatten(0, 2) for x in (lane.stated.return_atoms, lane.stated.return_probs))
     outcomes, weights = lane.truth.returns, lane.truth.probs
     assert outcomes is not None
-    own = _expected_crps(atoms, probs, outcomes, weights)
-    mean = (atoms * probs).sum(-1, keepdim=True)
-    residuals = _pooled(outcomes - mean, weights)
-    constant = mean + residuals
-    best = _expected_crps(
-        constant, torch.full_like(constant, 1 / CONSTANT_ATOMS), outcomes, weights
-    )
-    if weights is not None:
-        true = 0.5 * forecasts.mean_difference(outcomes, weights)
-    elif lane.realized:
-        true = torch.zeros_like(best)
-    else:
-        true = forecasts.fair_crps_of_truth(outcomes)
-    scores["crps"] = float(own.mean())
-    scores["crps_skill"] = _ratio(float((best - own).mean()), float((best - true).mean()))
+    own = float(_expected_crps(atoms, probs, outcomes, weights).mean())
+    scores["crps"] = own
     if weights is None:
         distribution = forecasts.pit_distribution(atoms, probs, outcomes)
         scores["pit_ks"] = forecasts.ks_distance(distribution)
         curves["pit"] = (torch.linspace(0, 1, len(distribution)).double(), distribution)
     if lane.realized:
         return
+    if lane.climatology is not None:
+        levels = (torch.arange(CONSTANT_ATOMS).to(outcomes) + 0.5) / CONSTANT_ATOMS
+        normal = lane.climatology.mean + lane.climatology.return_std * torch.special.ndtri(levels)
+        constant = normal.expand(len(outcomes), -1)
+        equal = torch.full_like(constant, 1 / CONSTANT_ATOMS)
+        reference = float(_expected_crps(constant, equal, outcomes, weights).mean())
+        best = (
+            0.5 * forecasts.mean_difference(outcomes, weights)
+            if weights is not None
+            else (forecasts.fair_crps_of_truth(outcomes))
+        )
+        scores["return_proper"] = _ratio(reference - own, reference - float(best.mean()))
     uniform = torch.full_like(outcomes, 1 / outcomes.shape[-1]) if weights is None else weights
     gap = forecasts.lower_tail_mean(atoms, probs, TAIL) - forecasts.lower_tail_mean(
         outcomes, uniform, TAIL
@@ -173,65 +168,48 @@ def _score_distribution(lane: _Lane, scores: dict[str, float], curves: dict[str,
     scores["cvar25_error"] = float(gap.abs().mean())
 
 
-def _score_spread(lane: _Lane, scores: dict[str, float]) -> None:
-    """Mean, error and skill of the predicted standard deviation of the return."""
+def _score_aleatoric(lane: _Lane, scores: dict[str, float]) -> None:
+    """Mean, error and scale of the predicted standard deviation of the return."""
     assert lane.stated.aleatoric_var is not None
-    std = lane.stated.aleatoric_var.flatten().clamp(min=0).sqrt()
-    true, noise = _return_std(lane)
-    scores["aleatoric_std"] = float(std.mean())
-    squared = float(((std - true).square() - noise).mean())
-    constant = float(true.var(correction=0) - noise.mean())
-    scores["aleatoric_error"] = math.sqrt(max(squared, 0.0))
-    scores["aleatoric_skill"] = _ratio(constant - squared, constant)
+    var = lane.stated.aleatoric_var.flatten().clamp(min=0)
+    true, noise = _return_std(lane.truth)
+    scores["aleatoric_std"] = float(var.sqrt().mean())
+    scores["aleatoric_error"] = math.sqrt(
+        max(float(((var.sqrt() - true).square() - noise).mean()), 0.0)
+    )
+    if lane.climatology is not None:
+        smallest = epistemic.SMALLEST * lane.climatology.return_std
+        scores["return_scale"] = epistemic.scale(
+            float(lane.truth.return_variance.mean()), var.sqrt(), torch.zeros_like(var), smallest
+        )
 
 
-def _score_epistemic(
-    lane: _Lane, error: Tensor, std: Tensor, scores: dict[str, float], curves: dict[str, Curve]
+def _score_intervals(
+    lane: _Lane, predictions: Predictions, scores: dict[str, float], curves: dict[str, Curve]
 ) -> None:
-    samples = lane.stated.value_samples
+    samples, dof = lane.stated.value_samples, lane.stated.epistemic_dof
     count = None if samples is None else samples.shape[-1]
+    degrees = None if dof is None else float(dof.mean())
     covers = {level: _coverage(lane, level) for level in {*LEVELS, *RELIABILITY}}
     for level in LEVELS:
         percent = round(100 * level)
         scores[f"coverage_{percent}"] = covers[level]
-        scores[f"coverage_{percent}_ceiling"] = epistemic.coverage_ceiling(level, count)
-    low, high = _interval(lane, SHARP)
-    reach = epistemic.best_constant_half_width(error, SHARP)
-    mean = error + lane.q
-    own = float(interval_score(low, high, lane.q, SHARP).mean())
-    constant = float(interval_score(mean - reach, mean + reach, lane.q, SHARP).mean())
-    scores["interval_score_95"] = own
-    scores["interval_skill"] = _ratio(constant - own, constant)
+        scores[f"coverage_{percent}_ceiling"] = epistemic.coverage_ceiling(level, degrees, count)
+    scores["first_rank"] = _first_rank(lane, predictions.std)
     curves["reliability"] = (_levels(RELIABILITY), _levels([covers[p] for p in RELIABILITY]))
-    _score_order(error, std, scores, curves)
-    scores["ence"] = epistemic.ence(std, error, lane.noise)
-    scores["epistemic_std"] = float(std.mean())
-    scores["first_rank"] = _first_rank(lane, std)
-
-
-def _score_order(
-    error: Tensor, std: Tensor, scores: dict[str, float], curves: dict[str, Curve]
-) -> None:
-    """Whether errors are larger where they are said to be."""
-    scores["rank_correlation"] = epistemic.rank_correlation(std, error.abs())
-    scores["sparsification_skill"] = 1 - epistemic.ause(std, error)
+    error = predictions.mean - predictions.truth
     left = torch.arange(epistemic.SPARSIFICATION_STEPS).double() / epistemic.SPARSIFICATION_STEPS
-    curves["sparsification"] = (left, epistemic.sparsification(std, error))
+    curves["sparsification"] = (left, epistemic.sparsification(predictions.std, error))
     curves["sparsification_best"] = (left, epistemic.sparsification(error.abs(), error))
-    curves["error_against_std"] = (std, error)
 
 
 def _coverage(lane: _Lane, level: float) -> float:
-    low, high = _interval(lane, level)
-    return float(((low <= lane.q) & (lane.q <= high)).double().mean())
-
-
-def _interval(lane: _Lane, level: float) -> tuple[Tensor, Tensor]:
-    """The predicted intervals ``[K]``, wider by the noise of the truth."""
+    """Share of the truths in the stated intervals, which are wider by the noise of the truth."""
     interval = central_interval(lane.stated, level)
     assert interval is not None
     low, high = (end.flatten() for end in interval)
-    return epistemic.widened(low, high, lane.noise, level)
+    low, high = epistemic.widened(low, high, lane.truth.q_var, level)
+    return float(((low <= lane.truth.q) & (lane.truth.q <= high)).double().mean())
 
 
 def _first_rank(lane: _Lane, std: Tensor) -> float:
@@ -239,11 +217,35 @@ def _first_rank(lane: _Lane, std: Tensor) -> float:
 
     Over many worlds drawn from a prior it is uniform for the exact posterior (Talts et al. 2018).
     """
-    truth, samples, mean = lane.q[0], lane.stated.value_samples, lane.stated.mean
+    truth, samples, mean = lane.truth.q[0], lane.stated.value_samples, lane.stated.mean
     if samples is not None:
         return float((samples.flatten(0, 2)[0] < truth).double().mean())
     assert mean is not None
-    return float(torch.special.ndtr((truth - mean.flatten()[0]) / std[0]))
+    return float(torch.special.ndtr((truth.cpu() - mean.flatten()[0].cpu()) / std[0]))
+
+
+def _predictions(lane: _Lane) -> Predictions:
+    """What is stored of a lane, on the CPU and rounded to what a file keeps."""
+    assert lane.stated.mean is not None
+    mean, truth = lane.stated.mean.flatten(), lane.truth
+    std = _epistemic_std(lane.stated)
+    std = torch.full_like(mean, torch.nan) if std is None else std.flatten()
+    state, action = lane.place.unbind(-1)
+    of_state = state[:, None] == state
+    greedy = mean.expand_as(of_state).masked_fill(~of_state, -torch.inf).argmax(-1)
+    if lane.stated.value_samples is None:
+        difference = (std.square() + std[greedy].square()).sqrt()
+    else:
+        samples = lane.stated.value_samples.flatten(0, 2)
+        difference = (samples - samples[greedy]).std(-1)
+    own = greedy == torch.arange(len(greedy), device=greedy.device)
+    known = lane.climatology
+    constants = (math.nan, math.nan) if known is None else (known.mean, known.std)
+    columns = (
+        state, action, mean, std, difference.masked_fill(own, torch.nan), truth.q,
+        truth.q_var.sqrt(), *(torch.full_like(mean, value) for value in constants),
+    )  # fmt: skip
+    return Predictions(*(column.float().double().cpu() for column in columns))
 
 
 def _expected_crps(
@@ -258,31 +260,17 @@ def _expected_crps(
     return (weights * each).sum(-1)
 
 
-def _pooled(residuals: Tensor, weights: Tensor | None) -> Tensor:
-    """Quantiles ``[CONSTANT_ATOMS]`` of all residuals ``[K, R]``, at the middle of equal masses."""
-    values, order = residuals.flatten().sort()
-    mass = torch.ones_like(values) if weights is None else weights.flatten()[order]
-    levels = (torch.arange(CONSTANT_ATOMS).double() + 0.5) / CONSTANT_ATOMS
-    place = torch.searchsorted(mass.cumsum(0) / mass.sum(), levels.to(values.device))
-    return values[place.clamp(max=len(values) - 1)]
-
-
-def _return_std(lane: _Lane) -> tuple[Tensor, Tensor]:
+def _return_std(truth: Truth) -> tuple[Tensor, Tensor]:
     """Standard deviations of the true returns, ``[K]``, and their squared standard errors.
 
     Of R samples it is unbiased, with its error, for normal returns (``c₄`` of quality control).
     """
-    returns, probs = lane.truth.returns, lane.truth.probs
-    var = lane.truth.return_var
-    if returns is not None and probs is not None:
-        var = (probs * (returns - lane.q[:, None]).square()).sum(-1)
-    if var is not None:
+    var = truth.return_variance
+    if truth.returns is None or truth.probs is not None or truth.return_var is not None:
         return var.sqrt(), torch.zeros_like(var)
-    assert returns is not None
-    count = returns.shape[-1]
+    count = truth.returns.shape[-1]
     log_c4 = 0.5 * math.log(2 / (count - 1)) + math.lgamma(count / 2) - math.lgamma((count - 1) / 2)
     c4 = math.exp(log_c4)
-    var = returns.var(-1)
     return var.sqrt() / c4, var * (1 - c4**2) / c4**2
 
 
@@ -293,13 +281,18 @@ def _epistemic_std(stated: Uncertainty) -> Tensor | None:
     return None if stated.value_samples is None else stated.value_samples.double().std(-1)
 
 
-def _lanes(stated: Uncertainty, truth: Truth) -> Iterator[_Lane]:
+def _lanes(
+    stated: Uncertainty, truth: Truth, climatology: Sequence[Climatology] | None
+) -> Iterator[_Lane]:
     predictions = {name: x for name, x in vars(stated).items() if x is not None}
     facts = {name: x for name, x in vars(truth).items() if x is not None}
     for lane, known in enumerate(~truth.q.isnan()):
         own = {name: x[lane][known].double()[None, :, None] for name, x in predictions.items()}
         yield _Lane(
-            Uncertainty(**own), Truth(**{name: x[lane][known] for name, x in facts.items()})
+            Uncertainty(**own),
+            Truth(**{name: x[lane][known] for name, x in facts.items()}),
+            known.nonzero(),
+            None if climatology is None else climatology[lane],
         )
 
 

@@ -18,9 +18,14 @@ from uqbench.policy import Queried
 from uqbench.queries import QueryStates, visit
 from uqbench.seeding import derive_seed
 from uqbench.suites.tables import Queries
-from uqbench.truth import ExactTruth, Truth
+from uqbench.truth import Climatology, ExactTruth, Truth
 from uqbench.uncertainty.rollouts import Make, rollout_returns
 from uqbench.uncertainty.visits import Visits
+
+POLICIES = 8
+"""Deterministic policies, drawn uniformly, in the climatology of an environment that is known."""
+IMPROVEMENTS = 100
+"""The most steps of policy iteration to its best policy."""
 
 
 class QuerySource(Protocol):
@@ -42,8 +47,13 @@ class QuerySource(Protocol):
     def truth(self, agent: Queried, step: int) -> Truth:
         """About the agent's evaluated policy in these states."""
 
-    def unseen(self, obs: Tensor) -> Tensor | None:
-        """Observations that no trajectory reaches, from some that are; None: there are none."""
+    @property
+    def climatology(self) -> Sequence[Climatology] | None:
+        """Of each lane; None where it is not known."""
+
+    @property
+    def novel(self) -> tuple[Tensor, Tensor] | None:
+        """Observations ``[L, M, *obs]`` that are reached, and others that none is; or None."""
 
 
 class ExactSource:
@@ -60,12 +70,17 @@ class ExactSource:
     """
 
     name = ""
+    novel = None
+    """None: every state can be reached."""
 
     def __init__(self, exact: ExactTruth, lanes: int, device: torch.device) -> None:
         self._evaluate, self._scores = exact.evaluate, exact.scores
+        self._drawn = exact.climatology
         self._obs = exact.obs.to(device)
         self._valid = None if exact.valid is None else exact.valid.to(device)
         self._lanes = lanes
+        everywhere = torch.zeros(lanes, len(exact.obs), dtype=torch.int64)
+        self._n_actions = exact.evaluate(everywhere).q.shape[-1]
         self.counter = Visits(exact.obs, lanes)
 
     def obs(self, agent: Queried, step: int) -> Tensor:
@@ -90,8 +105,37 @@ class ExactSource:
             valid = valid.expand(self._lanes, *valid.shape)
         return agent.policy(obs, valid).cpu()
 
-    def unseen(self, obs: Tensor) -> None:
-        """None: every state can be reached."""
+    @cached_property
+    def climatology(self) -> list[Climatology]:
+        """The prior's; or half of policies drawn uniformly, half of the best one."""
+        lanes, states = self._lanes, len(self._obs)
+        if self._drawn is not None:
+            return [self._drawn] * lanes
+        valid = torch.ones(states, self._n_actions, dtype=torch.bool)
+        if self._valid is not None:
+            valid = self._valid.cpu()
+        generator = torch.Generator().manual_seed(0)
+        drawn = []
+        for _ in range(POLICIES):
+            preferred = torch.rand(valid.shape, generator=generator).masked_fill(~valid, -1)
+            drawn.append(self._evaluate(preferred.argmax(-1).expand(lanes, -1)))
+        found = drawn[-1]
+        for _ in range(IMPROVEMENTS):
+            better = self._evaluate(found.q.nan_to_num(nan=-torch.inf).argmax(-1))
+            if torch.equal(better.q.nan_to_num(), found.q.nan_to_num()):
+                break
+            found = better
+        groups = [
+            (
+                torch.stack([one.q for one in group]),
+                torch.stack([one.return_variance for one in group]),
+            )
+            for group in (drawn, [found])
+        ]
+        return [
+            Climatology.of([(q[:, lane], var[:, lane]) for q, var in groups])
+            for lane in range(lanes)
+        ]
 
 
 @dataclass(frozen=True)
@@ -164,9 +208,19 @@ class RolloutSource:
             rollout_returns(agent, states, place, self._make, seeds, self._discount, self._tail)
         )
 
-    def unseen(self, obs: Tensor) -> Tensor | None:
-        """As the environment makes them."""
-        return None if self._states.unseen is None else self._states.unseen(obs)
+    @property
+    def climatology(self) -> list[Climatology] | None:
+        """As the environment's states say."""
+        known = self._states.climatology
+        return None if known is None else [known] * len(self._runs)
+
+    @property
+    def novel(self) -> tuple[Tensor, Tensor] | None:
+        """All states, and what the environment makes of them."""
+        if self._states.unseen is None:
+            return None
+        obs = self._standing.obs.expand(len(self._runs), *self._standing.obs.shape)
+        return obs, self._states.unseen(obs)
 
     def _asked(self, step: int) -> int:
         return self._count if step == self._steps else self._early

@@ -25,7 +25,7 @@ class ScoringRule:
             lies between.
         unit: ``return`` where it is in units of return, which have no mean over tasks; None where
             it means the same on every task.
-        proper: whether the true uncertainty has it best, or it is the skill of such a score: these
+        proper: whether nobody gains, in expectation, by stating anything but what is known: these
             say who may be first.
         ceiling_of: the score whose greatest possible value it is.
         ranks_as: the score that ranks methods as it does (``benchmarks/redundant_scores.py``).
@@ -43,35 +43,38 @@ SCORING_RULES = {
     score.name: score
     for score in (
         # of the epistemic uncertainty
-        ScoringRule("interval_skill", "max", proper=True),
-        ScoringRule("crps_skill", "max", proper=True),
+        ScoringRule("proper", "max", proper=True),
+        ScoringRule("information", "max", proper=True),
+        ScoringRule("return_proper", "max", proper=True),
         ScoringRule("interval_score_95", "min", "return", proper=True),
         ScoringRule("wasserstein", "min", "return", proper=True),
         ScoringRule("crps", "min", "return", proper=True),
-        ScoringRule("coverage_50", "max", ranks_as="coverage_90"),
-        ScoringRule("coverage_90", "max"),
-        ScoringRule("coverage_95", "max", ranks_as="coverage_90"),
+        ScoringRule("scale", None),
+        ScoringRule("coverage_50", None, ranks_as="coverage_90"),
+        ScoringRule("coverage_90", None),
+        ScoringRule("coverage_95", None, ranks_as="coverage_90"),
         ScoringRule("coverage_50_ceiling", None, ceiling_of="coverage_50"),
         ScoringRule("coverage_90_ceiling", None, ceiling_of="coverage_90"),
         ScoringRule("coverage_95_ceiling", None, ceiling_of="coverage_95"),
-        ScoringRule("width_95", "min", "return"),
+        ScoringRule("difference_coverage_90", None),
+        ScoringRule("width_95", None, "return"),
         ScoringRule("q_error", "min", "return"),
+        ScoringRule("bias", None, "return"),
+        ScoringRule("error_std", "min", "return"),
         ScoringRule("error", "min", "return"),
         ScoringRule("epistemic_std", None, "return"),
-        ScoringRule("ence", "min"),
-        ScoringRule("rank_correlation", "max"),
-        ScoringRule("sparsification_skill", "max"),
-        ScoringRule("novelty_auroc", "max"),
-        ScoringRule("contraction", "max"),
+        ScoringRule("novelty", "max"),
+        ScoringRule("novelty_auroc", None),
+        ScoringRule("contraction", None),
         ScoringRule("first_rank", None),
         ScoringRule("variance_ratio", None),
         ScoringRule("bound_share", "max"),
         # of the return distribution
+        ScoringRule("return_scale", None),
         ScoringRule("pit_ks", "min"),
         ScoringRule("cvar25_error", "min", "return"),
         ScoringRule("aleatoric_std", None, "return"),
         ScoringRule("aleatoric_error", "min", "return"),
-        ScoringRule("aleatoric_skill", "max"),
     )
 }
 """The proper ones stand in the order in which they are preferred."""

@@ -65,8 +65,8 @@ def groups_note(board: Board, shown: Sequence[Column]) -> str:
     parts = ["Point estimates; leaderboard.csv has all columns, with intervals."]
     meant = {
         "↓": "↓: less is better.",
-        "skill": "Skills: 0 the best constant uncertainty, 1 perfect knowledge.",
-        "/ most": "/ most: what so few posterior samples can cover.",
+        "proper": "proper: 0 a constant forecast of the task, 1 the truth.",
+        "/ most": "/ most: what a variance of so few networks can cover.",
     }
     headers = "\n".join(column.header for column in shown)
     parts += [sentence for words, sentence in meant.items() if words in headers]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from uqbench_highway.config import FEATURES, N_ACTIONS, HighwayConfig
+from uqbench_highway.config import N_ACTIONS, HighwayConfig
 from uqbench_highway.lanes import HighwayLanes
 from uqbench_highway.plugin import uqbench_environments
-from uqbench_highway.queries import followed, query_states
+from uqbench_highway.queries import query_states
 
 from uqbench.environment import TimeLimit
 from uqbench.queries import visit
@@ -57,17 +57,12 @@ def test_the_query_states_are_many_different_ones_of_32_trajectories(seen):
     assert len(obs.unique(dim=0)) > 240
 
 
-def test_unseen_traffic_is_further_behind_than_anyone_sees(seen):
-    """Of 200 m, the package shows ten to the rear: −0.05."""
-    _, obs = seen
-
-    def behind(x):
-        cars = x.unflatten(-1, (-1, FEATURES))[:, 1:]
-        return cars[..., 1].amin(1)
-
-    assert (behind(obs) >= -0.05).all()
-    assert (behind(followed(obs)) <= -0.1).all()
-    assert torch.equal(followed(obs)[:, :FEATURES], obs[:, :FEATURES])
+def test_unseen_traffic_has_the_norm_of_the_seen_and_no_car_of_one_s_own(seen):
+    states, obs = seen
+    unseen = states.unseen(obs)
+    assert (obs[:, 0] == 1).all()
+    assert (unseen[:, 0] == -1).all()
+    assert torch.equal(unseen.norm(dim=-1), obs.norm(dim=-1))
 
 
 def test_the_package_s_backend_has_no_query_states():

@@ -17,7 +17,7 @@ from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.lanes.networks import use_onednn
 from uqbench.policy import Queried
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import RunColumns
+from uqbench.results.columns import Columns, RunColumns
 from uqbench.runner.batching.batches import Batch
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import UnusableError
@@ -101,6 +101,8 @@ def train_agent(
     if agent_spec.owns_loop:
         single = make_loop_agent(batch, host, env)
         measured = partial(_metrics, single, _optimal_q(batch, host, device), 1)
+        if queries is not None:
+            queries.start(single)
 
         def after_step(step: int) -> None:
             if queries is not None:
@@ -129,8 +131,10 @@ def train_agent(
                 capture = cuda_graphs()
         parts: dict[str, HasState] = {"agent": agent, "environment": env, "recorder": recorder}
         if queries is not None:
-            parts |= queries.parts
+            parts["queries"] = queries
         start = None if saved is None else _load(saved(), parts)
+        if queries is not None and start is None:
+            queries.start(agent)
         with checkpointer.stop.deferred():
             steps = interact(agent, env, budget.steps, recorder, start, capture, budget.actors)
             for position in steps:
@@ -143,10 +147,14 @@ def train_agent(
                 yield
             if batch.keep_agents:
                 kept = _kept_agents(batch, host, agent, env, device, position.obs, checkpointer)
-    curves = [None] * len(runs) if queries is None else queries.curves.finish()
+    asked: list[tuple[Columns | None, Columns | None]] = [(None, None)] * len(runs)
+    if queries is not None:
+        asked = list(zip(queries.curves.finish(), queries.predictions.finish(), strict=True))
     return [
-        RunColumns(metrics, episodes, drawn, state)
-        for (metrics, episodes), drawn, state in zip(recorder.finish(), curves, kept, strict=True)
+        RunColumns(metrics, episodes, drawn, state, predictions)
+        for (metrics, episodes), (drawn, predictions), state in zip(
+            recorder.finish(), asked, kept, strict=True
+        )
     ]
 
 

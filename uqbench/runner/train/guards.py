@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from uqbench.policy import Queried
 
 VARIANCES = ("epistemic_var", "quantile_epistemic_var", "aleatoric_var", "oracle_var")
-VALUES = ("mean", *VARIANCES)
+VALUES = ("mean", "epistemic_dof", *VARIANCES)
 UNBOUNDED = ("epistemic_var", "quantile_epistemic_var", "oracle_var")
 ROUNDING = 1e-6
 

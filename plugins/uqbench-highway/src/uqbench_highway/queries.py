@@ -12,29 +12,19 @@ from importlib.resources import files
 from torch import Tensor
 
 from uqbench.queries import QueryStates, read_trajectories
-from uqbench_highway.config import FEATURES, HighwayConfig
-from uqbench_highway.simulation.observation import SIGHT
-
-FURTHER = 20.0
-"""Meters."""
+from uqbench_highway.config import HighwayConfig
 
 
 def query_states(config: HighwayConfig) -> QueryStates | None:
     """The states; None for the package's backend, whose environments cannot be copied."""
     if config.backend == "oracle":
         return None
-    return read_trajectories(files("uqbench_highway") / "queries.json", followed)
+    return read_trajectories(files("uqbench_highway") / "queries.json", negated)
 
 
-def followed(obs: Tensor) -> Tensor:
-    """Observations ``[*, observed · 5]`` with all other cars behind, 20 m further away than before.
+def negated(obs: Tensor) -> Tensor:
+    """Observations ``[*, observed · 5]`` with every sign turned: of the same norm.
 
-    No road shows them: of the cars behind only those within ten meters are observed.
+    No road shows them: the controlled car is present, 1, and not −1.
     """
-    cars = obs.unflatten(-1, (-1, FEATURES)).clone()
-    cars[..., 1:, 0] = 1.0  # present
-    cars[..., 1:, 1] = (
-        -cars[..., 1:, 1].abs() - FURTHER / SIGHT
-    )  # x, relative to the controlled car
-    seen: Tensor = cars.flatten(-2)
-    return seen
+    return -obs

@@ -218,14 +218,20 @@ class Sentinel(Capturable, Agent):
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:
-        """The marginal return distribution, ``P̂ = 1/K Σ_k P_k``, and the parts of its variance."""
+        """The marginal return distribution, ``P̂ = 1/K Σ_k P_k``, and the parts of its variance.
+
+        The members' means are a sample of the posterior of Q, whose variance is that of K − 1
+        degrees of freedom; one member states none.
+        """
         probs = self._log_probs(self.online(obs[:, None])).exp()
         means = (probs * self.support).sum(-1)
         variances = (probs * (self.support - means[..., None]).square()).sum(-1)
         marginal = probs.mean(-2)
+        several = self.config.members > 1
         return Uncertainty(
             mean=means.mean(-1),
-            epistemic_var=means.var(-1, correction=0),
+            epistemic_var=means.var(-1) if several else None,
+            value_samples=means if several else None,
             aleatoric_var=variances.mean(-1),
             return_atoms=self.support.expand_as(marginal),
             return_probs=marginal,

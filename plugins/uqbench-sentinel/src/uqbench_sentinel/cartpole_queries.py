@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from uqbench.queries import QueryStates
@@ -10,6 +11,8 @@ from uqbench.seeding import derive_seed
 from uqbench_sentinel.cartpole import CartPoleConfig
 
 TRAJECTORIES, STEPS, PARTS = 64, 32, 4
+TILT = 2
+"""Which of the four numbers of an observation it is."""
 SHARES = (0.5, 0.3)
 """How often a policy pushes to the right: the second tilts the pole much faster."""
 
@@ -28,11 +31,14 @@ def query_states(_: CartPoleConfig) -> QueryStates:
         for i in range(TRAJECTORIES)
     ]
     seeds = [derive_seed("query states", "cartpole", i) for i in range(TRAJECTORIES)]
-    return QueryStates(
-        tuple(seeds), tuple(map(tuple, actions.tolist())), tuple(places), off_the_track
-    )
+    return QueryStates(tuple(seeds), tuple(map(tuple, actions.tolist())), tuple(places), fallen)
 
 
-def off_the_track(obs: Tensor) -> Tensor:
-    """The same poles five units to the right: beyond 2.4, where every episode has ended."""
-    return obs + obs.new_tensor([5.0, 0.0, 0.0, 0.0])
+def fallen(obs: Tensor) -> Tensor:
+    """Poles ``[*, 4]`` whose tilt is exchanged for the largest of their four numbers.
+
+    Of the same norm; beyond 12°, where every episode has ended, but for the first few steps.
+    """
+    largest = obs.abs().argmax(-1, keepdim=True)
+    tilt = torch.full_like(largest, TILT)
+    return obs.scatter(-1, largest, obs.gather(-1, tilt)).scatter(-1, tilt, obs.gather(-1, largest))

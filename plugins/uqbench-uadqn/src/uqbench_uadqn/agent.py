@@ -134,9 +134,11 @@ class UADQN(DeepQ):
         their average.
         """
         atoms, samples = self.online(obs), self.posterior(obs)
+        mean = self.q_values(atoms)
         return Uncertainty(
-            mean=self.q_values(atoms),
+            mean=mean,
             epistemic_var=samples.mean(-1).var(1, correction=1),
+            epistemic_dof=torch.full_like(mean, samples.shape[1] - 1),
             quantile_epistemic_var=epistemic_var(*samples.unbind(1)),
             aleatoric_var=self._aleatoric_var(atoms, samples).clamp(min=0),
             return_atoms=atoms,

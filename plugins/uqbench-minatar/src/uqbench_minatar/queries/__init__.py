@@ -2,13 +2,15 @@
 
 They lie on 32 trajectories of 150 steps, eight on each, of policies of three strengths. The files
 next to this module hold seeds and actions; ``python -m uqbench_minatar.tools.query_states`` made
-them. A trajectory plays with sticky actions and ramping difficulty, whatever a task's config.
+them. Their climatology is that of γ = 0.99, half of random play and half of the game's script
+(``benchmarks/climatology.py minatar cpu script --states 32``). A trajectory plays with sticky actions and ramping difficulty, whatever a task's config.
 """
 
 from __future__ import annotations
 
 from importlib.resources import files
 
+import torch
 from torch import Tensor
 
 from uqbench.queries import QueryStates, read_trajectories
@@ -18,13 +20,17 @@ from uqbench_minatar.config import GameConfig
 def query_states(config: GameConfig) -> QueryStates:
     """The states of a game."""
     file = files("uqbench_minatar") / "queries" / f"{config.game}.json"
-    return read_trajectories(file, doubled)
+    return read_trajectories(file, permuted)
 
 
-def doubled(obs: Tensor) -> Tensor:
-    """Frames ``[*, C, 10, 10]`` bool with themselves on top, turned by 180°.
+def permuted(obs: Tensor) -> Tensor:
+    """Frames ``[*, C, 10, 10]`` bool whose objects are others: the channels are rotated.
 
     No game reaches them: the first channel is the player, paddle or cannon, one cell in every
-    frame, and here two.
+    frame, and gets the next channel that has none, or more. As many pixels are active as before.
     """
-    return obs | obs.flip((-2, -1))
+    counts = obs.flatten(-2).sum(-1)
+    channels = counts.shape[-1]
+    shift = (counts != 1).to(torch.uint8).argmax(-1, keepdim=True)  # the first such channel
+    order = (torch.arange(channels, device=obs.device) + shift) % channels
+    return obs.gather(-3, order[..., None, None].expand_as(obs))

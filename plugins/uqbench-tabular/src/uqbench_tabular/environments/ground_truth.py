@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from uqbench.truth import ExactTruth, Truth
     from uqbench_tabular.planning import MDP
 
+PRIOR_WORLDS = 1_000
+"""MDPs of which a prior's climatology is measured."""
+
 Config = ChainConfig | DeepSeaConfig | WideNarrowConfig | PriorMDPConfig
 
 
@@ -83,14 +86,16 @@ def drawn_optimal_truth(
     """
     import torch
 
-    from uqbench.truth import ExactTruth, Truth
+    from uqbench.truth import Climatology, ExactTruth, Truth
     from uqbench_tabular.environments.prior_mdp import drawn
     from uqbench_tabular.planning import policy_iteration
 
-    mdps = drawn(config, seeds).mdp
-    best = policy_iteration(mdps, discount)
+    best, of_prior = (
+        policy_iteration(drawn(config, of).mdp, discount) for of in (seeds, range(PRIOR_WORLDS))
+    )
     truth = Truth(best, torch.zeros_like(best))
-    return ExactTruth(torch.arange(config.states), None, lambda _: truth)
+    climatology = Climatology.of([(of_prior, torch.zeros_like(of_prior))])
+    return ExactTruth(torch.arange(config.states), None, lambda _: truth, climatology)
 
 
 def model(config: Config) -> MDP:
