@@ -25,7 +25,6 @@ from statistics import NormalDist
 import torch
 from torch import Tensor
 
-from uqbench.statistics.quantiles import t_tail
 
 SPARSIFICATION_STEPS = 20
 """Shares 0, 1/20, …, 19/20 of the predictions are left out."""
@@ -172,8 +171,10 @@ def coverage_ceiling(level: float, degrees: float | None, samples: int | None) -
         degrees = samples - 1
     if degrees is None or reaches(level, samples):
         return level
+    from scipy.special import stdtr  # where it is needed: it takes a while
+
     z = NormalDist().inv_cdf(0.5 + level / 2)
-    return 1 - 2 * t_tail(z / math.sqrt(1 + (1 / samples if samples else 0)), degrees)
+    return 1 - 2 * float(stdtr(degrees, -z / math.sqrt(1 + (1 / samples if samples else 0))))
 
 
 def reaches(level: float, samples: int | None) -> bool:
