@@ -25,7 +25,6 @@ from statistics import NormalDist
 import torch
 from torch import Tensor
 
-
 SPARSIFICATION_STEPS = 20
 """Shares 0, 1/20, …, 19/20 of the predictions are left out."""
 RESOLUTION = 3.0
