@@ -95,7 +95,7 @@ def drawn_optimal_truth(
     )
     truth = Truth(best, torch.zeros_like(best))
     climatology = Climatology.of([(of_prior, torch.zeros_like(of_prior))])
-    return ExactTruth(torch.arange(config.states), None, lambda _: truth, climatology)
+    return ExactTruth(torch.arange(config.states), None, lambda _: truth, climatology=climatology)
 
 
 def model(config: Config) -> MDP:
