@@ -156,7 +156,7 @@ def false_ranks(values: Matrix, true: Matrix, kind: str) -> bool:
     """Whether the rank sets of a board of runs ``[methods, seeds, tasks]`` are wrong."""
     scores = {f"m{i}": own for i, own in enumerate(values)}
     failures = [RANGE] * values.shape[2] if kind == "ranks, runs may fail" else None
-    measured = ranks._measured(scores, "mean", failures, seedwise=kind == "ranks, paired")
+    measured = ranks.measure(scores, "mean", failures, seedwise=kind == "ranks, paired")
     adjusted = ranks._adjusted(measured, scores, "mean")
     truth = dict(zip(scores, true.tolist(), strict=True))
     return any(
@@ -245,7 +245,7 @@ INTRODUCTION = """\
 Made by `python benchmarks/interval_coverage.py`, with the functions that boards and claims call;
 nominal 5 %. {number:,} simulations a cell (standard error {error:.1f} points at 5 %), {boards:,}
 boards of nine methods for ranks and equivalence ({wide:.1f} points). Cells above 6 % by more than
-two standard errors are marked ✗: a board of that size says the number beside what it prints.
+one standard error are marked ✗: a board of that size says the number beside what it prints.
 
 An interval is wrong where it misses the true value. Ranks are wrong where any set of a board does
 not hold the true place, an equivalence where the difference is the margin. Runs are normal,
@@ -281,7 +281,7 @@ def _error(number: int) -> float:
 
 def _cell(row: Row) -> str:
     wrong, number = float(row["wrong"]), int(row["simulated"])
-    above = wrong > LIMIT + 2 * math.sqrt(LIMIT * (1 - LIMIT) / number)
+    above = wrong > LIMIT + math.sqrt(LIMIT * (1 - LIMIT) / number)
     return f"{100 * wrong:.1f} %" + " ✗" * above
 
 

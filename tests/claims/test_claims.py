@@ -168,6 +168,8 @@ moved = "not tried"
          "at_least = 0.4", "holds", 1),
         ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 9.0\nat_least = 0.6',
          "does not hold", 1),
+        ('kind = "share"\nmetric = "score"\nmethod = "c"\nbelow = 9.0\nat_least = 0.4',
+         "holds", 1),
         ('kind = "share"\nmetric = "falls"\nmethod = "c"\nbetter_than = "a"\nat_least = 0.6',
          "does not hold", 1),
     ],
@@ -393,7 +395,7 @@ def test_a_plugin_adds_a_kind(host):
         ('kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = { nera = 1.0 }\ntolerance = 1',
          "'nera'. Did you mean 'near'"),
         ('kind = "share"\nmetric = "score"\nmethod = "a"\nat_least = 0.5',
-         "either 'better_than' or 'above'"),
+         "either 'better_than', 'above' or 'below'"),
         ('kind = "share"\nmetric = "score"\nmethod = "a"\nabove = 1\nat_least = 1.5', "a share is"),
         ('kind = "trend"\nmetric = "score"\nmethods = ["a"]\nsetting = "x"\n'
          'direction = "increasing"', "two points or more"),

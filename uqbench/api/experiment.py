@@ -20,6 +20,7 @@ from uqbench.api.claims import SuiteVerdicts, judged, verdicts
 from uqbench.api.options import Options
 from uqbench.boards.agreement import Agreement
 from uqbench.boards.board_files import board_folder
+from uqbench.boards.detectable import detectable_note
 from uqbench.boards.leaderboard import Board, board
 from uqbench.boards.manifest import read_manifest
 from uqbench.boards.protocol import check_as_run
@@ -109,6 +110,7 @@ class DryRun:
         expected: what each run to execute takes.
         script: what would be submitted; empty where processes are started.
         note: which finished runs are of other code than is installed; empty where none is.
+        detectable: which difference the seeds show, by a stored board; empty where there is none.
     """
 
     plan: Plan
@@ -117,6 +119,7 @@ class DryRun:
     expected: Forecast
     script: str
     note: str
+    detectable: str
 
     @property
     def methods(self) -> list[tuple[str, int, int, float]]:
@@ -289,7 +292,9 @@ class Experiment:
                 expected.update()
                 time.sleep(0.1)
         script, note = preview(plan, execution), code_note(states.values())
-        return DryRun(plan, execution.device, states, expected, script, note)
+        roots = [self._boards(root) for root in (beside, None, Path("leaderboards"))]
+        shown = detectable_note(plan, roots)
+        return DryRun(plan, execution.device, states, expected, script, note, shown)
 
     def cancel(self) -> int:
         """Cancel what was submitted; return how many jobs that were."""

@@ -19,18 +19,19 @@ class Share(ClaimKind):
         method: whose runs.
         better_than: the method that it is better than on the same task with the same seed; of
             several, better than the best of them.
-        above: instead: the number that its metric is above.
+        above, below: instead: the number that its metric is above, or below.
         at_least: the share that must be exceeded.
     """
 
     method: str
     better_than: str | tuple[str, ...] = ()
     above: float | None = None
+    below: float | None = None
     at_least: float
 
     def __post_init__(self) -> None:
-        if bool(self.others) == (self.above is not None):
-            raise ValueError("expected either 'better_than' or 'above'")
+        if [bool(self.others), self.above is not None, self.below is not None].count(True) != 1:
+            raise ValueError("expected either 'better_than', 'above' or 'below'")
         if not 0 < self.at_least < 1:
             raise ValueError(f"a share is above 0 and below 1, got {self.at_least}")
         if self.method in self.others:
@@ -52,13 +53,15 @@ class Share(ClaimKind):
 
     def compare(self, observations: Observations) -> Evidence:
         """One comparison."""
-        if self.above is None:
+        limit, sign = (self.above, 1.0) if self.below is None else (self.below, -1.0)
+        if limit is None:
             own = observations.signed(self.method)
             other = np.max([observations.signed(name) for name in self.others], axis=0)
             about = f"{self.method} better than {', '.join(self.others)}"
         else:
-            own, other = observations.values(self.method), np.float64(self.above)
-            about = f"{self.metric} of {self.method} above {self.above:g}"
+            own, other = sign * observations.values(self.method), np.float64(sign * limit)
+            side = "above" if self.below is None else "below"
+            about = f"{self.metric} of {self.method} {side} {limit:g}"
         successes = (own > other) + 0.5 * (own == other)  # [runs, tasks]
         measured = share.Share.of(successes, methods=len(self.named_methods))
         return Evidence((Comparison(about, "share of runs", measured, Region(self.at_least)),))

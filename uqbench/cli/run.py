@@ -114,4 +114,4 @@ def _show_cost(left: DryRun) -> None:
     if expected.basis:
         say(f"in all, on one core: {duration(expected.seconds)} (from {expected.basis})", err=err)
     say(*left.script.splitlines())
-    say(*filter(None, [left.note]), err=True)
+    say(*filter(None, [left.detectable, left.note]), err=True)

@@ -113,7 +113,7 @@ def compare(
     """
     few = min(map(len, scores.values()), default=0) < MINIMUM_SEEDS
     seedwise = paired and len(set(map(len, scores.values()))) == 1
-    measured = _measured(scores, statistic, failures, seedwise=seedwise)
+    measured = measure(scores, statistic, failures, seedwise=seedwise)
     family = {
         names: of
         for names, of in measured.items()
@@ -174,6 +174,8 @@ def check_ranking(
     seeds: int, methods: int, *, paired: bool, failures: Sequence[Failures] | None
 ) -> None:
     """Raise ``ValueError`` where no runs could tell any two of so many methods apart."""
+    if methods < 2:
+        return
     if seeds < MINIMUM_SEEDS:
         least = 1.0
     elif failures is not None:
@@ -218,7 +220,7 @@ def step_down(
     return adjusted
 
 
-def _measured(
+def measure(
     scores: Mapping[str, Matrix],
     statistic: str,
     failures: Sequence[Failures] | None,

@@ -53,7 +53,7 @@ def check_row(kind: str, name: str, suite: Suite, host: Host, where: str) -> Non
         metrics = [suite.metric(name)]
     elif kind == "budgets":
         _check_budget(suite, suite.budget(name), host, f"{where}: budgets.{name}")
-        check_budget_configs(suite, host, where)
+        check_budgets_methods(suite, host, where)
         methods = suite.methods
     elif kind == "methods":
         methods = [suite.method(name)]
@@ -202,8 +202,8 @@ def _check_method(method: Method, suite: Suite, host: Host, where: str) -> None:
                     method_config(method, task, host, where=place, budget=(name, budget))
 
 
-def check_budget_configs(suite: Suite, host: Host, where: str) -> None:
-    """Check that each value in a budget's config is a field of some method.
+def check_budgets_methods(suite: Suite, host: Host, where: str) -> None:
+    """Check that a budget's config values are fields of methods, and that it can rank them.
 
     Methods come from many plugins: the check is made once the suite has its baseline.
     """
@@ -216,6 +216,31 @@ def check_budget_configs(suite: Suite, host: Host, where: str) -> None:
     for name, budget in suite.budgets.items():
         key = f"{where}: budgets.{name}.config"
         _known(key, "method with a field", fields, *budget.config)
+        if budget.ranks:
+            _check_ranking(suite, budget, host, f"{where}: budgets.{name}")
+
+
+def _check_ranking(suite: Suite, budget: Budget, host: Host, key: str) -> None:
+    """Check that some runs of a budget could tell two of its methods apart."""
+    from uqbench.statistics.failures import failures_of
+    from uqbench.statistics.ranks import check_ranking
+
+    metric, tasks = suite.primary_metric(budget), suite.tasks_of(budget)
+    failures = failures_of(metric.fails_beyond, metric.bounds, metric.direction)
+    methods = [
+        method
+        for method in suite.methods
+        if (spec := host.agents.get(method.agent or "")) is None or spec.role == "method"
+    ]
+    try:
+        check_ranking(
+            budget.seeds,
+            len(methods),
+            paired=suite.paired,
+            failures=None if failures is None else [failures] * len(tasks),
+        )
+    except ValueError as error:
+        raise UqbenchError(f"{key}: {error}.") from None
 
 
 def _check_claim(claim: Claim, suite: Suite, host: Host, where: str) -> None:

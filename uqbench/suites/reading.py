@@ -18,7 +18,7 @@ from uqbench.errors import UqbenchError, did_you_mean, unknown
 from uqbench.registry.local import PREFIX, SuiteTable
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
-from uqbench.suites.checks import check_budget_configs
+from uqbench.suites.checks import check_budgets_methods
 from uqbench.suites.rows import check_suite, extended, methods_of, with_base
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method, Table
@@ -108,7 +108,7 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
         where = f"{origin.distribution}: {name}"
         try:
             if check is None or name in check:
-                check_budget_configs(suite, host, where)
+                check_budgets_methods(suite, host, where)
         except Exception as error:  # a config's module may fail in any way
             problems.append(Problem(origin, _reason(error, where)))
             del suites[name]
@@ -134,7 +134,7 @@ def parse_suite(text: str, host: Host, where: str) -> Suite:
     """Read and check one suite from TOML text; errors call it ``where``."""
     suite = _suite(_parse(text, where), where)
     check_suite(suite, host, where)
-    check_budget_configs(suite, host, where)
+    check_budgets_methods(suite, host, where)
     return suite
 
 
