@@ -538,9 +538,14 @@ def test_a_mean_of_runs_that_may_fail_covers_where_one_in_five_does(seeds):
 def test_the_mean_of_runs_that_may_fail_is_bounded_by_shares_and_the_mean_of_the_others():
     values = np.array([0.9] * 45 + [0.8] * 45 + [0.2] * 10)[:, None]
     low, high = FailingMean.of(values, [COINS]).interval(0.05)
-    fewest, most = stats.binomtest(10, 100).proportion_ci(0.975, method="exact")
-    worst, best = Value(location(values[:90], "mean")).interval(0.025)
-    assert low == pytest.approx((1 - most) * worst + most * 0.0)
+    fewest, most = stats.binomtest(10, 100).proportion_ci(1 - 0.05 / 3, method="exact")
+    worst, best = Value(location(values[:90], "mean")).interval(0.05 / 3)
+    assert low == pytest.approx((1 - most) * worst + most * 0.2)  # all that failed are equal
+    assert high == pytest.approx((1 - fewest) * best + fewest * 0.2)
+    two = np.array([0.9] * 45 + [0.8] * 45 + [0.2] * 2)[:, None]
+    low, high = FailingMean.of(two, [COINS]).interval(0.05)
+    fewest, most = stats.binomtest(2, 92).proportion_ci(1 - 0.05 / 3, method="exact")
+    assert low == pytest.approx((1 - most) * worst)  # as bad as may be
     assert high == pytest.approx((1 - fewest) * best + fewest * 0.5)
 
 

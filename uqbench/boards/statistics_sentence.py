@@ -19,8 +19,8 @@ def statistics_sentence(suite: Suite, budget: Budget) -> str:
     what = _STATISTIC[suite.ranks_by] if several else "mean over runs"
     if metric.fails_beyond is not None and suite.ranks_by == "mean":
         interval = (
-            "from the share of failed runs (Clopper & Pearson 1934) and the mean of the others, "
-            "within the metric's range"
+            "from the share of failed runs (Clopper & Pearson 1934), their mean and that of the "
+            "others, within the metric's range"
         )
         test = "those intervals, adjusted for all pairs (Holm 1979), exclude a difference of zero"
     else:

@@ -5,9 +5,9 @@ of it. With p the share of runs that fail and m the mean of those that do not, t
 
     (1 − p) m + p f,   f between the worst possible value and the one beyond which a run has failed.
 
-Its interval holds all such numbers, with p in Clopper & Pearson's interval and m in Student's or
-Hall's, each with half of the error: it is valid however rare failures are, and as wide as the
-metric's range makes it. Over several tasks it is the mean of the tasks' intervals, which share the
+Its interval holds all such numbers, with p in Clopper & Pearson's interval and m and f in Student's
+or Hall's, each with a third of the error; of fewer than three runs of a kind, in all of its range.
+So it is right however rare failures are, and as wide as the metric's range makes it. Over several tasks it is the mean of the tasks' intervals, which share the
 error.
 """
 
@@ -167,18 +167,21 @@ def _interval(
     """Of the mean on one task."""
     runs = np.array(values)
     failed = failures.failed(runs)
-    share = Share.of(failed[:, None].astype(float)).interval(alpha / 2, seeds)
-    others, number, mean = runs[~failed], None, None
-    if seeds is not None:
-        number = max(MINIMUM_SEEDS, round(seeds * len(others) / len(runs)))
-    if len(others) >= MINIMUM_SEEDS:
-        mean = Value(location(others[:, None], "mean")).interval(alpha / 2, number)
-    low, high = sorted((failures.beyond, failures.best))
-    low, high = (low, high) if mean is None else (max(low, mean[0]), min(high, mean[1]))
-    ends = [
-        (1 - p) * m + p * f
-        for p in share
-        for m in (low, high)
-        for f in (failures.beyond, failures.worst)
-    ]
+    factor = None if seeds is None else seeds / len(runs)
+    share = Share.of(failed[:, None].astype(float)).interval(alpha / 3, seeds)
+    others = _mean(runs[~failed], (failures.beyond, failures.best), alpha / 3, factor)
+    failing = _mean(runs[failed], (failures.beyond, failures.worst), alpha / 3, factor)
+    ends = [(1 - p) * m + p * f for p in share for m in others for f in failing]
     return min(ends), max(ends)
+
+
+def _mean(
+    runs: NDArray[np.float64], bounds: Interval, alpha: float, factor: float | None
+) -> Interval:
+    """Of the mean of the runs of one kind, within its range; of that range where they are few."""
+    low, high = sorted(bounds)
+    if len(runs) < MINIMUM_SEEDS:
+        return low, high
+    seeds = None if factor is None else max(MINIMUM_SEEDS, round(factor * len(runs)))
+    interval = Value(location(runs[:, None], "mean")).interval(alpha, seeds) or (low, high)
+    return max(low, interval[0]), min(high, interval[1])
