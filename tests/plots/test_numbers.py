@@ -14,6 +14,7 @@ from uqbench.boards.uncertainty_curves import mean_curves
 from uqbench.figure import NotDrawableError
 from uqbench.plots import claims, curves, intervals, pairs, profiles, seeds, uncertainty
 from uqbench.plots.words import natural, number
+from uqbench.statistics.estimate import share
 
 BOARD = StoredBoard.read(Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper")
 
@@ -39,14 +40,13 @@ def test_profiles_are_those_of_rliable():
     assert (found["share"] <= found["high"] + 1e-9).all()
 
 
-def test_the_band_of_a_profile_is_rliables_up_to_the_noise_of_its_resamples():
-    # 2,000 resamples: the standard error of a percentile of these shares is about 0.006
+def test_the_band_of_a_profile_is_that_of_shares_of_seeds():
     matrix = np.random.default_rng(1).normal(0.5, 0.2, (8, 2))
     taus = np.linspace(0.2, 0.8, 5)
     found = profiles.frame(scores(one=matrix), list(taus))
-    np.random.seed(0)  # noqa: NPY002  rliable draws from the global state
-    _, band = library.create_performance_profile({"one": matrix}, taus, reps=2000)
-    np.testing.assert_allclose(found[["low", "high"]].T, band["one"], atol=0.0625 + 1e-9)
+    expected = [share(matrix > tau) for tau in taus]
+    assert found["low"].tolist() == [one.low for one in expected]
+    assert found["high"].tolist() == [one.high for one in expected]
 
 
 def test_a_method_without_all_of_its_scores_has_no_profile():

@@ -253,7 +253,8 @@ def _adjusted(
     known = {name: of for name, of in measured.items() if isinstance(of, Difference)}
     varying = {n: of for n, of in known.items() if of.first.variance + of.second.variance}
     exact = {n: min(1.0, p[n] * len(names)) for n in names if n not in varying}
-    return exact | dict(zip(varying, _drawn(varying).tolist(), strict=True))
+    drawn = _drawn(varying).tolist() if varying else []
+    return exact | dict(zip(varying, drawn, strict=True))
 
 
 def _flipped(
