@@ -1,7 +1,7 @@
 """Statistics of normalized scores, by name: what boards show and rank by, over runs and tasks.
 
-Point estimates of the mean, interquartile mean, median and optimality gap are rliable's own
-functions (Agarwal et al. 2021, Deep RL at the Edge of the Statistical Precipice).
+Point estimates of the interquartile mean, median and optimality gap are rliable's own functions
+(Agarwal et al. 2021, Deep RL at the Edge of the Statistical Precipice).
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ def point(name: str, scores: NDArray[np.float64]) -> float:
     Raises:
         ValueError: there is none of that name.
     """
-    from rliable import metrics  # takes a second; suites are checked without it
-
+    if name == "mean":
+        return float(scores.mean(axis=0).mean())
     if name == "worst_quarter":
         return _worst_quarter(scores)
+    from rliable import metrics  # takes a second; suites are checked without it
+
     if not hasattr(metrics, f"aggregate_{name}"):
         raise ValueError(
             f"no statistic {name!r}; known: iqm, mean, median, optimality_gap, worst_quarter"
