@@ -284,6 +284,8 @@ def _parts(findings: Sequence[Finding], found: Verdict) -> str:
         for word in ("false", "equal", "open"):
             names = [_about(f) for f in findings if f.word == word]
             parts += [f"{word}: {_listed(names)}"] if names else []
+    if found is Verdict.EQUAL:
+        parts.append(f"means differ by less than {findings[0].comparison.margin:g}, the margin")
     for f in findings:
         difference, measured = f.comparison.difference, f.comparison.measured
         side = measured.estimate - f.comparison.region.low

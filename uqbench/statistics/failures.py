@@ -7,8 +7,8 @@ of it. With p the share of runs that fail and m the mean of those that do not, t
 
 Its interval holds all such numbers, with p in Clopper & Pearson's interval and m and f in Student's
 or Hall's, each with a third of the error; of fewer than three runs of a kind, in all of its range.
-So it is right however rare failures are, and as wide as the metric's range makes it. Over several tasks it is the mean of the tasks' intervals, which share the
-error.
+So it is right however rare failures are, and as wide as the metric's range makes it. Over several
+tasks it is the mean of the tasks' intervals, which share the error.
 """
 
 from __future__ import annotations
