@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from uqbench.boards.cost import CellCost, read_cost
+from uqbench.boards.cost import read_cost
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.protocol import check_as_run
 from uqbench.boards.provenance import MadeWith
@@ -19,6 +19,7 @@ from uqbench.boards.scores import DEVICES
 from uqbench.boards.stored import PROVENANCE, StoredBoard
 from uqbench.boards.submission.bundle import CHECK, LOCK, TABLES, Bundle, plain, read_json
 from uqbench.boards.submission.make import DONE, involved
+from uqbench.boards.tables import Row
 from uqbench.errors import Say, UqbenchError
 from uqbench.results.folders import Folder
 from uqbench.results.states import RunState
@@ -74,7 +75,7 @@ class Judged:
     bundle: Bundle
     board: Board
     made: list[MadeWith]
-    cost: list[CellCost]
+    cost: list[Row]
     found: Findings
 
 
@@ -108,7 +109,8 @@ def judge(bundle: Bundle, host: Host, folder: Folder, say: Say) -> Judged:
         for text in _texts(one.__dict__):
             plain(text, PROVENANCE)
     cost = read_cost(bundle.files["cost.csv"].decode(errors="replace"))
-    if not {(row.task, row.method) for row in cost} <= {(r.task, r.method) for r in plan.runs}:
+    cells = {(run.task, run.method) for run in plan.runs}
+    if not {(row["task"], row["method"]) for row in cost} <= cells:
         raise UqbenchError("cost.csv is damaged: it has rows of other tasks or methods.")
     expected = stored.own_claims(board).files(stored.manifest.schema_version)
     differing = [name for name in TABLES if bundle.files[name] != expected[name].encode()]
