@@ -16,12 +16,14 @@ from uqbench_dqn.config import (
     DQNConfig,
     QRDQNConfig,
     RandomizedPriorConfig,
+    RNDConfig,
     VDQNConfig,
 )
 from uqbench_dqn.deep_q import DeepQ
 from uqbench_dqn.dqn import DQN
 from uqbench_dqn.qr_dqn import QRDQN
 from uqbench_dqn.randomized_prior import RandomizedPriorDQN
+from uqbench_dqn.rnd import RND
 from uqbench_dqn.vdqn import VDQN
 
 from uqbench.risk import CVaR, Expectation, MarginalRisk, WeightedRisk
@@ -59,6 +61,7 @@ FAMILY: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         SMALL | {"heads": 4, "mask_probability": 0.5},
     ),
     "randomized-prior-dqn": (RandomizedPriorDQN, RandomizedPriorConfig, SMALL | {"heads": 3}),
+    "rnd-dqn": (RND, RNDConfig, SMALL),
     "c51": (C51, C51Config, SMALL | {"atoms": 11}),
     "c51-risk": (C51, C51Config, SMALL | {"atoms": 11, "risk": MEAN_AND_CVAR}),
     "vdqn": (VDQN, VDQNConfig, ODD),

@@ -142,6 +142,26 @@ class DQNConfig(EpsilonGreedyConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RNDConfig(DQNConfig):
+    """Settings of DQN with random network distillation.
+
+    Attributes:
+        bonus: β, what the error of the predictor, over its running mean, is multiplied by.
+        features: outputs of the random network for each action.
+    """
+
+    bonus: float = 0.1
+    features: int = 16
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.bonus < 0 or self.features < 1:
+            raise ValueError(
+                f"expected bonus >= 0 and features >= 1, got {self.bonus} and {self.features}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
 class QRDQNConfig(EpsilonGreedyConfig):
     """QR-DQN's settings.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from uqbench.agent import EnvironmentInfo, Uncertainty
@@ -22,6 +22,7 @@ class ScalarQ(DeepQ):
         config: settings.
         device: where to compute.
         kappa: where the Huber loss turns from quadratic to linear.
+        extra_networks: networks that the optimizer trains with the online one.
     """
 
     def __init__(
@@ -31,8 +32,10 @@ class ScalarQ(DeepQ):
         config: DeepQConfig,
         device: torch.device,
         kappa: float,
+        *,
+        extra_networks: nn.Module | None = None,
     ) -> None:
-        super().__init__(info, seeds, config, 1, device)
+        super().__init__(info, seeds, config, 1, device, extra_networks=extra_networks)
         self.kappa = kappa
 
     def q_values(self, outputs: Tensor) -> Tensor:
@@ -64,5 +67,7 @@ class DQN(ScalarQ):
         seeds: Sequence[int],
         config: DQNConfig,
         device: torch.device,
+        *,
+        extra_networks: nn.Module | None = None,
     ) -> None:
-        super().__init__(info, seeds, config, device, config.kappa)
+        super().__init__(info, seeds, config, device, config.kappa, extra_networks=extra_networks)

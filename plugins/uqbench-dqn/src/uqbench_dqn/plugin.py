@@ -20,6 +20,12 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             config="uqbench_dqn.config:DQNConfig",
         ),
         AgentSpec(
+            name="rnd-dqn",
+            version="1",
+            factory="uqbench_dqn.rnd:RND",
+            config="uqbench_dqn.config:RNDConfig",
+        ),
+        AgentSpec(
             name="qr-dqn",
             version="3",
             factory="uqbench_dqn.qr_dqn:QRDQN",
