@@ -47,7 +47,7 @@ class RND(DQN):
 
     def errors(self, obs: Tensor) -> Tensor:
         """``‖f̂(s) − f(s)‖²`` over the outputs' number, ``[L, B, *obs] -> [L, B]`` (section 2.2)."""
-        difference = self.predictor(obs) - self.random(obs)
+        difference: Tensor = self.predictor(obs) - self.random(obs)
         return difference.flatten(2).square().mean(-1)
 
     def objective(self, batch: Mapping[str, Tensor]) -> Tensor:

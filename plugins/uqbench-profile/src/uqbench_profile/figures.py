@@ -50,11 +50,11 @@ def _all(data: pd.DataFrame, methods: list[str]) -> Any:
             "capability:N",
             sort=list(CAPABILITIES),
             title=None,
-            axis=alt.Axis(orient="top", labelAngle=-30, labelColor=theme.INK),
+            axis=alt.Axis(orient="top", labelAngle=-30, labelColor=theme.INK, grid=False),
         ),
         alt.Y("method:N", sort=methods, title=None),
     )
-    colors = alt.Scale(domain=[0, 1], range=[theme.WHITE, theme.SKY], clamp=True)
+    colors = alt.Scale(domain=[0, 1], range=[theme.WHITE, theme.SKY], clamp=True, interpolate="rgb")
     return alt.layer(
         base.mark_rect().encode(alt.Color("estimate:Q", scale=colors, legend=None)),
         base.mark_text(color=theme.INK).encode(alt.Text("estimate:Q", format=".2f")),
