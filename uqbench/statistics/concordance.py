@@ -63,7 +63,7 @@ class Concordance:
             variance *= min(map(min, sizes)) / seeds
             degrees *= seeds / min(map(min, sizes))
             sizes = tuple((seeds,) * len(groups) for groups in sizes)
-        if 2 / math.prod(map(_arrangements, sizes)) > alpha:
+        if sum(map(_log_arrangements, sizes)) < math.log(2 / alpha):
             return 0.0, 1.0
         half_a_pair = 0.5 / sum(map(_pairs, sizes))
         low = _score_end(self.estimate - half_a_pair, sizes, alpha, -1)
@@ -83,14 +83,11 @@ def concordance(tasks: Sequence[Sequence[NDArray[np.float64]]]) -> Concordance:
     sizes = tuple(tuple(map(len, groups)) for groups in tasks)
     estimates, parts = [], []
     for groups, counts in zip(tasks, sizes, strict=True):
-        values, group = np.concatenate(groups), np.repeat(np.arange(len(groups)), counts)
-        agree = np.sign(values[:, None] - values) * np.sign(group[:, None] - group)
-        own = np.where(group[:, None] == group, 0.0, 0.5 + agree / 2).sum(axis=1)
-        pairs = _pairs(counts)
-        estimates.append(own.sum() / 2 / pairs)
-        for k, n in enumerate(counts):
+        own, pairs = _concordant(groups), _pairs(counts)
+        estimates.append(sum(map(np.sum, own)) / 2 / pairs)
+        for mine, n in zip(own, counts, strict=True):
             if n > 1:
-                variance = n * float(own[group == k].var(ddof=1)) / (pairs * len(tasks)) ** 2
+                variance = n * float(mine.var(ddof=1)) / (pairs * len(tasks)) ** 2
                 parts.append((variance, n - 1))
     total = sum(variance for variance, _ in parts)
     squares = sum(variance**2 / degrees for variance, degrees in parts)
@@ -130,9 +127,21 @@ def _score_end(estimate: float, sizes: Sizes, alpha: float, side: int) -> float:
     return (estimate + square / 2 + side * half) / (1 + square)
 
 
-def _arrangements(groups: tuple[int, ...]) -> int:
-    """Orders of the runs' groups."""
-    return math.factorial(sum(groups)) // math.prod(map(math.factorial, groups))
+def _concordant(groups: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    """For each run, its concordant pairs with runs of other groups, ties half; by group."""
+    ordered, found = [np.sort(group) for group in groups], []
+    for k, values in enumerate(groups):
+        own = np.zeros(len(values))
+        for j, other in enumerate(ordered):
+            below = np.searchsorted(other, values, "left") + np.searchsorted(other, values, "right")
+            own += below / 2 if j < k else len(other) - below / 2 if j > k else 0.0
+        found.append(own)
+    return found
+
+
+def _log_arrangements(groups: tuple[int, ...]) -> float:
+    """Of the number of orders of the runs' groups."""
+    return math.lgamma(sum(groups) + 1) - sum(math.lgamma(n + 1) for n in groups)
 
 
 def _pairs(groups: tuple[int, ...]) -> int:
