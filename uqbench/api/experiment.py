@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from uqbench.api.claims import SuiteVerdicts, judged, verdicts
-from uqbench.api.options import Options
+from uqbench.api.options import Options, names
 from uqbench.boards.agreement import Agreement
 from uqbench.boards.board_files import board_folder
 from uqbench.boards.detectable import detectable_note
@@ -516,7 +516,7 @@ class Experiment:
         driver = Driver(options.where, self.host, store.root)
         elsewhere = partial(stated_device, gpus=options.gpus_per_batch)
         device = (elsewhere if driver.elsewhere else find_device)(options.device)
-        loggers, kept = tuple(options.log), options.out is not None
+        loggers, kept = names(options.log) or (), options.out is not None
         return Execution(self.host, device, store, watcher, options.workers, driver, loggers, kept)
 
     @contextmanager

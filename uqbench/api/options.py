@@ -77,7 +77,7 @@ class Options:
     run_minutes: float | None = None
     run_memory: float | None = None
     stall_minutes: float | None = None
-    log: Sequence[Literal["csv", "tensorboard", "wandb"]] = ()
+    log: Sequence[str] | str = ()
     keep_agents: bool = False
 
     @cached_property
@@ -100,7 +100,7 @@ class Options:
             self.suite,
             self.budget,
             _methods(self.methods, self.suite),
-            _names(self.tasks),
+            names(self.tasks),
             None if seeds is None else tuple(seeds),
             steps,
             self.settings or {},
@@ -158,5 +158,6 @@ def _methods(methods: Sequence[str | type[Any]] | str | None, suite: str) -> tup
     return None if given is None else tuple(map(name, given))
 
 
-def _names(names: Sequence[str] | str | None) -> tuple[str, ...] | None:
-    return (names,) if isinstance(names, str) else None if names is None else tuple(names)
+def names(given: Sequence[str] | str | None) -> tuple[str, ...] | None:
+    """One name or several, as several."""
+    return (given,) if isinstance(given, str) else None if given is None else tuple(given)
