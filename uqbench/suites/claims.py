@@ -29,11 +29,14 @@ class Reading(Table):
         chosen: what the suite takes the paper to say.
         alternative: what it may say as well.
         moved: what moved when the alternative was tried; may say that it was not.
+        rows: methods that are run by the alternative. No claim is about them: claims that rest on
+            contradictory readings of a paper could all hold.
     """
 
     chosen: str
     alternative: str
     moved: str
+    rows: tuple[Name, ...] = ()
 
 
 class Claim(Table):

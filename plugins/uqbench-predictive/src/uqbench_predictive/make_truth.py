@@ -36,6 +36,7 @@ CONFIGS = {
         iterations=150,
         leapfrog=150,
         step_size=6e-3,
+        jitter=0.0,
     ),
     "simplex": HMCConfig(
         hidden=(10, 10),
@@ -44,6 +45,7 @@ CONFIGS = {
         iterations=500,
         leapfrog=100,
         step_size=1e-2,
+        jitter=0.0,
     ),
     "sine-hmc": HMCConfig(
         hidden=(200, 200, 200),
@@ -52,9 +54,11 @@ CONFIGS = {
         iterations=150,
         leapfrog=100,
         step_size=1.5e-3,
+        jitter=0.0,
         prior="scaled",
     ),
 }
+"""Their trajectories are all of one length, as when the files were made."""
 TOGETHER = {"two-moons": 2, "simplex": 24}
 """Data sets whose chains move at once: as many as fit the caches. No number depends on it."""
 Arrays = dict[str, NDArray[np.float32]]

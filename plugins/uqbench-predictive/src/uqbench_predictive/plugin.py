@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Literal
 
 from uqbench import DatasetSpec, EstimatorSpec, ScoreSpec, hookimpl
@@ -58,6 +60,12 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
                 "outside_std",
                 "rmse",
             ),
+        ),
+        DatasetSpec(
+            name="real",
+            version="1",
+            factory="uqbench_predictive.problems.tables:Real",
+            config="uqbench_predictive.problems.tables:RealConfig",
         ),
         DatasetSpec(
             name="ood-digits",
@@ -120,7 +128,7 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
         ),
         EstimatorSpec(
             name="hmc",
-            version="1",
+            version="2",
             factory="uqbench_predictive.baselines.hmc:HMC",
             config="uqbench_predictive.baselines.hmc:HMCConfig",
             role="oracle",  # the truth of the synthetic problems is made by it
@@ -166,3 +174,9 @@ def uqbench_scores() -> Iterable[ScoreSpec]:
         )
         for name, (direction, summary) in SCORES.items()
     ]
+
+
+@hookimpl
+def uqbench_suites() -> Iterable[Traversable]:
+    """Real data in setting (a)."""
+    return [files("uqbench_predictive") / "suites" / "predictive.toml"]

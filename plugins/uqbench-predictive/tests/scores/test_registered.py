@@ -115,6 +115,7 @@ def test_a_score_that_does_not_apply_is_no_number():
     line, coin = values([0.0], 1.0, [0.0]), classes([[0.5, 0.5]], [0])
     assert all(isnan(getattr(registered, n)(line)) for n in ("brier", "ece", "accuracy", "auroc"))
     assert all(isnan(getattr(registered, n)(coin)) for n in ("rmse", "crps"))
+    assert all(isnan(score(coin)) for score in (registered.corrupted_nll, registered.corrupted_ece))
     no_mean = PredictiveUncertainty(*[torch.ones(1, 3)] * 3, None, "variance")
     given = {"test": Predictions(no_mean, torch.zeros(1, 3))}
     assert isnan(registered.nll(given))

@@ -30,6 +30,9 @@ class HMCConfig(TrainingConfig):
         iterations: of each chain that are kept.
         leapfrog: L, steps of a trajectory.
         step_size: ε.
+        jitter: every chain draws the step size of each trajectory evenly from ``ε (1 ± jitter)``,
+            lest all trajectories be half a period of some mode (Neal 2011, section 5.4.2.2); 0 for
+            none.
         prior: normal prior of the weights: ``unit``, precision 1; or ``scaled``, variance ``2 /
             inputs of the layer``, which keeps a wide network's outputs at the scale of its inputs.
         noise_precision: of a regression's targets, ``1/σ²``.
@@ -40,10 +43,13 @@ class HMCConfig(TrainingConfig):
     iterations: Steps = 150
     leapfrog: int = 300
     step_size: float = 2e-3
+    jitter: float = 0.2
     prior: Literal["unit", "scaled"] = "unit"
     noise_precision: float = 10.0
 
     def __post_init__(self) -> None:
+        if not 0 <= self.jitter < 1:
+            raise ValueError(f"jitter must be in [0, 1), got {self.jitter}")
         if min(self.chains, self.iterations, self.leapfrog) < 1:
             raise ValueError(
                 "chains, iterations and leapfrog must be at least 1, got "
@@ -122,18 +128,26 @@ class Posterior:
         Returns:
             Whether each chain accepted it, ``[S]``.
         """
-        flat, step = self._stack.flat, self._config.step_size
-        before = flat.clone()
+        flat, before = self._stack.flat, self._stack.flat.clone()
         momentum = standard_normal(flat, generators) * self._moves
+        step = self._steps(generators)
         first = self.energy() + kinetic(momentum)
-        momentum.sub_(self._gradient(), alpha=step / 2)
+        momentum.addcmul_(self._gradient(), step / 2, value=-1)
         for remaining in reversed(range(self._config.leapfrog)):
-            flat.add_(momentum, alpha=step)
-            momentum.sub_(self._gradient(), alpha=step if remaining else step / 2)
+            flat.addcmul_(momentum, step)
+            momentum.addcmul_(self._gradient(), step if remaining else step / 2, value=-1)
         uniform = torch.stack([torch.rand((), generator=g) for g in generators]).to(flat)
         accepted = uniform.double().log() < first - (self.energy() + kinetic(momentum))
         flat.copy_(torch.where(accepted[:, None], flat, before))
         return accepted
+
+    def _steps(self, generators: Sequence[torch.Generator]) -> Tensor:
+        """The step size of each chain's trajectory, ``[S, 1]``."""
+        config = self._config
+        if config.jitter == 0:
+            return torch.full((len(generators), 1), config.step_size).to(self._stack.flat)
+        drawn = torch.stack([torch.rand((), generator=g) for g in generators]).to(self._stack.flat)
+        return (config.step_size * (1 + config.jitter * (2 * drawn - 1)))[:, None]
 
     @torch.no_grad()
     def energy(self) -> Tensor:

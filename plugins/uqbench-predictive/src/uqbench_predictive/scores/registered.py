@@ -153,8 +153,16 @@ def auroc(given: Given, outside: str = "outside") -> float:
 
 near_auroc = partial(auroc, outside="near")
 far_auroc = partial(auroc, outside="far")
-corrupted_nll = partial(nll, name="corrupted")
-corrupted_ece = partial(ece, name="corrupted")
+
+
+def corrupted_nll(given: Given) -> float:
+    """The negative log-likelihood of corrupted inputs' targets."""
+    return nll(given, "corrupted") if "corrupted" in given else nan
+
+
+def corrupted_ece(given: Given) -> float:
+    """The calibration error on corrupted inputs."""
+    return ece(given, "corrupted") if "corrupted" in given else nan
 
 
 def _targets(one: Predictions) -> Tensor:

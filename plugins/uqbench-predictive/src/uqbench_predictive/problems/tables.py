@@ -1,0 +1,141 @@
+"""Real data in setting (a): four of scikit-learn's own data sets, nothing to download.
+
+Every method makes its own predictions, so that accuracy, likelihood and calibration differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from torch import Tensor
+
+from uqbench.estimator import Data, Dataset, EvaluationSet
+from uqbench.seeding import derive_seed
+from uqbench_predictive.problems.detection import order
+from uqbench_predictive.problems.digits import CLASSES, digits, in_distribution
+
+Array = NDArray[np.float32]
+Name = Literal["digits", "breast-cancer", "wine", "diabetes"]
+N_CLASSES: dict[Name, int] = {"digits": CLASSES, "breast-cancer": 2, "wine": 3, "diabetes": 0}
+SHARES = (0.6, 0.8)
+"""A table's rows up to the first are for training, up to the second for validation."""
+TRAINED, VALIDATED, TESTED = 300, 100, 300
+"""Digits."""
+OUTSIDE = 150
+"""Inputs of other classes, and of noise."""
+CORRUPTIONS = ("noise", "blur", "contrast", "shift", "missing")
+"""Of digits, in turn; see :func:`corrupted`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RealConfig:
+    """Which data set.
+
+    Attributes:
+        name: of scikit-learn's: ``digits`` 0 to 7, ``breast-cancer`` and ``wine`` are
+            classifications, ``diabetes`` is a regression, its target standardized.
+    """
+
+    name: Name = "digits"
+
+
+class Real(Dataset):
+    """Real data in setting (a), split by the seed: test data, and for digits three further sets.
+
+    These are ``corrupted`` test images, ``near`` (digits 8 and 9) and ``far`` (uniform noise).
+    """
+
+    members = 20
+
+    def __init__(self, config: RealConfig) -> None:
+        self.config = config
+        self.n_classes = N_CLASSES[config.name]
+        self.inputs = (_rows(config.name)[0].shape[1],)
+
+    def data(self, seeds: Sequence[int]) -> Data:
+        """The training data, and data for validation."""
+        train, validation, _ = (_stacked([self._part(seed, k) for seed in seeds]) for k in range(3))
+        return Data(*train, Data(*validation))
+
+    def reference_model(self, seeds: Sequence[int]) -> None:
+        """None: setting (a)."""
+        return
+
+    def evaluation_sets(self, seeds: Sequence[int]) -> Mapping[str, EvaluationSet]:
+        """``test``; for digits also ``corrupted``, ``near`` and ``far``."""
+        inputs, targets = _stacked([self._part(seed, 2) for seed in seeds])
+        sets = {"test": EvaluationSet(inputs, targets)}
+        if self.config.name != "digits":
+            return sets
+        images, labels = digits()
+        others = images[labels >= CLASSES]
+        near, far, altered = [], [], []
+        for seed, own in zip(seeds, inputs.numpy(), strict=True):
+            generator = np.random.default_rng(derive_seed("real", "altered", seed))
+            altered.append(corrupted(own, generator))
+            near.append(others[generator.permutation(len(others))[:OUTSIDE]])
+            far.append(generator.random((OUTSIDE, own.shape[1]), dtype=np.float32))
+        return sets | {
+            "corrupted": EvaluationSet(torch.from_numpy(np.stack(altered)), targets),
+            "near": EvaluationSet(torch.from_numpy(np.stack(near))),
+            "far": EvaluationSet(torch.from_numpy(np.stack(far))),
+        }
+
+    def _part(self, seed: int, part: int) -> tuple[Array, NDArray[np.generic]]:
+        """Training, validation or test data of a lane."""
+        inputs, targets = _rows(self.config.name)
+        index = order("real", self.config.name, seed, count=len(targets))
+        if self.config.name == "digits":
+            ends = [0, TRAINED, TRAINED + VALIDATED, TRAINED + VALIDATED + TESTED]
+            chosen = index[ends[part] : ends[part + 1]]
+            return inputs[chosen], targets[chosen]
+        ends = [0, *(round(share * len(targets)) for share in SHARES), len(targets)]
+        train, chosen = index[: ends[1]], index[ends[part] : ends[part + 1]]
+        x = _standardized(inputs, train)[chosen]
+        y = targets if self.n_classes else _standardized(targets, train)
+        return x, y[chosen]
+
+
+def corrupted(images: Array, generator: np.random.Generator) -> Array:
+    """Images ``[M, 64]``, one after the other by the next of :data:`CORRUPTIONS`.
+
+    Normal noise of 0.3, a blur of one pixel, a third of the contrast, a shift by a pixel to the
+    right, and the lower half set to zero.
+    """
+    made = images.reshape(-1, 8, 8).copy()
+    kinds = np.arange(len(made)) % len(CORRUPTIONS)
+    made[kinds == 0] += generator.normal(0, 0.3, made[kinds == 0].shape).astype(np.float32)
+    made[kinds == 1] = gaussian_filter(made[kinds == 1], (0, 1, 1))
+    made[kinds == 2] = 0.5 + (made[kinds == 2] - 0.5) / 3
+    made[kinds == 3] = np.roll(made[kinds == 3], 1, axis=2)
+    made[kinds == 4, 4:] = 0
+    return made.clip(0, 1).reshape(images.shape)
+
+
+@cache
+def _rows(name: Name) -> tuple[Array, NDArray[np.generic]]:
+    if name == "digits":
+        return in_distribution()
+    load = {"breast-cancer": load_breast_cancer, "wine": load_wine, "diabetes": load_diabetes}[name]
+    loaded = load()
+    kind = np.int64 if N_CLASSES[name] else np.float32
+    return loaded.data.astype(np.float32), loaded.target.astype(kind)
+
+
+def _standardized(array: NDArray[np.generic], train: NDArray[np.int64]) -> Array:
+    known = array[train].astype(np.float64)
+    scaled: Array = ((array - known.mean(0)) / known.std(0)).astype(np.float32)
+    return scaled
+
+
+def _stacked(lanes: Sequence[tuple[Array, NDArray[np.generic]]]) -> tuple[Tensor, Tensor]:
+    inputs, targets = zip(*lanes, strict=True)
+    return torch.from_numpy(np.stack(inputs)), torch.from_numpy(np.stack(targets))

@@ -1,0 +1,44 @@
+"""Real data in setting (a): its splits, and its further sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from uqbench_predictive.problems.digits import in_distribution
+from uqbench_predictive.problems.tables import N_CLASSES, Real, RealConfig, corrupted
+
+
+@pytest.mark.parametrize("name", N_CLASSES)
+def test_parts_of_a_split_share_no_row_and_follow_from_the_seed(name):
+    task = Real(RealConfig(name=name))
+    data, test = task.data([1, 2]), task.evaluation_sets([1, 2])["test"]
+    for lane in range(2):
+        parts = (data.inputs[lane], data.validation.inputs[lane], test.inputs[lane])
+        rows = {row.numpy().tobytes() for part in parts for row in part}
+        assert len(rows) >= 0.99 * sum(map(len, parts))  # few rows of these data are equal
+    assert torch.equal(task.data([2]).inputs[0], data.inputs[1])
+    assert not torch.equal(data.inputs[0], data.inputs[1])
+    if name != "digits":
+        assert torch.allclose(data.inputs.mean(1), torch.zeros(2, task.inputs[0]), atol=1e-4)
+
+
+def test_digits_have_corrupted_near_and_far_inputs():
+    sets = Real(RealConfig()).evaluation_sets([3])
+    assert set(sets) == {"test", "corrupted", "near", "far"}
+    assert torch.equal(sets["corrupted"].targets, sets["test"].targets)
+    changed = (sets["corrupted"].inputs != sets["test"].inputs).any(-1)
+    assert changed.all()
+    known = {row.tobytes() for row in in_distribution()[0]}
+    assert not any(row.numpy().tobytes() in known for row in sets["near"].inputs[0])
+
+
+def test_corruptions_are_those_that_are_named():
+
+    images = in_distribution()[0][:10]
+    made = corrupted(images, np.random.default_rng(0)).reshape(-1, 8, 8)
+    own = images.reshape(-1, 8, 8)
+    assert np.array_equal(made[3], np.roll(own[3], 1, axis=1))
+    assert not made[4, 4:].any()
+    assert np.allclose(np.ptp(made[2]), np.ptp(own[2]) / 3, atol=1e-6)
+    assert made[1].std() < own[1].std()

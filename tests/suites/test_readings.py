@@ -1,0 +1,35 @@
+"""Readings of the installed suites: claims rest on what was chosen, not on the alternative."""
+
+from __future__ import annotations
+
+import pytest
+
+from uqbench.registry.plugins import Host
+from uqbench.suites.reading import read_suites
+
+SUITES = read_suites(Host.load(), check=()).suites
+
+
+def named(value: object) -> set[str]:
+    """The texts in a claim's settings, however deep."""
+    if isinstance(value, str):
+        return {value}
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return set().union(*map(named, inner))
+
+
+@pytest.mark.parametrize("suite", SUITES.values(), ids=list(SUITES))
+def test_no_claim_is_about_a_row_of_the_alternative_reading(suite):
+    """Two claims on contradictory readings could both hold."""
+    rows = {row for reading in suite.readings.values() for row in reading.rows}
+    assert rows <= {method.name for method in suite.methods}
+    for claim in suite.claims:
+        assert not rows & named(claim.settings), claim.id
+        assert set(claim.readings) <= suite.readings.keys()
+
+
+@pytest.mark.parametrize(
+    "name", ["deepsea", "widenarrow", "priormdp", "ube-chain", "risk-estimation", "simplex"]
+)
+def test_suites_of_papers_that_can_be_read_in_two_ways_name_their_readings(name):
+    assert SUITES[name].readings
