@@ -113,7 +113,10 @@ class QuamDQN(ScalarQ):
         last = cast(LaneLinear, self.online.layers[-1])
         weights = torch.cat([last.weight, last.bias], dim=1)  # [L, H + 1, A]
         features = self._features(obs)
-        return features @ weights, bonuses(weights, features, evidence, self.config)
+        # one state after another with one actor: products of all at once round otherwise
+        parts = features.split(1 if self.clock.actors == 1 else features.shape[1], 1)
+        found = [bonuses(weights, part, evidence, self.config) for part in parts]
+        return features @ weights, torch.cat(found, 1)
 
     def _features(self, obs: Tensor) -> Tensor:
         features = self.online.features(self.online.trunk(obs))
@@ -144,23 +147,23 @@ def bonuses(weights: Tensor, features: Tensor, evidence: Evidence, config: QuamD
     Returns:
         ``[L, M, A]``.
     """
-    shape = (*features.shape[:2], *weights.shape[1:])  # [L, M, H + 1, A]
-    start = weights.unsqueeze(1).expand(shape)
+    states = features.shape[1]
+    start = weights.unsqueeze(2).expand(-1, -1, states, -1)  # [L, H + 1, M, A]
     moved = start.clone()
     mean, square = torch.zeros_like(moved), torch.zeros_like(moved)
-    inputs = evidence.features.unsqueeze(1).expand(-1, shape[1], -1, -1)  # [L, M, B, H + 1]
-    taken = evidence.taken.unsqueeze(1)
-    targets = evidence.targets[:, None, :, None]
-    size = inputs.shape[2]
+    inputs = evidence.features  # of all states: their searches are columns of one product
+    taken = evidence.taken.unsqueeze(2)
+    targets = evidence.targets[..., None, None]
+    size = inputs.shape[1]
 
     def errors(w: Tensor) -> tuple[Tensor, Tensor]:
         """Temporal-difference errors of each action's transitions, and their mean square."""
-        residual = (inputs @ w - targets) * taken
-        squares = residual.square().movedim(-2, -1).contiguous()
+        residual = ((inputs @ w.flatten(2)).view(*inputs.shape[:2], states, -1) - targets) * taken
+        squares = residual.square().movedim(1, -1).contiguous()
         return residual, squares.sum(-1) / size
 
     def value(w: Tensor) -> Tensor:
-        return (features.unsqueeze(2) @ w).squeeze(2)
+        return (features.unsqueeze(2) @ w.movedim(1, 2)).squeeze(2)
 
     reference_loss = errors(start)[1]
     reference = value(start)
@@ -168,7 +171,8 @@ def bonuses(weights: Tensor, features: Tensor, evidence: Evidence, config: QuamD
     for step in range(config.search_steps):
         residual, _ = errors(moved)
         c = config.penalty * config.growth ** (step // config.period)
-        gradient = c * 2 / size * (inputs.mT @ residual) - features.unsqueeze(-1)
+        along = (inputs.mT @ residual.flatten(2)).view_as(moved)
+        gradient = c * 2 / size * along - features.mT.unsqueeze(-1)
         mean = BETAS[0] * mean + (1 - BETAS[0]) * gradient
         square = BETAS[1] * square + (1 - BETAS[1]) * gradient.square()
         rate = config.search_rate / (1 - BETAS[0] ** (step + 1))
