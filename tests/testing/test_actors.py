@@ -20,11 +20,16 @@ from uqbench.agent import EnvironmentInfo
 from uqbench.builtin.configs import UniformRandomConfig
 from uqbench.builtin.trivial import UniformRandom
 from uqbench.errors import UqbenchError
+from uqbench.registry.plugins import Host
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
+from uqbench.testing.capture import run
 from uqbench.testing.conformance.actors import mixes, with_actors
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.check import Failed
+from uqbench.testing.conformance.devices import _elsewhere
+from uqbench.testing.conformance.subjects import subjects
+from uqbench.testing.same_bits import difference
 from uqbench.testing.worlds import RotatingPixels, step_of_actors, transitions
 
 CPU = torch.device("cpu")
@@ -225,3 +230,31 @@ def test_a_budget_with_actors_is_another_run_and_one_without_is_the_same():
         planned(4, steps=10)
     with pytest.raises(UqbenchError, match=r"has 4 actors a run, and .* learns from one"):
         planned(4, "sb3-qr-dqn")
+
+
+DEEP = [
+    *(f"uqbench-dqn:{name}" for name in ("dqn", "qr-dqn", "c51", "vdqn", "bootstrapped-dqn")),
+    *("uqbench-uadqn:ua-dqn", "uqbench-ube:ube-dqn", "uqbench-ube:dqn-intrinsic"),
+    *("uqbench-sentinel:sentinel-k", "uqbench-quam:quam-dqn"),
+]
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_with_actors_agents_need_no_wait_and_stay_on_a_device_that_has_no_data(name):
+    """As on a GPU: tensors of torch's fake device, on which reading a number is an error."""
+    (subject,) = subjects(Host.load(), name)
+    assert isinstance(subject, AgentSubject)
+    assert subject.several is not None
+    assert _elsewhere(subject.several) is None
+
+
+@pytest.mark.parametrize("horizon", [1, 4])
+def test_captured_steps_with_actors_end_in_the_state_of_those_from_python(horizon):
+    config = UBEDQNConfig(
+        hidden=(8,), channels=4, horizon=horizon, batch_size=4, learning_starts=12
+    )
+    agents = [UBEDQN(RotatingPixels.info(actors=3), [1, 2], config, CPU) for _ in range(2)]
+    for agent, captured in zip(agents, (False, True), strict=True):
+        run(agent, 2, 90, captured=captured, actors=3)
+    plain, captured = (agent.state_dict() for agent in agents)
+    assert difference(plain, captured, "state") is None

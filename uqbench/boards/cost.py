@@ -6,23 +6,37 @@ import csv
 import io
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import median
 
 from uqbench.boards.scores import DEVICES, Score
-from uqbench.boards.tables import Row, csv_text
 from uqbench.errors import UqbenchError
 from uqbench.suites.plan import Plan
 
 COLUMNS = ("task", "method", "device", "runs", "steps_per_s", "device_hours")
 
 
-def cost_csv(plan: Plan, scores: Sequence[Score]) -> str:
-    """``cost.csv``: a row for each task and method with finished runs.
+@dataclass(frozen=True)
+class CellCost:
+    """What the finished runs of a task and method cost.
 
-    ``device`` is ``cpu``, ``cuda`` or ``cpu+cuda``, ``runs`` how many have a time; ``steps_per_s``
-    is the median over runs of environment steps per second of a device or core, ``device_hours``
-    the sum of their shares of it.
+    Attributes:
+        device: ``cpu``, ``cuda`` or ``cpu+cuda``.
+        runs: how many.
+        steps_per_s: the median over runs of environment steps per second of a device or core.
+        device_hours: the sum of their shares of it.
     """
+
+    task: str
+    method: str
+    device: str
+    runs: int
+    steps_per_s: float
+    device_hours: float
+
+
+def cost_csv(plan: Plan, scores: Sequence[Score]) -> str:
+    """``cost.csv``: a row for each task and method with finished runs."""
     finished: dict[tuple[str, str], list[Score]] = {}
     for score in scores:
         if score.digest:
@@ -36,29 +50,39 @@ def cost_csv(plan: Plan, scores: Sequence[Score]) -> str:
             speed = median(timing.steps_per_s for timing in timings)
             hours = sum(timing.seconds / timing.lanes for timing in timings) / 3600
             devices = "+".join(sorted({score.device for score in own}))
-            row = (*name, devices, str(len(timings)), f"{speed:.1f}", f"{hours:.4f}")
-            rows.append(dict(zip(COLUMNS, row, strict=True)))
-    return csv_text(rows, COLUMNS)
+            rows.append(CellCost(*name, devices, len(timings), speed, hours))
+    return to_csv(rows)
 
 
-def read_cost(text: str) -> list[Row]:
-    """The rows of a ``cost.csv`` from anywhere; none where it is empty.
+def to_csv(rows: Sequence[CellCost]) -> str:
+    """The file."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for r in rows:
+        speed, hours = f"{r.steps_per_s:.1f}", f"{r.device_hours:.4f}"
+        writer.writerow([r.task, r.method, r.device, r.runs, speed, hours])
+    return text.getvalue()
+
+
+def read_cost(text: str) -> list[CellCost]:
+    """Read ``cost.csv`` from anywhere; no rows where it is empty.
 
     Raises:
         UqbenchError: it is damaged.
     """
+    rows = []
     try:
         header, *lines = list(csv.reader(io.StringIO(text))) or [list(COLUMNS)]
         if header != list(COLUMNS):
             raise ValueError(f"expected the columns {', '.join(COLUMNS)}")
-        rows = [dict(zip(COLUMNS, line, strict=True)) for line in lines]
-        for row in rows:
-            numbers = [float(row[name]) for name in COLUMNS[3:]]
-            if not all(math.isfinite(n) and n >= 0 for n in numbers):
-                where = f"{row['task'][:50]!r} and {row['method'][:50]!r}"
-                raise ValueError(f"a row of {where} has no such numbers")
-            if set(row["device"].split("+")) - set(DEVICES):
-                raise ValueError(f"a device {row['device'][:50]!r}")
+        for task, method, device, runs, speed, hours in lines:
+            row = CellCost(task, method, device, int(runs), float(speed), float(hours))
+            if not all(math.isfinite(n) and n >= 0 for n in (row.steps_per_s, row.device_hours)):
+                raise ValueError(f"a row of {task[:50]!r} and {method[:50]!r} has no such numbers")
+            if set(device.split("+")) - set(DEVICES):
+                raise ValueError(f"a device {device[:50]!r}")
+            rows.append(row)
     except (ValueError, csv.Error) as error:
         raise UqbenchError(f"cost.csv is damaged, because {error!s:.300}") from error
     return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -140,8 +140,7 @@ class StoredBoard:
             UqbenchError: it is not the one that the manifest lists, or cannot be read.
         """
         data = self.unchecked(name)
-        digest = sha256(data).hexdigest()
-        if digest != self.manifest.sha256.get(name, digest):
+        if sha256(data).hexdigest() != self.manifest.sha256.get(name, sha256(data).hexdigest()):
             raise UqbenchError(
                 f"{self.folder / name} does not match its digest in {MANIFEST}: it was edited, or "
                 f"cut; write the board again."
@@ -150,7 +149,9 @@ class StoredBoard:
 
     def text(self, name: str) -> str | None:
         """A text, read like :meth:`checked`; None where the board has none of that name."""
-        return self._text(name, self.checked)
+        if not self.has(name):
+            return None
+        return stored_text(self.checked(name), self.folder / name)
 
     def table(self, name: str) -> pd.DataFrame | None:
         """A CSV file as a frame; None where the board has none of that name."""
@@ -286,8 +287,11 @@ class StoredBoard:
         listed = self.manifest.sha256
         there = {name: sha256(data).hexdigest() for name, data in self.recorded.items()}
         lists_all = self.manifest.schema_version >= 4
-        own = (name for name in RECORDED if lists_all or name in listed)
-        return [name for name in own if there.get(name) != listed.get(name)]
+        return [
+            name
+            for name in RECORDED
+            if there.get(name) != listed.get(name) and (lists_all or name in listed)
+        ]
 
     def board(self, plan: Plan, selection: Selection, host: Host, say: Say = warn) -> Board:
         """The board that its scores make, of the suite as it is installed.
@@ -305,13 +309,13 @@ class StoredBoard:
             UqbenchError: it is of an earlier protocol, or its scores are not those of the plan and
                 of its own manifest.
         """
-        path, text = self.folder / "scores.csv", self._text("scores.csv")
-        if text is None:
+        path = self.folder / "scores.csv"
+        if not self.has(path.name):
             raise UqbenchError(
                 f"{path} is not there: write it with uqbench leaderboard --suite {plan.suite.name} "
                 f"--budget {plan.budget_name}."
             )
-        scores = from_csv(text, str(path))
+        scores = from_csv(stored_text(self.unchecked("scores.csv"), path), str(path))
         rows = Board(plan, scores)
         if self.has(MANIFEST):  # where it is missing, a check says so
             self._check_protocol(rows, host)
@@ -334,7 +338,8 @@ class StoredBoard:
         Raises:
             UqbenchError: ``claims.csv`` is damaged.
         """
-        text = self._text("claims.csv") or ""
+        path = self.folder / "claims.csv"
+        text = stored_text(self.unchecked(path.name), path) if self.has(path.name) else ""
         known = {row.get("claim") for row in csv.DictReader(io.StringIO(text))}
         claims = tuple(pair for pair in board.plan.claims if pair[0].id in known)
         return replace(board, plan=replace(board.plan, claims=claims))
@@ -360,11 +365,6 @@ class StoredBoard:
                 f"{' …' if len(missing) > 5 else ''}, which {MANIFEST} lists: restore them, or "
                 f"write the board again from its runs."
             )
-
-    def _text(self, name: str, read: Callable[[str], bytes] | None = None) -> str | None:
-        if not self.has(name):
-            return None
-        return stored_text((read or self.unchecked)(name), self.folder / name)
 
     def _csv(self, name: str, *columns: str) -> pd.DataFrame:
         table = self.table(name)

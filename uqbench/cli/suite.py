@@ -34,10 +34,10 @@ def check(file: FileThere) -> int:
     from uqbench.registry import local
     from uqbench.suites.reading import read_suites
 
-    distribution = local.add_file(file)
+    local.add_file(file)
     host = load_host()
     catalog = read_suites(host)
-    own = [plugin for plugin in host.plugins if plugin.distribution == distribution]
+    own = [plugin for plugin in host.plugins if plugin.distribution == local.distribution(file)]
     problems = [plugin.failure for plugin in own if plugin.failure]
     problems += [problem.reason for problem in catalog.problems if problem.plugin in own]
     if problems:
@@ -47,7 +47,7 @@ def check(file: FileThere) -> int:
         if name in catalog.suites:
             suite = catalog.suites[name]
             rows = (suite.tasks, "task"), (suite.methods, "method"), (suite.claims, "claim")
-            say(f"{name}: {', '.join(count(len(some), kind) for some, kind in rows)}")
+            say(f"{name}: {', '.join(count(len(own), kind) for own, kind in rows)}")
     return 0
 
 

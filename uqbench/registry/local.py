@@ -84,20 +84,25 @@ def add(plugin: LocalPlugin) -> None:
         ) from None
 
 
-def add_file(path: Path) -> str:
+def add_file(path: Path) -> None:
     """Add a Python file with hooks (``.py``), or a suite file (``.toml``).
-
-    Returns:
-        What stands for its distribution.
 
     Raises:
         UqbenchError: it is neither, or cannot be read.
     """
     if path.suffix not in (".py", ".toml"):
         raise UqbenchError(f"{path}: expected a Python file (.py) or a suite file (.toml).")
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem if path.suffix == ".py" else path.name)
-    add(LocalPlugin(name, str(path.resolve()), hashlib.sha256(_read(path)).hexdigest()))
-    return f"{PREFIX}{name}"
+    digest = hashlib.sha256(_read(path)).hexdigest()
+    add(LocalPlugin(_name(path), str(path.resolve()), digest))
+
+
+def distribution(path: Path) -> str:
+    """What stands for the distribution of a file that was added."""
+    return f"{PREFIX}{_name(path)}"
+
+
+def _name(path: Path) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem if path.suffix == ".py" else path.name)
 
 
 def add_class(

@@ -17,10 +17,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
-from shutil import copyfileobj
 from typing import BinaryIO
 
 from uqbench.errors import StorageError, UqbenchError
@@ -301,12 +299,26 @@ class Folder:
         Raises:
             StorageError: it cannot be read, or the copy not be written.
         """
+
+        def pour(target: BinaryIO) -> None:
+            while piece := read(1 << 20):
+                target.write(piece)
+
+        def read(size: int) -> bytes:
+            try:
+                return file.read(size)
+            except OSError as error:
+                raise unreadable(error) from error
+
+        def unreadable(error: OSError) -> StorageError:
+            return StorageError(f"{source / name} cannot be read: {error.strerror}")
+
         try:
             file = source.open(name)
         except OSError as error:
-            raise StorageError(f"{source / name} cannot be read: {error.strerror}") from error
+            raise unreadable(error) from error
         with file:
-            self.write(name, partial(copyfileobj, file, length=1 << 20))
+            self.write(name, pour)
 
     def remove(self, *names: str) -> None:
         """Remove files and links, and empty folders; what is not there is no matter.

@@ -99,20 +99,23 @@ def _judge(
         return Outcome.COPIED, "", run
     if stored.state in (RunState.DAMAGED, RunState.NEWER):
         return Outcome.DAMAGED, stored.reason or stored.state.value, None
-    if record.status != "running":
-        return Outcome.UNFINISHED, stored.reason or stored.state.value, None
-    is_running = stored.state is RunState.RUNNING
-    how = "it is running" if is_running else "it was running when it was copied"
-    return Outcome.UNFINISHED, f"{how}, at step {record.step:,}", None
+    if record.status == "running":
+        how = (
+            "it was running when it was copied"
+            if stored.state is not RunState.RUNNING
+            else ("it is running")
+        )
+        return Outcome.UNFINISHED, f"{how}, at step {record.step:,}", None
+    return Outcome.UNFINISHED, stored.reason or stored.state.value, None
 
 
 def _run_of(folder: PurePosixPath, record: RunRecord) -> Run | None:
     """The run of a record; None if the folder is another's."""
-    identity, names = record.identity, folder.parts[:4]
-    tables = [identity.get(part) for part in ("suite", "budget", "task", "method")]
-    if [table.get("name") for table in tables if isinstance(table, dict)] != [*names]:
-        return None
-    suite, budget, task, method = names
+    identity, (suite, budget, task, method, _) = record.identity, folder.parts
+    for part, name in (("suite", suite), ("budget", budget), ("task", task), ("method", method)):
+        table = identity.get(part)
+        if not isinstance(table, dict) or table.get("name") != name:
+            return None
     run = Run(suite, budget, task, method, identity["seed"], identity)
     return run if run.folder == folder else None
 
@@ -135,9 +138,7 @@ def _add(
                 Outcome.THERE,
                 only and f"without {only} there, and a finished run is never altered",
             )
-        return Outcome.CONFLICT, (
-            f"other results than in {into.root}: {_difference(record.provenance, there.provenance)}"
-        )
+        return Outcome.CONFLICT, f"other results than in {into.root}: {_difference(record, there)}"
     if not dry_run:
         return _copy(run, record, store, into)
     return Outcome.COPIED, ""
@@ -163,18 +164,23 @@ def _copy(run: Run, record: RunRecord, store: Store, into: Store) -> tuple[Outco
     return Outcome.COPIED, ""
 
 
-def _difference(one: Provenance, other: Provenance) -> str:
+def _difference(one: RunRecord, other: RunRecord) -> str:
     """How two runs of one identity were made differently."""
+    return _unlike(one.provenance, other.provenance) or (
+        "both were made with the same versions on the same kind of machine"
+    )
+
+
+def _unlike(one: Provenance, other: Provenance) -> str:
     differences = []
     for kind in ("versions", "content"):
-        differing = {name for name, _ in getattr(one, kind).items() ^ getattr(other, kind).items()}
+        a, b = getattr(one, kind), getattr(other, kind)
+        differing = [name for name in sorted({*a, *b}) if a.get(name) != b.get(name)]
         if differing:
-            differences.append(f"made with other {kind} of {', '.join(sorted(differing))}")
+            differences.append(f"made with other {kind} of {', '.join(differing)}")
     differences += [
         f"made on {getattr(one, key)}, there on {getattr(other, key)}"
         for key in ("platform", "device")
         if getattr(one, key) != getattr(other, key)
     ]
-    return "; ".join(differences) or (
-        "both were made with the same versions on the same kind of machine"
-    )
+    return "; ".join(differences)

@@ -16,13 +16,11 @@ class Stop:
     def ask(self, *_signal: object) -> None:
         """End the process, or, if deferred, only note the request; a signal handler.
 
-        Who asks twice, as Slurm does, does not disturb the end.
-
         Raises:
-            SystemExit: it is not deferred, and the first request.
+            SystemExit: it is not deferred.
         """
-        first, self.asked = not self.asked, True
-        if first and not self._deferrals:
+        self.asked = True
+        if not self._deferrals:
             raise SystemExit(1)
 
     @contextmanager

@@ -134,7 +134,7 @@ def _verdict(judged: Judgement) -> str:
 
 
 def _cost(text: str) -> str:
-    hours = [float(row["device_hours"]) for row in read_cost(text)]
+    hours = [row.device_hours for row in read_cost(text)]
     told = f"## Cost\n\n{sum(hours):.2f} hours of one core or device (`cost.csv`)."
     return told if hours else ""
 

@@ -17,6 +17,7 @@ from uqbench_highway.environment import make
 from uqbench_highway.lanes import HighwayLanes
 
 from uqbench.environment import TimeLimit
+from uqbench.runner.train.loop import by_actor
 
 SEEDS = list(range(34))  # two blocks of threads, the second not full
 LIMIT = TimeLimit(2, "truncation")
@@ -63,3 +64,16 @@ def test_an_invalid_action_does_nothing() -> None:
         env.reset()
         obs.append(env.step(torch.tensor([action])).obs.numpy().tobytes())
     assert len(set(obs)) == 1
+
+
+def test_actors_of_runs_step_in_one_kernel_each_as_if_alone() -> None:
+    """Two runs of three actors; the second of the second run."""
+    seeds = [1, 2, 3, 11, 12, 13]
+    config = HighwayConfig(vehicles_count=1, simulation_frequency=5)
+    together, alone = on_kernels(config, seeds), on_kernels(config, seeds[4:5])
+    assert torch.equal(by_actor(together.reset()[0], 3)[1, 1], alone.reset()[0][0])
+    for t in range(8):
+        action = torch.arange(6) % 3 + t % 2
+        out, own = together.step(action), alone.step(action[4:5])
+        for name in ("reward", "terminated", "truncated", "next_obs", "obs"):
+            assert torch.equal(by_actor(getattr(out, name), 3)[1, 1], getattr(own, name)[0]), name

@@ -9,6 +9,7 @@ import torch
 from gymnasium import spaces
 from uqbench_sb3.agent import DQN, QRDQN
 from uqbench_sb3.config import SB3Config
+from uqbench_sb3.plugin import uqbench_agents
 
 from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.agent import EnvironmentInfo
@@ -94,3 +95,7 @@ def test_what_they_predict_is_what_was_paid(trained):
     assert torch.equal(stated.mean.argmax(-1), torch.ones(1, 2, dtype=torch.int64))
     for found in (q, stated):
         assert (found.mean - torch.tensor([0.0, 1.0])).abs().max() < 0.2
+
+
+def test_budgets_with_actors_take_both():
+    assert [spec.takes_actors for spec in uqbench_agents()] == [True, True]

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from uqbench.boards.board_files import board_folder, papers
-from uqbench.boards.cost import COLUMNS, read_cost
+from uqbench.boards.cost import read_cost, to_csv
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.protocol import check_as_run
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.stored import PROVENANCE, StoredBoard
 from uqbench.boards.submission.curves import CURVE_FILES, merged
 from uqbench.boards.submitted import NAME, Submitted, states, submitted_json
-from uqbench.boards.tables import csv_text
 from uqbench.boards.verification import Verification
 from uqbench.errors import Say, UqbenchError
 from uqbench.results.folders import Folder
@@ -91,10 +90,10 @@ def add(
     costs = [
         row
         for row in read_cost(recorded.get("cost.csv", b"").decode())
-        if row["method"] not in index.methods
+        if row.method not in index.methods
     ]
     recorded |= {
-        "cost.csv": csv_text([*costs, *judged.cost], COLUMNS).encode(),
+        "cost.csv": to_csv([*costs, *judged.cost]).encode(),
         PROVENANCE: provenance_json(
             list({str(one): one for one in made}.values()), of_older_code(scores)
         ).encode(),

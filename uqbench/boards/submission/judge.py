@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from uqbench.boards.cost import read_cost
+from uqbench.boards.cost import CellCost, read_cost
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.protocol import check_as_run
 from uqbench.boards.provenance import MadeWith
@@ -19,7 +19,6 @@ from uqbench.boards.scores import DEVICES
 from uqbench.boards.stored import PROVENANCE, StoredBoard
 from uqbench.boards.submission.bundle import CHECK, LOCK, TABLES, Bundle, plain, read_json
 from uqbench.boards.submission.make import DONE, involved
-from uqbench.boards.tables import Row
 from uqbench.errors import Say, UqbenchError
 from uqbench.results.folders import Folder
 from uqbench.results.states import RunState
@@ -75,7 +74,7 @@ class Judged:
     bundle: Bundle
     board: Board
     made: list[MadeWith]
-    cost: list[Row]
+    cost: list[CellCost]
     found: Findings
 
 
@@ -109,8 +108,7 @@ def judge(bundle: Bundle, host: Host, folder: Folder, say: Say) -> Judged:
         for text in _texts(one.__dict__):
             plain(text, PROVENANCE)
     cost = read_cost(bundle.files["cost.csv"].decode(errors="replace"))
-    cells = {(run.task, run.method) for run in plan.runs}
-    if not {(row["task"], row["method"]) for row in cost} <= cells:
+    if not {(row.task, row.method) for row in cost} <= {(r.task, r.method) for r in plan.runs}:
         raise UqbenchError("cost.csv is damaged: it has rows of other tasks or methods.")
     expected = stored.own_claims(board).files(stored.manifest.schema_version)
     differing = [name for name in TABLES if bundle.files[name] != expected[name].encode()]

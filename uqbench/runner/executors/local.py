@@ -285,6 +285,7 @@ def _work(channel: Channel, out: str, checkpoint_seconds: float, gpu: str) -> No
     os.setpgid(0, 0)  # what plugins start can be ended with it
     stop = Stop()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    listen(stop.ask)  # before anything is imported that takes long
 
     def send(message: Any) -> None:
         try:
@@ -293,7 +294,6 @@ def _work(channel: Channel, out: str, checkpoint_seconds: float, gpu: str) -> No
             stop.ask()  # the parent is gone
 
     try:
-        listen(stop.ask)  # before anything is imported that takes long
         os.environ.update(ENVIRONMENT | ({GPU: gpu} if gpu else {}))
         from uqbench.registry.plugins import Host
         from uqbench.results.store import Store

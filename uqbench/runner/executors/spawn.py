@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 from types import ModuleType
 from typing import Any
@@ -37,7 +36,6 @@ def start(target: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Ch
     )
     sys.modules["__main__"] = ModuleType("__main__")  # it has no file that could be imported
     os.environ[SAFE] = "1"
-    resource_tracker.ensure_running()  # it unblocks SIGTERM when it starts its own process
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ASKING)
     try:
         process.start()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
+import torch
 from torch import Tensor
 
-from uqbench.agent import Uncertainty
-from uqbench.lanes import Normal
+from uqbench.agent import Step, Uncertainty
+from uqbench.lanes import Normal, Uniform
 from uqbench.testing.conformance.agent_runs import CPU, AgentSubject
 from uqbench.testing.conformance.agents import FIRST
 from uqbench.testing.conformance.check import Failed, Skipped, check
-from uqbench.testing.conformance.learning import taught
 from uqbench.uncertainty.interval_scores import central_interval
 
 LANES = 64
@@ -38,11 +38,18 @@ def coverage(subject: AgentSubject) -> None:
     n, seeds = subject.info.n_actions, range(LANES)
     truth = Normal(seeds, "conformance/planted", (n,)).at(0)
     noise = Normal(seeds, "conformance/noise", (1,))
+    draws = Uniform(seeds, "conformance/actions", (1,))
     agent = subject.discounted(0.0)(seeds, CPU)
     first, _ = subject.world(1, 0).reset()
     obs = first.expand(LANES, 1, *first.shape[1:])
-    for _ in taught(agent, obs, n, STEPS, lambda t, a: truth.gather(1, a) + noise.at(t)):
-        pass
+    never = torch.zeros(LANES, 1, dtype=torch.bool)
+    for t in range(STEPS):
+        agent.act(obs.clone())
+        action = (draws.at(t) * n).long()  # whatever it chose: all are met as often
+        reward = truth.gather(1, action) + noise.at(t)
+        agent.observe(
+            Step(t, obs.clone(), action, reward.float(), never.clone(), never.clone(), obs.clone())
+        )
     predicted = agent.uncertainty(obs.clone())
     if predicted is None:
         raise Failed("it says that its intervals are calibrated, and predicts no uncertainty")

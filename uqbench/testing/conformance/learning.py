@@ -8,7 +8,6 @@ has fewer; every action is taken as often, whatever the agent would do. Rewards 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -181,7 +180,8 @@ def _learn(subject: AgentSubject, scale: float) -> Learned:
         raise Skipped(f"its world showed {size} different observations; three are needed")
     half = min(VISITS * size * n, MOST_STEPS) // 2
     noise = Normal(SEEDS, "conformance/ring", (1,))
-    rewards = scale * torch.tensor(REWARDS[:size])
+    rewards, never = scale * torch.tensor(REWARDS[:size]), torch.zeros(lanes, 1, dtype=torch.bool)
+    at = [state.expand(lanes, 1, *state.shape) for state in states]
     asked = states.expand(lanes, *states.shape)
 
     def say() -> Uncertainty:
@@ -191,37 +191,18 @@ def _learn(subject: AgentSubject, scale: float) -> Learned:
         return said
 
     said = [say()]
-    for t in taught(
-        agent, asked, n, 2 * half, lambda t, _: rewards[t % size] + scale * noise.at(t)
-    ):
+    for t in range(2 * half):
+        now, following = t % size, (t + 1) % size
+        agent.act(at[now].clone())
+        action = torch.full((lanes, 1), t // size % n)  # in every state each in turn
+        reward = (rewards[now] + scale * noise.at(t)).float()
+        obs, next_obs = at[now].clone(), at[following].clone()
+        agent.observe(Step(t, obs, action, reward, never.clone(), never.clone(), next_obs))
         if t + 1 in (half, 2 * half):
             said.append(say())
     ring = torch.eye(size).roll(1, 1)
     true = torch.linalg.solve(torch.eye(size) - DISCOUNT * ring, rewards)
     return Learned(true, (said[0], said[1], said[2]))
-
-
-def taught(
-    agent: Agent, states: Tensor, n: int, steps: int, reward: Callable[[int, Tensor], Tensor]
-) -> Iterator[int]:
-    """Let an agent learn in a ring of states, each of n actions in turn; yields after each step.
-
-    Args:
-        agent: new, for one actor.
-        states: ``[L, size, *obs]``.
-        n: number of actions.
-        steps: number of steps.
-        reward: from the step and the actions ``[L, 1]`` to rewards that broadcast to them.
-    """
-    lanes, size = states.shape[:2]
-    never = torch.zeros(lanes, 1, dtype=torch.bool)
-    for t in range(steps):
-        now, following = (states[:, at % size, None].clone() for at in (t, t + 1))
-        agent.act(now.clone())  # whatever it chooses
-        action = torch.full((lanes, 1), t // size % n)
-        given = reward(t, action).float().expand(lanes, 1).clone()
-        agent.observe(Step(t, now, action, given, never.clone(), never.clone(), following))
-        yield t
 
 
 def _states(subject: AgentSubject) -> Tensor:

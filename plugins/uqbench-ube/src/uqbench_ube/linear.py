@@ -65,7 +65,7 @@ class InverseCounts:
         projected = torch.bmm(rows, self.matrices)
         gram = torch.bmm(projected, rows.mT)
         gram.diagonal(dim1=1, dim2=2).add_(1)
-        root = torch.linalg.cholesky(gram)
+        root = torch.linalg.cholesky_ex(gram).L  # on a GPU cholesky would wait for its check
         y = torch.linalg.solve_triangular(root, projected, upper=False)
         self.matrices.baddbmm_(y.mT, y, alpha=-1)
         counted = root.diagonal(dim1=1, dim2=2).square().sub(1).clamp(min=0)
