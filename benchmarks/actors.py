@@ -93,7 +93,8 @@ def measure(
         for position in interact(learner, env, budget.steps, recorder, actors=actors):
             after(position.step)
     began, ended = times
-    return (options.steps - 1) / (ended - began)
+    rate: float = (options.steps - 1) / (ended - began)
+    return rate
 
 
 def main() -> None:
