@@ -34,7 +34,8 @@ class DeepQConfig:
             batch has no repeats, since it must fit.
         schedule: of gradient steps: ``periodic``, one every ``learn_period`` steps, or
             ``triangular``, ``updates_per_event`` after n (n + 1) / 2 steps (Eriksson et al. 2022).
-        learn_period: environment steps for each gradient step; periodic only.
+        learn_period: environment steps for each gradient step, 1/16 for sixteen of them after every
+            step; periodic only.
         updates_per_event: gradient steps of an event; triangular only.
         reward_clip: learn from rewards clipped to ± this; None for no clipping.
         target_sync_period: C, steps between syncs of the target network; periodic only.
@@ -55,7 +56,7 @@ class DeepQConfig:
     replay_capacity: int = 100_000
     learning_starts: WarmUpSteps = 5_000
     schedule: Literal["periodic", "triangular"] = "periodic"
-    learn_period: int = 1
+    learn_period: int | float = 1
     updates_per_event: int = 32
     reward_clip: float | None = None
     target_sync_period: Steps = 1_000
@@ -75,8 +76,9 @@ class DeepQConfig:
             "target_sync_period",
             "target_sync_updates",
         ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+            value = getattr(self, name)
+            if value < 1 and not (name == "learn_period" and value > 0 and (1 / value) % 1 == 0):
+                raise ValueError(f"{name} must be at least 1, got {value}")
         if self.reward_clip is not None and self.reward_clip <= 0:
             raise ValueError(f"reward_clip must be positive, got {self.reward_clip}")
         if self.replay_capacity < self.batch_size:
@@ -93,7 +95,7 @@ class DeepQConfig:
         """How many gradient steps a run takes in its first ``steps`` environment steps."""
         first = self.first_learning_step
         if self.schedule == "periodic":
-            return max(0, -(-steps // self.learn_period) - -(-first // self.learn_period))
+            return max(0, int(-(-steps // self.learn_period) - -(-first // self.learn_period)))
         events = triangular_numbers(steps) - triangular_numbers(first - 1)
         return self.updates_per_event * max(0, events)
 

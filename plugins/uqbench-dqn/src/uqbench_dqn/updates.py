@@ -73,7 +73,7 @@ class PeriodicUpdates(Updates):
         clock: Clock,
     ) -> None:
         super().__init__(seeds, config, replay, clock)
-        self._most = most = -(-self._actors // config.learn_period)
+        self._most = most = int(-(-self._actors // config.learn_period))
         self.draws = GradientSteps(clock, lambda vector_step: most * vector_step)
         self.blocks = 1
         self._integers = DistinctIntegers(

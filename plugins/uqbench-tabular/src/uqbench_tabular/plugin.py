@@ -85,6 +85,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             config="uqbench_tabular.agents.config:CertaintyEquivalenceConfig",
             actors=False,
         ),
+        AgentSpec(
+            name="gaussian-posterior",
+            version="1",
+            factory="uqbench_tabular.agents.gaussian_posterior:GaussianPosterior",
+            config="uqbench_tabular.environments.config:GaussianValuesConfig",
+            role="oracle",
+            actors=False,
+        ),
         *(_oracle(name, config) for name, config in ORACLES.items()),
     ]
 
@@ -102,7 +110,7 @@ def _oracle(environment: str, config: str) -> AgentSpec:
 
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
-    """The five-state chain, the paper's three, MDPs that are drawn for every seed, and a ring."""
+    """The chain, the paper's three, MDPs drawn for every seed, worlds with known posteriors."""
     return [
         EnvironmentSpec(
             name="chain",
@@ -159,13 +167,12 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             exact_truth=drawn_optimal_truth,
         ),
         EnvironmentSpec(
-            name="noisy-ring",
+            name="gaussian-values",
             version="1",
-            factory="uqbench_tabular.environments.noisy_ring:NoisyRing",
-            config="uqbench_tabular.environments.config:NoisyRingConfig",
+            factory="uqbench_tabular.environments.gaussian_values:GaussianValues",
+            config="uqbench_tabular.environments.config:GaussianValuesConfig",
             lanes=True,
-            events=("regret",),
-            exact_truth="uqbench_tabular.environments.noisy_ring:ring_truth",
+            exact_truth="uqbench_tabular.environments.gaussian_values:exact_truth",
         ),
     ]
 
@@ -179,7 +186,7 @@ def uqbench_suites() -> Iterable[Traversable]:
 @hookimpl
 def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
     """Where a rule of conformance does not hold, and why."""
-    noisy = ("deepsea", "drawn-mdp", "noisy-ring", "priormdp")
+    noisy = ("deepsea", "drawn-mdp", "priormdp")
     regret = "the regret of a step is the best reward minus a random one: it may be negative"
     waits = {
         "its step refuses an ended episode at once: tables are solved on a CPU": (
@@ -202,11 +209,7 @@ def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
 
 @hookimpl
 def uqbench_figures(board: BoardTables, suite: InstalledSuite | None) -> Iterable[Figure]:
-    """Measured regret against the published panels; what each kind of uncertainty follows."""
-    if board.suite == "noise-and-ignorance":
-        from uqbench_tabular.leakage_figure import leakage_matrix  # imports Altair
-
-        return leakage_matrix(board)
+    """Measured regret against the published panels."""
     if board.suite not in ("deepsea", "widenarrow", "priormdp") or suite is None:
         return []
     from uqbench_tabular.figures import published_panels

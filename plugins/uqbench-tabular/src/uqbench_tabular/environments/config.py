@@ -140,17 +140,22 @@ class DrawnMDPConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyRingConfig:
-    """Config of the noisy ring.
+class GaussianValuesConfig:
+    """Config of worlds whose values have a posterior in closed form.
 
     Attributes:
-        sigma: σ, standard deviation of every reward.
-        oracle_discount: γ of the optimal policy that the regret compares with.
+        sigma: σ, standard deviation of a reward given its mean, which is standard normal.
+        fours: how often four rewards of every state and action are shown.
     """
 
     sigma: float = 1.0
-    oracle_discount: float = 0.9
+    fours: int = 4
 
     def __post_init__(self) -> None:
-        if self.sigma < 0:
-            raise ValueError(f"sigma must not be negative; got {self.sigma}")
+        if self.sigma < 0 or self.fours < 1:
+            raise ValueError(f"expected sigma >= 0, fours >= 1; got {self.sigma}, {self.fours}")
+
+    @property
+    def n(self) -> int:
+        """Rewards of every state and action."""
+        return 4 * self.fours

@@ -1,0 +1,87 @@
+"""How far what an agent states is from an exact posterior, where that has a closed form.
+
+Not from the truth: an exact Bayesian is wrong about a single world, too. Shapes: ``L`` lanes, ``K``
+pairs of states and actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from uqbench.agent import Uncertainty
+
+JOINT = (1, 10)
+"""τ: of how many pairs, drawn with repeats, the values are predicted at once."""
+DRAWS = 100
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What an exact Bayesian knows of Q after all data of a run, a normal distribution.
+
+    Attributes:
+        mean: ``[L, M, A]`` float64.
+        covariance: of all pairs, the same in all lanes, ``[M · A, M · A]``.
+        fitted: what a network predicts that fits all data and nothing else, ``[L, M, A]``.
+        noise: variance of what is predicted jointly, Q seen with it.
+    """
+
+    mean: Tensor
+    covariance: Tensor
+    fitted: Tensor
+    noise: float
+
+
+def score_posterior(stated: Uncertainty, exact: Posterior) -> Mapping[str, Tensor]:
+    """Scores ``[L]`` by name; none without a mean, and fewer without a standard deviation.
+
+    - ``fit_error``: root mean square of the stated mean minus what fits all data, over the
+      posterior's standard deviation: how far optimization is from its end.
+    - ``sd_ratio``: log10 of stated over exact standard deviations, mean over pairs; 0 is right.
+    - ``joint_kl_1``, ``joint_kl_10``: Kullback–Leibler divergence in nats, of the joint prediction
+      of Q at τ pairs, seen with the posterior's ``noise``, from the exact one (Osband et al. 2022,
+      "The neural testbed", section 3). Samples state a covariance; variances alone, independence.
+    """
+    if stated.mean is None:
+        return {}
+    mean = stated.mean.double().flatten(1)
+    pairs = mean.shape[1]
+    error = mean - exact.fitted.flatten(1).to(mean)
+    covariance = exact.covariance.to(mean)
+    sd = covariance.diagonal().sqrt()
+    scores = {"fit_error": error.square().mean(1).sqrt() / sd.square().mean().sqrt()}
+    own = torch.zeros(len(mean), pairs, pairs, dtype=mean.dtype, device=mean.device)
+    if stated.value_samples is not None:
+        samples = stated.value_samples.double().flatten(1, 2)
+        centered = samples - samples.mean(-1, keepdim=True)
+        own = centered @ centered.mT / (samples.shape[-1] - 1)
+    elif stated.epistemic_var is not None:
+        own = torch.diag_embed(stated.epistemic_var.double().flatten(1))
+    if stated.value_samples is not None or stated.epistemic_var is not None:
+        stated_sd = own.diagonal(dim1=1, dim2=2).clamp(min=1e-12).sqrt()
+        scores["sd_ratio"] = (stated_sd / sd).log10().mean(1)
+    difference = mean - exact.mean.flatten(1).to(mean)
+    for size in JOINT:
+        drawn = torch.randint(pairs, (DRAWS, size), generator=torch.Generator().manual_seed(size))
+        drawn = drawn.to(mean.device)
+        noise = exact.noise * torch.eye(size, dtype=mean.dtype, device=mean.device)
+        block = (drawn[:, :, None], drawn[:, None])
+        scores[f"joint_kl_{size}"] = _divergence(
+            difference[:, drawn], own[:, *block] + noise, covariance[block] + noise
+        ).mean(1)
+    return scores
+
+
+def _divergence(difference: Tensor, own: Tensor, exact: Tensor) -> Tensor:
+    """KL(exact ‖ own) of normal distributions, ``[L, B]``, with means ``difference`` apart."""
+    ratio = torch.linalg.solve(own, exact.expand_as(own))
+    distance = torch.linalg.solve(own, difference[..., None])[..., 0]
+    trace = ratio.diagonal(dim1=-2, dim2=-1).sum(-1) - difference.shape[-1]
+    found: Tensor = 0.5 * (
+        trace + (difference * distance).sum(-1) + torch.logdet(own) - torch.logdet(exact)
+    )
+    return found
