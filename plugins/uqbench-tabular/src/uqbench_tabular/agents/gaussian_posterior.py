@@ -50,7 +50,8 @@ class GaussianPosterior(Agent):
         values = self._moments()[0].unflatten(1, (STATES, ACTIONS))
         of_obs = obs.double() @ values
         known = of_obs if valid is None else of_obs.masked_fill(~valid, -torch.inf)
-        return known.argmax(-1)
+        best: Tensor = known.argmax(-1)
+        return best
 
     def observe(self, step: Step) -> None:
         """Count rewards; those of resting, where nothing is observed, belong to no pair."""

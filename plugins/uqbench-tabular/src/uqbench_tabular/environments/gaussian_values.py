@@ -7,7 +7,7 @@ its full covariance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ class GaussianValues(LaneEnv):
         """The step; rewards are functions of the seeds."""
         return {"t": self._t}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore from ``state_dict()``."""
         self._t = state["t"]
 
@@ -107,7 +107,8 @@ def mean_rewards(seeds: Sequence[int]) -> Tensor:
 def values_of_rewards(discount: float) -> Tensor:
     """``Q = G r`` of the circuit's policy, ``G = (I − γ P)⁻¹``: ``[8, 8]`` float64."""
     following = torch.eye(PAIRS, dtype=torch.float64).roll(1, 1)
-    return torch.linalg.inv(torch.eye(PAIRS, dtype=torch.float64) - discount * following)
+    found: Tensor = torch.linalg.inv(torch.eye(PAIRS, dtype=torch.float64) - discount * following)
+    return found
 
 
 def posterior(config: GaussianValuesConfig, discount: float, seeds: Sequence[int]) -> Posterior:
@@ -141,4 +142,5 @@ def exact_truth(config: GaussianValuesConfig, discount: float, seeds: Sequence[i
 
 def _of_pairs(values: Tensor) -> Tensor:
     """``[L, S, A]`` from values ``[L, 8]`` in the order of the circuit."""
-    return values[..., PLACE].unflatten(-1, (STATES, ACTIONS))
+    found: Tensor = values[..., PLACE].unflatten(-1, (STATES, ACTIONS))
+    return found
