@@ -8,9 +8,12 @@ from torch import Tensor
 
 from uqbench.queries import QueryStates
 from uqbench.seeding import derive_seed
+from uqbench.truth import Climatology
 from uqbench_sentinel.cartpole import CartPoleConfig
 
 TRAJECTORIES, STEPS, PARTS = 64, 32, 4
+CLIMATOLOGY = Climatology(mean=42.645, std=36.5819, return_std=37.1383)
+"""With γ = 0.99 (``benchmarks/climatology.py cartpole paper lqr --rollouts 2 --tail 0.01``)."""
 TILT = 2
 """Which of the four numbers of an observation it is."""
 SHARES = (0.5, 0.3)
