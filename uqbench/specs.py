@@ -20,6 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 Role = Literal["method", "trivial", "oracle"]
 ROLES: tuple[Role, ...] = get_args(Role)
+LOOP_AGENT = "uqbench.agent:LoopAgent"
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class AgentSpec(Spec):
     @property
     def owns_loop(self) -> bool:
         """Whether it has its own training loop: each run its own process, without checkpoints."""
-        return self.makes("uqbench.agent:LoopAgent")
+        return self.makes(LOOP_AGENT)
 
     @property
     def takes_actors(self) -> bool:

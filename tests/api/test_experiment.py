@@ -8,13 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 import uqbench
-from uqbench.api.claims import budgets_with_runs
 from uqbench.boards.agreement import Agreement
 from uqbench.cli import claims as claims_command
 from uqbench.errors import UqbenchError
-from uqbench.registry.plugins import Host
 from uqbench.results.merge import Outcome
-from uqbench.suites.reading import read_suites
 
 TOY = Path(__file__).parents[1] / "toy"
 
@@ -129,11 +126,3 @@ def test_nothing_is_kept_where_no_folder_is_given(toy, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
     with pytest.raises(UqbenchError, match="expected a results folder"):
         experiment.leaderboard()
-
-
-def test_claims_are_judged_by_the_budget_that_most_of_them_need():
-    """``cartpole`` has a longer board of three seeds, which no claim but two needs."""
-    suite = read_suites(Host.load()).suite("cartpole")
-    first, *others = budgets_with_runs(suite, Path(__file__).parents[2] / "leaderboards")
-    assert first == "paper"
-    assert "paper-1e6" in others

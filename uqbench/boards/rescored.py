@@ -18,7 +18,6 @@ from uqbench.runner.final_metrics import truth_of
 from uqbench.runner.metric_values import Truth, scalar
 from uqbench.suites.metrics import EPISODE_STATISTICS, Metric
 from uqbench.suites.plan import Plan
-from uqbench.uncertainty.predictions import predictions_score
 
 
 def with_risk(plan: Plan, risk: str) -> Plan:
@@ -88,6 +87,8 @@ def board_with(score: str, plan: Plan, host: Host, store: Store) -> Board:
     Raises:
         UqbenchError: there is no such score, or runs kept no predictions.
     """
+    from uqbench.uncertainty.predictions import predictions_score  # it imports torch
+
     changed = with_score(plan, score, host)
     metrics = [m for m in changed.suite.metrics if m.kind == "predictions"]
     names = [metric.name for metric in metrics if metric.statistic == score]

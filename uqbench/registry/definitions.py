@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from uqbench.specs import Spec
+from uqbench.specs import LOOP_AGENT, AgentSpec, Spec
 
 SOURCE = "Source: "
 """Prefix of the docstring line that cites the paper, with equation or figure."""
@@ -65,6 +65,26 @@ def stated(factory: type[Any] | str, names: Collection[str]) -> dict[str, Any]:
                         f"importing the file, got {ast.unparse(node.value)}"
                     ) from None
     return values
+
+
+def owns_loop(spec: AgentSpec) -> bool:
+    """Whether an agent's class derives from ``LoopAgent``; one in a file is not imported."""
+    return _is_loop(spec.factory) if isinstance(spec.factory, str) else spec.owns_loop
+
+
+@cache
+def _is_loop(factory: str) -> bool:
+    """The same of ``"package.module:Name"``, by the names of its bases, and of theirs."""
+    if factory == LOOP_AGENT:
+        return True
+    defined = definition(factory)
+    module = factory.partition(":")[0]
+    bases = defined.bases if isinstance(defined, ast.ClassDef) else []
+    named = [ast.unparse(base) for base in bases]
+    return any(
+        name.rpartition(".")[2] == LOOP_AGENT.partition(":")[2] or _is_loop(f"{module}:{name}")
+        for name in named
+    )
 
 
 @cache

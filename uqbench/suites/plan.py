@@ -13,6 +13,7 @@ from uqbench.claim import ClaimKind
 from uqbench.config import as_table
 from uqbench.errors import UqbenchError, see, unknown
 from uqbench.identity import DeviceKind, Run, digest_of, runs_of
+from uqbench.registry.definitions import owns_loop
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Registry
 from uqbench.specs import AgentSpec, EstimatorSpec, Role
@@ -187,9 +188,9 @@ def make_plan(
                 identity["measures"] = measures
             names = (suite.name, budget_name, task.name, method.name)
             runs = runs_of(*names, identity, chosen_seeds)
-            owns_loop = isinstance(spec, AgentSpec) and spec.owns_loop
+            own_loop = isinstance(spec, AgentSpec) and owns_loop(spec)
             role: Role = spec.role if isinstance(spec, AgentSpec | EstimatorSpec) else "method"
-            cells.append(Cell(task, method, config, owns_loop, runs, role))
+            cells.append(Cell(task, method, config, own_loop, runs, role))
     as_written = steps is None and not settings
     standard = as_written
     standard &= chosen_methods == usual_methods and chosen_tasks == suite.tasks_of(planned)
