@@ -229,6 +229,7 @@ class Experiment:
             stored = None
             if beside is not None:
                 stored = read_reference(self.selection, plan, self.host, Folder(beside), self.say)
+            self._prepare(execution)
             if rerun:
                 make_room(plan, store, execution.watcher)
             states = complete(plan, execution)
@@ -261,9 +262,11 @@ class Experiment:
                     f"--until-decided follows its runs: add --wait to --executor "
                     f"{execution.driver.spec.name}."
                 )
+            plan = self.plan(execution.device)
+            self._prepare(execution)
             decided = run_until_decided(
                 self.selection,
-                self.plan(execution.device),
+                plan,
                 max_seeds or DEFAULT_SEEDS,
                 lambda analysis: analysis.plan(self.host, execution.device, self.say),
                 execution.store,
@@ -523,11 +526,14 @@ class Experiment:
     def _executing(self) -> Iterator[Execution]:
         """The same, in a results folder that can be written, or one for the time being."""
         with tempfile.TemporaryDirectory(prefix="uqbench-") as temporary, _interruptible():
-            execution = self._execution(Store(self.options.folder or Path(temporary)))
-            note = execution.store.prepare(shared=execution.driver.elsewhere)
-            if note:
-                execution.watcher.say(f"Runs are locked by leases: {note}.")
-            yield execution
+            yield self._execution(Store(self.options.folder or Path(temporary)))
+
+    @staticmethod
+    def _prepare(execution: Execution) -> None:
+        """Make the results folder, once the plan stands: what is refused leaves none behind."""
+        note = execution.store.prepare(shared=execution.driver.elsewhere)
+        if note:
+            execution.watcher.say(f"Runs are locked by leases: {note}.")
 
 
 def _checks(host: Host, plugin: str) -> list[dict[str, str]]:
