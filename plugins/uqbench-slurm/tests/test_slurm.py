@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("uqbench_slurm", reason="tox -e slurm installs the plugin")
 NEEDED = ("slurmctld", "slurmd", "munged")
 if not all(shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") for name in NEEDED):
     pytest.skip("needs Debian's slurm-wlm and munge: tox -e slurm", allow_module_level=True)
