@@ -76,9 +76,11 @@ def test_progress_goes_to_stderr_and_the_table_with_its_path_to_stdout(finished)
     out, stdout, stderr = finished
     assert stderr.count(": done in") == 4  # three seeds share a group
     assert "steps/s" in stderr
-    assert "IQM" in stdout
+    assert "worst quarter" in stdout
     assert "steps/s" not in stdout
-    assert stdout.splitlines()[-1] == str(out / "leaderboards/toy/paper/leaderboard.csv")
+    *_, path, report = stdout.splitlines()
+    assert path == str(out / "leaderboards/toy/paper/leaderboard.csv")
+    assert report == f"report: {out / 'report.html'} (open it)"
 
 
 def test_every_planned_run_is_finished(finished):
@@ -98,7 +100,12 @@ def test_running_again_does_nothing_and_changes_no_byte(finished):
 
 def test_a_wider_selection_does_only_what_is_missing(tmp_path):
     run_toy(tmp_path, "--methods", "fast", "--seeds", "2")
-    before = {path: data for path, data in files(tmp_path).items() if "leaderboards" not in path}
+    boards = ("leaderboards", "report.html")
+    before = {
+        path: data
+        for path, data in files(tmp_path).items()
+        if not any(name in path for name in boards)
+    }
     wider = run_toy(tmp_path)
     assert "4 finished: not run again" in wider.stderr
     after = files(tmp_path)
@@ -533,7 +540,7 @@ def test_a_board_by_another_risk_measure_is_computed_from_stored_episodes(finish
     shown = table(tmp_path / "toy/paper-cvar-0-25/leaderboard.csv")
     own = table(out / "leaderboards/toy/paper/leaderboard.csv")
     for method in ("fast", "slow"):
-        assert shown[method]["iqm"] == own[method]["online_cvar25_iqm"] != own[method]["iqm"]
+        assert shown[method]["mean"] == own[method]["online_cvar25_mean"] != own[method]["mean"]
     assert "no risk measure 'cvra'" in uqbench(*command, "--risk", "cvra(0.1)", code=2).stderr
 
 

@@ -11,6 +11,7 @@ import torch
 from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.registry.plugins import Host
+from uqbench.results.folders import Folder
 from uqbench.runner import forecast
 from uqbench.runner.batching.batches import Batch
 from uqbench.runner.forecast import Cost, Forecast, time_steps, work
@@ -28,6 +29,10 @@ class Stored:
 
     found: dict[str, Any]
     root: Path = Path("nowhere")
+
+    def at(self, place: str) -> Folder:
+        """A folder of it, which is not there."""
+        return Folder(self.root / place)
 
     def records(self, suite: str) -> Any:
         return ((PurePosixPath(suite, folder), found) for folder, found in self.found.items())

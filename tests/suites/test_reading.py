@@ -286,6 +286,7 @@ def test_minatar_is_the_protocol_of_the_paper():
         "smoke": False,
         "quick": True,
         "cpu": True,
+        "gpu": True,
         "paper": True,
     }
     assert {method.name for method in suite.methods} >= {"dqn", "qr-dqn"}

@@ -228,8 +228,9 @@ def test_a_budget_with_actors_is_another_run_and_one_without_is_the_same():
     assert len({one.actor_seed(actor) for actor in range(100)}) == 100
     with pytest.raises(UqbenchError, match="expected a multiple of 4, got 10 steps"):
         planned(4, steps=10)
+    suite = read_suites(host).suites["deepsea"]
     with pytest.raises(UqbenchError, match=r"has 4 actors a run, and .* learns from one"):
-        planned(4, "sb3-qr-dqn")
+        planned(4, "bql")
 
 
 DEEP = [
