@@ -44,6 +44,7 @@ def test_the_column_of_90_percent_intervals_comes_before_that_of_95():
     assert coverage_column(columns) == ("q_coverage_90_mean", 0.9)
     assert coverage_column(columns[:2]) == ("coverage_95_mean", 0.95)
     assert coverage_column(["q_coverage_90_ceiling_mean", "coverage_50_mean"]) is None
+    assert coverage_column(["difference_coverage_90_mean", "late_coverage_95_mean"]) is None
 
 
 def test_exact_intervals_are_hardly_ever_called_dishonest():

@@ -1,8 +1,9 @@
 """One word for a method's stated intervals: whether as many truths lie in them as they say.
 
-A suite's metric named ``coverage_90`` or ``coverage_95``, with any prefix, is the share of true
-values inside the intervals that methods state, by run. Its mean over runs and its 95 % interval
-decide the word (:func:`calibration`).
+A suite's metric named ``coverage_90`` or ``coverage_95``, or these with the prefix ``q_``, is the
+share of true values inside the intervals that methods state, by run. Its mean over runs and its
+95 % interval decide the word (:func:`calibration`). Coverages of anything else, as of differences
+of values or of the last part of training, do not.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from uqbench.statistics.estimate import Estimate
 
 Calibration = Literal["honest", "overconfident", "underconfident", "undecided", "states none"]
 WORDS: tuple[Calibration, ...] = get_args(Calibration)
-_COVERAGE = re.compile(r"(?:.*_)?coverage_(90|95)_mean")
+_COVERAGE = re.compile(r"(?:q_)?coverage_(90|95)_mean")
 
 
 def coverage_column(columns: Iterable[str]) -> tuple[str, float] | None:
