@@ -15,7 +15,7 @@ NO_VALUE = ("", "none", "nan")
 """Cells without a number."""
 TEXT = frozenset(
     {
-        "suite", "board", "task", "method", "role", "beats_trivial", "stored_in", "local", "pareto",
+        "suite", "board", "task", "method", "role", "beats_trivial", "stored_in", "local",
         "submitted", "status", "device", "run", "results_digest", "digest", "content", "first",
         "second", "equivalent", "tied", "claim", "verdict", "reason", "budget", "needs_budget",
         "kind", "comparison",

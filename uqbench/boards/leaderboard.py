@@ -18,7 +18,6 @@ from uqbench.boards.finding import finding
 from uqbench.boards.frames import frame
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest
 from uqbench.boards.matrices import Matrix, MethodScores, by_method
-from uqbench.boards.pareto import pareto_methods
 from uqbench.boards.planned import Planned
 from uqbench.boards.provenance import contents
 from uqbench.boards.scores import Score, gather, to_csv
@@ -105,11 +104,6 @@ class Board:
     def lines(self) -> tuple[BoardRow, ...]:
         """What is shown of each method, by name."""
         return tuple(standings(self.plan, self.methods))
-
-    @cached_property
-    def front(self) -> frozenset[str]:
-        """The methods that no other one beats in everything that the suite names."""
-        return pareto_methods(self.plan.suite, self.methods)
 
     @property
     def primary(self) -> Metric:
@@ -233,8 +227,6 @@ class Board:
                 row["stored_in"] = self.origins.get(line.method, "")
             if self.submitted:
                 row["submitted"] = self.submitted.get(line.method, "")
-            if self.plan.suite.pareto:
-                row["pareto"] = "yes" if line.method in self.front else "no"
             if coverage is not None:
                 about = self.plan.roles[line.method] == "method"
                 stated = line.others.get(coverage[0].removesuffix("_mean"))

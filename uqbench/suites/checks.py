@@ -32,7 +32,6 @@ def check_head(suite: Suite, where: str) -> None:
     """
     metrics = [metric.name for metric in suite.metrics]
     _known(f"{where}: primary", "metric", metrics, suite.primary)
-    _known(f"{where}: pareto", "metric", metrics, *suite.pareto)
     _known(f"{where}: default_budget", "budget", suite.budgets, suite.default_budget)
     key = f"{where}: budgets: every suite needs smoke and paper"
     _known(key, "budget", suite.budgets, "smoke", "paper")

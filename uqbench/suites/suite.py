@@ -27,8 +27,6 @@ class Suite(Table):
     Attributes:
         ranks_by: the statistic of the normalized scores that orders the methods: ``mean``, that of
             the tasks' means; ``iqm``, which trims runs, of unlike tasks whole ones; ``median``.
-        pareto: metrics of return, risk and uncertainty; boards mark the methods that no other one
-            beats in all of them.
         paired: whether the methods meet the same data sets, or environments, of a seed, and these
             matter to the result: differences are then taken seed by seed.
         readings: how the paper is read where it can be read in two ways, by name.
@@ -42,7 +40,6 @@ class Suite(Table):
     baseline: str
     default_budget: str
     ranks_by: Literal["mean", "iqm", "median"] = "mean"
-    pareto: tuple[str, ...] = ()
     paired: bool = False
     tasks: tuple[Task, ...]
     budgets: dict[Name, Budget]

@@ -74,7 +74,6 @@ class Line:
         beaten: that its difference to the best trivial row does not lie above zero.
         notes: its role where it is no method, and whether it is local, submitted or stored.
         scored, planned: numbers of runs.
-        pareto: whether it is on the suite's Pareto front.
         calibration: one word for its stated intervals; empty of a baseline, and where the board
             does not measure it.
         estimates: of each column of ``leaderboard.csv`` that has one.
@@ -86,7 +85,6 @@ class Line:
     notes: tuple[str, ...]
     scored: int
     planned: int
-    pareto: bool
     calibration: str
     estimates: Mapping[str, Estimate]
 
@@ -108,7 +106,6 @@ class Line:
             notes=tuple(note for note, shown in notes.items() if shown),
             scored=int(row["runs_scored"]),
             planned=int(row["runs_planned"]),
-            pareto=row.get("pareto") == "yes",
             calibration=str(row["calibration"]) if _given(row.get("calibration")) else "",
             estimates={name: one for name, one in estimates.items() if one is not None},
         )

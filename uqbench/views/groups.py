@@ -18,10 +18,9 @@ MOST = 6
 def group_columns(board: Board, view: BoardView) -> list[Column]:
     """The columns of each group, the more important ones first; none where all are of one group.
 
-    First are those that the suite's Pareto front is of, then the score itself, then scores at query
-    states, then what is on one scale. A coverage stands with its ceiling; statistics that rank
-    methods as another column does are left out. Risk ends with the worst quarter of the runs. Last,
-    in no group, is whether a method is on the Pareto front, where the suite names one.
+    First is the score itself, then scores at query states, then what is on one scale. A coverage
+    stands with its ceiling; statistics that rank methods as another column does are left out. Risk
+    ends with the worst quarter of the runs.
     """
     primary = columns.Column(board.primary, board.ranking, normalized=True)
     known = [c for c in (primary, *board.columns) if c.metric.about is not None]
@@ -54,13 +53,10 @@ def group_columns(board: Board, view: BoardView) -> list[Column]:
             worst = (line.estimates.get(name) for line in view.lines)
             cells = tuple(Cell(NONE if e is None else number(e.value), e) for e in worst)
             found.append(Column(name, f"{label(name)} of runs", cells, group))
-    if board.plan.suite.pareto:
-        cells = tuple(Cell("yes" if line.pareto else "") for line in view.lines)
-        found.append(Column("pareto", "pareto", cells))
     return found
 
 
-def groups_note(board: Board, shown: Sequence[Column]) -> str:
+def groups_note(shown: Sequence[Column]) -> str:
     """What must be known to read the columns of groups."""
     parts = ["Point estimates; leaderboard.csv has all columns, with intervals."]
     meant = {
@@ -70,18 +66,12 @@ def groups_note(board: Board, shown: Sequence[Column]) -> str:
     }
     headers = "\n".join(column.header for column in shown)
     parts += [sentence for words, sentence in meant.items() if words in headers]
-    if board.plan.suite.pareto:
-        parts.append(
-            f"pareto: no other method is as good in all of {', '.join(board.plan.suite.pareto)} "
-            f"and better in one."
-        )
     return " ".join(parts)
 
 
 def _order(board: Board, column: columns.Column) -> tuple[bool, ...]:
     metric = column.metric
     return (
-        metric.name not in board.plan.suite.pareto,
         metric != board.primary,
         metric.kind != "queries",
         not (column.normalized or on_one_scale(metric)),

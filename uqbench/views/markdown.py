@@ -108,7 +108,7 @@ def _groups(board: Board, view: BoardView) -> str:
     methods = [f"`{line.method}`" for line in view.lines]
     rows = [names, *_rows([methods, *(column.texts for column in columns)])]
     title = "## Return, risk and uncertainty"
-    return "\n\n".join([title, _table(header, rows), groups_note(board, columns)])
+    return "\n\n".join([title, _table(header, rows), groups_note(columns)])
 
 
 def _readings(board: Board) -> str:

@@ -107,14 +107,12 @@ def _show_groups(board: Board, view: BoardView, console: Console) -> None:
 
     Of each group in turn the next most important one is shown, as long as it fits.
     """
-    columns = group_columns(board, view)
-    if not columns:
+    grouped = group_columns(board, view)
+    if not grouped:
         return
-    grouped = [column for column in columns if column.group]
     place = {id(c): [d.group for d in grouped[:at]].count(c.group) for at, c in enumerate(grouped)}
     first = Shown("method", [line.method for line in view.lines], left=True)
-    last = [Shown(c.header, c.texts, left=True) for c in columns if not c.group]
-    room = console.width + PADDING - first.width - sum(column.width for column in last)
+    room = console.width + PADDING - first.width
     fitting, left_out = {}, []
     for column in sorted(grouped, key=lambda column: place[id(column)]):
         printed = Shown(_wrapped(column.header), column.texts)
@@ -135,8 +133,8 @@ def _show_groups(board: Board, view: BoardView, console: Console) -> None:
             middle.append(printed._replace(header=f"{above}\n{missing}{printed.header}"))
             group = column.group
         console.print()
-        console.print(table([first, *middle, *last]))
-        _say(console, groups_note(board, shown))
+        console.print(table([first, *middle]))
+        _say(console, groups_note(shown))
     _say(console, *_left_out(left_out))
 
 
