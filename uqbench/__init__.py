@@ -52,69 +52,35 @@ if TYPE_CHECKING:
     from uqbench.suites.variants import grid
 
 __all__ = [
-    "CONTRACT",
-    "AgentSpec",
-    "DatasetSpec",
-    "EnvironmentSpec",
-    "EstimatorSpec",
-    "ExecutorSpec",
-    "Experiment",
-    "Options",
-    "Planned",
-    "Results",
-    "ScoreSpec",
-    "Spec",
-    "__version__",
-    "check_leaderboard",
-    "grid",
-    "hookimpl",
-    "leaderboard",
-    "load",
-    "merge",
-    "plan",
-    "profile",
-    "register",
-    "rewrite_leaderboard",
-    "run",
-    "status",
-    "submit",
-    "until_decided",
-    "verdicts",
-    "verify",
-    "verify_submission",
-    "write_report",
-]
+    "CONTRACT", "AgentSpec", "DatasetSpec", "EnvironmentSpec", "EstimatorSpec", "ExecutorSpec",
+    "Experiment", "Options", "Planned", "Results", "ScoreSpec", "Spec", "__version__",
+    "check_leaderboard", "grid", "hookimpl", "leaderboard", "load", "merge", "plan", "profile",
+    "register", "rewrite_leaderboard", "run", "status", "submit", "until_decided", "verdicts",
+    "verify", "verify_submission", "write_report",
+]  # fmt: skip
 
 _LAZY = {
     "Experiment": "uqbench.api.experiment",
     "Options": "uqbench.api.options",
     "Planned": "uqbench.api.plan",
     "Results": "uqbench.api.results",
-    "check_leaderboard": "uqbench.api.calls",
     "grid": "uqbench.suites.variants",
-    "leaderboard": "uqbench.api.calls",
     "load": "uqbench.api.load",
-    "merge": "uqbench.api.calls",
     "plan": "uqbench.api.plan",
     "profile": "uqbench.api.profile",
     "register": "uqbench.api.register",
-    "rewrite_leaderboard": "uqbench.api.calls",
     "run": "uqbench.api.run",
     "status": "uqbench.api.status",
-    "submit": "uqbench.api.calls",
     "until_decided": "uqbench.api.run",
-    "verdicts": "uqbench.api.calls",
-    "verify": "uqbench.api.calls",
-    "verify_submission": "uqbench.api.calls",
     "write_report": "uqbench.api.report",
 }
-"""Modules by the name that they define."""
+"""Modules by the name that they define; all other names are calls of an experiment."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(_LAZY[name]), name)
+    found = getattr(import_module(_LAZY.get(name, "uqbench.api.calls")), name)
     globals()[name] = found
     return found
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import gymnasium
@@ -164,16 +164,8 @@ class Step:
 
     def of_actor(self, actor: int = 0) -> Step:
         """The transitions ``[L, …]`` of one actor; all there is where K = 1."""
-        return Step(
-            t=self.t,
-            obs=self.obs[:, actor],
-            action=self.action[:, actor],
-            reward=self.reward[:, actor],
-            terminated=self.terminated[:, actor],
-            truncated=self.truncated[:, actor],
-            next_obs=self.next_obs[:, actor],
-            valid_actions=None if self.valid_actions is None else self.valid_actions[:, actor],
-        )
+        tensors = {name: x for name, x in vars(self).items() if isinstance(x, Tensor)}
+        return replace(self, **{name: x[:, actor] for name, x in tensors.items()})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

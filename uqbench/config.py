@@ -178,11 +178,6 @@ def _is_marked(hint: object, mark: type) -> bool:
     return any(_is_marked(option, mark) for option in get_args(hint))
 
 
-def warm_up_steps(config: object) -> int:
-    """The steps before a method's first gradient step, as its :data:`WarmUpSteps` say; else 0."""
-    return getattr(config, _warm_up_field(config), None) or 0
-
-
 def learning_from(config: Any, step: int) -> Any:
     """The config with :data:`WarmUpSteps` of ``step``; the same config where it has none."""
     name = _warm_up_field(config)

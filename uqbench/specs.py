@@ -72,7 +72,26 @@ class Spec:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgentSpec(Spec):
+class MethodSpec(Spec):
+    """An agent or an estimator.
+
+    Attributes:
+        role: ``trivial`` for what costs no learning, and needs no model (random play, a constant
+            action, a script; the distance to the nearest training input, a norm), ``oracle`` for
+            what knows more than a method may (exact policies, look-ahead in the simulation; what
+            the truth is made of). Both are shown on boards beside the methods, and have no rank.
+    """
+
+    role: Role = "method"
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            near = did_you_mean(self.role, ROLES)
+            raise ValueError(f"{self.name!r}: there is no role {self.role!r}. {near}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentSpec(MethodSpec):
     """An agent.
 
     ``factory(info, seeds, config, device)`` returns a :class:`uqbench.agent.Agent`, written for
@@ -80,9 +99,6 @@ class AgentSpec(Spec):
     ``factory(info, config)``.
 
     Attributes:
-        role: ``trivial`` for what costs no learning (random play, a constant action, a script),
-            ``oracle`` for what knows more than an agent may (exact policies, look-ahead in the
-            simulation). Both are shown on boards beside the methods, and have no rank.
         actors: whether an agent written for lanes learns from several actors, copies of its
             environment; budgets that have them are refused otherwise.
         vector: the same of a method that owns its loop, which is then given a
@@ -91,7 +107,6 @@ class AgentSpec(Spec):
             one they have their nominal coverage. ``uqbench plugin check`` then tries it.
     """
 
-    role: Role = "method"
     actors: bool = True
     vector: bool = False
     calibrated: bool = False
@@ -106,34 +121,21 @@ class AgentSpec(Spec):
         """Whether it learns from several actors."""
         return self.vector if self.owns_loop else self.actors
 
-    def __post_init__(self) -> None:
-        _check_role(f"agent {self.name!r}", self.role)
-
 
 @dataclass(frozen=True, kw_only=True)
-class EstimatorSpec(Spec):
+class EstimatorSpec(MethodSpec):
     """An estimator.
 
     ``factory(task, seeds, config, device)`` returns a :class:`uqbench.estimator.Estimator`.
-
-    Attributes:
-        role: ``trivial`` for what needs no model (the distance to the nearest training input, a
-            norm), ``oracle`` for what the truth is made of, or knows of it. Both are shown on
-            boards beside the methods, and have no rank.
     """
-
-    role: Role = "method"
-
-    def __post_init__(self) -> None:
-        _check_role(f"estimator {self.name!r}", self.role)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentSpec(Spec):
     """An environment.
 
-    What it knows of the truth are functions, or their ``"package.module:function"``, imported only
-    when a run needs them (:func:`truth`).
+    What it knows of the truth, and what draws it, are functions, or their
+    ``"package.module:function"``, imported only when a run needs them (:func:`imported`).
 
     ``factory(config)`` returns one ``gymnasium.Env``; the harness makes one per lane and batches
     them. With ``lanes=True``, ``factory(config, seeds, time_limit, device)`` returns a
@@ -157,8 +159,8 @@ class EnvironmentSpec(Spec):
             lanes' seeds to a :class:`uqbench.truth.ExactTruth`.
         queries: from a config to the :class:`uqbench.queries.QueryStates` of that task, where
             agents' predictions are scored against the truth about their own policy; or to None.
-        picture: ``"package.module:function"``, from a config and one observation ``[*obs]`` to a
-            :data:`uqbench.pictures.Frame`; ``uqbench play`` shows it.
+        picture: from a config and one observation ``[*obs]`` to a :data:`uqbench.pictures.Frame`;
+            ``uqbench play`` shows it.
         state_map: the same from a config to a :class:`uqbench.pictures.StateMap`, on which an
             agent's uncertainty about every state can be drawn.
     """
@@ -172,8 +174,8 @@ class EnvironmentSpec(Spec):
     optimal_q: Callable[[Any, float], OptimalQ] | str | None = None
     exact_truth: Callable[[Any, float, Sequence[int]], ExactTruth] | str | None = None
     queries: Callable[[Any], QueryStates | None] | str | None = None
-    picture: str | None = None
-    state_map: str | None = None
+    picture: Callable[[Any, Any], Frame] | str | None = None
+    state_map: Callable[[Any], StateMap] | str | None = None
 
     def __post_init__(self) -> None:
         if self.lanes + self.vector + self.has_state_dict > 1:
@@ -191,22 +193,6 @@ class EnvironmentSpec(Spec):
     def makes_vector(self) -> bool:
         """Whether ``factory(config, num_envs)`` makes a ``VectorEnv``."""
         return self.vector or self.makes("gymnasium.vector:VectorEnv")
-
-    def load_picture(self) -> Callable[[Any, Any], Frame] | None:
-        """What draws an observation; None where nothing does."""
-        return self._load(self.picture)
-
-    def load_state_map(self) -> Callable[[Any], StateMap] | None:
-        """What maps the states; None where nothing does."""
-        return self._load(self.state_map)
-
-    def _load(self, path: str | None) -> Callable[..., Any] | None:
-        if path is None:
-            return None
-        found = _imported(path)
-        if not callable(found):
-            raise TypeError(f"{path} of the environment {self.name!r} is not callable: {found!r}")
-        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,7 +237,7 @@ class ExecutorSpec(Spec):
     waits: bool = True
 
 
-def truth(function: F | str | None) -> F | None:
+def imported(function: F | str | None) -> F | None:
     """A function of an :class:`EnvironmentSpec`, imported if it is a string; None where none is.
 
     Raises:
@@ -262,11 +248,6 @@ def truth(function: F | str | None) -> F | None:
         raise TypeError(f"{function} is not callable: {found!r}")
     known: F | None = found
     return known
-
-
-def _check_role(what: str, role: str) -> None:
-    if role not in ROLES:
-        raise ValueError(f"{what}: there is no role {role!r}. {did_you_mean(role, ROLES)}")
 
 
 def _imported(target: object) -> object:

@@ -13,7 +13,7 @@ from uqbench.registry.contents import content_hash
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin
 from uqbench.results.provenance import provenance
-from uqbench.specs import NoConfig, truth
+from uqbench.specs import NoConfig, imported
 
 
 class Module:
@@ -213,10 +213,10 @@ def test_a_config_is_optional():
 
 def test_truths_may_be_strings():
     named = EnvironmentSpec(name="a", version="1", factory=dict, optimal_return="math:sqrt")
-    assert truth(named.optimal_return) is math.sqrt
-    assert truth(named.optimal_q) is None
+    assert imported(named.optimal_return) is math.sqrt
+    assert imported(named.optimal_q) is None
     with pytest.raises(TypeError, match="math:pi is not callable"):
-        truth("math:pi")
+        imported("math:pi")
 
 
 def test_a_plugin_may_be_in_a_namespace_that_it_shares(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from uqbench.estimator import Dataset, EvaluationSet, Predictions, PredictiveUnc
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import RunColumns
 from uqbench.results.folders import Folder
-from uqbench.results.tables import PREDICTIONS, read_predictions, read_tables, write_tables
+from uqbench.results.tables import PREDICTIONS, read_columns, read_tables, write_tables
 from uqbench.runner.train.estimators import NO_EPISODES
 from uqbench.specs import EstimatorSpec, ScoreSpec
 from uqbench.suites.metrics import Metric
@@ -63,7 +63,7 @@ def stored(tmp_path):
 
 def test_what_is_read_is_what_was_predicted_rounded_to_float32(stored):
     folder, digests, _ = stored
-    given, found = predictions(), stored_predictions(read_predictions(folder, digests))
+    given, found = predictions(), stored_predictions(read_columns(folder, PREDICTIONS, digests))
     assert list(found) == ["test", "other"]
     for name, one in given.items():
         for field in ("total", "aleatoric", "epistemic", "probs"):
@@ -86,11 +86,11 @@ def test_predictions_are_verified_by_their_own_digest_and_are_no_part_of_the_res
     without = write_tables(other, RunColumns(METRICS, NO_EPISODES))
     assert digests["results"] == without["results"]
     read_tables(folder, digests)
-    assert read_predictions(other, without) is None
+    assert read_columns(other, PREDICTIONS, without) is None
     path = folder / PREDICTIONS
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(UqbenchError, match=r"predictions\.parquet does not match its digest"):
-        read_predictions(folder, digests)
+        read_columns(folder, PREDICTIONS, digests)
 
 
 def test_columns_of_something_else_are_refused():
@@ -132,7 +132,7 @@ def test_a_registered_score_is_the_same_bits_at_the_end_of_a_run_and_later(store
     host.scores.add([spec], plugin)
     metric = Metric(name="sure", summary="", kind="predictions", statistic="surest")
     then = score_rows([metric], columns, host)
-    assert then == score_rows([metric], read_predictions(folder, digests), host)
+    assert then == score_rows([metric], read_columns(folder, PREDICTIONS, digests), host)
     assert 1 / 3 < then["surest"] < 1
 
 

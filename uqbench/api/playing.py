@@ -14,6 +14,7 @@ from uqbench.agent import Uncertainty
 from uqbench.api.agents import ExportedAgent
 from uqbench.errors import UqbenchError
 from uqbench.pictures import Frame, StateMap
+from uqbench.specs import imported
 
 Beliefs = Mapping[str, NDArray[np.float64]]
 """What an agent predicts at an observation, a number an action; without what it does not predict.
@@ -56,7 +57,7 @@ def play(exported: ExportedAgent, episodes: int = 1, most_steps: int = 1000) -> 
         episodes: how many.
         most_steps: of each, where it does not end by itself.
     """
-    draw = exported.environment.load_picture()
+    draw = imported(exported.environment.picture)
     for episode in range(episodes):
         env = exported.env([exported.run.evaluation_seed(-1 - episode)])
         obs, valid = env.reset()
@@ -97,7 +98,7 @@ def map_beliefs(exported: ExportedAgent) -> tuple[StateMap, list[Beliefs]]:
     Raises:
         UqbenchError: the environment has no map.
     """
-    make = exported.environment.load_state_map()
+    make = imported(exported.environment.state_map)
     if make is None:
         raise UqbenchError(
             f"the environment {exported.environment.name!r} has no map of its states; the windy "

@@ -12,7 +12,7 @@ from uqbench.errors import UqbenchError, unknown
 from uqbench.registry.definitions import summary
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
-from uqbench.results.tables import read_predictions
+from uqbench.results.tables import PREDICTIONS, read_columns
 from uqbench.risk import RiskMeasure
 from uqbench.runner.final_metrics import truth_of
 from uqbench.runner.metric_values import Truth, scalar
@@ -98,7 +98,7 @@ def board_with(score: str, plan: Plan, host: Host, store: Store) -> Board:
         if one.record is not None:
             run = runs[one.task, one.method, one.seed]
             run = run.on_device("cuda" if one.device == "cuda" else "cpu")
-            columns = read_predictions(store.at(run.place), one.record.digests)
+            columns = read_columns(store.at(run.place), PREDICTIONS, one.record.digests)
             if columns is None:
                 without.append(one.run)
                 continue

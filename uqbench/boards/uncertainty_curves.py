@@ -14,7 +14,7 @@ import numpy as np
 from uqbench.boards.curves import drawn
 from uqbench.boards.scores import Score
 from uqbench.results.store import Store
-from uqbench.results.tables import read_curves, table_bytes
+from uqbench.results.tables import CURVES, read_columns, table_bytes
 from uqbench.statistics.quantiles import student
 from uqbench.suites.plan import Plan
 
@@ -57,7 +57,7 @@ def uncertainty_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> by
         if planned is None or score.record is None:
             continue  # not finished, or stored in another board
         run = planned.on_device("cuda" if score.device == "cuda" else "cpu")
-        columns = read_curves(store.at(run.place), score.record.digests)
+        columns = read_columns(store.at(run.place), CURVES, score.record.digests)
         if columns is not None:
             parts.append(
                 pd.DataFrame(dict(columns)).assign(task=run.task, method=run.method, seed=run.seed)

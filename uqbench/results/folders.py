@@ -32,6 +32,7 @@ LONGEST = 255
 """Most bytes of a name on common file systems."""
 DEAD_SECONDS = 86_400.0
 """Age of a temporary file whose writer cannot be alive."""
+_NAME = re.compile(r"[^./\\\0][^/\\\0]*")
 _LINK = (errno.ELOOP, errno.ENOTDIR)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -76,12 +77,8 @@ class Folder:
             UqbenchError: a name is not that of a single folder.
         """
         for name in names:
-            if (
-                not name
-                or name.startswith(".")
-                or set(name) & {"/", "\\", "\0"}
-                or len(name.encode("utf-8", "replace")) > LONGEST
-            ):
+            fits = len(name.encode("utf-8", "replace")) <= LONGEST
+            if not fits or not _NAME.fullmatch(name):
                 raise UqbenchError(
                     f"{name!r} cannot be the name of a folder below {self}; expected a name of at "
                     f"most {LONGEST} bytes without slashes, which does not begin with a dot."
@@ -178,13 +175,10 @@ class Folder:
     def signatures(self, *names: str) -> list[Signature | None]:
         """Of regular files; None where there is none of that name."""
         try:
-            descriptor = self._open()
+            with self._opened() as folder:
+                return [_signature(name, folder) for name in names]
         except OSError:
             return [None] * len(names)
-        try:
-            return [_signature(name, descriptor) for name in names]
-        finally:
-            os.close(descriptor)
 
     def ends(self, name: str, size: int) -> tuple[Signature | None, bytes, bytes]:
         """A file's signature, its first and its last bytes; None where it is not a regular file.
@@ -194,32 +188,23 @@ class Folder:
         Raises:
             OSError: it cannot be opened.
         """
-        own = self._held is None or len(self.names) > self._held[1]
-        folder = self._open() if own or self._held is None else self._held[0]
-        descriptor = None
-        try:
-            descriptor = os.open(name, _FILE, dir_fd=folder)
-            status = os.fstat(descriptor)
+        with self._opened() as folder:
+            file = os.fdopen(os.open(name, _FILE, dir_fd=folder), "rb", buffering=0)
+        with file:
+            status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 return None, b"", b""
             last = max(0, status.st_size - size)
-            return _of(status), os.read(descriptor, size), os.pread(descriptor, size, last)
-        finally:
-            if own:
-                os.close(folder)
-            if descriptor is not None:
-                os.close(descriptor)
+            return _of(status), file.read(size), os.pread(file.fileno(), size, last)
 
     def _descriptor(self, name: str) -> int:
-        folder = self._open()
-        try:
-            descriptor = os.open(name, _FILE, dir_fd=folder)
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                raise OSError(errno.ELOOP, "it is a symbolic link", str(self / name)) from error
-            raise
-        finally:
-            os.close(folder)
+        with self._opened() as folder:
+            try:
+                descriptor = os.open(name, _FILE, dir_fd=folder)
+            except OSError as error:
+                if error.errno == errno.ELOOP:
+                    raise OSError(errno.ELOOP, "it is a symbolic link", str(self / name)) from error
+                raise
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISREG(mode):
             return descriptor

@@ -9,6 +9,8 @@ writes nothing more.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import LeaseCompromise, SoftFileLease, Timeout
@@ -19,6 +21,21 @@ from uqbench.results.folders import NO_ROOM
 SECONDS = 60.0
 """After which an untouched lease may be taken over; its holder touches it three times as often."""
 ENDING = ".lease"
+
+
+@contextmanager
+def creating(path: Path | str) -> Iterator[None]:
+    """Say of a lock that cannot be created inside that it cannot.
+
+    Raises:
+        StorageError: it cannot, as on a full disk.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be created: {error.strerror}", full=error.errno in NO_ROOM
+        ) from error
 
 
 class Leases:
@@ -38,15 +55,11 @@ class Leases:
         lease = self._lease(path)
         if lease.is_locked:  # by this process
             return None
-        try:
-            lease.acquire(timeout=0)
-        except Timeout:
-            return None
-        except OSError as error:
-            raise StorageError(
-                f"{lease.lock_file} cannot be created: {error.strerror}",
-                full=error.errno in NO_ROOM,
-            ) from error
+        with creating(lease.lock_file):
+            try:
+                lease.acquire(timeout=0)
+            except Timeout:
+                return None
         with self._guard:
             del self._seen[path]
             self._lost.discard(path)

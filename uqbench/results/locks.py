@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -17,8 +18,8 @@ from filelock import SoftFileLease
 
 from uqbench.errors import StorageError
 from uqbench.identity import digest_of
-from uqbench.results.folders import NO_ROOM, NOT_A_FILE, Folder
-from uqbench.results.leases import Leases
+from uqbench.results.folders import NOT_A_FILE, Folder
+from uqbench.results.leases import Leases, creating
 from uqbench.results.lock_probe import why_flock_fails
 
 LOCKS = ".locks"
@@ -81,22 +82,19 @@ class RunLocks:
         Raises:
             StorageError: the lock cannot be created, as on a full disk.
         """
-        path = self._path(folder)
-        if self._needed is None:
-            descriptor = self._flock(path)
-            return None if descriptor is None else RunLock(path, descriptor)
-        self._make_folder(path)
-        lease = self._needed.acquire(path)
-        if lease is None:
-            return None
-        try:
-            descriptor = self._flock(path, needed=False)
-        except BaseException:
-            lease.release()
-            raise
-        if descriptor is None:  # of a process that knows nothing of leases
-            lease.release()
-            return None
+        path, lease = self._path(folder), None
+        with ExitStack() as unlock:
+            with creating(path):
+                Folder(self._root, (LOCKS,)).make()
+            if self._needed is not None:
+                lease = self._needed.acquire(path)
+                if lease is None:
+                    return None
+                unlock.callback(lease.release)
+            descriptor = self._flock(path, needed=lease is None)
+            if descriptor is None:  # of a process that perhaps knows nothing of leases
+                return None
+            unlock.pop_all()
         return RunLock(path, descriptor if descriptor >= 0 else None, lease)
 
     def is_held(self, folder: str | PurePosixPath) -> bool:
@@ -139,16 +137,11 @@ class RunLocks:
             self._leases = (self._leases or Leases()) if leased else None
         return self._leases
 
-    def _flock(self, path: Path, needed: bool = True) -> int | None:
+    def _flock(self, path: Path, needed: bool) -> int | None:
         """The descriptor of the locked file; None where it is locked, -1 where it cannot be."""
         for _ in range(ATTEMPTS):
-            self._make_folder(path)
-            try:
+            with creating(path):
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o644)
-            except OSError as error:
-                raise StorageError(
-                    f"{path} cannot be created: {error.strerror}", full=error.errno in NO_ROOM
-                ) from error
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if path.stat().st_ino == os.fstat(descriptor).st_ino:
@@ -162,14 +155,6 @@ class RunLocks:
                 raise StorageError(f"{path} cannot be locked: {error.strerror}") from error
             os.close(descriptor)
         return None
-
-    def _make_folder(self, path: Path) -> None:
-        try:
-            Folder(self._root, (LOCKS,)).make()
-        except OSError as error:
-            raise StorageError(
-                f"{path} cannot be created: {error.strerror}", full=error.errno in NO_ROOM
-            ) from error
 
     def _path(self, folder: str | PurePosixPath) -> Path:
         return self._root / LOCKS / digest_of(str(folder))[:16]

@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.results.columns import Columns, RunColumns, columns_digest
@@ -62,24 +61,18 @@ def write_tables(folder: Folder, columns: RunColumns) -> dict[str, str]:
         StorageError: they cannot be written, or not be read back.
         UqbenchError: one is larger than is read.
     """
-    tables = {METRICS: columns.metrics, EPISODES: columns.episodes}
-    if columns.curves is not None:
-        tables[CURVES] = columns.curves
-    for name, table in tables.items():
-        folder.write(name, partial(pq.write_table, pa.table(dict(table))))
-    if columns.agent is not None:
-        folder.write(AGENT, columns.agent)
-    if columns.predictions is not None:
-        folder.write(PREDICTIONS, partial(pq.write_table, _wide(columns.predictions)))
-    further = {AGENT: columns.agent, PREDICTIONS: columns.predictions}
-    listed = [*tables, *(name for name, given in further.items() if given is not None)]
+    parts = {name: part for name, part in zip(FILES, columns, strict=True) if part is not None}
+    for name, part in parts.items():
+        data = part if isinstance(part, bytes) else partial(pq.write_table, _table(part))
+        folder.write(name, data)
     try:
-        digests = {name: folder.digest(name, MOST_BYTES) for name in listed}
+        digests = {name: folder.digest(name, MOST_BYTES) for name in parts}
     except OSError as error:
         raise StorageError(f"{folder} cannot be read back: {error.strerror}") from error
     except ValueError as error:
         raise UqbenchError(f"the files of a run in {folder} cannot be stored: {error}") from error
-    digests[RESULTS] = columns_digest(*tables.values())
+    tables = (columns.metrics, columns.episodes, columns.curves)
+    digests[RESULTS] = columns_digest(*(table for table in tables if table is not None))
     return digests
 
 
@@ -101,41 +94,17 @@ def read_tables(folder: Folder, digests: Mapping[str, str]) -> tuple[Columns, Co
     return metrics, episodes
 
 
-def read_curves(folder: Folder, digests: Mapping[str, str]) -> Columns | None:
-    """A run's curves of uncertainty; None where it has none.
-
-    Raises:
-        UqbenchError: they are damaged.
-        StorageError: they cannot be read, and may be intact.
-    """
-    if CURVES not in digests:
-        return None
-    return _columns(folder, CURVES, digests[CURVES])
-
-
-def read_predictions(folder: Folder, digests: Mapping[str, str]) -> Columns | None:
-    """What an estimator's run predicted; None where its run kept nothing.
+def read_columns(folder: Folder, name: str, digests: Mapping[str, str]) -> Columns | None:
+    """One of a run's tables, such as :data:`CURVES` or :data:`PREDICTIONS`; None without it.
 
     Raises:
         UqbenchError: it is damaged.
         StorageError: it cannot be read, and may be intact.
     """
-    if PREDICTIONS not in digests:
-        return None
-    table = read_table(folder, PREDICTIONS, digests[PREDICTIONS])
-    columns: dict[str, NDArray[Any]] = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if not pa.types.is_fixed_size_list(column.type):
-            columns[name] = column.to_numpy(zero_copy_only=False)
-            continue
-        flat, width = column.combine_chunks().flatten(), column.type.list_size
-        if len(flat) != len(column) * width:
-            raise UqbenchError(f"{folder / PREDICTIONS} is damaged, because {name!r} has gaps")
-        columns[name] = flat.to_numpy(zero_copy_only=False).reshape(-1, width)
-    return columns
+    return _columns(folder, name, digests[name]) if name in digests else None
 
 
-def _wide(columns: Columns) -> pa.Table:
+def _table(columns: Columns) -> pa.Table:
     """A table in which an array ``[N, C]`` is a column of lists of C numbers."""
     arrays = {}
     for name, array in columns.items():
@@ -214,14 +183,17 @@ def table_bytes(table: pa.Table) -> bytes:
 
 
 def _columns(folder: Folder, name: str, digest: str | None = None) -> Columns:
-    table = read_table(folder, name, digest)
+    table, columns = read_table(folder, name, digest), {}
     try:
-        return {
-            name: column.to_numpy(zero_copy_only=False)
-            for name, column in zip(table.column_names, table.columns, strict=True)
-        }
-    except (pa.ArrowException, UnicodeDecodeError) as error:
+        for column, values in zip(table.column_names, table.columns, strict=True):
+            shape = [len(values)]
+            if pa.types.is_fixed_size_list(values.type):
+                shape.append(values.type.list_size)
+                values = values.combine_chunks().flatten()
+            columns[column] = values.to_numpy(zero_copy_only=False).reshape(shape)
+    except (pa.ArrowException, ValueError) as error:  # no text, or lists with gaps
         raise UqbenchError(f"{folder / name} is damaged, as it is not a table: {error}") from error
+    return columns
 
 
 def _digest(*tables: Columns) -> str | None:

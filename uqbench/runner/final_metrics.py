@@ -10,7 +10,7 @@ from uqbench.results.columns import Columns
 from uqbench.results.records import Timing
 from uqbench.runner.batching.batches import Batch
 from uqbench.runner.metric_values import Truth, scalar
-from uqbench.specs import truth
+from uqbench.specs import imported
 from uqbench.suites.configs import task_config
 from uqbench.suites.tables import Task
 
@@ -45,7 +45,7 @@ def truth_of(task: Task, host: Host) -> Truth:
         return Truth()
     spec = host.environments[task.environment]
     options = task_config(task, host, where=f"tasks.{task.name}")
-    of_episode, of_step = truth(spec.optimal_return), truth(spec.optimal_reward)
+    of_episode, of_step = imported(spec.optimal_return), imported(spec.optimal_reward)
     return Truth(
         episode=None if of_episode is None else of_episode(options),
         step=None if of_step is None else of_step(options),

@@ -16,7 +16,7 @@ from uqbench.identity import DeviceKind, Run, digest_of, runs_of
 from uqbench.registry.definitions import owns_loop
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Registry
-from uqbench.specs import AgentSpec, EstimatorSpec, Role
+from uqbench.specs import AgentSpec, MethodSpec, Role
 from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
 from uqbench.suites.suite import Suite
@@ -189,7 +189,7 @@ def make_plan(
             names = (suite.name, budget_name, task.name, method.name)
             runs = runs_of(*names, identity, chosen_seeds)
             own_loop = isinstance(spec, AgentSpec) and owns_loop(spec)
-            role: Role = spec.role if isinstance(spec, AgentSpec | EstimatorSpec) else "method"
+            role = spec.role if isinstance(spec, MethodSpec) else "method"
             cells.append(Cell(task, method, config, own_loop, runs, role))
     as_written = steps is None and not settings
     standard = as_written

@@ -11,7 +11,7 @@ from uqbench_highway.queries import query_states
 
 from uqbench.environment import TimeLimit
 from uqbench.queries import visit
-from uqbench.specs import truth
+from uqbench.specs import imported
 
 LIMIT = TimeLimit(40, "terminal")
 
@@ -67,6 +67,6 @@ def test_unseen_traffic_has_the_norm_of_the_seen_and_no_car_of_one_s_own(seen):
 
 def test_the_package_s_backend_has_no_query_states():
     (spec,) = uqbench_environments()
-    states = truth(spec.queries)
+    states = imported(spec.queries)
     assert states(HighwayConfig(backend="oracle")) is None
     assert states(HighwayConfig()) is not None

@@ -29,7 +29,7 @@ from uqbench.runner.train.guards import check_metrics, check_uncertainty
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder, passed
-from uqbench.specs import truth
+from uqbench.specs import imported
 from uqbench.suites.configs import task_config
 from uqbench.suites.tables import Queries
 from uqbench.uncertainty.interval_scores import score_return_distribution, score_uncertainty
@@ -216,7 +216,7 @@ def query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer 
     if queries is None:
         return None
     config, discount = _task_config(batch, host), float(batch.cell.task.discount or 0.0)
-    exact_truth, query_states = truth(spec.exact_truth), truth(spec.queries)
+    exact_truth, query_states = imported(spec.exact_truth), imported(spec.queries)
     if exact_truth is not None:
         exact = exact_truth(config, discount, [run.environment_seed for run in runs])
         return QueryScorer(ExactSource(exact, len(runs), device), len(runs), steps)
@@ -297,7 +297,7 @@ def _optimal_q(batch: Batch, host: Host, device: torch.device) -> OptimalQ | Non
     """Ground truth for agents' predictions of Q, if the task's environment has it."""
     task = batch.cell.task
     spec = host.environments[str(task.environment)]
-    solve = truth(spec.optimal_q)
+    solve = imported(spec.optimal_q)
     if solve is None:
         return None
     solved = solve(_task_config(batch, host), float(task.discount or 0.0))

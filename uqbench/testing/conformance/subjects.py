@@ -23,7 +23,7 @@ from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.runner.train.environments import lanes_of
 from uqbench.seeding import derive_seed
-from uqbench.specs import truth
+from uqbench.specs import imported
 from uqbench.suites.configs import method_config, task_config
 from uqbench.suites.reading import Catalog, read_suites
 from uqbench.suites.suite import Suite
@@ -229,7 +229,7 @@ def _environment(name: str, host: Host, catalog: Catalog) -> Subject:
     use = _of_task(catalog, lambda task: task.environment == name, default)
     make, discount = use.lanes(host), float(use.task.discount or 0.0)
     config, factory = task_config(use.task, host, where=name), spec.load_factory()
-    optimal_q, optimal_return = truth(spec.optimal_q), truth(spec.optimal_return)
+    optimal_q, optimal_return = imported(spec.optimal_q), imported(spec.optimal_return)
     single = isinstance(make([0], None), GymnasiumLanes)
     return EnvironmentSubject(
         name=name,
