@@ -13,18 +13,17 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from measure import Contestant, arguments, machine, positive, seconds, take_turns
+from measure import Contestant, arguments, machine, positive, take_turns
 
 from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 
 
 def measure(options: argparse.Namespace, _turn: int, *, method: str, lanes: int) -> float:
     """Steps per second of all lanes of a method on the task."""
-    import torch
+    from timed_steps import time_steps
 
     from uqbench.registry.plugins import Host
     from uqbench.runner.batching.batches import Batch
-    from uqbench.runner.forecast import time_steps
     from uqbench.suites.plan import make_plan
     from uqbench.suites.reading import read_suites
 
@@ -46,7 +45,7 @@ def measure(options: argparse.Namespace, _turn: int, *, method: str, lanes: int)
     )
     (cell,) = plan.cells
     batch = Batch(cell, budget.on(cell.task), suite.metrics, "cpu")
-    return time_steps(batch, host, torch.device("cpu"), options.seconds, seconds)[0]
+    return time_steps(batch, host, options.seconds)
 
 
 def main() -> None:

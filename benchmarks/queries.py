@@ -76,8 +76,8 @@ def batches(options: argparse.Namespace) -> tuple[Host, list[Batch]]:
 def measure(host: Host, batch: Batch, step_seconds: float) -> dict[str, Any]:
     """Seconds of one run, of one core, in training and in answering."""
     import torch
+    from timed_steps import time_steps
 
-    from uqbench.runner.forecast import time_steps
     from uqbench.runner.train.agents import make_agent, make_lanes, query_scorer
 
     device, lanes = torch.device("cpu"), len(batch.runs)
@@ -85,7 +85,7 @@ def measure(host: Host, batch: Batch, step_seconds: float) -> dict[str, Any]:
     if scorer is None or queries is None:
         sys.exit(f"error: the budget asks nothing on {batch.cell.task.name}")
     torch.compiler.reset()
-    steps_per_s, _ = time_steps(batch, host, device, step_seconds, seconds)
+    steps_per_s = time_steps(batch, host, step_seconds)
     env = make_lanes(batch, host, [run.environment_seed for run in batch.runs], device)
     agent = Counting(make_agent(batch, host, env, device))
     scorer.score(agent, min(scorer.points))  # visits the states and compiles kernels

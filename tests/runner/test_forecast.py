@@ -1,20 +1,16 @@
 """How long a plan is said to take."""
 
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import torch
 from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
-from uqbench.runner import forecast
-from uqbench.runner.batching.batches import Batch
-from uqbench.runner.forecast import Cost, Forecast, time_steps, work
+from uqbench.runner.forecast import Forecast, work
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
@@ -113,41 +109,3 @@ def test_dense_gradient_steps_are_counted(plan):
     of_earlier = {"paper/long/fast/7-a": timed(100.0)}
     assert seconds(plan, of_earlier) == pytest.approx(10.0)
     assert seconds(plan, of_earlier | {folder: saved(100)}) == pytest.approx(10.0 * 31 / 44)
-
-
-def measured(plan: Plan, store: Any, lanes: int = 2) -> Forecast:
-    expected = Forecast(plan, set(plan.runs), store)
-    expected.measure(lanes, 1)
-    until = time.monotonic() + 60
-    while expected.measuring and time.monotonic() < until:
-        expected.update()
-        time.sleep(0.02)
-    expected.close()
-    return expected
-
-
-def test_a_speed_is_measured_in_a_plan_that_takes_long_and_where_no_run_has_one(plan, monkeypatch):
-    assert measured(plan, Stored({})).basis == "a nominal 0.5 ms a step"  # two seconds in all
-    monkeypatch.setitem(forecast.WORTH_FROM, "eager", 1.0)
-    here = measured(plan, Stored({}))
-    assert here.basis == "what a step of each method takes here"
-    assert here.cost(plan.runs[0]).unit_s > 0
-    known = measured(plan, Stored({"paper/long/fast/7-a": timed(100.0)}))
-    assert known.basis == "the speed of earlier runs"
-    assert known.seconds == pytest.approx(40.0)
-
-
-def test_a_method_that_fails_when_it_is_measured_is_left_out(plan, monkeypatch):
-    monkeypatch.setitem(forecast.WORTH_FROM, "eager", 1.0)
-    broken = replace(plan, cells=(replace(plan.cells[0], config=None),))
-    assert measured(broken, Stored({})).basis == "a nominal 0.5 ms a step"
-
-
-def test_a_step_is_timed_by_the_clock_and_the_start_is_apart(plan):
-    """A clock that advances a second a look: one at the start, one each step."""
-    cell = plan.cells[0]
-    batch = Batch(cell, plan.budget.on(cell.task), (), "cpu").of(cell.runs[:2])
-    ticks = iter(range(10_000))
-    rate, cost = time_steps(batch, Host.load(), torch.device("cpu"), 5.0, lambda: next(ticks))
-    assert rate == pytest.approx(2.0)  # two lanes, a step a second
-    assert cost == Cost(0.5, 0.0)

@@ -14,7 +14,7 @@ from uqbench.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.runner import events
 from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
-from uqbench.runner.forecast import Cost, TimeLeft, seconds_left, work
+from uqbench.runner.forecast import TimeLeft, seconds_left, work
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
@@ -24,20 +24,13 @@ START = 4.0
 
 @dataclass
 class Known:
-    """A forecast of what each method costs; ``later`` is measured when it is looked at next."""
+    """A forecast of what each method costs."""
 
-    costs: dict[str, Cost]
-    later: dict[str, Cost] = field(default_factory=dict)
+    costs: dict[str, float]
     saved: dict[str, int] = field(default_factory=dict)
-    measuring: bool = False
 
-    def cost(self, run: Run) -> Cost:
+    def cost(self, run: Run) -> float:
         return self.costs[run.method]
-
-    def update(self) -> bool:
-        new, self.later = self.later, {}
-        self.costs |= new
-        return bool(new)
 
 
 def made(groups: Any, known: Known, processes: int, clock: Any) -> TimeLeft:
@@ -65,7 +58,7 @@ def announced(groups, takes, expected, processes=2):
         processes: that work at once.
     """
     clock = 0.0
-    known = Known({name: Cost(step_s, START / 10) for name, step_s in expected.items()})
+    known = Known(expected)
     time_left = made(groups, known, processes, lambda: clock)
     waiting, queue, told, shares = [batch for (batch,) in groups], [], [], []
     order = iter(range(10**6))
@@ -122,21 +115,10 @@ def test_a_method_that_nothing_was_known_of_is_corrected_when_it_is_seen(groups)
     assert all(abs(guess / total - 1) <= 0.2 for guess in half)
 
 
-def test_a_speed_that_is_measured_meanwhile_counts_at_once(groups):
-    (batch,) = groups[0]
-    steps, name = batch.steps, batch.cell.method.name
-    known = Known({name: Cost(0.001)})
-    time_left = made(groups[:1], known, 1, lambda: 0.0)
-    assert time_left.left() == pytest.approx(0.001 * steps)
-    known.later = {name: Cost(0.005)}
-    time_left.show(events.Started(batch))
-    assert time_left.left() == pytest.approx(0.005 * steps)
-
-
 def test_what_failed_or_belongs_to_others_takes_no_more_time(groups):
     (first,), (second,), (third,) = groups[:3]
     steps = first.budget.steps
-    known = Known(dict.fromkeys(["slow", "fast"], Cost(1.0 / steps)))
+    known = Known(dict.fromkeys(["slow", "fast"], 1.0 / steps))
     time_left = made(groups[:3], known, 1, lambda: 0.0)
     assert time_left.left() == pytest.approx(30)
     time_left.show(events.Failed(first, "broken"))
@@ -153,7 +135,7 @@ def test_a_forecast_that_was_far_too_short_gives_way_to_the_pace_that_is_seen(gr
     clock = 0.0
     (batch,) = groups[0]
     steps, name = batch.budget.steps, batch.cell.method.name
-    time_left = made(groups[:1], Known({name: Cost(1.0 / steps)}), 1, lambda: clock)
+    time_left = made(groups[:1], Known({name: 1.0 / steps}), 1, lambda: clock)
     time_left.show(events.Started(batch))
     time_left.show(events.Progress(batch, 1, 1.0, {}))
     clock, half = 1e6, steps // 2
@@ -182,7 +164,7 @@ def test_batches_whose_steps_are_interleaved_share_the_time_that_is_left(groups)
     clock = 0.0
     first, second = (batch for group in groups[:2] for batch in group)
     steps = first.budget.steps
-    known = Known(dict.fromkeys(["slow", "fast"], Cost(1.0 / steps)))
+    known = Known(dict.fromkeys(["slow", "fast"], 1.0 / steps))
     time_left = made([[first, second]], known, 1, lambda: clock)
     for batch in first, second:
         time_left.show(events.Started(batch))
@@ -207,7 +189,7 @@ def test_the_time_left_of_a_real_run_is_within_30_percent_from_a_tenth_on():
     plan = make_plan(suite, host, "quick", device="cpu", steps=25_600)
     batches = {b.cell.method.name: b for (b,) in make_batch_groups(plan, plan.runs, "cpu", 3)}
     measured = [row for row in rows if row["kind"] == "measured"]
-    costs = {row["method"]: Cost(float(row["step"]), float(row["seconds"])) for row in measured}
+    costs = {row["method"]: float(row["step"]) for row in measured}
     clock, guesses, shares = 0.0, [], []
     groups = [(batch,) for batch in batches.values()]
     time_left = made(groups, Known(costs), 2, lambda: clock)

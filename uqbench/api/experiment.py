@@ -6,10 +6,9 @@ import json
 import signal
 import tempfile
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -287,13 +286,7 @@ class Experiment:
             read_reference(self.selection, plan, self.host, Folder(beside), self.say)
         states = stored_states(plan, self.store)
         execution.watcher.say(*describe(plan, states, self.store))
-        expected = execution.forecast(plan, to_do(states))
-        if plan.budget.numerics == "compiled":  # it would take half a minute a method
-            expected.close()
-        with closing(expected):
-            while expected.measuring:
-                expected.update()
-                time.sleep(0.1)
+        expected = Forecast(plan, to_do(states), self.store)
         script, note = preview(plan, execution), code_note(states.values())
         roots = [self._boards(root) for root in (beside, None, Path("leaderboards"))]
         shown = detectable_note(plan, roots)

@@ -89,16 +89,6 @@ class Execution:
             return lanes_elsewhere(runs, self.workers)
         return default_lanes(runs, self.processes or 1)
 
-    def forecast(self, plan: Plan, todo: Collection[Run]) -> Forecast:
-        """What the runs to do are expected to take; unknown speeds of this CPU are being measured.
-
-        Who closes it ends that.
-        """
-        expected = Forecast(plan, todo, self.store)
-        if not self.driver.elsewhere and self.device == "cpu":
-            expected.measure(self.lanes(plan, len(todo)), self.processes or 1)
-        return expected
-
 
 def complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
     """Do what is missing of a plan; return the states of its runs.
@@ -129,9 +119,8 @@ def _complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
             if not driver.waits:
                 return _submit(plan, groups, execution)
             at_once = min(execution.processes or len(plan.runs), len(groups) + len(before))
-            expected = execution.forecast(plan, todo | runs_in(before))
+            expected = Forecast(plan, todo | runs_in(before), store)
             about = f"about {duration(expected.seconds / at_once)} (from {expected.basis})"
-            about = "measuring speeds" if expected.measuring else about
             watcher.say(
                 f"On {execution.device}, "
                 f"{count(at_once, 'job' if driver.elsewhere else 'process')}"
@@ -184,7 +173,7 @@ def _follow(
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
     watched = execution.watcher.watch(groups, expected, workers)
-    with closing(expected), watched as show, closing(executed):
+    with watched as show, closing(executed):
         for event in executed:
             show(event)
             complaints |= dict.fromkeys(call_hooks(execution.host, event))

@@ -51,7 +51,6 @@ class _Display:
 
     def __init__(self, time_left: TimeLeft, bars: Progress) -> None:
         self._time, self._bars = time_left, bars
-        self._measuring = time_left.forecast.measuring
         self._noticed: set[str] = set()
         self._rows: dict[str, TaskID] = {}
         self._next_line: dict[str, float] = {}
@@ -63,11 +62,6 @@ class _Display:
         self._time.show(event)
         left = f"about {duration(self._time.left())} left"
         share = self._time.share
-        if self._time.forecast.measuring:
-            left = "measuring speeds"
-        elif self._measuring:
-            self._measuring = False
-            self._say(f"all runs: {left} (from {self._time.forecast.basis})")
         whole = f"all runs: {share:.0%}, {left}" if share < 1 else "all runs: 100%"
         goes_on = isinstance(event, events.Progress | events.Notice | events.SetAside)
         if not goes_on and name in self._rows:  # it ended, or starts again

@@ -1,51 +1,26 @@
 """How long runs take: expected from what each method costs, corrected while they run.
 
-What a run costs is known from stored runs, or follows from a speed that is measured on this machine
-while the first runs are executed, or is the suite's nominal time.
+What a run costs is known from stored runs, or is the suite's nominal time.
 """
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from multiprocessing.process import BaseProcess
+from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
 
-from uqbench.config import CountsGradientSteps, learning_from
+from uqbench.config import CountsGradientSteps
 from uqbench.identity import Run
 from uqbench.results.store import Store
 from uqbench.runner import events
 from uqbench.runner.batching.batches import Batch
 from uqbench.runner.checkpoints.saved import saved_step
-from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
-from uqbench.runner.executors.messages import Channel, MessageError
-from uqbench.runner.executors.spawn import listen, start
-from uqbench.suites.plan import Cell, Plan
+from uqbench.suites.plan import Plan
 
-if TYPE_CHECKING:  # a spawned process imports this module before it limits its threads
-    import torch
-
-    from uqbench.registry.plugins import Host
-
-WORTH_FROM = {"eager": 180.0, "compiled": 3600.0}
-"""Nominal seconds of a plan from which speeds are measured, by numerics.
-
-It takes a second or two a method; compiled, half a minute.
-"""
 LITTLE = 0.05
 """Share of the work that is assumed to have gone as expected before anything is observed, so that a
 first batch of seconds does not predict hours."""
-
-
-class Cost(NamedTuple):
-    """Core seconds: of a unit of a run's work, and before its first step: loading, compiling."""
-
-    unit_s: float
-    start_s: float = 0.0
 
 
 def work(config: object, steps: int, first: int, last: int) -> int:
@@ -81,8 +56,6 @@ class Forecast:
     def __init__(self, plan: Plan, todo: Collection[Run], store: Store) -> None:
         self._plan, self.saved = plan, dict[str, int]()
         self._cells = {run: cell for cell in plan.cells for run in cell.runs if run in todo}
-        self._measuring: tuple[BaseProcess, Channel] | None = None
-        self._measured: dict[str, Cost] = {}
         times: dict[tuple[str, str, str], list[float]] = {}
         for folder, stored in store.records(plan.suite.name) if todo else ():
             record = stored.record
@@ -96,33 +69,19 @@ class Forecast:
         self._step_s = {key: median(each) for key, each in times.items()}
 
     @property
-    def measuring(self) -> bool:
-        """Whether speeds are being measured."""
-        return self._measuring is not None
-
-    @property
     def basis(self) -> str:
         """What the costs are derived from, in words; empty without runs."""
         nominal = f"a nominal {self._plan.budget.step_ms:g} ms a step"
-        here = "what a step of each method takes here"
-        words = {
-            "the speed of earlier runs"
-            if self._is_known(run)
-            else here
-            if run.method in self._measured
-            else nominal
-            for run in self._cells
-        }
-        return " and ".join(sorted(words))
+        known = {_key(run) in self._step_s for run in self._cells}
+        words = {True: "the speed of earlier runs", False: nominal}
+        return " and ".join(sorted(words[each] for each in known))
 
-    def cost(self, run: Run) -> Cost:
-        """What a run takes."""
-        if run.method in self._measured and not self._is_known(run):
-            return self._measured[run.method]
+    def cost(self, run: Run) -> float:
+        """Core seconds of a unit of a run's work."""
         cell = self._cells[run]
         steps = self._plan.budget.on(cell.task).steps
         step_s = self._step_s.get(_key(run), self._plan.budget.step_ms / 1000)
-        return Cost(step_s * steps / work(cell.config, steps, 0, steps))
+        return step_s * steps / work(cell.config, steps, 0, steps)
 
     @property
     def seconds(self) -> float:
@@ -133,45 +92,10 @@ class Forecast:
         """Core seconds by method, the slowest first, each run from where it resumes."""
         total: dict[str, float] = {}
         for run, cell in self._cells.items():
-            cost, steps = self.cost(run), self._plan.budget.on(cell.task).steps
+            steps = self._plan.budget.on(cell.task).steps
             units = work(cell.config, steps, self.saved.get(str(run.folder), 0), steps)
-            total[run.method] = total.get(run.method, 0.0) + cost.start_s + cost.unit_s * units
+            total[run.method] = total.get(run.method, 0.0) + self.cost(run) * units
         return dict(sorted(total.items(), key=lambda item: -item[1]))
-
-    def measure(self, lanes: int, processes: int) -> None:
-        """Begin to measure the methods whose speed is unknown, in a process of its own.
-
-        Not for a plan that takes less than ``WORTH_FROM``. A method that fails is left out: its
-        runs will fail, too, with the reason.
-        """
-        budget, cells = self._plan.budget, dict[str, Cell]()
-        for run, cell in self._cells.items():
-            if cell.method.agent and not cell.owns_loop and not self._is_known(run):
-                cells.setdefault(run.method, cell)
-        if cells and self.seconds / processes >= WORTH_FROM[budget.numerics]:
-            whole = [Batch(cell, budget.on(cell.task), (), "cpu") for cell in cells.values()]
-            self._measuring = start(_measure, [batch.of(batch.runs[:lanes]) for batch in whole])
-
-    def update(self) -> bool:
-        """Take in what was measured since, and return whether there was any; never waits."""
-        before = len(self._measured)
-        if self._measuring is not None:
-            try:
-                self._measured.update(self._measuring[1].receive())
-            except (EOFError, OSError, MessageError):
-                self.close()
-        return len(self._measured) > before
-
-    def close(self) -> None:
-        """Measure no more."""
-        if self._measuring is not None:
-            process, _ = self._measuring
-            self._measuring = None
-            process.kill()
-            process.join()
-
-    def _is_known(self, run: Run) -> bool:
-        return _key(run) in self._step_s
 
 
 def _key(run: Run) -> tuple[str, str, str]:
@@ -183,7 +107,7 @@ class _Course:
     """The progress of a batch.
 
     Attributes:
-        cost: of each of its runs, as it is expected.
+        cost: core seconds of a unit of its runs' work, as expected.
         together: batches whose steps are interleaved with its own.
         start: steps, when it begins or resumes.
         began: by the clock; None while it waits.
@@ -194,7 +118,7 @@ class _Course:
     """
 
     batch: Batch
-    cost: Cost
+    cost: float
     together: int
     start: int
     began: float | None = None
@@ -205,14 +129,13 @@ class _Course:
     def expected(self, first: int, last: int) -> float:
         """Core seconds between two steps."""
         units = work(self.batch.cell.config, self.batch.budget.steps, first, last)
-        return self.cost.unit_s * units * len(self.batch.runs)
+        return self.cost * units * len(self.batch.runs)
 
     def rest(self) -> float:
         """Expected core seconds of what is left."""
         if self.ended:
             return 0.0
-        start_s = 0.0 if self.last[0] else self.cost.start_s * len(self.batch.runs)
-        return start_s + self.expected(self.last[0] or self.start, self.batch.budget.steps)
+        return self.expected(self.last[0] or self.start, self.batch.budget.steps)
 
 
 class TimeLeft:
@@ -229,8 +152,7 @@ class TimeLeft:
         clock: returns seconds.
 
     Attributes:
-        share: of the work that is done, when :meth:`left` was called last; it never falls, and is 0
-            while speeds are measured.
+        share: of the work that is done, when :meth:`left` was called last; it never falls.
     """
 
     def __init__(
@@ -249,9 +171,6 @@ class TimeLeft:
     def show(self, event: events.Event) -> None:
         """Process one event."""
         batch, now = event.batch, self._clock()
-        if self.forecast.update():
-            for other in self._courses.values():
-                other.cost = self.forecast.cost(other.batch.runs[0])
         if batch.name not in self._courses:
             self._add([batch], 1)
         course = self._courses[batch.name]
@@ -284,15 +203,14 @@ class TimeLeft:
         total = 0.0
         for course in self._courses.values():
             factor, batch = factors[course.batch.cell.method.name], course.batch
-            start_s = course.cost.start_s * len(batch.runs)
-            total += factor * (start_s + course.expected(course.start, batch.budget.steps))
+            total += factor * course.expected(course.start, batch.budget.steps)
             rest = factor * course.rest()
             if course.began is not None:
                 since = self._clock() - course.began - course.last[1]
                 rest = max(rest - since / course.together, 0.0)
                 longest = max(longest, rest)
             whole += rest
-        if not self.forecast.measuring and total:
+        if total:
             self.share = max(self.share, 1.0 - whole / total)
         return max(whole / self._processes, longest)
 
@@ -301,72 +219,3 @@ class TimeLeft:
             run = batch.runs[0]
             saved = self.forecast.saved.get(str(run.folder), 0)
             self._courses[batch.name] = _Course(batch, self.forecast.cost(run), together, saved)
-
-
-def _measure(channel: Channel, batches: Sequence[Batch]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
-    listen(signal.SIG_DFL)
-    os.environ.update(ENVIRONMENT)
-    import torch
-
-    from uqbench.registry.plugins import Host
-
-    prepare_process()
-    host, device = Host.load(), torch.device("cpu")
-    for batch in batches:
-        torch.compiler.reset()
-        try:
-            _, cost = time_steps(batch, host, device)
-        except Exception:  # a plugin may raise anything; its runs will fail with it
-            continue
-        try:
-            channel.send((batch.cell.method.name, cost))
-        except OSError:  # the parent is gone
-            return
-
-
-def time_steps(
-    batch: Batch,
-    host: Host,
-    device: torch.device,
-    seconds: float = 0.5,
-    clock: Callable[[], float] = time.perf_counter,
-) -> tuple[float, Cost]:
-    """Time a batch's steps, with gradient steps, once the first ones have compiled and allocated.
-
-    Args:
-        batch: as planned, but its agent learns from the first steps on.
-        host: the plugins.
-        device: where.
-        seconds: shortest time to measure.
-        clock: returns seconds.
-
-    Returns:
-        Steps per second of all its lanes, and what one run takes.
-    """
-    from uqbench.runner.train.agents import make_agent, make_training_lanes
-    from uqbench.runner.train.compiling import compile_agent
-    from uqbench.runner.train.loop import interact
-    from uqbench.runner.train.recorder import Recorder
-
-    make_training_lanes(batch, host, device).reset()  # kernels are compiled once, not by each batch
-    made, config = clock(), learning_from(batch.cell.config, 1)
-    batch = replace(batch, cell=replace(batch.cell, config=config))
-    env = make_training_lanes(batch, host, device)
-    agent = make_agent(batch, host, env, device)
-    if batch.budget.numerics == "compiled":
-        compile_agent(agent)
-    actors, lanes, steps = batch.budget.actors, len(batch.runs), batch.budget.steps
-    spec = host.environments[str(batch.cell.task.environment)]
-    recorder = Recorder(lanes, steps, spec.events, device, actors=actors)
-    warm, began, ended, last = min(max(8 * actors, 150), steps // 2), 0.0, 0.0, 0
-    for position in interact(agent, env, steps, recorder, actors=actors):
-        last, ended = position.step, clock()
-        if last <= warm:
-            first, began = last, ended
-        elif ended - began > seconds and work(config, steps, first, last) and last >= 2 * warm:
-            break
-    unit_s = (ended - began) / (work(config, steps, first, last) or 1) / lanes
-    cold = unit_s * work(config, steps, 0, first)
-    cost = Cost(unit_s, max(0.0, (began - made) / lanes - cold))
-    return lanes * (last - first) / (ended - began), cost

@@ -24,7 +24,7 @@ class Watcher(Protocol):
 
         Args:
             groups: what is executed.
-            expected: of their runs; its speeds may still be measured.
+            expected: of their runs.
             processes: number of concurrent processes.
         """
 

@@ -1,0 +1,46 @@
+"""Timing the steps of a batch, as a budget runs it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from measure import seconds
+
+from uqbench.config import learning_from
+from uqbench.registry.plugins import Host
+from uqbench.runner.batching.batches import Batch
+from uqbench.runner.forecast import work
+from uqbench.runner.train.agents import make_agent, make_training_lanes
+from uqbench.runner.train.compiling import compile_agent
+from uqbench.runner.train.loop import interact
+from uqbench.runner.train.recorder import Recorder
+
+
+def time_steps(batch: Batch, host: Host, least: float) -> float:
+    """Steps per second of all lanes of a batch on a CPU, with gradient steps.
+
+    Timed once the first ones have compiled and allocated.
+
+    Args:
+        batch: as planned, but its agent learns from the first steps on.
+        host: the plugins.
+        least: shortest time to measure, in seconds.
+    """
+    config, device = learning_from(batch.cell.config, 1), torch.device("cpu")
+    batch = replace(batch, cell=replace(batch.cell, config=config))
+    env = make_training_lanes(batch, host, device)
+    agent = make_agent(batch, host, env, device)
+    if batch.budget.numerics == "compiled":
+        compile_agent(agent)
+    actors, lanes, steps = batch.budget.actors, len(batch.runs), batch.budget.steps
+    spec = host.environments[str(batch.cell.task.environment)]
+    recorder = Recorder(lanes, steps, spec.events, device, actors=actors)
+    warm, began, ended, last = min(max(8 * actors, 150), steps // 2), 0.0, 0.0, 0
+    for position in interact(agent, env, steps, recorder, actors=actors):
+        last, ended = position.step, seconds()
+        if last <= warm:
+            first, began = last, ended
+        elif ended - began > least and work(config, steps, first, last) and last >= 2 * warm:
+            break
+    return lanes * (last - first) / (ended - began)
