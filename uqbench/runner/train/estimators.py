@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 
 from uqbench.errors import UqbenchError
 from uqbench.estimator import Dataset, Estimator
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import Columns, RunColumns
+from uqbench.results.columns import RunColumns
 from uqbench.runner.batching.batches import Batch
+from uqbench.runner.train.recorder import EPISODES, RECORD, columns
 from uqbench.suites.configs import task_config
 from uqbench.uncertainty.predictions import check_size, prediction_columns, score_rows
 
-NO_EPISODES: Columns = {
-    "step": np.zeros(0, np.int64),
-    "phase": np.zeros(0, object),
-    "end": np.zeros(0, object),
-    "length": np.zeros(0, np.int64),
-    "return": np.zeros(0, np.float64),
-    "discounted_return": np.zeros(0, np.float64),
-}
+NO_EPISODES = columns([], EPISODES)
 
 
 def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[RunColumns]:
@@ -56,18 +49,14 @@ def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[RunCol
             f"the dataset {spec.name!r} scored {sorted(scores)}; its plugin declares "
             f"{sorted(spec.scores)}"
         )
-    columns = []
+    lanes = []
     for lane in range(len(runs)):
         stored = prediction_columns(predictions, lane, dataset.members)
         values = {name: float(scores[name][lane]) for name in sorted(scores)}
         values |= score_rows(batch.metrics, stored, host)
-        records = {
-            "step": np.full(len(values), steps, np.int64),
-            "metric": np.array(list(values), object),
-            "value": np.array(list(values.values())),
-        }
-        columns.append(RunColumns(records, NO_EPISODES, predictions=stored))
-    return columns
+        records = columns([(steps, name, value) for name, value in values.items()], RECORD)
+        lanes.append(RunColumns(records, NO_EPISODES, predictions=stored))
+    return lanes
 
 
 def dataset_seeds(dataset: Dataset, runs: Sequence[Run], name: str) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,12 @@ from uqbench.runner.train.evaluation import Evaluated
 from uqbench.suites.metrics import RECORDS
 
 _BLOCK = 256
+RECORD = {"step": np.int64, "metric": object, "value": np.float64}
+EPISODES = {
+    **{"step": np.int64, "phase": object, "end": object, "length": np.int64},
+    **{"return": np.float64, "discounted_return": np.float64},
+}
+"""Columns of a record and of an episode, and their kinds."""
 
 
 class Recorder:
@@ -56,18 +63,16 @@ class Recorder:
         self._discount = discount
         self._environment = environment
         self._names = ("reward", *(f"events/{name}" for name in events))
-        self._events = self.events = tuple(events)
+        self.events = tuple(events)
         self._counts = torch.zeros(_BLOCK, len(self._names), streams, device=device)
         self._ends = torch.zeros(_BLOCK, 2, streams, dtype=torch.bool, device=device)
         self._filled = 0
         self._taken = 0
         self._totals = np.zeros((len(self._names), lanes))
-        self._episode = np.zeros((2 + len(self._events), streams))
+        self._episode = np.zeros((2 + len(self.events), streams))
         self._began = np.zeros(streams, np.int64)  # in vector steps
-        self._episodes: list[list[tuple[int, str, str, int, NDArray[np.float64]]]] = [
-            [] for _ in range(lanes)
-        ]
-        self._records: list[list[tuple[int, str, float]]] = [[] for _ in range(lanes)]
+        self._episodes: list[list[Sequence[Any]]] = [[] for _ in range(lanes)]
+        self._records: list[list[Sequence[Any]]] = [[] for _ in range(lanes)]
         boundaries = (record_step(k, steps) for k in range(1, RECORDS + 1))
         self._due = frozenset(step for step in boundaries if step)
 
@@ -78,7 +83,7 @@ class Recorder:
     def step(self, outcome: Outcome) -> None:
         """Record one vector step of all lanes, ``[L · K]``."""
         self._counts[self._filled, 0] = outcome.reward
-        for i, name in enumerate(self._events, start=1):
+        for i, name in enumerate(self.events, start=1):
             self._counts[self._filled, i] = outcome.events[name]
         self._ends[self._filled, 0] = outcome.terminated
         self._ends[self._filled, 1] = outcome.truncated
@@ -134,7 +139,7 @@ class Recorder:
                 strict=True,
             ):
                 end = "ended" if ended else "unfinished"
-                episodes.append((self._taken, "evaluation", end, int(length), counts))
+                episodes.append((self._taken, "evaluation", end, int(length), *counts.tolist()))
             mean = float(evaluated.returns[lane].mean())
             self._records[lane].append((self._taken, "evaluation_return", mean))
 
@@ -144,54 +149,29 @@ class Recorder:
         for stream in range(len(self._began)):
             if self._taken > self._began[stream] * self._actors:
                 self._end_episode(stream, self._taken, "unfinished")
+        kinds = EPISODES | {f"event_{name}": np.float64 for name in self.events}
         return [
-            (_metrics_columns(records), _episode_columns(episodes, self._events))
+            (columns(records, RECORD), columns(episodes, kinds))
             for records, episodes in zip(self._records, self._episodes, strict=True)
         ]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything so far, as tensors; strings are numbered."""
+        """Everything so far; the rows as JSON, which is written much faster than nested lists."""
         self._flush()
         return {
             "taken": self._taken,
-            "totals": _saved(self._totals),
-            "episode": _saved(self._episode),
-            "began": _saved(self._began),
-            "records": [
-                {name: _saved(column) for name, column in _metrics_columns(records).items()}
-                for records in self._records
-            ],
-            "episodes": [
-                {
-                    name: _saved(column)
-                    for name, column in _episode_columns(episodes, self._events).items()
-                }
-                for episodes in self._episodes
-            ],
+            "totals": self._totals.tolist(),
+            "episode": self._episode.tolist(),
+            "began": self._began.tolist(),
+            "rows": json.dumps([self._records, self._episodes]),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore from ``state_dict()``."""
-        self._filled = 0
-        self._taken = state["taken"]
-        self._totals, self._episode, self._began = (
-            _loaded(state[name]) for name in ("totals", "episode", "began")
-        )
-        self._records = [
-            list(zip(*(_listed(lane[name]) for name in ("step", "metric", "value")), strict=True))
-            for lane in state["records"]
-        ]
-        counts = _count_columns(self._events)
-        self._episodes = [
-            list(
-                zip(
-                    *(_listed(lane[name]) for name in ("step", "phase", "end", "length")),
-                    np.stack([_loaded(lane[name]) for name in counts], axis=1),
-                    strict=True,
-                )
-            )
-            for lane in state["episodes"]
-        ]
+        self._filled, self._taken = 0, state["taken"]
+        self._totals, self._episode = np.array(state["totals"]), np.array(state["episode"])
+        self._began = np.array(state["began"])
+        self._records, self._episodes = json.loads(state["rows"])
 
     def _flush(self) -> None:
         counts = self._counts[: self._filled].double().cpu().numpy()
@@ -227,8 +207,8 @@ class Recorder:
     def _end_episode(self, stream: int, step: int, end: str) -> None:
         vector_step = step // self._actors
         length = int(vector_step - self._began[stream])
-        counts = self._episode[:, stream].copy()
-        self._episodes[stream // self._actors].append((step, "training", end, length, counts))
+        counts = self._episode[:, stream].tolist()
+        self._episodes[stream // self._actors].append((step, "training", end, length, *counts))
         self._episode[:, stream] = 0
         self._began[stream] = vector_step
 
@@ -238,51 +218,8 @@ def passed(points: Collection[int], step: int, actors: int) -> list[int]:
     return [point for point in range(step - actors + 1, step + 1) if point in points]
 
 
-def _metrics_columns(records: Sequence[tuple[int, str, float]]) -> Columns:
-    return {
-        "step": np.array([step for step, _, _ in records], np.int64),
-        "metric": np.array([name for _, name, _ in records], object),
-        "value": np.array([value for _, _, value in records], np.float64),
-    }
-
-
-def _episode_columns(
-    episodes: Sequence[tuple[int, str, str, int, NDArray[np.float64]]], events: Sequence[str]
-) -> Columns:
-    counts = np.array([counts for *_, counts in episodes]).reshape(len(episodes), 2 + len(events))
-    return {
-        "step": np.array([step for step, *_ in episodes], np.int64),
-        "phase": np.array([phase for _, phase, *_ in episodes], object),
-        "end": np.array([end for _, _, end, *_ in episodes], object),
-        "length": np.array([length for *_, length, _ in episodes], np.int64),
-        **dict(zip(_count_columns(events), counts.T, strict=True)),
-    }
-
-
-def _count_columns(events: Sequence[str]) -> tuple[str, ...]:
-    return ("return", "discounted_return", *(f"event_{name}" for name in events))
-
-
-def _saved(column: NDArray[Any]) -> Tensor | dict[str, Any]:
-    """An array as a tensor; strings as numbers with the strings that they stand for."""
-    if column.dtype != object:
-        return torch.from_numpy(column.copy())
-    words = sorted(set(column))
-    numbers = {word: number for number, word in enumerate(words)}
-    kind = np.uint8 if len(words) <= 256 else np.int64
-    return {
-        "words": words,
-        "numbers": torch.from_numpy(np.array([numbers[word] for word in column], kind)),
-    }
-
-
-def _loaded(saved: Tensor) -> NDArray[Any]:
-    array: NDArray[Any] = saved.numpy().copy()
-    return array
-
-
-def _listed(saved: Tensor | Mapping[str, Any]) -> list[Any]:
-    """The values that ``_saved`` encoded."""
-    if isinstance(saved, Tensor):
-        return saved.tolist()
-    return [saved["words"][number] for number in saved["numbers"].tolist()]
+def columns(rows: Sequence[Sequence[Any]], kinds: Mapping[str, type]) -> Columns:
+    """Rows as columns of these names and kinds."""
+    values = zip(*rows, strict=True) if rows else [()] * len(kinds)
+    pairs = zip(kinds.items(), values, strict=True)
+    return {name: np.array(column, kind) for (name, kind), column in pairs}
