@@ -13,7 +13,7 @@ import uqbench
 from uqbench.agent import Agent
 from uqbench.api.playing import play
 from uqbench.errors import CannotSaveError, UqbenchError
-from uqbench.runner.train.exported_agents import kept_agent
+from uqbench.runner.train.exported_agents import exported_agent
 
 TOY = Path(__file__).parents[1] / "toy"
 CPU = torch.device("cpu")
@@ -50,7 +50,7 @@ def test_a_lane_of_a_batch_is_an_agent_of_its_own(lane):
         agent.observe(None)
     obs = torch.zeros(3, 1, 2)
     single = Counter([seeds[lane]])
-    state = torch.load(io.BytesIO(kept_agent(agent, single, lane, 3, obs)), weights_only=True)
+    state = torch.load(io.BytesIO(exported_agent(agent, single, lane, 3, obs)), weights_only=True)
     restored = Counter([0])
     restored.load_state_dict(state)
     assert restored.numbers.tolist() == [[seeds[lane] + 4] * 3]
@@ -61,7 +61,7 @@ def test_a_lane_of_a_batch_is_an_agent_of_its_own(lane):
 def test_a_state_that_has_no_part_for_each_lane_is_refused():
     agent = Counter([1, 2, 3], spoiled=True)
     with pytest.raises(CannotSaveError, match=r"spoiled is \(4,\) for 3 lanes"):
-        kept_agent(agent, Counter([1], spoiled=True), 0, 3, torch.zeros(3, 1, 2))
+        exported_agent(agent, Counter([1], spoiled=True), 0, 3, torch.zeros(3, 1, 2))
 
 
 def test_what_all_lanes_share_is_declared():
@@ -69,14 +69,14 @@ def test_what_all_lanes_share_is_declared():
         shared_by_lanes = ()
 
     with pytest.raises(CannotSaveError, match=r"lanes first, or 'shared' in its shared_by_lanes"):
-        kept_agent(Undeclared([1, 2, 3]), Undeclared([1]), 0, 3, torch.zeros(3, 1, 2))
+        exported_agent(Undeclared([1, 2, 3]), Undeclared([1]), 0, 3, torch.zeros(3, 1, 2))
 
 
 def test_a_part_may_have_grown_since_the_start():
     agent, single = Counter([4, 6]), Counter([6])
     agent.numbers = agent.numbers[..., None].expand(-1, -1, 2).clone()
     agent.policy = single.policy = lambda obs: torch.zeros(len(obs), 1)
-    kept_agent(agent, single, 1, 2, torch.zeros(2, 1, 2))
+    exported_agent(agent, single, 1, 2, torch.zeros(2, 1, 2))
     assert single.numbers.tolist() == [[[6, 6]] * 3]
 
 
@@ -86,7 +86,7 @@ def test_an_agent_that_acts_otherwise_alone_is_refused():
             return torch.full(obs.shape[:2], len(self.numbers))
 
     with pytest.raises(CannotSaveError, match="alone in a batch, acts otherwise"):
-        kept_agent(Crowd([1, 2]), Crowd([1]), 0, 2, torch.zeros(2, 1, 2))
+        exported_agent(Crowd([1, 2]), Crowd([1]), 0, 2, torch.zeros(2, 1, 2))
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_keeping_changes_no_identity(results):
     assert set(planned.runs["state"]) == {"finished"}
 
 
-def test_a_kept_agent_plays(results):
+def test_an_exported_agent_plays(results):
     for folder in results.runs["run"]:
         kept = results.agent(folder)
         moments = list(play(kept, episodes=2, most_steps=50))

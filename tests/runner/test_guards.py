@@ -67,7 +67,7 @@ class Wrong(RotatingPixels):
     [
         (torch.zeros(2, dtype=torch.int64), r"shape \(2,\); expected torch.int64 of shape"),
         (torch.zeros(2, 1), r"torch.float32 of shape \(2, 1\).*\(Acts of "),
-        (0, "returned a int; expected a tensor"),
+        (0, "returned a int; expected torch.int64 of shape"),
         (
             torch.tensor([[0], [4]]),
             r"chose action 4; expected a valid one of 0 to 3 \(lane 1, step 0",

@@ -23,7 +23,7 @@ from uqbench.agent import Agent, EnvironmentInfo
 from uqbench.lanes import Normal
 from uqbench.registry.plugins import Host
 from uqbench.runner.train.compiling import compile_agent
-from uqbench.runner.train.exported_agents import kept_agent
+from uqbench.runner.train.exported_agents import exported_agent
 from uqbench.suites.reading import read_suites
 from uqbench.testing.agents import AgentTests
 from uqbench.testing.capture import run
@@ -347,7 +347,7 @@ def test_an_agent_is_cut_out_of_its_batch_whatever_its_window(actors):
         agent.act(step.obs)
         agent.observe(step)
     obs = torch.randn(2, 5, 3)
-    kept = kept_agent(agent, UBEDQN(info, [2], config, CPU), 1, 2, obs)
+    kept = exported_agent(agent, UBEDQN(info, [2], config, CPU), 1, 2, obs)
     restored = UBEDQN(info, [9], config, CPU)
     restored.load_state_dict(torch.load(io.BytesIO(kept), weights_only=True))
     assert torch.equal(restored.uncertainty(obs[1:]).mean, agent.uncertainty(obs).mean[1:])

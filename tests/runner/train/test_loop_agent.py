@@ -11,7 +11,7 @@ from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.agent import LoopAgent, Uncertainty
 from uqbench.environment import TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
-from uqbench.runner.train.exported_agents import kept_loop_agent
+from uqbench.runner.train.exported_agents import exported_agent
 from uqbench.runner.train.loop_agent import RecordedLanes, SingleEnv, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
 
@@ -234,12 +234,12 @@ def test_its_state_is_kept_where_it_acts_the_same_with_it():
     trained, obs = Whole(), torch.zeros(1, 1, 1)
     run(trained)
     fresh = Whole()
-    state = kept_loop_agent(SinglePolicy(trained), SinglePolicy(fresh), obs)
+    state = exported_agent(SinglePolicy(trained), SinglePolicy(fresh), 0, 1, obs)
     assert torch.load(BytesIO(state), weights_only=True) == {"learned": 1}
     assert fresh.learned == 1
     with pytest.raises(CannotSaveError, match="Endless has no state_dict"):
-        kept_loop_agent(SinglePolicy(Endless()), SinglePolicy(Endless()), obs)
+        exported_agent(SinglePolicy(Endless()), SinglePolicy(Endless()), 0, 1, obs)
     forgetful = Whole()
     forgetful.load_state_dict = lambda state: None
     with pytest.raises(CannotSaveError, match="acts otherwise than before"):
-        kept_loop_agent(SinglePolicy(trained), SinglePolicy(forgetful), obs)
+        exported_agent(SinglePolicy(trained), SinglePolicy(forgetful), 0, 1, obs)

@@ -24,19 +24,17 @@ from uqbench.runner.checkpoints.files import UnusableError
 from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
 from uqbench.runner.train.environments import lanes_of
 from uqbench.runner.train.evaluation import evaluate
-from uqbench.runner.train.exported_agents import kept_agent, kept_loop_agent
+from uqbench.runner.train.exported_agents import exported_agent
 from uqbench.runner.train.guards import check_metrics, check_uncertainty
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder, passed
 from uqbench.specs import imported
 from uqbench.suites.configs import task_config
-from uqbench.suites.tables import Queries
 from uqbench.uncertainty.interval_scores import score_return_distribution, score_uncertainty
 from uqbench.uncertainty.monte_carlo_returns import MonteCarloSource
 from uqbench.uncertainty.queries import QueryScorer
-from uqbench.uncertainty.query_sources import ExactSource, RolloutSource
-from uqbench.uncertainty.rollouts import Make
+from uqbench.uncertainty.query_sources import ExactSource, QuerySource, RolloutSource
 
 OnStep = Callable[[int, Mapping[str, NDArray[np.float64]]], None]
 """Called after every step with the steps taken and the latest recorded metrics ``[L]`` by name."""
@@ -68,62 +66,59 @@ def train_agent(
         SystemExit: the process was asked to stop.
     """
     task, budget, runs = batch.cell.task, batch.budget, batch.runs
-    agent_spec = host.agents[str(batch.cell.method.agent)]
     environment = host.environments[str(task.environment)]
     env = make_training_lanes(batch, host, device)
     events, discount = environment.events, float(task.discount or 0.0)
     queries = query_scorer(batch, host, device)
-    kept: list[bytes | None] = [None] * len(runs)
     recorder = Recorder(
         len(runs), budget.steps, events, device, discount, environment.name, budget.actors
     )
     latest: Mapping[str, NDArray[np.float64]] = {}
+    known = _optimal_q(batch, host, device)
+    plan = budget.evaluation
+    every = plan.every if plan and plan.every else budget.steps
 
-    def after(step: int, policy: Queried, metrics: Callable[[], Mapping[str, Tensor]]) -> None:
+    def see(step: int, agent: Queried, obs: Tensor) -> None:
+        if recorder.due(step):
+            check_uncertainty(agent, obs, env.n_actions, step)
+        if queries is not None:
+            queries.see(step, env, obs)
+
+    def after(step: int, agent: Agent | SinglePolicy) -> None:
         nonlocal latest
         if queries is not None:
             for point in passed(queries.points, step, budget.actors):
-                recorder.add(queries.score(policy, point), point)
+                recorder.add(queries.score(agent, point), point)
         if records := recorder.due(step):
-            latest = recorder.record(metrics(), records)
-        plan = budget.evaluation
-        every = plan.every if plan and plan.every else budget.steps
+            latest = recorder.record(_metrics(agent, known, len(runs)), records)
         if plan and (
             step == budget.steps or passed(range(every, step + 1, every), step, budget.actors)
         ):
-            worlds = [run.evaluation_seed(m) for run in runs for m in range(plan.episodes)]
-            fresh = make_lanes(batch, host, worlds, device)
+            seeds = [run.evaluation_seed(m) for run in runs for m in range(plan.episodes)]
+            new = make_lanes(batch, host, seeds, device)
             recorder.evaluation(
-                evaluate(policy, fresh, len(runs), plan.episodes, plan.max_steps, discount, events)
+                evaluate(agent, new, len(runs), plan.episodes, plan.max_steps, discount, events)
             )
         on_step(step, latest)
 
-    if agent_spec.owns_loop:
+    exported: list[bytes | None] = [None] * len(runs)
+    if batch.cell.owns_loop:
         single = make_loop_agent(batch, host, env)
-        measured = partial(_metrics, single, _optimal_q(batch, host, device), 1)
         if queries is not None:
             queries.start(single)
 
         def after_step(step: int) -> None:
-            if queries is not None:
-                queries.see(step, env, recorded.obs[None])
-            if recorder.due(step):
-                check_uncertainty(single, recorded.obs[None], env.n_actions, step)
-            after(step, single, measured)
+            see(step, single, recorded.obs[None])
+            after(step, single)
 
         recorded = RecordedLanes(env, budget.steps, recorder, after_step)
         train(single.loop_agent, recorded, budget.steps, runs[0].agent_seed, budget.actors)
-        after(budget.steps, single, measured)
+        after(budget.steps, single)
         if batch.keep_agents:
-            fresh = make_loop_agent(batch, host, env)
-            try:
-                kept = [kept_loop_agent(single, fresh, recorded.obs[None])]
-            except CannotSaveError as error:
-                checkpointer.notify(f"--keep-agents: not kept: {error}")
+            exported = _exported(batch, host, single, env, device, recorded.obs[None], checkpointer)
         yield
     else:
         agent = make_agent(batch, host, env, device)
-        metrics = partial(_metrics, agent, _optimal_q(batch, host, device), len(runs))
         capture = None
         if budget.numerics == "compiled":
             compile_agent(agent)
@@ -138,30 +133,27 @@ def train_agent(
         with checkpointer.stop.deferred():
             steps = interact(agent, env, budget.steps, recorder, start, capture, budget.actors)
             for position in steps:
-                if recorder.due(position.step):
-                    check_uncertainty(agent, position.obs, env.n_actions, position.step)
-                if queries is not None:
-                    queries.see(position.step, env, position.obs)
-                after(position.step, agent, metrics)
+                see(position.step, agent, position.obs)
+                after(position.step, agent)
                 checkpointer.after(position.step, partial(_save, position, parts))
                 yield
             if batch.keep_agents:
-                kept = _kept_agents(batch, host, agent, env, device, position.obs, checkpointer)
+                exported = _exported(batch, host, agent, env, device, position.obs, checkpointer)
     asked: list[tuple[Columns | None, Columns | None]] = [(None, None)] * len(runs)
     if queries is not None:
         asked = list(zip(queries.curves.finish(), queries.predictions.finish(), strict=True))
     return [
         RunColumns(metrics, episodes, drawn, state, predictions)
         for (metrics, episodes), (drawn, predictions), state in zip(
-            recorder.finish(), asked, kept, strict=True
+            recorder.finish(), asked, exported, strict=True
         )
     ]
 
 
-def _kept_agents(
+def _exported(
     batch: Batch,
     host: Host,
-    agent: Agent,
+    agent: Agent | SinglePolicy,
     env: LaneEnv,
     device: torch.device,
     obs: Tensor,
@@ -169,15 +161,19 @@ def _kept_agents(
 ) -> list[bytes | None]:
     """The final state of each lane's agent; None, and a message, where it cannot be saved."""
     lanes = len(batch.runs)
-    found: list[bytes | None] = []
+    states: list[bytes | None] = []
     for lane, run in enumerate(batch.runs):
-        single = make_agent(batch.of([run]), host, env, device)
+        single: Agent | SinglePolicy
+        if batch.cell.owns_loop:
+            single = make_loop_agent(batch, host, env)
+        else:
+            single = make_agent(batch.of([run]), host, env, device)
         try:
-            found.append(kept_agent(agent, single, lane, lanes, obs))
+            states.append(exported_agent(agent, single, lane, lanes, obs))
         except CannotSaveError as error:
             checkpointer.notify(f"--keep-agents: not kept: {error}")
             return [None] * lanes
-    return found
+    return states
 
 
 def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> Agent:
@@ -210,41 +206,40 @@ def _environment_info(batch: Batch, env: LaneEnv) -> EnvironmentInfo:
 
 
 def query_scorer(batch: Batch, host: Host, device: torch.device) -> QueryScorer | None:
-    """What asks the agents, where the budget says so and the task has query states."""
-    spec = host.environments[str(batch.cell.task.environment)]
-    queries, runs, steps = batch.budget.queries, batch.runs, batch.budget.steps
+    """What asks the agents, where the budget says so.
+
+    At exact truth, else at the task's query states, else at visited states of episodes as long as
+    those of an evaluation.
+
+    Raises:
+        UqbenchError: the budget does not say how many visited states, or how long episodes are.
+    """
+    spec, budget = host.environments[str(batch.cell.task.environment)], batch.budget
+    queries, runs, lanes = budget.queries, batch.runs, len(batch.runs)
     if queries is None:
         return None
     config, discount = _task_config(batch, host), float(batch.cell.task.discount or 0.0)
     exact_truth, query_states = imported(spec.exact_truth), imported(spec.queries)
-    if exact_truth is not None:
-        exact = exact_truth(config, discount, [run.environment_seed for run in runs])
-        return QueryScorer(ExactSource(exact, len(runs), device), len(runs), steps)
 
     def make(seeds: Sequence[int]) -> LaneEnv:
         return make_lanes(batch, host, seeds, device)
 
-    states = None if query_states is None else query_states(config)
-    if states is None:
-        return QueryScorer(_realized(batch, queries, make, discount), len(runs), steps)
-    source = RolloutSource(queries, states, runs, make, discount, steps)
-    return QueryScorer(source, len(runs), steps)
-
-
-def _realized(batch: Batch, queries: Queries, make: Make, discount: float) -> MonteCarloSource:
-    """Visited states of episodes as long as those of an evaluation.
-
-    Raises:
-        UqbenchError: the budget does not say how many, or how long.
-    """
-    if queries.states is None or batch.budget.evaluation is None:
+    source: QuerySource
+    if exact_truth is not None:
+        exact = exact_truth(config, discount, [run.environment_seed for run in runs])
+        source = ExactSource(exact, lanes, device)
+    elif query_states is not None and (states := query_states(config)) is not None:
+        source = RolloutSource(queries, states, runs, make, discount, budget.steps)
+    elif queries.states is None or budget.evaluation is None:
         raise UqbenchError(
             f"task {batch.cell.task.name!r} has neither query states nor exact truth: to be scored "
             f"by realized returns its budget needs queries = {{ states = 64 }} and an 'evaluation' "
             f"table, whose max_steps are those of an episode"
         )
-    longest = batch.budget.evaluation.max_steps
-    return MonteCarloSource(batch.runs, make, discount, queries.states, queries.tail, longest)
+    else:
+        longest = budget.evaluation.max_steps
+        source = MonteCarloSource(runs, make, discount, queries.states, queries.tail, longest)
+    return QueryScorer(source, lanes, budget.steps)
 
 
 def _save(position: Position, parts: Mapping[str, HasState]) -> dict[str, Any]:
@@ -301,13 +296,8 @@ def _optimal_q(batch: Batch, host: Host, device: torch.device) -> OptimalQ | Non
     if solve is None:
         return None
     solved = solve(_task_config(batch, host), float(task.discount or 0.0))
-    atoms, probs = solved.return_atoms, solved.return_probs
-    return OptimalQ(
-        solved.obs.to(device),
-        solved.values.to(device),
-        None if atoms is None else atoms.to(device),
-        None if probs is None else probs.to(device),
-    )
+    known = {name: part for name, part in vars(solved).items() if part is not None}
+    return OptimalQ(**{name: part.to(device) for name, part in known.items()})
 
 
 def _metrics(agent: Agent | SinglePolicy, known: OptimalQ | None, lanes: int) -> dict[str, Tensor]:

@@ -19,22 +19,27 @@ from uqbench.runner.checkpoints.files import plain
 from uqbench.runner.train.loop_agent import SinglePolicy
 
 
-def kept_agent(agent: Agent, single: Agent, lane: int, lanes: int, obs: Tensor) -> bytes:
+def exported_agent(
+    agent: Agent | SinglePolicy, single: Agent | SinglePolicy, lane: int, lanes: int, obs: Tensor
+) -> bytes:
     """The state of one lane's agent, for ``torch.load(…, weights_only=True)``.
 
     Args:
-        agent: of all lanes.
-        single: of this lane alone, as it was constructed; takes the state and keeps it.
+        agent: of all lanes; or a method that owns its loop, a lane of its own.
+        single: of this lane alone, as it was constructed; it is left with the state.
         lane: which.
         lanes: L.
         obs: ``[L, M, *obs]``, at which the two have to agree bit for bit.
 
     Raises:
-        CannotSaveError: the state cannot be divided by lanes, or does not act the same.
+        CannotSaveError: there is no state, it cannot be divided by lanes, or does not act the same.
     """
     try:
-        whole, part = agent.exported_state(), single.exported_state()
-        state = _part(part, whole, lane, lanes, agent.shared_by_lanes)
+        if isinstance(agent, SinglePolicy) or isinstance(single, SinglePolicy):
+            state = agent.state_dict()
+        else:
+            whole, part = agent.exported_state(), single.exported_state()
+            state = _part(part, whole, lane, lanes, agent.shared_by_lanes)
         single.load_state_dict(state)
         same = single.policy(obs[lane : lane + 1]).equal(agent.policy(obs)[lane : lane + 1])
     except CannotSaveError:
@@ -42,35 +47,9 @@ def kept_agent(agent: Agent, single: Agent, lane: int, lanes: int, obs: Tensor) 
     except Exception as error:  # a plugin may raise anything
         raise CannotSaveError(f"the agent: {type(error).__name__}: {error}") from error
     if not same:
-        raise CannotSaveError("the agent, alone in a batch, acts otherwise than in its own")
-    return _written(state)
-
-
-def kept_loop_agent(agent: SinglePolicy, fresh: SinglePolicy, obs: Tensor) -> bytes:
-    """The state of a method that owns its loop.
-
-    Args:
-        agent: trained.
-        fresh: as it was constructed; takes the state and keeps it.
-        obs: ``[1, M, *obs]``, at which the two have to agree.
-
-    Raises:
-        CannotSaveError: it has no state, or does not act the same with it.
-    """
-    try:
-        state = agent.state_dict()
-        fresh.load_state_dict(state)
-        same = fresh.policy(obs).equal(agent.policy(obs))
-    except CannotSaveError:
-        raise
-    except Exception as error:  # a plugin may raise anything
-        raise CannotSaveError(f"the agent: {type(error).__name__}: {error}") from error
-    if not same:
-        raise CannotSaveError("the agent, restored from its state_dict, acts otherwise than before")
-    return _written(state)
-
-
-def _written(state: Mapping[str, Any]) -> bytes:
+        raise CannotSaveError(
+            "the agent, restored from its state, alone in a batch, acts otherwise than before"
+        )
     file = io.BytesIO()
     torch.save(plain(state, ""), file)
     return file.getvalue()

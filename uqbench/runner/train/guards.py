@@ -37,16 +37,11 @@ def check_action(agent: object, action: object, shape: tuple[int, ...], step: in
     Raises:
         UqbenchError: names the class, the step and what was expected.
     """
-    if not isinstance(action, Tensor):
+    if not isinstance(action, Tensor) or action.shape != shape or action.dtype != torch.int64:
         raise UqbenchError(
-            f"the agent's {by} returned a {type(action).__name__}; expected a tensor, torch.int64 "
-            f"of shape {shape} ({named(agent)}, step {step}){see('wrong-action')}"
-        )
-    if action.shape != shape or action.dtype != torch.int64:
-        raise UqbenchError(
-            f"the agent's {by} returned {action.dtype} of shape {tuple(action.shape)}; expected "
-            f"torch.int64 of shape {shape}, an action for each observation ({named(agent)}, step "
-            f"{step}){see('wrong-action')}"
+            f"the agent's {by} returned {_form(action)}; expected torch.int64 of shape {shape}, a "
+            f"tensor with an action for each observation ({named(agent)}, step {step})"
+            f"{see('wrong-action')}"
         )
 
 
@@ -80,18 +75,21 @@ def check_outcome(
     Raises:
         UqbenchError: names the class, the step and what was expected.
     """
-    lanes = (len(obs),)
-    reward = outcome.reward
-    if reward.shape != lanes or not reward.dtype.is_floating_point:
-        raise _wrong(env, "reward", reward, "torch.float32", lanes, step)
-    for name in ("terminated", "truncated"):
-        ended = getattr(outcome, name)
-        if ended.shape != lanes or ended.dtype != torch.bool:
-            raise _wrong(env, name, ended, "torch.bool", lanes, step)
-    for name in ("obs", "next_obs"):
-        seen = getattr(outcome, name)
-        if seen.shape != obs.shape or seen.dtype != obs.dtype:
-            raise _wrong(env, name, seen, str(obs.dtype), tuple(obs.shape), step)
+    lanes, pixels = (len(obs),), tuple(obs.shape)
+    for name, dtype, shape in (
+        ("reward", torch.float32, lanes),
+        ("terminated", torch.bool, lanes),
+        ("truncated", torch.bool, lanes),
+        ("obs", obs.dtype, pixels),
+        ("next_obs", obs.dtype, pixels),
+    ):
+        value = getattr(outcome, name)
+        any_float = name == "reward" and value.dtype.is_floating_point
+        if value.shape != shape or not (any_float or value.dtype == dtype):
+            raise UqbenchError(
+                f"the environment returned {name} as {_form(value)}; expected {dtype} of shape "
+                f"{shape} ({named(env)}, step {step}){see('wrong-outcome')}"
+            )
     for name in events:
         if name not in outcome.events:
             raise UqbenchError(
@@ -101,13 +99,10 @@ def check_outcome(
             )
 
 
-def _wrong(
-    env: object, name: str, given: Tensor, dtype: str, shape: tuple[int, ...], step: int
-) -> UqbenchError:
-    return UqbenchError(
-        f"the environment returned {name} as {given.dtype} of shape {tuple(given.shape)}; expected "
-        f"{dtype} of shape {shape} ({named(env)}, step {step}){see('wrong-outcome')}"
-    )
+def _form(value: object) -> str:
+    if isinstance(value, Tensor):
+        return f"{value.dtype} of shape {tuple(value.shape)}"
+    return f"a {type(value).__name__}"
 
 
 def check_metrics(agent: object, metrics: Mapping[str, object], lanes: int) -> None:
@@ -159,30 +154,20 @@ def check_uncertainty(agent: Queried, obs: Tensor, n_actions: int, step: int) ->
                 f"the agent's uncertainty has a {name} of shape {tuple(value.shape)}; expected "
                 f"{more} ({named(agent)}, step {step}){see('wrong-uncertainty')}"
             )
-        known = ~value.isnan() if name in UNBOUNDED else value.isfinite()
-        bad = ~known.flatten(1).all(1)
         what = "Q-values are" if name == "mean" else f"{name} is"
-        if bad.any():
-            wrong = "NaN" if name in UNBOUNDED else "not finite"
-            raise _lanes(agent, f"{what} {wrong}", bad, step)
+        wrong = {f"{what} not finite": ~value.isfinite()}
+        if name in UNBOUNDED:
+            wrong = {f"{what} NaN": value.isnan()}
         if name in VARIANCES:
             largest = float(value.nan_to_num(posinf=0.0).max())
-            least = -ROUNDING * (1 + largest)
-            negative = (value < least).flatten(1).any(1)
-            if negative.any():
-                raise _lanes(
-                    agent, f"{name} is negative ({float(value.min()):.4g})", negative, step
+            negative = value < -ROUNDING * (1 + largest)
+            wrong[f"{what} negative ({float(value.min()):.4g})"] = negative
+        if name == "return_probs":
+            wrong["return_probs do not sum to one"] = (value.sum(-1) - 1).abs() > 1e-3
+        for sentence, where in wrong.items():
+            if where.any():
+                lanes = where.flatten(1).any(1).nonzero()[:, 0].tolist()
+                raise UqbenchError(
+                    f"the agent's {sentence} after {step} steps, in lanes {lanes} "
+                    f"({named(agent)}){see('wrong-uncertainty')}"
                 )
-    if predicted.return_probs is not None:
-        sums = predicted.return_probs.sum(-1).flatten(1)
-        off = ((sums - 1).abs() > 1e-3).any(1)
-        if off.any():
-            raise _lanes(agent, "return_probs do not sum to one", off, step)
-
-
-def _lanes(agent: object, what: str, where: Tensor, step: int) -> UqbenchError:
-    lanes = where.nonzero()[:, 0].tolist()
-    return UqbenchError(
-        f"the agent's {what} after {step} steps, in lanes {lanes} ({named(agent)})"
-        f"{see('wrong-uncertainty')}"
-    )

@@ -62,7 +62,7 @@ def interact(
         start = Position(0, *reset_by_actor(env, actors))
     first, begun, begun_valid = start
     # copies: an environment may overwrite what it returned
-    obs, valid = begun.clone(), _kept(None, begun_valid)
+    obs, valid = begun.clone(), _copied(None, begun_valid)
     t = first
 
     def take() -> Outcome:
@@ -86,7 +86,7 @@ def interact(
             )
         )
         obs.copy_(by_actor(outcome.obs, actors))
-        valid = _kept(valid, by_actor(outcome.valid, actors))
+        valid = _copied(valid, by_actor(outcome.valid, actors))
         return outcome
 
     advance: Callable[[], Outcome] = take
@@ -117,7 +117,7 @@ def reset_by_actor(env: LaneEnv, actors: int) -> tuple[Tensor, Tensor | None]:
     return by_actor(obs, actors), by_actor(valid, actors)
 
 
-def _kept(buffer: Tensor | None, valid: Tensor | None) -> Tensor | None:
+def _copied(buffer: Tensor | None, valid: Tensor | None) -> Tensor | None:
     """The valid actions, in the buffer where there is one."""
     if buffer is None or valid is None:
         return None if valid is None else valid.clone()
