@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from uqbench.api.experiment import Experiment
     from uqbench.api.load import load
     from uqbench.api.options import Options
-    from uqbench.api.plan import Planned, plan
+    from uqbench.api.plan import Planned
     from uqbench.api.profile import profile
     from uqbench.api.register import register
     from uqbench.api.report import write_report
     from uqbench.api.results import Results
-    from uqbench.api.run import run, until_decided
+    from uqbench.api.run import plan, run, until_decided
     from uqbench.api.status import status
     from uqbench.suites.variants import grid
 
@@ -66,7 +66,7 @@ _LAZY = {
     "Results": "uqbench.api.results",
     "grid": "uqbench.suites.variants",
     "load": "uqbench.api.load",
-    "plan": "uqbench.api.plan",
+    "plan": "uqbench.api.run",
     "profile": "uqbench.api.profile",
     "register": "uqbench.api.register",
     "run": "uqbench.api.run",

@@ -139,5 +139,5 @@ def test_a_state_that_was_edited_is_not_read(results, tmp_path):
     with pytest.raises(UqbenchError, match="does not match its digest"):
         uqbench.load(copied).agent(folder)
     path.unlink()
-    with pytest.raises(UqbenchError, match=r"agent\.pt cannot be read"):
+    with pytest.raises(UqbenchError, match=r"agent\.pt is damaged"):
         uqbench.load(copied).agent(folder)

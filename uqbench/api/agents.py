@@ -7,7 +7,6 @@ executed.
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,10 +21,9 @@ from uqbench.environment import LaneEnv
 from uqbench.errors import UqbenchError
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
-from uqbench.results.folders import Folder
 from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
-from uqbench.results.tables import AGENT, MOST_BYTES
+from uqbench.results.tables import AGENT, read_checked
 from uqbench.runner.batching.batches import Batch
 from uqbench.runner.train.agents import make_agent, make_lanes, make_loop_agent
 from uqbench.runner.train.loop_agent import SinglePolicy
@@ -87,7 +85,13 @@ def restore(store: Store, folder: str | PurePosixPath, host: Host) -> ExportedAg
     agent: Agent | SinglePolicy = (
         make_loop_agent(batch, host, env) if owns_loop else make_agent(batch, host, env, CPU)
     )
-    agent.load_state_dict(_state(store.at(folder), stored.record.digests[AGENT]))
+    data = read_checked(store.at(folder), AGENT, stored.record.digests[AGENT])
+    try:
+        state = torch.load(io.BytesIO(data), map_location=CPU, weights_only=True)
+    except Exception as error:  # torch raises anything on foreign bytes
+        path = store.at(folder) / AGENT
+        raise UqbenchError(f"{path} is no agent's state: {error!s:.300}") from error
+    agent.load_state_dict(state)
     environment = host.environments[str(batch.cell.task.environment)]
     config = task_config(batch.cell.task, host, where=f"{folder}: task")
     return ExportedAgent(batch.runs[0], agent, environment, config, batch, host)
@@ -124,19 +128,3 @@ def _batch(record: RunRecord, host: Host) -> Batch:
     )
     cell = Cell(Task.model_validate(task), made, config, owns_loop, (run,))
     return Batch(cell, budget, (), "cpu")
-
-
-def _state(folder: Folder, digest: str) -> dict[str, Any]:
-    path = folder / AGENT
-    try:
-        data = folder.read(AGENT, MOST_BYTES)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UqbenchError(f"{path} cannot be read: {reason}") from error
-    if hashlib.sha256(data).hexdigest() != digest:
-        raise UqbenchError(f"{path} does not match its digest in run.json")
-    try:
-        state: dict[str, Any] = torch.load(io.BytesIO(data), map_location=CPU, weights_only=True)
-    except Exception as error:  # torch raises anything on foreign bytes
-        raise UqbenchError(f"{path} is no agent's state: {error!s:.300}") from error
-    return state

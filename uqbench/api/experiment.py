@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from uqbench.api.claims import SuiteVerdicts, judged, verdicts
+from uqbench.api.claims import SuiteVerdicts, budgets_with_runs
 from uqbench.api.options import Options, names
+from uqbench.api.plan import Planned
 from uqbench.boards.agreement import Agreement
 from uqbench.boards.board_files import board_folder
 from uqbench.boards.detectable import detectable_note
@@ -27,7 +28,7 @@ from uqbench.boards.provenance import MadeWith, of_older_code, read_provenance
 from uqbench.boards.reproduce import judged_elsewhere, verify_rows
 from uqbench.boards.rescored import board_by, board_with, slug
 from uqbench.boards.sandbox import has_sandbox
-from uqbench.boards.scores import from_csv
+from uqbench.boards.scores import from_csv, gather
 from uqbench.boards.stored import PROVENANCE, StoredBoard
 from uqbench.boards.submission.add import add as add_rows
 from uqbench.boards.submission.bundle import read_bundle
@@ -37,6 +38,7 @@ from uqbench.boards.until_decided import DEFAULT_SEEDS, Decided, run_until_decid
 from uqbench.boards.verification import Verification, copies, draw
 from uqbench.boards.with_stored import read_reference
 from uqbench.claims.judge import Judgement
+from uqbench.claims.judge import judge as judge_claims
 from uqbench.errors import Say, UqbenchError, warn
 from uqbench.identity import DeviceKind, Run
 from uqbench.registry import local
@@ -44,7 +46,7 @@ from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
 from uqbench.results.files import stored_text
 from uqbench.results.folders import Folder
-from uqbench.results.states import RunState, StoredRun
+from uqbench.results.states import RunState
 from uqbench.results.store import BOARDS, Store
 from uqbench.runner.complete import Execution, complete, preview
 from uqbench.runner.device import find_device, stated_device
@@ -55,6 +57,7 @@ from uqbench.runner.states import describe, stored_states, to_do
 from uqbench.runner.watcher import Quiet, Watcher
 from uqbench.seeding import derive_seed
 from uqbench.suites.plan import Plan
+from uqbench.suites.reading import read_suites
 from uqbench.suites.selection import Selection
 from uqbench.views.board_folders import all_files, write_board, write_files
 from uqbench.views.check import check, rewrite
@@ -96,38 +99,6 @@ class Completed:
     unfinished: Mapping[Run, str]
     board: Board | None
     folder: Path | None
-
-
-@dataclass(frozen=True)
-class DryRun:
-    """What would be executed.
-
-    Attributes:
-        plan: the runs.
-        device: kind of device that would compute.
-        states: of the runs.
-        expected: what each run to execute takes.
-        script: what would be submitted; empty where processes are started.
-        note: which finished runs are of other code than is installed; empty where none is.
-        detectable: which difference the seeds show, by a stored board; empty where there is none.
-    """
-
-    plan: Plan
-    device: DeviceKind
-    states: Mapping[Run, StoredRun]
-    expected: Forecast
-    script: str
-    note: str
-    detectable: str
-
-    @property
-    def methods(self) -> list[tuple[str, int, int, float]]:
-        """Each method, its runs to execute, the others, and core seconds; the slowest first."""
-        seconds = self.expected.by_method()
-        todo = Counter(run.method for run in to_do(self.states))
-        every = Counter(run.method for run in self.plan.runs)
-        names = sorted(every, key=lambda name: -seconds.get(name, 0.0))
-        return [(n, todo[n], every[n] - todo[n], seconds.get(n, 0.0)) for n in names]
 
 
 @dataclass(frozen=True)
@@ -274,7 +245,7 @@ class Experiment:
             )
         return None if decided is None else (decided, self._written(decided.board).folder)
 
-    def dry_run(self, beside: Path | None = None) -> DryRun:
+    def dry_run(self, beside: Path | None = None) -> Planned:
         """What :meth:`run` would execute; nothing is executed or written.
 
         Args:
@@ -290,7 +261,7 @@ class Experiment:
         script, note = preview(plan, execution), code_note(states.values())
         roots = [self._boards(root) for root in (beside, None, Path("leaderboards"))]
         shown = detectable_note(plan, roots)
-        return DryRun(plan, execution.device, states, expected, script, note, shown)
+        return Planned(plan, execution.device, states, expected, script, note, shown)
 
     def cancel(self) -> int:
         """Cancel what was submitted; return how many jobs that were."""
@@ -343,15 +314,46 @@ class Experiment:
         Args:
             boards: folder of leaderboards; None for the runs of the results folder.
         """
-        return judged(self, self.selection, boards)
+        return self._judged(self.selection, boards)
+
+    def _judged(self, selection: Selection, boards: Path | None) -> tuple[Judgement, ...]:
+        if selection.budget is None:
+            suite = read_suites(self.host, check=()).suite(selection.suite)
+            budgets = budgets_with_runs(suite, boards or self.store.root)
+            selection = replace(selection, budget=budgets[0] if budgets else None)
+        plan = selection.plan(self.host, "cpu", self.say)
+        if boards is None:
+            return judge_claims(plan, gather(plan, self.store))
+        return self.stored(plan, boards, selection)[1].claims
 
     def verdicts(self, boards: Path | None = None) -> list[SuiteVerdicts]:
-        """How many claims of each suite have which verdict; of the selected suite, if one is.
+        """How many claims of each suite have which verdict, an error being one of them.
 
         Args:
             boards: folder of leaderboards; None for the runs of the results folder.
+
+        Returns:
+            An entry a suite with claims; that of the selected suite alone, if one is.
         """
-        return verdicts(self, boards)
+        wanted, judgements = self.selection, []
+        suites = read_suites(self.host, check=())
+        chosen = [suites.suite(wanted.suite)] if wanted.suite else suites.suites.values()
+        for suite in (suite for suite in chosen if suite.claims):
+            budgets = budgets_with_runs(suite, boards or self.store.root)
+            budget = next((name for name in budgets if wanted.budget in (None, name)), None)
+            counts: Counter[str] = Counter()
+            error = ""
+            try:
+                if budget is not None:
+                    selection = replace(wanted, suite=suite.name, budget=budget)
+                    counts.update(one.verdict.value for one in self._judged(selection, boards))
+            except UqbenchError as refused:
+                error = str(refused)
+            papers, number = sorted({claim.paper for claim in suite.claims}), len(suite.claims)
+            judgements.append(
+                SuiteVerdicts(suite.name, number, papers, budget, dict(counts), error)
+            )
+        return judgements
 
     def verify(self, boards: Path, size: int = 5) -> Verified:
         """Make a sample of a stored board's runs again, and compare the numbers.

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from uqbench.api.results import Results
 from uqbench.api.run_tables import stored_runs
+from uqbench.boards.of_runs import boards_of
 from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.errors import UqbenchError
 from uqbench.results.record_files import RECORD
 from uqbench.results.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from uqbench.boards.leaderboard import Board
 
 
 def load(results: str | PathLike[str] = "results") -> Results:
@@ -35,7 +30,9 @@ def load(results: str | PathLike[str] = "results") -> Results:
     """
     root = Path(results)
     if any(root.glob(f"*/*/*/*/*/{RECORD}")):
-        return of_store(Store(root))
+        store = Store(root)
+        runs = stored_runs(store)
+        return Results(root, lambda: boards_of(store, [folder for folder, _ in runs]), runs, store)
     folders = board_folders(root)
     if not folders:
         what = "has neither runs nor leaderboards" if root.is_dir() else "is not a folder"
@@ -43,15 +40,3 @@ def load(results: str | PathLike[str] = "results") -> Results:
             f"{root} {what}: expected the --out of uqbench run, or a folder of leaderboards."
         )
     return Results(root, lambda: [StoredBoard(folder) for folder in folders])
-
-
-def of_store(store: Store) -> Results:
-    """All runs of a store; a board for each suite and budget that has some."""
-    runs = stored_runs(store)
-
-    def boards() -> Sequence[Board]:
-        from uqbench.boards.of_runs import boards_of
-
-        return boards_of(store, [run.folder for run in runs])
-
-    return Results(store.root, boards, runs, store)

@@ -1,32 +1,48 @@
-"""``uqbench.plan``: what would run, and how long it would take."""
+"""What would run, and how long it would take: what ``uqbench.plan`` returns."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 import pandas as pd
 
-from uqbench.api.experiment import DryRun, Experiment
-from uqbench.api.options import Options
+from uqbench.identity import DeviceKind, Run
+from uqbench.results.states import StoredRun
+from uqbench.runner.forecast import Forecast
+from uqbench.runner.states import to_do
+from uqbench.suites.plan import Plan
 from uqbench.wording import count, duration
 
 
+@dataclass(frozen=True)
 class Planned:
     """What would run.
 
-    Args:
-        left: what is left of the runs.
-
     Attributes:
         plan: the runs.
-        seconds: estimate for one core.
-        basis: of the estimate, in words.
+        device: kind of device that would compute.
+        states: of the runs.
+        expected: what each run to execute takes.
+        script: what would be submitted; empty where processes are started.
+        note: which finished runs are of other code than is installed; empty where none is.
+        detectable: which difference the seeds show, by a stored board; empty where there is none.
     """
 
-    def __init__(self, left: DryRun) -> None:
-        self.plan, self._left = left.plan, left
-        self.seconds, self.basis = left.expected.seconds, left.expected.basis
+    plan: Plan
+    device: DeviceKind
+    states: Mapping[Run, StoredRun]
+    expected: Forecast
+    script: str
+    note: str
+    detectable: str
+
+    @property
+    def seconds(self) -> float:
+        """Estimate for one core."""
+        return self.expected.seconds
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -37,7 +53,7 @@ class Planned:
                 run.suite, run.budget, run.task, run.method, run.seed, stored.state.value,
                 steps[run.task], run.place,
             )
-            for run, stored in self._left.states.items()
+            for run, stored in self.states.items()
         ]  # fmt: skip
         columns = ["suite", "budget", "task", "method", "seed", "state", "steps", "run"]
         return pd.DataFrame(rows, columns=columns)
@@ -45,8 +61,13 @@ class Planned:
     @property
     def methods(self) -> pd.DataFrame:
         """The methods, the slowest first: runs to do, runs that need not be done, core seconds."""
-        columns = ["method", "to_do", "have", "core_seconds"]
-        return pd.DataFrame(self._left.methods, columns=columns)
+        seconds, todo = self.expected.by_method(), Counter(r.method for r in to_do(self.states))
+        rows = [
+            (name, todo[name], number - todo[name], seconds.get(name, 0.0))
+            for name, number in Counter(run.method for run in self.plan.runs).items()
+        ]
+        rows.sort(key=lambda row: -row[-1])
+        return pd.DataFrame(rows, columns=["method", "to_do", "have", "core_seconds"])
 
     def __repr__(self) -> str:
         return f"<uqbench.Planned {self._sentence()}>"
@@ -56,31 +77,8 @@ class Planned:
         return f"<p>{escape(self._sentence())}</p>{table}"
 
     def _sentence(self) -> str:
-        left = sum(todo for _, todo, _, _ in self._left.methods)
         return (
-            f"{self.plan.suite.name}/{self.plan.name}: {left} of "
+            f"{self.plan.suite.name}/{self.plan.name}: {len(to_do(self.states))} of "
             f"{count(len(self.plan.runs), 'run')} to do, about {duration(self.seconds)} on one "
-            f"core (from {self.basis})"
+            f"core (from {self.expected.basis})"
         )
-
-
-def plan(
-    suite: str,
-    budget: str | None = None,
-    **options: Any,
-) -> Planned:
-    """What :func:`uqbench.run` would do with these arguments; nothing is executed or written.
-
-    Args:
-        suite: name of the suite.
-        budget: name of the budget; None for the suite's default.
-        options: of :class:`~uqbench.api.options.Options`.
-
-    Raises:
-        UqbenchError: a name is unknown or a value is wrong; says what was expected.
-
-    Example:
-        >>> import uqbench
-        >>> uqbench.plan("windy-cliff", "smoke").methods  # doctest: +SKIP
-    """
-    return Planned(Experiment(Options(suite, budget, **options)).dry_run())

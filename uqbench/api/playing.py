@@ -67,7 +67,7 @@ def play(exported: ExportedAgent, episodes: int = 1, most_steps: int = 1000) -> 
             picture = None if draw is None else draw(exported.environment_config, seen.numpy())
             choose = None if valid is None else valid[:, None]
             action = exported.agent.policy(obs[:, None], choose)[:, 0]
-            beliefs = beliefs_at(exported, obs[:, None], 0)
+            beliefs = {n: own[0] for n, own in beliefs_at(exported, obs[:, None]).items()}
             outcome = env.step(action)
             reward = float(outcome.reward[0])
             ended = bool(outcome.terminated[0] | outcome.truncated[0])
@@ -78,22 +78,22 @@ def play(exported: ExportedAgent, episodes: int = 1, most_steps: int = 1000) -> 
                 break
 
 
-def beliefs_at(exported: ExportedAgent, obs: Tensor, place: int) -> Beliefs:
-    """The agent's predictions at one of the observations ``[1, M, *obs]``."""
+def beliefs_at(exported: ExportedAgent, obs: Tensor) -> Beliefs:
+    """The agent's predictions at observations ``[1, M, *obs]``, ``[M, A]`` each."""
     with torch.no_grad():
         stated = exported.agent.uncertainty(obs) or Uncertainty()
-    parts = {"mean": stated.mean}
-    parts |= {"epistemic": stated.epistemic_var, "aleatoric": stated.aleatoric_var}
-    found = {}
-    for name, values in parts.items():
-        if values is not None:
-            row = values[0, place].double().cpu().numpy()
-            found[name] = row if name == "mean" else np.sqrt(np.maximum(row, 0))
-    return found
+    parts = {"mean": stated.mean, "epistemic": stated.epistemic_var}
+    found = {
+        name: values[0].double().cpu().numpy()
+        for name, values in (parts | {"aleatoric": stated.aleatoric_var}).items()
+        if values is not None
+    }
+    sds = {name: np.sqrt(np.maximum(found[name], 0)) for name in found if name != "mean"}
+    return found | sds
 
 
-def map_beliefs(exported: ExportedAgent) -> tuple[StateMap, list[Beliefs]]:
-    """The agent's predictions at every state of a small environment.
+def map_beliefs(exported: ExportedAgent) -> tuple[StateMap, Beliefs]:
+    """The agent's predictions at every state of a small environment, ``[states, A]`` each.
 
     Raises:
         UqbenchError: the environment has no map.
@@ -105,5 +105,4 @@ def map_beliefs(exported: ExportedAgent) -> tuple[StateMap, list[Beliefs]]:
             f"cliff and DeepSea have one."
         )
     states = make(exported.environment_config)
-    obs = torch.from_numpy(states.obs)[None]
-    return states, [beliefs_at(exported, obs, place) for place in range(len(states.obs))]
+    return states, beliefs_at(exported, torch.from_numpy(states.obs)[None])

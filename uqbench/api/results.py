@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from uqbench.api.run_tables import CELL, FoundRun, data_frame, runs_frame
+from uqbench.api.run_tables import CELL, Found, data_frame, runs_frame
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError, did_you_mean
@@ -47,7 +47,7 @@ class Results:
         self,
         origin: Path,
         boards: Callable[[], Sequence[Board | StoredBoard]],
-        found: Sequence[FoundRun] = (),
+        found: Sequence[Found] = (),
         store: Store | None = None,
     ) -> None:
         self.origin = origin
@@ -66,7 +66,7 @@ class Results:
         if self.store is not None:
             return runs_frame(self.found)
         scores = self.scores
-        known = (
+        known = [
             "suite",
             "board",
             *CELL[2:],
@@ -75,9 +75,8 @@ class Results:
             "run",
             "results_digest",
             "content",
-        )
-        frame = scores[[name for name in known if name in scores.columns]]
-        return frame.rename(columns={"status": "state"})
+        ]
+        return scores.filter(known).rename(columns={"status": "state"})
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -85,7 +84,7 @@ class Results:
 
         NaN where a run was not measured by a metric, or the metric gave no value.
         """
-        return self._table("scores.csv")
+        return self.table("scores.csv")
 
     def metrics(self, metric: str | Sequence[str] | None = None) -> pd.DataFrame:
         """The metrics that runs recorded while they ran, long: ``step``, ``metric``, ``value``.
@@ -101,7 +100,8 @@ class Results:
         """
         names = [metric] if isinstance(metric, str) else None if metric is None else list(metric)
         if self.store is None:
-            points = self._points()
+            stored = [one for one in self.boards if isinstance(one, StoredBoard)]
+            points = _joined([(one, one.curve_points) for one in stored], POINTS)
             return points if names is None else points[points["metric"].isin(names)]
         filters = None if names is None else [("metric", "in", names)]
         return data_frame(self.store, self.found, METRICS, filters)
@@ -141,38 +141,24 @@ class Results:
             suite: only of this suite.
             board: only the board of this name, mostly a budget.
         """
-        return self._table("leaderboard.csv", suite, board)
+        return self.table("leaderboard.csv", suite, board)
 
     def pairs(self, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
         """Every pair of methods: P(improvement), difference, intervals and p-values."""
-        return self._table("pairs.csv", suite, board)
+        return self.table("pairs.csv", suite, board)
 
     def claims(self, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
         """A row a comparison of each claim: estimate, interval, region and verdict."""
-        return self._table("claims.csv", suite, board)
+        return self.table("claims.csv", suite, board)
 
     def tasks(self, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
         """The mean of each raw metric by task and method, with intervals."""
-        return self._table("tasks.csv", suite, board)
+        return self.table("tasks.csv", suite, board)
 
     def table(self, name: str, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
         """Any table of the boards by its file's name, such as ``rliable.csv`` or ``cost.csv``."""
-        return self._table(name, suite, board)
-
-    def computed(self, suite: str | None = None, board: str | None = None) -> Board:
-        """The one board as an object, with its plan, intervals and judgements.
-
-        Raises:
-            UqbenchError: there are several, or it is a stored one: its tables are all there is.
-        """
         chosen = self._chosen(suite, board)
-        if len(chosen) != 1 or not isinstance(chosen[0], Board):
-            names = ", ".join(f"{b.suite}/{b.name}" for b in chosen)
-            raise UqbenchError(
-                f"expected one board that is computed from runs, found {names}: say which with "
-                f"suite= and board=, or read its tables with board(), pairs() and claims()."
-            )
-        return chosen[0]
+        return _joined([(one, one.table(name)) for one in chosen], ())
 
     def agent(self, run: str) -> ExportedAgent:
         """The trained agent of a run that was made with ``keep_agents``.
@@ -210,14 +196,6 @@ class Results:
         return [
             one for one in self.boards if suite in (None, one.suite) and board in (None, one.name)
         ]
-
-    def _table(self, name: str, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
-        chosen = self._chosen(suite, board)
-        return _joined([(one, one.table(name)) for one in chosen], ())
-
-    def _points(self) -> pd.DataFrame:
-        stored = [one for one in self.boards if isinstance(one, StoredBoard)]
-        return _joined([(one, one.curve_points) for one in stored], POINTS)
 
     def _store(self, what: str) -> Store:
         if self.store is None:

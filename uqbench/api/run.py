@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from uqbench.api.experiment import Experiment
 from uqbench.api.options import Options, Place
+from uqbench.api.plan import Planned
 from uqbench.api.results import Results
-from uqbench.api.run_tables import FoundRun
 from uqbench.boards.leaderboard import Board
 from uqbench.errors import UqbenchError, UqbenchWarning
 from uqbench.results.store import Store
@@ -69,6 +69,24 @@ def run(
     return results
 
 
+def plan(suite: str, budget: str | None = None, **options: Any) -> Planned:
+    """What :func:`uqbench.run` would do with these arguments; nothing is executed or written.
+
+    Args:
+        suite: name of the suite.
+        budget: name of the budget; None for the suite's default.
+        options: of :class:`~uqbench.api.options.Options`.
+
+    Raises:
+        UqbenchError: a name is unknown or a value is wrong; says what was expected.
+
+    Example:
+        >>> import uqbench
+        >>> uqbench.plan("windy-cliff", "smoke").methods  # doctest: +SKIP
+    """
+    return Experiment(Options(suite, budget, **options)).dry_run()
+
+
 def until_decided(
     suite: str,
     budget: str | None = None,
@@ -113,5 +131,5 @@ def _watcher(progress: bool | Watcher) -> Watcher:
 def results_of(result: Board, store: Store) -> Results:
     """The results of a plan's runs, and their board."""
     runs = [score.run for score in result.scores if score.method not in result.origins]
-    found = [FoundRun.read(store, folder) for folder in runs]
+    found = [(PurePosixPath(run), store.read(run)) for run in runs]
     return Results(store.root, lambda: [result], found, store)

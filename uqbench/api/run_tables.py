@@ -6,8 +6,7 @@ in its run's record before anything in it is read, and one that would not fit in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -16,8 +15,8 @@ import pyarrow as pa
 
 from uqbench.boards.of_runs import seed_of
 from uqbench.errors import warn
-from uqbench.results.records import RunRecord
-from uqbench.results.store import RunState, Store
+from uqbench.results.states import RunState, StoredRun
+from uqbench.results.store import Store
 from uqbench.results.tables import read_table
 
 CELL = ("suite", "budget", "task", "method", "seed")
@@ -28,70 +27,27 @@ RUN_COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class FoundRun:
-    """A stored run, as its ``run.json`` tells of it."""
-
-    folder: PurePosixPath
-    state: RunState
-    reason: str | None
-    record: RunRecord | None
-
-    @classmethod
-    def read(cls, store: Store, folder: str) -> FoundRun:
-        """A run by its folder below the store's root."""
-        found = store.read(folder)
-        return cls(PurePosixPath(folder), found.state, found.reason, found.record)
-
-    @property
-    def cell(self) -> tuple[str, str, str, str, int]:
-        """Suite, budget, task, method and seed."""
-        suite, budget, task, method, _ = self.folder.parts
-        return suite, budget, task, method, seed_of(self.folder)
-
-    @property
-    def row(self) -> dict[str, Any]:
-        """The run as a row of :data:`RUN_COLUMNS`."""
-        row: dict[str, Any] = dict.fromkeys(RUN_COLUMNS)
-        row |= dict(zip(CELL, self.cell, strict=True))
-        row |= {"state": self.state.value, "reason": self.reason, "run": str(self.folder)}
-        if self.record is not None:
-            timing = self.record.timing
-            row |= {
-                "step": self.record.step,
-                "steps": self.record.identity["budget"]["steps"],
-                "device": str(self.record.identity.get("device", "")),
-                "began": self.record.began,
-                "updated": self.record.updated,
-                "results_digest": self.record.digests.get("results"),
-            }
-            if timing is not None:
-                row |= {
-                    "seconds": timing.seconds,
-                    "steps_per_s": timing.steps_per_s,
-                    "lanes": timing.lanes,
-                }
-        return row
+Found = tuple[PurePosixPath, StoredRun]
+"""A stored run, and its folder below the store's root."""
 
 
-def stored_runs(store: Store, suites: Iterable[str | None] = (None,)) -> list[FoundRun]:
-    """The runs of some suites, of all by default (None), in the order of their folders.
+def stored_runs(store: Store) -> list[Found]:
+    """The runs of a store, in the order of their folders.
 
     A folder whose runs cannot be listed is named in a warning.
     """
     runs = []
-    for suite in suites:
-        for folder, found in store.records(suite):
-            if len(folder.parts) < len(CELL):
-                warn(f"{store.root / folder}: {found.reason}")
-            else:
-                runs.append(FoundRun(folder, found.state, found.reason, found.record))
+    for folder, stored in store.records():
+        if len(folder.parts) < len(CELL):
+            warn(f"{store.root / folder}: {stored.reason}")
+        else:
+            runs.append((folder, stored))
     return runs
 
 
-def runs_frame(runs: Sequence[FoundRun]) -> pd.DataFrame:
+def runs_frame(runs: Sequence[Found]) -> pd.DataFrame:
     """A row a run."""
-    frame = pd.DataFrame([run.row for run in runs], columns=list(RUN_COLUMNS))
+    frame = pd.DataFrame([_row(*run) for run in runs], columns=list(RUN_COLUMNS))
     integers = ("seed", "step", "steps", "lanes")
     kinds = dict.fromkeys(integers, "Int64") | dict.fromkeys(("seconds", "steps_per_s"), "float64")
     frame = frame.astype(kinds)
@@ -100,9 +56,26 @@ def runs_frame(runs: Sequence[FoundRun]) -> pd.DataFrame:
     return frame
 
 
-def data_frame(
-    store: Store, runs: Sequence[FoundRun], name: str, filters: Any = None
-) -> pd.DataFrame:
+def _cell(folder: PurePosixPath) -> dict[str, str | int]:
+    """Suite, budget, task, method and seed of a run."""
+    return dict(zip(CELL, (*folder.parts[:4], seed_of(folder)), strict=True))
+
+
+def _row(folder: PurePosixPath, stored: StoredRun) -> dict[str, Any]:
+    """A run as a row of :data:`RUN_COLUMNS`."""
+    row = {"state": stored.state.value, "reason": stored.reason, "run": str(folder)}
+    if stored.record is None:
+        return _cell(folder) | row
+    record, timing = stored.record, stored.record.timing
+    about = {name: getattr(timing, name, None) for name in ("seconds", "steps_per_s", "lanes")}
+    about |= {name: getattr(record, name) for name in ("step", "began", "updated")}
+    about["steps"] = record.identity["budget"]["steps"]
+    about["device"] = str(record.identity.get("device", ""))
+    about["results_digest"] = record.digests.get("results")
+    return _cell(folder) | row | about
+
+
+def data_frame(store: Store, runs: Sequence[Found], name: str, filters: Any = None) -> pd.DataFrame:
     """A data file of the finished runs among these, one below the other.
 
     Args:
@@ -121,16 +94,15 @@ def data_frame(
     return frame.reset_index(drop=True)
 
 
-def _tables(store: Store, runs: Sequence[FoundRun], name: str, filters: Any) -> Iterator[pa.Table]:
-    for run in runs:
-        if run.state is not RunState.FINISHED or run.record is None:
+def _tables(store: Store, runs: Sequence[Found], name: str, filters: Any) -> Iterator[pa.Table]:
+    for folder, stored in runs:
+        digests = {} if stored.record is None else stored.record.digests
+        if stored.state is not RunState.FINISHED or name not in digests:
             continue
-        if name not in run.record.digests:
-            continue
-        table = read_table(store.at(run.folder), name, run.record.digests[name], filters)
+        table = read_table(store.at(folder), name, digests[name], filters)
         own = {
             column: pa.array([value] * len(table), pa.int64() if column == "seed" else None)
-            for column, value in zip(CELL, run.cell, strict=True)
+            for column, value in _cell(folder).items()
             if column not in table.column_names
         }
         if len(table):

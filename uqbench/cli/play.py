@@ -13,7 +13,6 @@ def command(
     episodes: int = 1,
     most_steps: int = 1000,
     video: File | None = None,
-    uncertainty: bool = False,
     state_map: File | None = None,
 ) -> None:
     """Let the agent of a RUN that was made with --keep-agents play.
@@ -23,13 +22,12 @@ def command(
     \b
     Example:
       uqbench run --suite windy-cliff --budget smoke --keep-agents
-      uqbench play results/windy-cliff/smoke/cliff/ua-dqn-neutral/0-* --video play.gif --uncertainty
+      uqbench play results/windy-cliff/smoke/cliff/ua-dqn-neutral/0-* --video play.gif
 
     Args:
         episodes: Episodes to play.
         most_steps: Steps of an episode at most.
         video: Write a film: .gif, or .png for the first picture.
-        uncertainty: Draw and print the agent's uncertainty.
         state_map: Write a .png of the uncertainty about every state, where the environment is
             small.
     """
@@ -51,15 +49,13 @@ def command(
             end = "ended" if moment.ended else "was cut off"
             total = moment.collected + moment.reward
             say(f"episode {moment.episode}: return {total:g}, {end} after {moment.step + 1} steps")
-    if uncertainty:
-        for kind in ("epistemic", "aleatoric"):
-            values = [one.beliefs[kind][one.action] for one in moments if kind in one.beliefs]
-            text = f"{sum(values) / len(values):.4g} on average" if values else "not predicted"
-            say(f"{kind} standard deviation of the chosen action: {text}")
+    for kind in ("epistemic", "aleatoric"):
+        values = [one.beliefs[kind][one.action] for one in moments if kind in one.beliefs]
+        text = f"{sum(values) / len(values):.4g} on average" if values else "not predicted"
+        say(f"{kind} standard deviation of the chosen action: {text}")
     if video is not None:
-        save(frames(moments, title, uncertainty=uncertainty), video)
+        save(frames(moments, title), video)
         say(str(video))
     if state_map is not None:
-        states, beliefs = map_beliefs(exported)
-        save([state_map_picture(states, beliefs, title)], state_map)
+        save([state_map_picture(*map_beliefs(exported), title)], state_map)
         say(str(state_map))

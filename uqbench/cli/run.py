@@ -13,7 +13,7 @@ from uqbench.cli.terminal import say, warn
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
-    from uqbench.api.experiment import DryRun
+    from uqbench.api.plan import Planned
     from uqbench.boards.until_decided import Decided
 
 
@@ -102,15 +102,15 @@ def _say_decided(decided: Decided) -> None:
     say(f"{runs:,} runs; {schedule[-1]} seeds of every method would be {all_seeds:,}.")
 
 
-def _show_cost(left: DryRun) -> None:
+def _show_cost(left: Planned) -> None:
     """Print what would run, and how long each method would take."""
     from uqbench.wording import duration
 
     expected, err = left.expected, bool(left.script)  # a script is the result
     device = "device" if left.device == "cuda" else "one core"
     say(f"method                 to do  have  {device:>8}", err=err)
-    for method, todo, have, seconds in left.methods:
-        say(f"{method:22} {todo:5,} {have:5,}  {duration(seconds):>8}", err=err)
+    for method, to_do, have, seconds in left.methods.itertuples(index=False):
+        say(f"{method:22} {to_do:5,} {have:5,}  {duration(seconds):>8}", err=err)
     if expected.basis:
         say(f"in all, on one core: {duration(expected.seconds)} (from {expected.basis})", err=err)
     say(*left.script.splitlines())

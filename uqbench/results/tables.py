@@ -130,6 +130,11 @@ def read_table(
         UqbenchError: it is damaged, or would not fit in memory.
         StorageError: it cannot be read, and may be intact.
     """
+    return parse_table(read_checked(folder, name, digest), str(folder / name), filters=filters)
+
+
+def read_checked(folder: Folder, name: str, digest: str | None) -> bytes:
+    """A run's file, held against its digest; raises what :func:`read_table` does."""
     path = folder / name
     try:
         data = folder.read(name, MOST_BYTES)
@@ -141,7 +146,7 @@ def read_table(
         raise StorageError(f"{path} cannot be read: {error.strerror}") from error
     if digest is not None and sha256(data).hexdigest() != digest:
         raise UqbenchError(f"{path} does not match its digest in {RECORD}")
-    return parse_table(data, str(path), filters=filters)
+    return data
 
 
 def parse_table(
