@@ -77,16 +77,6 @@ def test_a_board_that_was_written_from_fewer_rows_is_not_standard_and_a_check_sa
     assert "methods of the suite without runs here: fast" in capsys.readouterr().out
 
 
-def test_a_board_from_before_the_plan_was_kept_is_checked_as_it_was_written(host, tmp_path):
-    plan = SELECTION.plan(host, "cpu")
-    board = replace(Board.of(plan, gather(plan, Store(tmp_path / "none"))), planned=None)
-    folder = tmp_path / "toy" / "paper"
-    write(board, folder)
-    stored, own = read(plan, host, folder)
-    assert stored.manifest.planned is None
-    assert check(stored, own, Store(tmp_path / "none"), print)
-
-
 def test_rows_of_a_method_that_were_removed_are_missed(host, tmp_path, capsys):
     plan = SELECTION.plan(host, "cpu")
     write(Board.of(plan, gather(plan, Store(tmp_path / "none"))), tmp_path)

@@ -156,7 +156,7 @@ class Results:
         return self.table("tasks.csv", suite, board)
 
     def table(self, name: str, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
-        """Any table of the boards by its file's name, such as ``rliable.csv`` or ``cost.csv``."""
+        """Any table of the boards by its file's name, such as ``cost.csv``."""
         chosen = self._chosen(suite, board)
         return _joined([(one, one.table(name)) for one in chosen], ())
 

@@ -44,26 +44,26 @@ class Board:
 
     Attributes:
         gathered: the scores, or what gathers them when they are first asked for.
+        planned: what its manifest lists.
         judged: the verdicts, where they do not follow from these scores, but from several looks.
         compared: the pairs, likewise.
         origins: by method, the stored board that its scores are from; none for runs of the store.
         submitted: by method, ``verified`` or ``self-reported``, of rows that others sent.
-        planned: what its manifest lists; None of a stored board from before it was kept.
     """
 
     plan: Plan
     gathered: Sequence[Score] | Callable[[], Sequence[Score]]
+    planned: Planned
     judged: tuple[Judgement, ...] | None = None
     compared: tuple[Pair, ...] | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
-    planned: Planned | None = None
     submitted: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, scores: Sequence[Score] | Callable[[], Sequence[Score]]) -> Board:
         """The board of a plan and the plugins that are installed."""
         gathered = scores if callable(scores) else tuple(scores)
-        return cls(plan, gathered, planned=Planned.of(plan))
+        return cls(plan, gathered, Planned.of(plan))
 
     @property
     def suite(self) -> str:
@@ -185,9 +185,9 @@ class Board:
             "tasks.csv": csv_text(self._task_rows()),
         }
 
-    def files(self, version: int = SCHEMA_VERSION) -> dict[str, str]:
-        """The tables, and a manifest of these, in the form of a schema version."""
-        return {**self.tables, MANIFEST: self.manifest({}, version).text}
+    def files(self) -> dict[str, str]:
+        """The tables, and a manifest of these."""
+        return {**self.tables, MANIFEST: self.manifest({}).text}
 
     def table(self, name: str) -> pd.DataFrame | None:
         """A table as a frame; None where there is none of that name."""
@@ -261,30 +261,23 @@ class Board:
             rows.append(row)
         return rows
 
-    def manifest(self, others: Mapping[str, str], version: int = SCHEMA_VERSION) -> Manifest:
-        """What the board says of itself.
-
-        Args:
-            others: the digests of its files that are no tables.
-            version: of the schema; earlier ones list the tables alone.
-        """
+    def manifest(self, others: Mapping[str, str]) -> Manifest:
+        """What the board says of itself; ``others`` are digests of its files that are no tables."""
         suite, budget = self.plan.suite, self.plan.budget
         normalization = self.primary.normalized_as or self.primary.name
         groups = grouped(self.columns)
-        optional = {"groups": groups or None, "planned": self.planned}
         digests = {name: sha256(text.encode()).hexdigest() for name, text in self.tables.items()}
         left_out = set() if budget.task_steps else {"task_steps"}
         return Manifest.model_validate(
-            {name: value for name, value in optional.items() if value is not None}
+            ({"groups": groups} if groups else {})
             | {
-                "schema_version": version,
+                "schema_version": SCHEMA_VERSION,
                 "suite": {"name": suite.name, "version": suite.version},
                 "budget": {
                     "name": self.plan.budget_name,
                     **budget.model_dump(mode="json", exclude=left_out),
                 },
-                "standard": self.plan.standard
-                and not (self.planned is not None and self.planned.absent(self.scores)),
+                "standard": self.plan.standard and not self.planned.absent(self.scores),
                 "primary_metric": self.primary.model_dump(
                     mode="json", exclude={"group", "unit", "proper"}
                 ),
@@ -298,6 +291,7 @@ class Board:
                     f"{cell.task.name}/{cell.method.name}": cell.runs[0].identity["method"]
                     for cell in self.plan.cells
                 },
+                "planned": self.planned,
                 "runs": {
                     state.value: sum(score.status == state.value for score in self.scores)
                     for state in RunState
@@ -311,7 +305,7 @@ class Board:
                     "minimum_seeds": MINIMUM_SEEDS,
                     "draws": DRAWS,
                 },
-                "sha256": {**digests, **others} if version >= 4 else digests,
+                "sha256": {**digests, **others},
             }
         )
 

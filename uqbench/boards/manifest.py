@@ -19,8 +19,7 @@ from uqbench.suites.metrics import Group
 
 MANIFEST = "manifest.json"
 SCHEMA_VERSION: Literal[4] = 4
-"""2 since ranks are sets, 3 since rows have roles and claims readings, 4 since every other file of
-the board has its digest; earlier ones have those of the tables alone."""
+"""4 since every other file of the board has its digest."""
 
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0)]
@@ -73,19 +72,19 @@ class Manifest(BaseModel):
         standard: whether the runs are those of the budget, and no method of the suite is missing.
         primary_metric, ranks_by, paired, normalization: how rows are scored, and ranked.
         methods: what was run, by ``task/method``.
-        planned: the suite's methods, and the seeds; None of boards from before it was kept.
+        planned: the suite's methods, and the seeds.
         runs: how many were in which state.
         content: the content hashes that each package had; mixed where one had several.
         devices: kinds of device that runs were made on.
         digests_of: what ``scores.csv`` has digests of.
-        intervals: how they were computed; ``rliable`` of boards that had its own, too.
+        intervals: how they were computed.
         groups: the columns about return, risk and uncertainty; None where there are none.
         sha256: of each other file of the board.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    schema_version: Annotated[int, Field(ge=1, le=SCHEMA_VERSION)]
+    schema_version: Literal[4]
     suite: SuiteVersion
     budget: BudgetThen
     standard: bool
@@ -94,14 +93,13 @@ class Manifest(BaseModel):
     paired: bool
     normalization: dict[str, Any]
     methods: dict[str, MethodThen]
-    planned: Planned | None = None
+    planned: Planned
     runs: dict[str, Count]
     content: dict[str, list[str]]
     mixes_content: bool
     devices: list[str]
     digests_of: DigestOf
     intervals: dict[str, int | float]
-    rliable: dict[str, int | float] | None = None
     groups: dict[Group, list[str]] | None = None
     sha256: dict[str, Digest]
 
@@ -120,13 +118,14 @@ def read_manifest(data: bytes, where: str) -> Manifest:
         where: what errors call it.
 
     Raises:
-        UqbenchError: it is damaged, or of a newer uqbench.
+        UqbenchError: it is damaged, or of an earlier or newer uqbench.
     """
     try:
         version = json.loads(data)["schema_version"]
-        if version > SCHEMA_VERSION:
+        if version != SCHEMA_VERSION:
             raise UqbenchError(
-                f"{where}: it has schema {version}, this uqbench reads up to {SCHEMA_VERSION}"
+                f"{where}: it has schema {version!s:.50}, this uqbench reads schema "
+                f"{SCHEMA_VERSION}: write the board again from its runs"
             )
         return Manifest.model_validate_json(data)
     except ValidationError as error:

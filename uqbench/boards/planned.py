@@ -51,7 +51,7 @@ class Planned(BaseModel):
         return sorted(n for n, planned in self.runs.items() if _spans(seeds.get(n, [])) != planned)
 
 
-def missing_note(scores: Sequence[Score], planned: Planned | None) -> str:
+def missing_note(scores: Sequence[Score], planned: Planned) -> str:
     """What a board lacks: planned runs without a score, methods without runs; empty if nothing."""
     states: dict[str, Counter[str]] = {}
     for score in scores:
@@ -70,7 +70,7 @@ def missing_note(scores: Sequence[Score], planned: Planned | None) -> str:
             f"{total:,} of {len(scores):,} planned runs have no score: "
             f"{', '.join(named[:SHOWN])}{more}"
         )
-    absent = [] if planned is None else [f"`{name}`" for name in planned.absent(scores)]
+    absent = [f"`{name}`" for name in planned.absent(scores)]
     if absent:
         parts.append(f"methods of the suite without runs here: {', '.join(absent)}")
     return f"**Missing:** {'; '.join(parts)}." if parts else ""

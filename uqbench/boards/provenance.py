@@ -108,18 +108,16 @@ class _Stored:
 def read_provenance(text: bytes | None) -> tuple[list[MadeWith], str]:
     """Read it back; nothing where a board has none.
 
-    Boards from before it was kept whether they are of older code have the list alone.
-
     Raises:
         UqbenchError: it is damaged.
     """
     if text is None:
         return [], ""
     try:
-        read = TypeAdapter(_Stored | list[MadeWith]).validate_json(text, strict=True)
+        read = TypeAdapter(_Stored).validate_json(text, strict=True)
     except (ValueError, RecursionError) as error:
         raise UqbenchError(f"made_with.json is damaged, because {error!s:.300}") from error
-    return (read, "") if isinstance(read, list) else (read.runs, read.older)
+    return read.runs, read.older
 
 
 def of_older_code(scores: Sequence[Score]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -15,9 +15,10 @@ from uqbench.boards.finding import finding
 from uqbench.boards.frames import frame
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST, Manifest, read_manifest
+from uqbench.boards.planned import Planned
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.provenance import MadeWith, read_provenance
-from uqbench.boards.scores import check_scores, from_csv
+from uqbench.boards.scores import Score, check_scores, from_csv
 from uqbench.boards.submitted import NAME, Submitted, read_submitted, states
 from uqbench.errors import Say, UqbenchError, see, warn
 from uqbench.figure import NotDrawableError
@@ -280,18 +281,10 @@ class StoredBoard:
         return {name: self.unchecked(name) for name in RECORDED if self.has(name)}
 
     def altered(self) -> list[str]:
-        """Files that are not those that the manifest lists, or that it lacks.
-
-        Boards from before schema 4 list only what follows from the scores.
-        """
+        """Files that are not those that the manifest lists, or that it lacks."""
         listed = self.manifest.sha256
         there = {name: sha256(data).hexdigest() for name, data in self.recorded.items()}
-        lists_all = self.manifest.schema_version >= 4
-        return [
-            name
-            for name in RECORDED
-            if there.get(name) != listed.get(name) and (lists_all or name in listed)
-        ]
+        return [name for name in RECORDED if there.get(name) != listed.get(name)]
 
     def board(self, plan: Plan, selection: Selection, host: Host, say: Say = warn) -> Board:
         """The board that its scores make, of the suite as it is installed.
@@ -316,9 +309,9 @@ class StoredBoard:
                 f"--budget {plan.budget_name}."
             )
         scores = from_csv(stored_text(self.unchecked("scores.csv"), path), str(path))
-        rows = Board(plan, scores)
-        if self.has(MANIFEST):  # where it is missing, a check says so
-            self._check_protocol(rows, host)
+        listed = self.manifest if self.has(MANIFEST) else None  # a check says so
+        if listed is not None:
+            self._check_protocol(listed, plan, scores, host)
         if methods := tuple(sorted({score.method for score in scores})):
             own = replace(selection, methods=methods).plan(host, "cpu", say)
             absent = sorted({cell.method.name for cell in plan.cells} - set(methods))
@@ -329,8 +322,8 @@ class StoredBoard:
                 )
             plan = replace(own, standard=plan.standard)
         check_scores(scores, plan, str(path))
-        planned = self.manifest.planned if self.has(MANIFEST) else None
-        return Board(plan, scores, planned=planned, submitted=states(self.submitted))
+        planned = Planned.of(plan) if listed is None else listed.planned
+        return Board(plan, scores, planned, submitted=states(self.submitted))
 
     def own_claims(self, board: Board) -> Board:
         """Its board with those claims alone that ``claims.csv`` has: others came later.
@@ -344,21 +337,21 @@ class StoredBoard:
         claims = tuple(pair for pair in board.plan.claims if pair[0].id in known)
         return replace(board, plan=replace(board.plan, claims=claims))
 
-    def _check_protocol(self, rows: Board, host: Host) -> None:
+    def _check_protocol(
+        self, manifest: Manifest, plan: Plan, scores: Sequence[Score], host: Host
+    ) -> None:
         """Check that a board is of today's protocol, with rows of all that its manifest lists."""
-        manifest, suite = self.manifest, rows.plan.suite
-        changed = departures(manifest, suite, versions_here(host))
+        changed = departures(manifest, plan.suite, versions_here(host))
         if changed:
             raise UqbenchError(
                 f"{self.folder} is of an earlier protocol: {'; '.join(changed)}. It is kept as it "
-                f"was written; tox -e leaderboard-{suite.name}-{rows.plan.budget_name} runs it "
+                f"was written; tox -e leaderboard-{plan.suite.name}-{plan.budget_name} runs it "
                 f"again.{see('earlier-protocol')}"
             )
-        scores, planned = rows.scores, manifest.planned
         missing = sorted(manifest.methods.keys() - {f"{s.task}/{s.method}" for s in scores})
-        if planned is not None and not missing:
-            lacking = planned.without_rows(scores)
-            missing = [f"{name} (seeds {planned.runs[name]})" for name in lacking]
+        if not missing:
+            lacking = manifest.planned.without_rows(scores)
+            missing = [f"{name} (seeds {manifest.planned.runs[name]})" for name in lacking]
         if missing:
             raise UqbenchError(
                 f"{self.folder / 'scores.csv'} has no rows of {', '.join(missing[:5])}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from uqbench.boards.board_files import curve_files, papers
 from uqbench.boards.cost import cost_csv
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION
+from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.protocol import versions_here
 from uqbench.boards.provenance import (
     MadeWith,
@@ -48,7 +48,6 @@ def all_files(
     board: Board,
     recorded: Mapping[str, bytes],
     digests: Mapping[str, str] | None = None,
-    version: int = SCHEMA_VERSION,
 ) -> dict[str, bytes]:
     """All files of a board.
 
@@ -56,7 +55,6 @@ def all_files(
         board: of the scores.
         recorded: the files that do not follow from them.
         digests: of these, as the manifest is to list them; None for their own.
-        version: of the manifest's schema.
 
     Raises:
         UqbenchError: a recorded file is damaged.
@@ -71,7 +69,7 @@ def all_files(
         **{name: table.encode() for name, table in board.tables.items()},
         **recorded,
         "README.md": text,
-        MANIFEST: board.manifest(others, version).text.encode(),
+        MANIFEST: board.manifest(others).text.encode(),
     }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uqbench.boards.board_files import papers
-from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION
+from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.planned import Planned, missing_note
 from uqbench.boards.protocol import check_as_run
 from uqbench.boards.provenance import of_older_code, provenance_json
@@ -40,11 +40,10 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
     for name in altered:
         say(f"{folder / name}: is not the file whose digest {MANIFEST} lists")
     listed = stored.manifest.sha256 if known else {}
-    version = stored.manifest.schema_version if known else SCHEMA_VERSION
     digests = {name: digest for name, digest in listed.items() if name in RECORDED}
     recorded = stored.recorded
     try:
-        expected = all_files(stored.own_claims(board), recorded, digests, version)
+        expected = all_files(stored.own_claims(board), recorded, digests)
     except UqbenchError as error:
         say(f"{folder}: {error}")
         return False
@@ -69,11 +68,6 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
         say(
             f"{folder}: {', '.join(follow)} follow from scores.csv, byte for byte; "
             f"{len(rerun)} of its {len(scores)} rows compared with runs in {store.root}"
-        )
-    if known and version < SCHEMA_VERSION:
-        say(
-            f"{folder / MANIFEST}: of schema {version}, without digests of {', '.join(recorded)}: "
-            f"these were not checked; uqbench leaderboard --rewrite adds them"
         )
     if rerun and scores[0].digest_of == "record":
         say(

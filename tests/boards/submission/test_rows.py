@@ -136,14 +136,6 @@ def test_a_row_that_uqbench_does_not_write_is_refused(host, tmp_path, column, va
         judged(host, path, tmp_path / "files")
 
 
-def test_a_submission_with_a_manifest_of_schema_3_follows(host, tmp_path):
-    plan = Selection("toy", "paper", ("fast",)).plan(host, "cpu")
-    earlier = Board.of(plan, scores_of(plan, "fast")).files(3)["manifest.json"].encode()
-    assert b'"schema_version": 3' in earlier
-    path = submission(host, tmp_path / "sent.zip", "fast", manifest_json=earlier)
-    assert judged(host, path, tmp_path / "files").found.follows
-
-
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [

@@ -33,8 +33,6 @@ TABLES = (
 LOCK = "lock.txt"
 CHECK = "check.json"
 REQUIRED = (*TABLES, "made_with.json", "cost.csv", LOCK, CHECK)
-OPTIONAL = (*CURVE_FILES, "rliable.csv")
-"""The last is of earlier versions."""
 
 MOST_BYTES = 64 << 20
 """Of the archive, and of all that is in it."""
@@ -154,7 +152,7 @@ def _contents(data: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for entry in archive.infolist():
             name = entry.filename
-            if name not in (INDEX, *REQUIRED, *OPTIONAL) or name in contents:
+            if name not in (INDEX, *REQUIRED, *CURVE_FILES) or name in contents:
                 raise ValueError(f"it has a file {name[:100]!r}, or has it twice")
             if entry.flag_bits & 1 or entry.compress_type not in (
                 zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED,

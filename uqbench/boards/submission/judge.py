@@ -110,7 +110,7 @@ def judge(bundle: Bundle, host: Host, folder: Folder, say: Say) -> Judged:
     cost = read_cost(bundle.files["cost.csv"].decode(errors="replace"))
     if not {(row.task, row.method) for row in cost} <= {(r.task, r.method) for r in plan.runs}:
         raise UqbenchError("cost.csv is damaged: it has rows of other tasks or methods.")
-    expected = stored.own_claims(board).files(stored.manifest.schema_version)
+    expected = stored.own_claims(board).files()
     differing = [name for name in TABLES if bundle.files[name] != expected[name].encode()]
     wanted = {plugin.distribution for plugin in involved(plan, host)}
     checks, broken = _checks(read_json(bundle.files[CHECK], CHECK), wanted)
