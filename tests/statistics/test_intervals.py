@@ -581,9 +581,9 @@ def test_a_value_outside_the_stated_range_is_an_error():
 
 def test_failures_are_in_the_units_and_the_direction_of_the_score():
     constants = NormalizationConstants(zero=10.0, one=0.0)
-    found = failures_of(8.0, (0.0, 20.0), "min", constants.normalize)
+    (found,) = failures_of(8.0, (0.0, 20.0), "min", [constants.normalize])
     assert (found.beyond, found.worst, found.best) == (pytest.approx(0.2), -1.0, 1.0)
-    assert failures_of(None, (0.0, 20.0), "min") is None
+    assert failures_of(None, (0.0, 20.0), "min", [float]) is None
 
 
 # -- seed by seed ---------------------------------------------------------------------------------

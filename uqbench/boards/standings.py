@@ -60,36 +60,27 @@ def standings(plan: Plan, methods: Mapping[str, MethodScores]) -> list[BoardRow]
     baseline = methods[suite.baseline].normalized_primary if suite.baseline in methods else None
     lines = []
     for method, own in methods.items():
-        values, over = own.normalized_primary, None
-        failures = failures_by_task(suite, primary, own.tasks)
-        if values is not None and baseline is not None and method != suite.baseline:
-            over = improvement(values, baseline)
-        others = {}
+        values, raw = own.normalized_primary, own.raw(primary)
+        shown, over, fails, others = {}, None, None, {}
+        if values is not None:
+            failures = failures_by_task(suite, primary, own.tasks)
+            shown = {n: estimate(n, values, failures, clustered=suite.paired) for n in names}
+            if baseline is not None and method != suite.baseline:
+                over = improvement(values, baseline)
+        if raw is not None and primary.fails_beyond is not None:
+            fails = share(np.vectorize(primary.fails, otypes=[bool])(raw))
         for column in columns(plan):
             metric = column.metric
-            values_of = own.normalized(metric) if column.normalized else own.raw(metric)
-            if values_of is not None:
-                beyond = failures_by_task(suite, metric, own.tasks, normalized=column.normalized)
+            values = own.normalized(metric) if column.normalized else own.raw(metric)
+            if values is not None:
+                failures = failures_by_task(suite, metric, own.tasks, normalized=column.normalized)
                 others[metric.name] = estimate(
-                    column.statistic, values_of, beyond, clustered=suite.paired
+                    column.statistic, values, failures, clustered=suite.paired
                 )
-        lines.append(
-            BoardRow(
-                method=method,
-                tasks=len(own.tasks),
-                planned=len(own.scores),
-                scored=sum(score.score is not None for score in own.scores),
-                failed=sum(score.status == RunState.FAILED.value for score in own.scores),
-                primary=(
-                    {}
-                    if values is None
-                    else {n: estimate(n, values, failures, clustered=suite.paired) for n in names}
-                ),
-                fail_share=_fail_share(own, primary),
-                improvement=over,
-                others=others,
-            )
-        )
+        scored = sum(score.score is not None for score in own.scores)
+        failed = sum(score.status == RunState.FAILED.value for score in own.scores)
+        runs = len(own.scores), scored, failed
+        lines.append(BoardRow(method, len(own.tasks), *runs, shown, fails, over, others))
     return lines
 
 
@@ -101,20 +92,5 @@ def failures_by_task(
     Or in the metric's own units, where not ``normalized``.
     """
     constants = suite.normalization_constants(metric) if normalized else {}
-    known = [
-        failures_of(
-            metric.fails_beyond,
-            metric.bounds,
-            metric.direction,
-            constants[task].normalize if normalized else float,
-        )
-        for task in tasks
-    ]
-    return [one for one in known if one is not None] or None
-
-
-def _fail_share(own: MethodScores, primary: Metric) -> Estimate | None:
-    values = own.raw(primary)
-    if values is None or primary.fails_beyond is None:
-        return None
-    return share(np.vectorize(primary.fails, otypes=[bool])(values))
+    normalizers = [constants[task].normalize if normalized else float for task in tasks]
+    return failures_of(metric.fails_beyond, metric.bounds, metric.direction, normalizers)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from uqbench.claim import (
     CannotCompareError,
     Comparison,
@@ -133,33 +130,17 @@ class Band(TaskwiseKind):
                     f"the runs of a batch share {self.metric}, so a task is one observation, and "
                     f"{len(tasks)} of the {MINIMUM_TASKS} are here that an interval needs"
                 )
+            return OverTasks.of_runs(self.by, first, second)
+        normalizers = [observations.normalize[t] if self.normalized else float for t in tasks]
+        failures = failures_of(
+            observations.fails_beyond, observations.bounds, observations.direction, normalizers
+        )
+        if failures is not None and self.by == "mean":
+            mean = FailingMean.of(first, failures)
             if second is None:
-                return OverTasks.values(first, self.by)
-            return OverTasks.ratios(first, second, self.by)
-        if observations.fails_beyond is not None and self.by == "mean":
-            return self._bounded(observations, first, second, tasks)
+                return mean
+            return Apart(mean, FailingMean.of(second, failures), ratio=True)
         own = location(first, self.by, clustered=observations.paired)
         if second is None:
             return Value(own)
         return Ratio(own, location(second, self.by, clustered=observations.paired))
-
-    def _bounded(
-        self,
-        observations: Observations,
-        first: NDArray[np.float64],
-        second: NDArray[np.float64] | None,
-        tasks: Sequence[str],
-    ) -> Measurement:
-        """Means of runs that may fail: as far as the metric's range tells."""
-        failures = [
-            failures_of(
-                observations.fails_beyond,
-                observations.bounds,
-                observations.direction,
-                observations.normalize[task] if self.normalized else float,
-            )
-            for task in tasks
-        ]
-        known = [one for one in failures if one is not None]
-        mean = FailingMean.of(first, known)
-        return mean if second is None else Apart(mean, FailingMean.of(second, known), ratio=True)

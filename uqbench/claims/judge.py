@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uqbench.claim import CannotCompareError, ClaimKind, Evidence, Observations
-from uqbench.claims.verdict import DECIDED, Finding, Needed, Verdict, find, seeds_needed, verdict
+from uqbench.claims.verdict import DECIDED, Finding, Verdict, find, seeds_needed, verdict
 from uqbench.results.store import RunState
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS, MOST_SEEDS
 from uqbench.suites.claims import Claim, Reading
@@ -146,18 +145,16 @@ class _Case:
         together = ALPHA if self.level is None else self.level(len(evidence.comparisons))
         findings = find(evidence, intervals=enough, together=together)
         if elsewhere:
-            return self._say(Verdict.NOT_APPLICABLE, needs, findings=findings)
+            return self._say(Verdict.NOT_APPLICABLE, needs, findings)
         if not self.plan.as_written:
-            by_hand = "steps or settings were set by hand"
-            return self._say(Verdict.UNDECIDED, by_hand, findings=findings)
+            return self._say(Verdict.UNDECIDED, "steps or settings were set by hand", findings)
         if not enough:
             few = f"{self.seeds} of the {MINIMUM_SEEDS} seeds that a verdict needs at least"
-            return self._say(
-                Verdict.UNDECIDED, few, findings=findings, more_seeds=MINIMUM_SEEDS - self.seeds
-            )
+            more = MINIMUM_SEEDS - self.seeds
+            return self._say(Verdict.UNDECIDED, few, findings, more_seeds=more)
         found = verdict(evidence, findings)
         if found in DECIDED:
-            return self._say(found, _parts(findings, found), findings=findings)
+            return self._say(found, _parts(findings, found), findings)
         return self._undecided(evidence, findings)
 
     def _undecided(self, evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
@@ -168,15 +165,18 @@ class _Case:
         needed = seeds_needed(evidence, findings, self.seeds)
         if needed.seeds is None:
             reason = f"{why}at the present estimates {MOST_SEEDS:,} seeds would not decide"
-            return self._say(Verdict.UNDECIDED, reason, findings=findings)
-        return self._say(
-            Verdict.UNDECIDED,
-            f"{why}{_more(needed, self.seeds)}",
-            findings=findings,
-            more_seeds=needed.seeds - self.seeds,
-            more_seeds_low=None if needed.low is None else needed.low - self.seeds,
-            more_seeds_high=None if needed.high is None else needed.high - self.seeds,
+            return self._say(Verdict.UNDECIDED, reason, findings)
+        more = needed.seeds - self.seeds
+        least, most = (None if n is None else n - self.seeds for n in (needed.low, needed.high))
+        words = (
+            f"{why}about {more:,} more seed{'s'[: more > 1]} would decide with 80 % probability "
+            f"({more if least is None else least:,} to "
+            f"{f'more than {MOST_SEEDS:,}' if most is None else f'{most:,}'})"
         )
+        return self._say(
+            Verdict.UNDECIDED, words, findings,
+            more_seeds=more, more_seeds_low=least, more_seeds_high=most,
+        )  # fmt: skip
 
     def _missing(self) -> str:
         """What is not there of the runs that the claim needs; empty where nothing is missing."""
@@ -229,12 +229,15 @@ class _Case:
         return Observations(
             direction=self.metric.direction,
             tasks=self.tasks,
-            raw={cell: self._values(own) for cell, own in self.scores.items()},
+            raw={
+                cell: np.array([score.values[self.metric.name] for score in own], dtype=np.float64)
+                for cell, own in self.scores.items()
+            },
             configs={cell: configs[cell] for cell in self.scores},
             task_configs={task: suite.task(task).config for task in self.tasks},
             normalize={
-                task: constants.normalize
-                for task, constants in suite.normalization_constants(self.metric).items()
+                task: of.normalize
+                for task, of in suite.normalization_constants(self.metric).items()
             },
             fails_beyond=self.metric.fails_beyond,
             bounds=self.metric.bounds,
@@ -243,18 +246,12 @@ class _Case:
             shared=self.metric.kind == "cost",
         )
 
-    def _values(self, scores: Sequence[Outcome]) -> NDArray[np.float64]:
-        return np.array([score.values[self.metric.name] for score in scores], dtype=np.float64)
-
     def _say(
         self,
         verdict: Verdict,
-        reason: str = "",
-        *,
+        reason: str,
         findings: tuple[Finding, ...] = (),
-        more_seeds: int | None = None,
-        more_seeds_low: int | None = None,
-        more_seeds_high: int | None = None,
+        **more_seeds: int | None,
     ) -> Judgement:
         states = [score.status for own in self.scores.values() for score in own]
         runs = Runs(
@@ -262,19 +259,11 @@ class _Case:
             finished=states.count(RunState.FINISHED.value),
             failed=states.count(RunState.FAILED.value),
         )
+        readings = {name: self.plan.suite.readings[name] for name in self.claim.readings}
         return Judgement(
-            self.claim,
-            self.plan.budget_name,
-            runs,
-            self.seeds,
-            verdict,
-            reason,
-            more_seeds,
-            more_seeds_low,
-            more_seeds_high,
-            findings,
-            {name: self.plan.suite.readings[name] for name in self.claim.readings},
-        )
+            self.claim, self.plan.budget_name, runs, self.seeds, verdict, reason,
+            findings=findings, readings=readings, **more_seeds,
+        )  # fmt: skip
 
 
 def _parts(findings: Sequence[Finding], found: Verdict) -> str:
@@ -298,18 +287,6 @@ def _parts(findings: Sequence[Finding], found: Verdict) -> str:
 def _about(finding: Finding) -> str:
     comparison = finding.comparison
     return comparison.about + (f" on {comparison.group}" if comparison.group else "")
-
-
-def _more(needed: Needed, seeds: int) -> str:
-    """How many more seeds, in words."""
-    assert needed.seeds is not None
-    more = needed.seeds - seeds
-    least = more if needed.low is None else needed.low - seeds
-    most = f"more than {MOST_SEEDS:,}" if needed.high is None else f"{needed.high - seeds:,}"
-    return (
-        f"about {more:,} more seed{'s'[: more > 1]} would decide with 80 % probability "
-        f"({least:,} to {most})"
-    )
 
 
 def _name(score: Outcome, method: str | None = None) -> str:

@@ -63,7 +63,7 @@ class Order(TaskwiseKind):
     def check(self, tasks: Sequence[str], normalized: Container[str]) -> None:
         """Raise where scores are compared that are not normalized."""
         super().check(tasks, normalized)
-        by_sign = self._on_one_task(tasks) and self.boundary == 0
+        by_sign = (self.per_task or len(tasks) == 1) and self.boundary == 0
         if self.by != "improvement" and not by_sign:
             check_normalized(normalized, self.metric, tasks, f"by = {self.by!r}")
 
@@ -94,7 +94,10 @@ class Order(TaskwiseKind):
                 measured=self._measure(observations, better, worse, tasks),
                 region=Region(low=self.boundary),
                 group=group,
-                difference=self._stated(observations, better, worse, tasks),
+                # where the sentence is that there is one at all
+                difference=self._difference(observations, better, worse, tasks)
+                if self.threshold is None
+                else None,
                 margin=observations.margin,
             )
             for group, tasks in self.groups(observations.tasks)
@@ -106,17 +109,6 @@ class Order(TaskwiseKind):
     def _is_paired(self, suite: bool) -> bool:
         """Whether runs are compared seed by seed, in a suite that does so or not."""
         return suite if self.paired is None else self.paired
-
-    def _on_one_task(self, tasks: Sequence[str]) -> bool:
-        return self.per_task or len(tasks) == 1
-
-    def _stated(
-        self, observations: Observations, better: str, worse: str, tasks: Sequence[str]
-    ) -> Measurement | None:
-        """The difference, where the sentence is that there is one at all."""
-        if self.threshold is not None:
-            return None
-        return self._difference(observations, better, worse, tasks)
 
     def _measure(
         self, observations: Observations, better: str, worse: str, tasks: Sequence[str]

@@ -151,13 +151,16 @@ def failures_of(
     beyond: float | None,
     bounds: Interval | None,
     direction: str,
-    normalize: Callable[[float], float] = float,
-) -> Failures | None:
-    """That a metric's runs may fail, of its range and direction; None where they may not."""
+    normalizers: Sequence[Callable[[float], float]],
+) -> list[Failures] | None:
+    """That a metric's runs may fail, of its range and direction; None where they may not.
+
+    ``normalizers`` bring its values on each task into the units of the result.
+    """
     if beyond is None or bounds is None:
         return None
-    worst, best = map(normalize, bounds if direction == "max" else bounds[::-1])
-    return Failures(normalize(beyond), worst, best)
+    ends = bounds if direction == "max" else bounds[::-1]
+    return [Failures(normalize(beyond), *map(normalize, ends)) for normalize in normalizers]
 
 
 @lru_cache(maxsize=65_536)

@@ -11,7 +11,7 @@ the fewest runs where methods clearly differ.
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -58,12 +58,11 @@ def level(alpha: float, schedule: tuple[int, ...]) -> float:
     if len(schedule) == 1:
         return alpha
     ends = math.log(alpha / len(schedule) / 2), math.log(alpha)
-    excess = partial(_excess, alpha, schedule)
+
+    def excess(log_level: float) -> float:
+        return math.log(repeated(math.exp(log_level), schedule) / alpha)
+
     return math.exp(brentq(excess, *ends, xtol=1e-10))
-
-
-def _excess(alpha: float, schedule: tuple[int, ...], log_level: float) -> float:
-    return math.log(repeated(math.exp(log_level), schedule) / alpha)
 
 
 def level_of_claim(schedule: tuple[int, ...], comparisons: int) -> float:

@@ -225,19 +225,15 @@ def _check_ranking(suite: Suite, budget: Budget, host: Host, key: str) -> None:
     from uqbench.statistics.ranks import check_ranking
 
     metric, tasks = suite.primary_metric(budget), suite.tasks_of(budget)
-    failures = failures_of(metric.fails_beyond, metric.bounds, metric.direction)
+    unchanged = [float] * len(tasks)
+    failures = failures_of(metric.fails_beyond, metric.bounds, metric.direction, unchanged)
     methods = [
         method
         for method in suite.methods
         if (spec := host.agents.get(method.agent or "")) is None or spec.role == "method"
     ]
     try:
-        check_ranking(
-            budget.seeds,
-            len(methods),
-            paired=suite.paired,
-            failures=None if failures is None else [failures] * len(tasks),
-        )
+        check_ranking(budget.seeds, len(methods), paired=suite.paired, failures=failures)
     except ValueError as error:
         raise UqbenchError(f"{key}: {error}.") from None
 
