@@ -97,7 +97,7 @@ def test_every_group_has_columns_the_score_and_proper_scores_first(cartpole):
 def test_a_coverage_stands_with_its_ceiling_and_what_is_not_stated_is_a_dash(cartpole):
     columns = group_columns(cartpole, BoardView.of(cartpole))
     cells = {column.header: column.texts for column in columns}
-    assert [line.method for line in cartpole.lines] == ["c51-cvar", "sentinel-4"]
+    assert list(cartpole.methods) == ["c51-cvar", "sentinel-4"]
     assert cells["q coverage 90 / most"] == ("–", "0.250 / 0.60")
     assert cells["return proper"] == ("–", "0.250")
     assert cells["falls ↓"] == ("0.250", "0.250")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from uqbench.boards.scores import DEVICES, Score
+from uqbench.boards.tables import csv_text
 from uqbench.errors import UqbenchError
 from uqbench.suites.plan import Plan
 
@@ -56,13 +57,12 @@ def cost_csv(plan: Plan, scores: Sequence[Score]) -> str:
 
 def to_csv(rows: Sequence[CellCost]) -> str:
     """The file."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for r in rows:
-        speed, hours = f"{r.steps_per_s:.1f}", f"{r.device_hours:.4f}"
-        writer.writerow([r.task, r.method, r.device, r.runs, speed, hours])
-    return text.getvalue()
+    shown = [
+        vars(row)
+        | {"steps_per_s": f"{row.steps_per_s:.1f}", "device_hours": f"{row.device_hours:.4f}"}
+        for row in rows
+    ]
+    return csv_text(shown, COLUMNS)
 
 
 def read_cost(text: str) -> list[CellCost]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from uqbench.boards.scores import Score
+from uqbench.boards.scores import Score, finished_runs
 from uqbench.identity import Run
 from uqbench.results.columns import Columns
 from uqbench.results.store import Store
@@ -29,26 +29,20 @@ def curves_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> bytes |
     """
     import pyarrow as pa
 
-    runs = {(run.task, run.method, run.seed): run for run in drawn(plan)}
-    parts: dict[str, list[object]] = {name: [] for name in ("task", "method", "seed")}
-    points = []
-    for score in scores:
-        planned = runs.get((score.task, score.method, score.seed))
-        task = plan.suite.task(score.task)
-        if planned is None or score.record is None or task.environment is None:
-            continue  # not finished, or stored in another board
-        run = planned.on_device("cuda" if score.device == "cuda" else "cpu")
-        points.append(_points(*store.columns(run), plan.budget.on(task).steps))
-        for name, value in (("task", run.task), ("method", run.method), ("seed", run.seed)):
-            parts[name].extend([value] * RECORDS)
+    runs, points = [], []
+    for _, run in finished_runs(drawn(plan), scores):
+        task = plan.suite.task(run.task)
+        if task.environment is not None:
+            points.append(_points(*store.columns(run), plan.budget.on(task).steps))
+            runs += [run] * RECORDS
     if not points:
         return None
     step, returns, reward = np.concatenate(points, axis=1)
     table = pa.table(
         {
-            "task": pa.array(parts["task"]).dictionary_encode(),
-            "method": pa.array(parts["method"]).dictionary_encode(),
-            "seed": pa.array(parts["seed"], pa.int32()),
+            "task": pa.array([run.task for run in runs]).dictionary_encode(),
+            "method": pa.array([run.method for run in runs]).dictionary_encode(),
+            "seed": pa.array([run.seed for run in runs], pa.int32()),
             "step": pa.array(step.astype(np.int64)),
             "return": pa.array(returns.astype(np.float32)),
             "reward_per_step": pa.array(reward.astype(np.float32)),

@@ -21,16 +21,17 @@ from uqbench.boards.matrices import Matrix, MethodScores, by_method
 from uqbench.boards.planned import Planned
 from uqbench.boards.provenance import contents
 from uqbench.boards.scores import Score, gather, to_csv
-from uqbench.boards.standings import BoardRow, failures_by_task, shown_statistics, standings
+from uqbench.boards.standings import estimates, failures_by_task
 from uqbench.boards.tables import PAIR_COLUMNS, Row, cells, csv_text, pair_row
 from uqbench.boards.trivial_baseline import TrivialBaseline, trivial_baseline
 from uqbench.claims import table
 from uqbench.claims.judge import Judgement, judge
 from uqbench.registry.local import is_local
 from uqbench.results.store import RunState, Store
-from uqbench.statistics.estimate import estimate
+from uqbench.statistics.estimate import Estimate, estimate
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
 from uqbench.statistics.ranks import DRAWS, Pair, Place, compare, places
+from uqbench.statistics.statistic import point
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
 
@@ -101,9 +102,13 @@ class Board:
         return by_method(self.plan.suite, self.scores)
 
     @cached_property
-    def lines(self) -> tuple[BoardRow, ...]:
-        """What is shown of each method, by name."""
-        return tuple(standings(self.plan, self.methods))
+    def estimates(self) -> dict[str, dict[str, Estimate | None]]:
+        """By method, its estimates by their columns of ``leaderboard.csv``."""
+        name = self.plan.suite.baseline
+        return {
+            method: estimates(self.plan, own, None if method == name else self._matrices.get(name))
+            for method, own in self.methods.items()
+        }
 
     @property
     def primary(self) -> Metric:
@@ -148,12 +153,8 @@ class Board:
     @cached_property
     def trivial(self) -> TrivialBaseline | None:
         """The best trivial row, and which methods beat it."""
-        values = {line.method: line.primary[self.ranking].value for line in self._scored}
+        values = {name: point(self.ranking, matrix) for name, matrix in self._matrices.items()}
         return trivial_baseline(values, self.plan.roles, self.pairs)
-
-    @property
-    def _scored(self) -> list[BoardRow]:
-        return [line for line in self.lines if self.ranking in line.primary]
 
     @property
     def content(self) -> dict[str, list[str]]:
@@ -202,42 +203,35 @@ class Board:
 
     def rows(self) -> list[Row]:
         """The lines of ``leaderboard.csv``."""
-        baseline = self.plan.suite.baseline
         coverage = coverage_column(column.name for column in self.columns)
         rows = []
-        for line in self.lines:
-            place = self.places.get(line.method)
-            beaten = None if self.trivial is None else self.trivial.beaten.get(line.method)
+        for method, own in self.methods.items():
+            place = self.places.get(method)
+            beaten = None if self.trivial is None else self.trivial.beaten.get(method)
             row = {
-                "method": line.method,
-                "role": self.plan.roles[line.method],
+                "method": method,
+                "role": self.plan.roles[method],
                 "beats_trivial": {True: "yes", False: "no", None: ""}[beaten],
                 "rank": "" if place is None else str(place.rank),
                 "rank_low": "" if place is None else str(place.low),
                 "rank_high": "" if place is None else str(place.high),
                 "tied": "" if place is None else "yes" if place.tied else "no",
-                "tasks": str(line.tasks),
-                "runs_planned": str(line.planned),
-                "runs_scored": str(line.scored),
-                "runs_failed": str(line.failed),
+                "tasks": str(len(own.tasks)),
+                "runs_planned": str(len(own.scores)),
+                "runs_scored": str(sum(score.score is not None for score in own.scores)),
+                "runs_failed": str([s.status for s in own.scores].count(RunState.FAILED.value)),
             }
             if self.local:
-                row["local"] = "yes" if line.method in self.local else "no"
+                row["local"] = "yes" if method in self.local else "no"
             if self.origins:
-                row["stored_in"] = self.origins.get(line.method, "")
+                row["stored_in"] = self.origins.get(method, "")
             if self.submitted:
-                row["submitted"] = self.submitted.get(line.method, "")
+                row["submitted"] = self.submitted.get(method, "")
             if coverage is not None:
-                about = self.plan.roles[line.method] == "method"
-                stated = line.others.get(coverage[0].removesuffix("_mean"))
+                about, stated = row["role"] == "method", self.estimates[method][coverage[0]]
                 row["calibration"] = calibration(stated, coverage[1]) if about else ""
-            for name in shown_statistics(self.plan):
-                row |= cells(name, line.primary.get(name))
-            if self.primary.fails_beyond is not None:
-                row |= cells("fail_share", line.fail_share)
-            row |= cells(f"improvement_over_{baseline}", line.improvement)
-            for column in self.columns:
-                row |= cells(column.name, line.others.get(column.metric.name))
+            for name, of in self.estimates[method].items():
+                row |= cells(name, of)
             rows.append(row)
         return rows
 

@@ -11,18 +11,18 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeGuard
 
+from uqbench.boards.tables import csv_text
 from uqbench.errors import UqbenchError, see
 from uqbench.identity import DeviceKind, Run
 from uqbench.results.columns import columns_digest
-from uqbench.results.records import Provenance, RunRecord
+from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store, StoredRun
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
-from uqbench.suites.suite import Suite
 
 DEVICES: tuple[DeviceKind, ...] = ("cpu", "cuda")
 _FIXED = ("task", "method", "seed", "status", "device", "score")
@@ -109,11 +109,12 @@ def gather(plan: Plan, store: Store) -> list[Score]:
     """The scores of all planned runs, from the store; runs of either kind of device count."""
     primary = plan.suite.primary_metric(plan.budget)
     constants = plan.suite.normalization_constants(primary)
-    definitions, scores = _Definitions(plan.suite), []
+    definitions = {metric.name: metric.definition() for metric in plan.suite.metrics}
+    scores = []
     for planned in plan.runs:
         run, stored = _either_device(planned, store)
         finished = stored.record if stored.state is RunState.FINISHED else None
-        values = definitions.values(run, finished) if finished else {}
+        values = _values(run, finished, definitions) if finished else {}
         raw = values.get(primary.name)
         scores.append(
             Score(
@@ -125,8 +126,10 @@ def gather(plan: Plan, store: Store) -> list[Score]:
                 score=constants[run.task].normalize(raw) if is_finite(raw) else None,
                 values=values,
                 run=run.place,
-                digest=_results_digest(run, finished, store) if finished else "",
-                content=_content(finished.provenance) if finished else "",
+                digest=(finished.digests.get("results") or columns_digest(*store.columns(run)))
+                if finished
+                else "",
+                content=_content(finished) if finished else "",
                 record=finished,
             )
         )
@@ -134,15 +137,30 @@ def gather(plan: Plan, store: Store) -> list[Score]:
     return sorted(scores, key=lambda s: (s.task, s.method, s.seed))
 
 
+def finished_runs(runs: Iterable[Run], scores: Iterable[Score]) -> Iterator[tuple[Score, Run]]:
+    """The scores whose records are in a store, each with its run on the device that it was made on.
+
+    Scores of other than these ``runs`` are left out.
+    """
+    known = {(run.task, run.method, run.seed): run for run in runs}
+    for score in scores:
+        run = known.get((score.task, score.method, score.seed))
+        if run is not None and score.record is not None:
+            yield score, run.on_device("cuda" if score.device == "cuda" else "cpu")
+
+
 def to_csv(scores: Sequence[Score], metrics: Sequence[Metric]) -> str:
     """``scores.csv``: numbers in full, so that reading gives back the same."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     names = [metric.name for metric in metrics]
     digest_of = scores[0].digest_of if scores else "results"
-    writer.writerow([*_FIXED, *names, "run", _DIGEST_COLUMNS[digest_of], "content"])
-    writer.writerows(_row(s, names) for s in scores)
-    return text.getvalue()
+    digest, no_value = _DIGEST_COLUMNS[digest_of], _NO_VALUE if digest_of == "results" else None
+    rows = []
+    for score in scores:
+        row = {name: getattr(score, name) for name in (*_FIXED, "run", "content")}
+        values = {name: score.values[name] for name in names if name in score.values}
+        row |= {name: no_value if value is None else value for name, value in values.items()}
+        rows.append(row | {digest: score.digest})
+    return csv_text(rows, (*_FIXED, *names, "run", digest, "content"))
 
 
 def from_csv(text: str, where: str) -> list[Score]:
@@ -205,48 +223,27 @@ def _either_device(run: Run, store: Store) -> tuple[Run, StoredRun]:
     return run, planned
 
 
-class _Definitions:
-    """Holds the metrics of a suite against those that stored runs were scored by."""
-
-    def __init__(self, suite: Suite) -> None:
-        self._today = {metric.name: metric.definition() for metric in suite.metrics}
-        self._seen: list[dict[str, dict[str, Any]]] = []
-
-    def values(self, run: Run, record: RunRecord) -> dict[str, float | None]:
-        """A run's scalars, refused where a metric has changed since they were computed."""
-        scalars, theirs = record.scalars, record.metrics
-        if not any(theirs is seen for seen in self._seen):  # the runs of a cell share them
-            for name, definition in self._today.items():
-                if name in theirs and theirs[name] != definition:
-                    raise UqbenchError(
-                        f"{run.folder} was scored by another definition of {name!r}; give the "
-                        f"changed metric a new name, so that old and new scores are not mixed."
-                        f"{see('changed-metric')}"
-                    )
-            self._seen = [theirs, *self._seen[:3]]
-        if not scalars.keys() <= theirs.keys():
-            unknown = ", ".join(sorted(scalars.keys() - theirs.keys()))
-            raise UqbenchError(f"{run.folder} does not say how it was scored by {unknown}.")
-        return {name: scalars[name] for name in self._today if name in scalars}
+def _values(
+    run: Run, record: RunRecord, definitions: Mapping[str, Mapping[str, Any]]
+) -> dict[str, float | None]:
+    """A run's scalars, refused where a metric has changed since they were computed."""
+    scalars, theirs = record.scalars, record.metrics
+    for name, definition in definitions.items():
+        if theirs.get(name, definition) != definition:
+            raise UqbenchError(
+                f"{run.folder} was scored by another definition of {name!r}; give the changed "
+                f"metric a new name, so that old and new scores are not mixed."
+                f"{see('changed-metric')}"
+            )
+    if not scalars.keys() <= theirs.keys():
+        unknown = ", ".join(sorted(scalars.keys() - theirs.keys()))
+        raise UqbenchError(f"{run.folder} does not say how it was scored by {unknown}.")
+    return {name: scalars[name] for name in definitions if name in scalars}
 
 
-def _content(provenance: Provenance) -> str:
-    return " ".join(f"{name}:{value[:8]}" for name, value in sorted(provenance.content.items()))
-
-
-def _results_digest(run: Run, record: RunRecord, store: Store) -> str:
-    """That of the numbers in the run's files."""
-    return record.digests.get("results") or columns_digest(*store.columns(run))
-
-
-def _row(score: Score, names: Sequence[str]) -> list[object]:
-    """A line of ``scores.csv``; ``csv`` writes floats in full, and nothing for None."""
-    cells: list[object] = [score.values.get(name) for name in names]
-    if None in cells and score.digest_of == "results":
-        said = zip(names, cells, strict=True)
-        cells = [_NO_VALUE if c is None and name in score.values else c for name, c in said]
-    fixed = [score.task, score.method, score.seed, score.status, score.device, score.score]
-    return [*fixed, *cells, score.run, score.digest, score.content]
+def _content(record: RunRecord) -> str:
+    content = sorted(record.provenance.content.items())
+    return " ".join(f"{name}:{value[:8]}" for name, value in content)
 
 
 def _number(text: str) -> float | None:

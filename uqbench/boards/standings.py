@@ -1,45 +1,18 @@
-"""A board's lines: what is shown of each method."""
+"""What a board estimates of each method."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from uqbench.boards.columns import columns
-from uqbench.boards.matrices import MethodScores
-from uqbench.results.store import RunState
+from uqbench.boards.matrices import Matrix, MethodScores
 from uqbench.statistics.estimate import Estimate, estimate, improvement, share
 from uqbench.statistics.failures import Failures, failures_of
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
 from uqbench.suites.suite import Suite
-
-
-@dataclass(frozen=True)
-class BoardRow:
-    """A method's line of a leaderboard.
-
-    Attributes:
-        planned, scored, failed: numbers of runs.
-        primary: statistics of the normalized primary metric, by name; empty where runs are missing.
-        fail_share: share of runs beyond the primary metric's failure threshold; None where there is
-            none, or runs are missing.
-        improvement: probability of improvement over the suite's baseline; None for the baseline
-            itself and where runs are missing.
-        others: the board's other columns, by metric.
-    """
-
-    method: str
-    tasks: int
-    planned: int
-    scored: int
-    failed: int
-    primary: Mapping[str, Estimate]
-    fail_share: Estimate | None
-    improvement: Estimate | None
-    others: Mapping[str, Estimate]
 
 
 def shown_statistics(plan: Plan) -> tuple[str, ...]:
@@ -53,35 +26,37 @@ def shown_statistics(plan: Plan) -> tuple[str, ...]:
     return (ranking, *(name for name in names if name != ranking))
 
 
-def standings(plan: Plan, methods: Mapping[str, MethodScores]) -> list[BoardRow]:
-    """The methods' lines, by name."""
+def estimates(plan: Plan, own: MethodScores, baseline: Matrix | None) -> dict[str, Estimate | None]:
+    """What ``leaderboard.csv`` estimates of a method, by column; None where runs are missing.
+
+    These are statistics of the normalized primary metric, the share of runs beyond its failure
+    threshold, the probability of improvement over the suite's baseline, and the other columns.
+
+    Args:
+        plan: of the board.
+        own: the method's scores.
+        baseline: the baseline's; None where runs are missing, and for the baseline itself.
+    """
     suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
-    names = shown_statistics(plan)
-    baseline = methods[suite.baseline].normalized_primary if suite.baseline in methods else None
-    lines = []
-    for method, own in methods.items():
-        values, raw = own.normalized_primary, own.raw(primary)
-        shown, over, fails, others = {}, None, None, {}
+    values, raw = own.normalized_primary, own.raw(primary)
+    found: dict[str, Estimate | None] = dict.fromkeys(shown_statistics(plan))
+    if values is not None:
+        failures = failures_by_task(suite, primary, own.tasks)
+        found = {n: estimate(n, values, failures, clustered=suite.paired) for n in found}
+    if primary.fails_beyond is not None:
+        failed = None if raw is None else np.vectorize(primary.fails, otypes=[bool])(raw)
+        found["fail_share"] = None if failed is None else share(failed)
+    over = None if values is None or baseline is None else improvement(values, baseline)
+    found[f"improvement_over_{suite.baseline}"] = over
+    for column in columns(plan):
+        metric, found[column.name] = column.metric, None
+        values = own.normalized(metric) if column.normalized else own.raw(metric)
         if values is not None:
-            failures = failures_by_task(suite, primary, own.tasks)
-            shown = {n: estimate(n, values, failures, clustered=suite.paired) for n in names}
-            if baseline is not None and method != suite.baseline:
-                over = improvement(values, baseline)
-        if raw is not None and primary.fails_beyond is not None:
-            fails = share(np.vectorize(primary.fails, otypes=[bool])(raw))
-        for column in columns(plan):
-            metric = column.metric
-            values = own.normalized(metric) if column.normalized else own.raw(metric)
-            if values is not None:
-                failures = failures_by_task(suite, metric, own.tasks, normalized=column.normalized)
-                others[metric.name] = estimate(
-                    column.statistic, values, failures, clustered=suite.paired
-                )
-        scored = sum(score.score is not None for score in own.scores)
-        failed = sum(score.status == RunState.FAILED.value for score in own.scores)
-        runs = len(own.scores), scored, failed
-        lines.append(BoardRow(method, len(own.tasks), *runs, shown, fails, over, others))
-    return lines
+            failures = failures_by_task(suite, metric, own.tasks, normalized=column.normalized)
+            found[column.name] = estimate(
+                column.statistic, values, failures, clustered=suite.paired
+            )
+    return found
 
 
 def failures_by_task(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.ranks import Pair
@@ -50,7 +50,7 @@ def number(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
 
 
-def csv_text(rows: Sequence[Row], columns: Sequence[str] = ()) -> str:
+def csv_text(rows: Sequence[Mapping[str, object]], columns: Sequence[str] = ()) -> str:
     """A CSV file."""
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=columns or list(rows[0]), lineterminator="\n")

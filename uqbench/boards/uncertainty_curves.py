@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uqbench.boards.curves import drawn
-from uqbench.boards.scores import Score
+from uqbench.boards.scores import Score, finished_runs
 from uqbench.results.store import Store
 from uqbench.results.tables import CURVES, read_columns, table_bytes
 from uqbench.statistics.quantiles import student
@@ -50,13 +50,9 @@ def uncertainty_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> by
     import pandas as pd
     import pyarrow as pa
 
-    runs = {(run.task, run.method, run.seed): run for run in drawn(plan)}
     parts = []
-    for score in scores:
-        planned = runs.get((score.task, score.method, score.seed))
-        if planned is None or score.record is None:
-            continue  # not finished, or stored in another board
-        run = planned.on_device("cuda" if score.device == "cuda" else "cpu")
+    for score, run in finished_runs(drawn(plan), scores):
+        assert score.record is not None
         columns = read_columns(store.at(run.place), CURVES, score.record.digests)
         if columns is not None:
             parts.append(

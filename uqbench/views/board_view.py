@@ -232,13 +232,7 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
 
 
 def _computed(board: Board) -> list[Line]:
-    improvement = f"{IMPROVEMENT}{board.plan.suite.baseline}"
-    lines = []
-    for row, of in zip(board.rows(), board.lines, strict=True):
-        metrics = {column.name: of.others.get(column.metric.name) for column in board.columns}
-        over = {improvement: of.improvement, "fail_share": of.fail_share}
-        lines.append(Line.of(row, {**of.primary, **over, **metrics}))
-    return lines
+    return [Line.of(row, board.estimates[row["method"]]) for row in board.rows()]
 
 
 def _stored(board: StoredBoard) -> list[Line]:
