@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 PROBABILITIES = ("probability of improvement", "concordance", "share")
 """Statistics that lie between 0 and 1 whatever the claim; matched as beginnings."""
+COLUMNS = [
+    "claim", "verdict", "label", "group", "statistic", "estimate", "low", "high", "above", "below",
+    "is", "published",
+]  # fmt: skip
 ROW = 17
 LABEL = 250
 """Most pixels of the names of comparisons."""
@@ -58,22 +62,9 @@ def frame(claims: pd.DataFrame, published: Published | None = None) -> pd.DataFr
         for claim, group in zip(made["claim"], made["group"], strict=True)
     ]
     label = made["comparison"].where(made["group"] == "", made["group"] + ": " + made["comparison"])
-    return pd.DataFrame(
-        {
-            "claim": made["claim"],
-            "verdict": made["verdict"],
-            "label": label,
-            "group": made["group"],
-            "statistic": made["statistic"],
-            "estimate": made["estimate"],
-            "low": made["low"],
-            "high": made["high"],
-            "above": made["must_be_above"],
-            "below": made["must_be_below"],
-            "is": made["comparison_is"],
-            "published": numbers,
-        }
-    ).reset_index(drop=True)
+    names = {"must_be_above": "above", "must_be_below": "below", "comparison_is": "is"}
+    made = made.rename(columns=names).assign(label=label, published=numbers)
+    return made[COLUMNS].reset_index(drop=True)
 
 
 def chart(data: pd.DataFrame) -> alt.VConcatChart:
@@ -145,27 +136,17 @@ def panel(own: pd.DataFrame, room: int = LABEL) -> alt.LayerChart | alt.FacetCha
     title = ", ".join(dict.fromkeys(own["statistic"]))
     x = alt.X("region_low:Q", scale=scale, title=title, axis=alt.Axis(tickCount=4, grid=False))
     region = base.mark_bar(height=ROW, color=theme.GRID, opacity=0.9).encode(x, x2="region_high:Q")
-    truth = alt.Scale(
-        domain=["true", "false", "open"], range=[theme.GREEN, theme.VERMILION, theme.ORANGE]
-    )
-    tint = alt.Color("is:N", scale=truth, legend=None)
+    truth = ["true", "false", "open"]
+    colors = alt.Scale(domain=truth, range=[theme.GREEN, theme.VERMILION, theme.ORANGE])
+    shapes = alt.Scale(domain=truth, range=["circle", "cross", "diamond"])
+    tint = alt.Color("is:N", scale=colors, legend=None)
     rules = base.mark_rule(strokeWidth=1.5).encode(x="from_:Q", x2="to_:Q", color=tint)
     points = base.mark_point(filled=True, size=48, opacity=1).encode(
-        x="estimate:Q",
-        color=tint,
-        shape=alt.Shape(
-            "is:N",
-            scale=alt.Scale(domain=["true", "false", "open"], range=["circle", "cross", "diamond"]),
-            legend=None,
-        ),
+        x="estimate:Q", color=tint, shape=alt.Shape("is:N", scale=shapes, legend=None)
     )
-    layers = [region, rules, points]
-    if own["published"].notna().any():
-        layers.insert(
-            1,
-            base.mark_tick(thickness=2, size=ROW, color=theme.INK).encode(x="published:Q"),
-        )
-    return alt.layer(*layers, data=shown)
+    ticks = base.mark_tick(thickness=2, size=ROW, color=theme.INK).encode(x="published:Q")
+    published = [ticks] if own["published"].notna().any() else []
+    return alt.layer(region, *published, rules, points, data=shown)
 
 
 def _room(data: pd.DataFrame) -> int:

@@ -8,7 +8,6 @@ from typing import Literal
 import altair as alt
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
@@ -28,29 +27,18 @@ def frame(curves: pd.DataFrame, cost: pd.DataFrame | None = None) -> pd.DataFram
     pointwise 95 % interval; NaN with fewer than three seeds. ``hours`` is the step over the
     method's median speed in ``cost``, hours of one core or device; NaN without it.
     """
-    speeds = {} if cost is None else cost.set_index(["task", "method"])["steps_per_s"].to_dict()
-    parts = []
-    for (task, method), own in curves.groupby(["task", "method"], sort=True):
-        table = own.pivot(index="step", columns="seed", values="value").sort_index()
-        values = table.to_numpy(np.float64)
-        value, low, high = _mean(values)
-        steps = table.index.to_numpy()
-        speed = float(speeds.get((task, method), np.nan))
-        parts.append(
-            pd.DataFrame(
-                {
-                    "task": task,
-                    "method": method,
-                    "step": steps,
-                    "hours": steps / speed / 3600,
-                    "value": value,
-                    "low": low,
-                    "high": high,
-                    "seeds": np.isfinite(values).sum(1),
-                }
-            )
-        )
-    return pd.concat(parts, ignore_index=True)
+    cell = curves.groupby(["task", "method", "step"])["value"]
+    data = cell.agg(value="mean", std="std", seeds="count").reset_index()
+    if cost is None:
+        cost = pd.DataFrame(columns=["task", "method", "steps_per_s"], dtype=float)
+    speeds = cost.set_index(["task", "method"])["steps_per_s"].rename("speed")
+    speed = data.join(speeds, on=["task", "method"])["speed"]
+    seeds = data["seeds"].to_numpy()
+    reach = student((data["std"] / np.sqrt(seeds)).to_numpy(), seeds)
+    data = data.assign(
+        hours=data["step"] / speed / 3600, low=data["value"] - reach, high=data["value"] + reach
+    )
+    return data[["task", "method", "step", "hours", "value", "low", "high", "seeds"]]
 
 
 def seeds(curves: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
@@ -105,26 +93,7 @@ def figure(board: BoardTables, across: Across = "step") -> Figure:
         f"{_LONG[what]} by {across}, mean over seeds with pointwise 95 % bands"
         f"{', single seeds faint' if single else ''}; {count(data['task'].nunique(), 'task')}. At "
         f"the end, averaged over tasks: "
-        + "; ".join(f"{m} {v:.3g}" for m, v in ends.items())
-        + ".",
+        f"{'; '.join(f'{method} {value:.3g}' for method, value in ends.items())}.",
         data,
-        chart(
-            data,
-            runs if single else None,
-            board.methods,
-            across,
-            f"{what} (mean over seeds)",
-        ),
+        chart(data, runs if single else None, board.methods, across, f"{what} (mean over seeds)"),
     )
-
-
-def _mean(
-    values: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Mean over the seeds of ``[steps, seeds]``, and Student's interval."""
-    number = np.isfinite(values).sum(1)
-    some = np.maximum(number, 1)
-    mean = np.where(number > 0, np.nansum(values, 1) / some, np.nan)
-    square = np.nansum((values - mean[:, None]) ** 2, 1) / np.maximum(number - 1, 1)
-    reach = student(np.sqrt(square / some), number)
-    return mean, mean - reach, mean + reach

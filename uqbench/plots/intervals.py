@@ -7,10 +7,12 @@ import pandas as pd
 
 from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
+from uqbench.plots.layers import estimates
 from uqbench.plots.words import aligned, spelled, statistic_label
 
 ROW = 22
 """Pixels of a method's row."""
+ROLES = alt.Scale(domain=["method", "trivial", "oracle"], range=["circle", "square", "diamond"])
 
 
 def frame(leaderboard: pd.DataFrame, statistic: str) -> pd.DataFrame:
@@ -23,14 +25,9 @@ def frame(leaderboard: pd.DataFrame, statistic: str) -> pd.DataFrame:
     Raises:
         NotDrawableError: there is no such column.
     """
-    columns = [statistic, f"{statistic}_low", f"{statistic}_high"]
-    if not {*columns} <= {*leaderboard.columns}:
-        known = [c.removesuffix("_low") for c in leaderboard.columns if c.endswith("_low")]
-        raise NotDrawableError(
-            f"the leaderboard has no {statistic} with an interval; it has {', '.join(known)}."
-        )
-    found = leaderboard[["method", "role", *columns]].copy()
-    found.columns = pd.Index(["method", "role", "estimate", "low", "high"])
+    found = estimates(leaderboard, statistic).rename(
+        columns={"x": "estimate", "x_low": "low", "x_high": "high"}
+    )
     found["first"] = leaderboard["rank_low"].eq(1) if "rank_low" in leaderboard else False
     return found[found["estimate"].notna()].reset_index(drop=True)
 
@@ -51,13 +48,7 @@ def chart(data: pd.DataFrame, label: str) -> alt.HConcatChart:
         alt.X("estimate:Q"),
         color=color,
         fill=alt.condition("datum.first", alt.value(theme.BLUE), alt.value(theme.WHITE)),
-        shape=alt.Shape(
-            "role:N",
-            scale=alt.Scale(
-                domain=["method", "trivial", "oracle"], range=["circle", "square", "diamond"]
-            ),
-            legend=None,
-        ),
+        shape=alt.Shape("role:N", scale=ROLES, legend=None),
     )
     words = (
         alt.Chart(data, width=44, height=alt.Step(ROW))

@@ -31,12 +31,11 @@ def named(
         size: width and height of the panel in pixels.
     """
     placed = alt.Chart(label_positions(points[["method", "x", up]], ends, size))
-    x_scale, y_scale = (alt.Scale(domain=list(pair), nice=False) for pair in ends)
     lines = placed.mark_rule(color=theme.FAINT, strokeWidth=0.7).encode(
-        alt.X("x:Q", scale=x_scale), alt.Y(f"{up}:Q", scale=y_scale), x2="line_x:Q", y2="label_y:Q"
+        x="x:Q", y=f"{up}:Q", x2="line_x:Q", y2="label_y:Q"
     )
     names = placed.mark_text(align="left", baseline="middle", fontSize=11).encode(
-        alt.X("label_x:Q", scale=x_scale), alt.Y("label_y:Q", scale=y_scale), text="method:N"
+        x="label_x:Q", y="label_y:Q", text="method:N"
     )
     return lines, names
 
@@ -131,9 +130,5 @@ def _distance(box: Box, point: tuple[float, float]) -> float:
 
 
 def _overlap(first: Box, second: Box) -> bool:
-    return not (
-        first[2] + 2 < second[0]
-        or second[2] + 2 < first[0]
-        or first[3] < second[1]
-        or second[3] < first[1]
-    )
+    across = first[2] + 2 >= second[0] and second[2] + 2 >= first[0]
+    return across and first[3] >= second[1] and second[3] >= first[1]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import altair as alt
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
@@ -26,28 +25,22 @@ def frame(scores: pd.DataFrame, taus: Sequence[float] | None = None) -> pd.DataF
         scores: ``scores.csv``; methods with a run that has no score are left out.
         taus: where to evaluate; None for a grid over all scores.
     """
-    matrices = score_matrices(scores)
-    if not matrices:
-        return pd.DataFrame(columns=["method", "tau", "share", "low", "high"])
-    grid = _grid(matrices.values()) if taus is None else np.asarray(taus, dtype=np.float64)
-    parts = []
-    for method, matrix in matrices.items():
-        low, high = _band(matrix, grid)
-        above = (matrix[..., None] > grid).mean(axis=(0, 1))
-        parts.append(
-            pd.DataFrame({"method": method, "tau": grid, "share": above, "low": low, "high": high})
-        )
-    return pd.concat(parts, ignore_index=True)
-
-
-def score_matrices(scores: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
-    """The scores ``[runs, tasks]`` of each method whose runs all have one."""
-    found = {}
+    matrices = {}
     for method, own in scores.groupby("method", sort=True):
-        table = own.pivot(index="seed", columns="task", values="score").to_numpy(np.float64)
-        if np.isfinite(table).all():
-            found[str(method)] = table
-    return found
+        matrix = own.pivot(index="seed", columns="task", values="score").to_numpy(np.float64)
+        if np.isfinite(matrix).all():
+            matrices[str(method)] = matrix  # [seeds, tasks]
+    if taus is None and matrices:
+        values = np.concatenate([matrix.ravel() for matrix in matrices.values()])
+        slack = 0.02 * (values.max() - values.min()) or 0.5
+        taus = np.linspace(values.min() - slack, values.max() + slack, POINTS).tolist()
+    rows = [
+        (method, tau, (matrix > tau).mean(), band.low, band.high)
+        for method, matrix in matrices.items()
+        for tau, band in ((tau, share(matrix > tau)) for tau in taus or ())
+    ]
+    data = pd.DataFrame(rows, columns=["method", "tau", "share", "low", "high"])
+    return data.astype(dict.fromkeys(["low", "high"], float))
 
 
 def chart(
@@ -82,19 +75,3 @@ def figure(board: BoardTables) -> Figure:
         data,
         chart(data, board.methods, f"score τ ({board.primary['name']})"),
     )
-
-
-def _grid(matrices: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
-    values = np.concatenate([matrix.ravel() for matrix in matrices])
-    low, high = float(values.min()), float(values.max())
-    reach = 0.02 * (high - low) or 0.5
-    return np.linspace(low - reach, high + reach, POINTS)
-
-
-def _band(
-    matrix: NDArray[np.float64], grid: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The ends of the shares' intervals, ``[taus]`` each."""
-    shares = [share(matrix > tau) for tau in grid]
-    low, high = np.array([(one.low, one.high) for one in shares], dtype=np.float64).T
-    return low, high

@@ -56,7 +56,8 @@ def render(figure: Figure, form: str) -> bytes:
         UqbenchError: the figure refers to something outside of itself.
     """
     if form == "csv":
-        return csv_bytes(figure)
+        text: str = figure.data.to_csv(index=False, lineterminator="\n")
+        return text.encode()
     if form == "svg":
         return svg(figure).encode()
     if form == "png":
@@ -66,12 +67,6 @@ def render(figure: Figure, form: str) -> bytes:
         pdf: bytes = vl_convert.svg_to_pdf(svg(figure))
         return _RESOURCES.sub(_in_order, pdf)
     raise UqbenchError(f"There is no format {form!r}; expected {', '.join(FORMATS)}.")
-
-
-def csv_bytes(figure: Figure) -> bytes:
-    """The data of a figure; numbers in full."""
-    text: str = figure.data.to_csv(index=False, lineterminator="\n")
-    return text.encode()
 
 
 def svg(figure: Figure, *, adaptive: bool = False, prefix: str = "") -> str:

@@ -45,53 +45,26 @@ VERDICTS: Mapping[str, tuple[str, str, str]] = {
 }
 """Color, shape and sign of each verdict."""
 
+_GUIDE: dict[str, Any] = {
+    "labelColor": INK,
+    "titleColor": MUTED,
+    "titleFontSize": 11,
+    "titleFontWeight": "normal",
+}
+_SYMBOLS = {"symbolStrokeWidth": 2, "symbolOpacity": 1}
+_LINES = {"domain": False, "ticks": False, "grid": True, "gridColor": GRID, "titlePadding": 8}
+_LABELS = {"labelColor": MUTED, "labelFontSize": 11, "labelPadding": 6, "labelFlush": False}
+_TITLE = {"color": INK, "fontSize": 13, "fontWeight": "normal", "anchor": "start", "offset": 10}
 CONFIG: dict[str, Any] = {
     "background": WHITE,
     "font": FONT,
     "aria": False,  # a figure has one text alternative, not one for each point
     "view": {"stroke": None},
-    "axis": {
-        "domain": False,
-        "ticks": False,
-        "grid": True,
-        "gridColor": GRID,
-        "labelColor": MUTED,
-        "labelFontSize": 11,
-        "labelPadding": 6,
-        "labelFlush": False,
-        "titleColor": MUTED,
-        "titleFontSize": 11,
-        "titleFontWeight": "normal",
-        "titlePadding": 8,
-    },
+    "axis": _GUIDE | _LINES | _LABELS,
     "axisY": {"grid": False, "labelColor": INK, "labelFontSize": 12, "labelLimit": 240},
-    "header": {
-        "labelColor": INK,
-        "labelFontSize": 12,
-        "labelFontWeight": "normal",
-        "titleColor": MUTED,
-        "titleFontSize": 11,
-        "labelLimit": 400,
-    },
-    "legend": {
-        "labelColor": INK,
-        "labelFontSize": 11,
-        "titleColor": MUTED,
-        "titleFontSize": 11,
-        "titleFontWeight": "normal",
-        "symbolStrokeWidth": 2,
-        "symbolOpacity": 1,
-        "labelLimit": 240,
-    },
-    "title": {
-        "color": INK,
-        "fontSize": 13,
-        "fontWeight": "normal",
-        "subtitleColor": MUTED,
-        "subtitleFontSize": 11,
-        "anchor": "start",
-        "offset": 10,
-    },
+    "header": {**_GUIDE, "labelFontSize": 12, "labelFontWeight": "normal", "labelLimit": 400},
+    "legend": {**_GUIDE, **_SYMBOLS, "labelFontSize": 11, "labelLimit": 240},
+    "title": {**_TITLE, "subtitleColor": MUTED, "subtitleFontSize": 11},
     "text": {"color": INK, "fontSize": 11},
 }
 
@@ -147,11 +120,8 @@ def colors(names: Sequence[str], board: Sequence[str] = ()) -> alt.Scale:
         board: the methods in whose order they have their colors; empty for the names' own.
     """
     places = [list(board or names).index(name) for name in names]
-    return alt.Scale(domain=list(names), range=[*map(_color, places)])
-
-
-def _color(place: int) -> str:
-    return PALETTE[place] if place < len(PALETTE) else FAINT
+    shown = [PALETTE[place] if place < len(PALETTE) else FAINT for place in places]
+    return alt.Scale(domain=list(names), range=shown)
 
 
 def shapes(names: Sequence[str]) -> alt.Scale:

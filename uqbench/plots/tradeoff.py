@@ -8,6 +8,7 @@ import pandas as pd
 from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
 from uqbench.plots.labels import named
+from uqbench.plots.layers import crosses, estimates, reach
 from uqbench.plots.words import spelled, statistic_label
 
 SIZE = 340, 300
@@ -21,35 +22,21 @@ def frame(leaderboard: pd.DataFrame, across: str, up: str) -> pd.DataFrame:
         across: a column of it that has an interval; more is better.
         up: another.
     """
-    columns = [f"{name}{end}" for name in (across, up) for end in ("", "_low", "_high")]
-    missing = [name for name in columns if name not in leaderboard]
-    if missing:
-        raise NotDrawableError(f"the leaderboard has no column {', '.join(missing)}.")
-    found = leaderboard[["method", *columns]].copy()
-    found.columns = pd.Index(["method", "x", "x_low", "x_high", "y", "y_low", "y_high"])
-    return found[found["x"].notna() & found["y"].notna()].reset_index(drop=True)
+    found = estimates(leaderboard, across, up).drop(columns="role")
+    return found.dropna(subset=["x", "y"]).reset_index(drop=True)
 
 
 def chart(data: pd.DataFrame, across: str, up: str) -> alt.LayerChart | alt.FacetChart:
     """A cross a method, with its name."""
-    ends = [_padded(data, axis) for axis in ("x", "y")]
+    ends = [reach(data, axis, 0.06) for axis in ("x", "y")]
     base = alt.Chart(data, width=SIZE[0], height=SIZE[1])
     x_scale, y_scale = (alt.Scale(domain=pair, nice=False) for pair in ends)
     x = alt.X("x:Q", title=f"{across} →", scale=x_scale, axis=alt.Axis(tickCount=5))
     y = alt.Y("y:Q", title=f"{up} →", scale=y_scale, axis=theme.up(5))
-    cross = base.mark_rule(color=theme.FAINT, strokeWidth=1.2)
-    wide = cross.encode(alt.X("x_low:Q", scale=x_scale), y, x2="x_high:Q")
-    tall = cross.encode(x, alt.Y("y_low:Q", scale=y_scale), y2="y_high:Q")
     points = base.mark_point(filled=True, size=50, opacity=1, color=theme.BLUE).encode(x, y)
-    return alt.layer(wide, tall, points, *named(data, "y", (ends[0], ends[1]), SIZE))
-
-
-def _padded(data: pd.DataFrame, axis: str) -> list[float]:
-    """The ends of an axis that has room for all intervals, and some more."""
-    values = data[[axis, f"{axis}_low", f"{axis}_high"]]
-    low, high = float(values.min().min()), float(values.max().max())
-    slack = 0.06 * (high - low) or 1.0
-    return [low - slack, high + slack]
+    names = named(data, "y", (ends[0], ends[1]), SIZE)
+    rules = base.mark_rule(color=theme.FAINT, strokeWidth=1.2)
+    return alt.layer(*crosses(rules, x, y), points, *names)
 
 
 def figure(board: BoardTables, up: str | None = None) -> Figure:

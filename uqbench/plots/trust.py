@@ -12,11 +12,11 @@ from uqbench.boards.calibration import band, coverage_column
 from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
 from uqbench.plots.labels import named
+from uqbench.plots.layers import crosses, estimates, reach
 from uqbench.plots.words import spelled, statistic_label
 
 SIZE = WIDTH, HEIGHT = 420, 300
 UP = [-0.14, 1.04]
-COLUMNS = ["method", "role", "word", "x", "x_low", "x_high", "y", "y_low", "y_high"]
 LETTERS = 78
 """Letters of a line of the title."""
 BELOW = -0.09
@@ -50,9 +50,8 @@ def frame(leaderboard: pd.DataFrame, ranking: str) -> tuple[pd.DataFrame, float]
             "the board has no metric named coverage_90 or coverage_95: its agents are not asked "
             "for intervals (docs/uncertainty.md)."
         )
-    ends = [f"{name}{end}" for name in (ranking, column[0]) for end in ("", "_low", "_high")]
-    data = leaderboard[["method", "role", "calibration", *ends]].copy()
-    data.columns = pd.Index(COLUMNS)
+    data = estimates(leaderboard, ranking, column[0])
+    data.insert(2, "word", leaderboard["calibration"])
     data = data[data["x"].notna()]
     baselines = data[data["role"] != "method"]
     best = baselines.loc[baselines.groupby("role")["x"].idxmax()]
@@ -65,50 +64,36 @@ def chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Points with both intervals, the band of honest ones; baselines are dashed lines."""
     methods = data[data["role"] == "method"].assign(height=lambda own: own["y"].fillna(BELOW))
-    lows, highs = data[["x", "x_low"]].min().min(), data[["x", "x_high"]].max().max()
-    slack = 0.04 * (highs - lows) or 1.0
-    ends = [lows - slack, highs + slack]
-    x_scale, y_scale = alt.Scale(domain=ends, nice=False), alt.Scale(domain=UP)
+    ends = reach(data, "x", 0.04)
+    x_scale, y_scale = (alt.Scale(domain=pair, nice=False) for pair in (ends, UP))
     percent = theme.up(5, "%")
     percent["values"] = [0, 0.25, 0.5, 0.75, 1]
     x = alt.X("x:Q", title=across, scale=x_scale, axis=alt.Axis(tickCount=6, grid=False))
     said = f"true values inside {100 * level:.0f} % intervals"
     y = alt.Y("height:Q", title=said, scale=y_scale, axis=percent)
-    color = alt.Color(
-        "word:N",
-        scale=alt.Scale(domain=[*COLORS], range=[*COLORS.values()]),
-        legend=alt.Legend(title=None, orient="top", symbolType="circle", values=_used(methods)),
-    )
+    used = [word for word in COLORS if word in set(methods["word"])]
+    legend = alt.Legend(title=None, orient="top", symbolType="circle", values=used)
+    scale = alt.Scale(domain=[*COLORS], range=[*COLORS.values()])
+    color = alt.Color("word:N", scale=scale, legend=legend)
     least, most = band(level)
     base = alt.Chart(methods, width=WIDTH, height=HEIGHT)
-    area = (
-        alt.Chart(pd.DataFrame({"height": [least], "most": [most]}))
-        .mark_rect(color=theme.GREEN, opacity=0.14)
-        .encode(alt.Y("height:Q", scale=y_scale), y2="most:Q")
-    )
+    honest = alt.Chart(pd.DataFrame({"height": [least], "most": [most]}))
+    area = honest.mark_rect(color=theme.GREEN, opacity=0.14).encode(alt.Y("height:Q"), y2="most:Q")
     baselines = data[data["role"] != "method"].sort_values("x").reset_index(drop=True)
     baselines = baselines.assign(height=[0.72 - 0.06 * (i % 6) for i in range(len(baselines))])
-    lines = alt.Chart(baselines).encode(alt.X("x:Q", scale=x_scale))
+    lines = alt.Chart(baselines).encode(alt.X("x:Q"))
     rules = lines.mark_rule(color=theme.MUTED, strokeDash=[2, 3])
-    words = lines.encode(alt.Y("height:Q", scale=y_scale), text="method:N")
+    words = lines.encode(alt.Y("height:Q"), text="method:N")
     style: dict[str, Any] = {"fontSize": 11, "color": theme.MUTED}
     middle = (ends[0] + ends[1]) / 2
     left = words.transform_filter(f"datum.x < {middle}").mark_text(align="left", dx=4, **style)
     right = words.transform_filter(f"datum.x >= {middle}").mark_text(align="right", dx=-4, **style)
-    wide = base.mark_rule(strokeWidth=1.4).encode(
-        alt.X("x_low:Q", scale=x_scale), y, x2="x_high:Q", color=color
-    )
-    tall = base.mark_rule(strokeWidth=1.4).encode(
-        x, alt.Y("y_low:Q", scale=y_scale), y2="y_high:Q", color=color
-    )
     points = base.mark_point(size=60, filled=True, opacity=1).encode(x, y, color=color)
-    return alt.layer(
-        area, rules, left, right, wide, tall, points, *named(methods, "height", (ends, UP), SIZE)
-    ).properties(title=alt.TitleParams(wrap(title, LETTERS, break_on_hyphens=False), fontSize=13))
-
-
-def _used(methods: pd.DataFrame) -> list[str]:
-    return [word for word in COLORS if word in set(methods["word"])]
+    intervals = crosses(base.mark_rule(strokeWidth=1.4), x, y, color=color)
+    names = named(methods, "height", (ends, UP), SIZE)
+    return alt.layer(area, rules, left, right, *intervals, points, *names).properties(
+        title=alt.TitleParams(wrap(title, LETTERS, break_on_hyphens=False), fontSize=13)
+    )
 
 
 def figure(board: BoardTables) -> Figure:
