@@ -8,12 +8,11 @@ writes nothing more.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import LeaseCompromise, SoftFileLease, Timeout
+from filelock import SoftFileLease, Timeout
 
 from uqbench.errors import StorageError
 from uqbench.results.folders import NO_ROOM
@@ -24,7 +23,7 @@ ENDING = ".lease"
 
 
 @contextmanager
-def creating(path: Path | str) -> Iterator[None]:
+def creating(path: Path) -> Iterator[None]:
     """Say of a lock that cannot be created inside that it cannot.
 
     Raises:
@@ -42,9 +41,7 @@ class Leases:
     """The leases of one store; remembers what it saw of those of others."""
 
     def __init__(self) -> None:
-        self._seen: dict[Path, SoftFileLease] = {}
-        self._lost: set[Path] = set()
-        self._guard = threading.Lock()
+        self._known: dict[Path, SoftFileLease] = {}
 
     def acquire(self, path: Path) -> SoftFileLease | None:
         """Take the lease on a path; None while another process has it, or may have it.
@@ -52,17 +49,16 @@ class Leases:
         Raises:
             StorageError: it cannot be created, as on a full disk.
         """
-        lease = self._lease(path)
+        file = path.with_name(path.name + ENDING)
+        new = SoftFileLease(file, lease_duration=SECONDS, thread_local=False)
+        lease = self._known.setdefault(path, new)
         if lease.is_locked:  # by this process
             return None
-        with creating(lease.lock_file):
+        with creating(file):
             try:
                 lease.acquire(timeout=0)
             except Timeout:
                 return None
-        with self._guard:
-            del self._seen[path]
-            self._lost.discard(path)
         return lease
 
     def is_held(self, path: Path) -> bool:
@@ -80,19 +76,4 @@ class Leases:
 
     def is_lost(self, path: Path) -> bool:
         """Whether this process had the lease and another may have it now."""
-        return path in self._lost
-
-    def _lease(self, path: Path) -> SoftFileLease:
-        with self._guard:
-            if path not in self._seen:
-
-                def lost(_: LeaseCompromise) -> None:
-                    self._lost.add(path)
-
-                self._seen[path] = SoftFileLease(
-                    path.with_name(path.name + ENDING),
-                    lease_duration=SECONDS,
-                    on_compromise=lost,
-                    thread_local=False,
-                )
-            return self._seen[path]
+        return path in self._known and self._known[path].compromise is not None

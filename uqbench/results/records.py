@@ -34,16 +34,20 @@ Seconds = Annotated[float, Field(ge=0, le=1e15, allow_inf_nan=False)]
 Speed = Annotated[float, Field(ge=1e-12, le=1e15, allow_inf_nan=False)]
 
 
-class Process(BaseModel):
-    """The process that works, or worked, on the run."""
+class _Part(BaseModel):
+    """Immutable, and unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Process(_Part):
+    """The process that works, or worked, on the run."""
 
     host: str
     pid: Count
 
 
-class Provenance(BaseModel):
+class Provenance(_Part):
     """What the run was made with; not part of its identity.
 
     Attributes:
@@ -52,8 +56,6 @@ class Provenance(BaseModel):
         git_revision: of uqbench's checkout, if it is one; with ``+changes`` if edited.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     platform: str
     device: str
     versions: dict[str, str]
@@ -61,7 +63,7 @@ class Provenance(BaseModel):
     git_revision: str | None
 
 
-class Saved(BaseModel):
+class Saved(_Part):
     """The checkpoint that an unfinished run resumes from.
 
     Attributes:
@@ -70,13 +72,11 @@ class Saved(BaseModel):
         step: steps taken when it was written.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     folder: str
     step: Count
 
 
-class Resumed(BaseModel):
+class Resumed(_Part):
     """The run resumed from a checkpoint.
 
     Attributes:
@@ -86,15 +86,13 @@ class Resumed(BaseModel):
         device: description of the device that computes.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     step: Count
     when: Moment
     host: str
     device: str
 
 
-class Timing(BaseModel):
+class Timing(_Part):
     """Cost of the run.
 
     Attributes:
@@ -104,14 +102,12 @@ class Timing(BaseModel):
         steps_per_s: environment steps of this run per second of a core, ``steps·lanes/seconds``.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     seconds: Seconds
     lanes: Annotated[Count, Field(ge=1)]
     steps_per_s: Speed
 
 
-class RunRecord(BaseModel):
+class RunRecord(_Part):
     """The contents of ``run.json``.
 
     Attributes:
@@ -130,8 +126,6 @@ class RunRecord(BaseModel):
         digests: sha256 of each data file, and of the numbers in them under ``results``.
         digest: sha256 of this record without this field.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     schema_version: Literal[1, 2] = SCHEMA_VERSION
     identity: dict[str, Any]

@@ -62,10 +62,11 @@ class QueryScorer:
 
         An agent that states nothing is not asked any further.
         """
-        found = self._scores(self.source, agent, step)
+        found = self._scores(agent, step)
         return {f"{PREFIX}{self.source.name}{name}": values for name, values in found.items()}
 
-    def _scores(self, source: QuerySource, agent: Queried, step: int) -> Mapping[str, Tensor]:
+    def _scores(self, agent: Queried, step: int) -> Mapping[str, Tensor]:
+        source = self.source
         obs = source.obs(agent, step)
         stated = None if obs is None else agent.uncertainty(obs)
         own = source.own_scores(agent, stated) if isinstance(source, ExactSource) else {}

@@ -122,10 +122,8 @@ def _score(lane: _Lane) -> QueryScores:
     curves: dict[str, Curve] = {}
     if not len(lane.truth.q):
         return QueryScores(scores, curves)
-    if lane.stated.return_atoms is not None and lane.truth.returns is not None:
-        _score_distribution(lane, scores, curves)
-    if lane.stated.aleatoric_var is not None and not lane.realized:
-        _score_aleatoric(lane, scores)
+    _score_distribution(lane, scores, curves)
+    _score_aleatoric(lane, scores)
     if lane.stated.mean is None:
         return QueryScores(scores, curves)
     predictions = _predictions(lane)
@@ -136,11 +134,11 @@ def _score(lane: _Lane) -> QueryScores:
 
 
 def _score_distribution(lane: _Lane, scores: dict[str, float], curves: dict[str, Curve]) -> None:
-    assert lane.stated.return_atoms is not None
-    assert lane.stated.return_probs is not None
-    atoms, probs = (x.flatten(0, 2) for x in (lane.stated.return_atoms, lane.stated.return_probs))
+    atoms, probs = lane.stated.return_atoms, lane.stated.return_probs
     outcomes, weights = lane.truth.returns, lane.truth.probs
-    assert outcomes is not None
+    if atoms is None or probs is None or outcomes is None:
+        return
+    atoms, probs = atoms.flatten(0, 2), probs.flatten(0, 2)
     own = float(_expected_crps(atoms, probs, outcomes, weights).mean())
     scores["crps"] = own
     if weights is None:
@@ -155,12 +153,12 @@ def _score_distribution(lane: _Lane, scores: dict[str, float], curves: dict[str,
         constant = normal.expand(len(outcomes), -1)
         equal = torch.full_like(constant, 1 / CONSTANT_ATOMS)
         reference = float(_expected_crps(constant, equal, outcomes, weights).mean())
-        best = (
-            0.5 * forecasts.mean_difference(outcomes, weights)
-            if weights is not None
-            else (forecasts.fair_crps_of_truth(outcomes))
-        )
-        scores["return_proper"] = _ratio(reference - own, reference - float(best.mean()))
+        if weights is None:
+            best = forecasts.fair_crps_of_truth(outcomes)
+        else:
+            best = 0.5 * forecasts.mean_difference(outcomes, weights)
+        most = reference - float(best.mean())  # 0 where there is nothing to be better at
+        scores["return_proper"] = (reference - own) / most if most > 0 else math.nan
     uniform = torch.full_like(outcomes, 1 / outcomes.shape[-1]) if weights is None else weights
     gap = forecasts.lower_tail_mean(atoms, probs, TAIL) - forecasts.lower_tail_mean(
         outcomes, uniform, TAIL
@@ -170,7 +168,8 @@ def _score_distribution(lane: _Lane, scores: dict[str, float], curves: dict[str,
 
 def _score_aleatoric(lane: _Lane, scores: dict[str, float]) -> None:
     """Mean, error and scale of the predicted standard deviation of the return."""
-    assert lane.stated.aleatoric_var is not None
+    if lane.stated.aleatoric_var is None or lane.realized:
+        return
     var = lane.stated.aleatoric_var.flatten().clamp(min=0)
     true, noise = _return_std(lane.truth)
     scores["aleatoric_std"] = float(var.sqrt().mean())
@@ -196,7 +195,9 @@ def _score_intervals(
         scores[f"coverage_{percent}"] = covers[level]
         scores[f"coverage_{percent}_ceiling"] = epistemic.coverage_ceiling(level, degrees, count)
     scores["first_rank"] = _first_rank(lane, predictions.std)
-    curves["reliability"] = (_levels(RELIABILITY), _levels([covers[p] for p in RELIABILITY]))
+    points = [(level, covers[level]) for level in RELIABILITY]
+    levels, shares = torch.tensor(points, dtype=torch.float64).unbind(1)
+    curves["reliability"] = (levels, shares)
     error = predictions.mean - predictions.truth
     left = torch.arange(epistemic.SPARSIFICATION_STEPS).double() / epistemic.SPARSIFICATION_STEPS
     curves["sparsification"] = (left, epistemic.sparsification(predictions.std, error))
@@ -294,12 +295,3 @@ def _lanes(
             known.nonzero(),
             None if climatology is None else climatology[lane],
         )
-
-
-def _ratio(above: float, below: float) -> float:
-    """NaN where there is nothing to be better at."""
-    return above / below if below > 0 else math.nan
-
-
-def _levels(values: object) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)

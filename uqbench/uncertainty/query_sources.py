@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
@@ -76,16 +76,17 @@ class ExactSource:
     def __init__(self, exact: ExactTruth, lanes: int, device: torch.device) -> None:
         self._evaluate, self._scores = exact.evaluate, exact.scores
         self._drawn = exact.climatology
-        self._obs = exact.obs.to(device)
-        self._valid = None if exact.valid is None else exact.valid.to(device)
-        self._lanes = lanes
+        self._obs = exact.obs.to(device).expand(lanes, *exact.obs.shape)
+        self._valid = None
+        if exact.valid is not None:
+            self._valid = exact.valid.to(device).expand(lanes, *exact.valid.shape)
         everywhere = torch.zeros(lanes, len(exact.obs), dtype=torch.int64)
         self._n_actions = exact.evaluate(everywhere).q.shape[-1]
         self.counter = Visits(exact.obs, lanes)
 
     def obs(self, agent: Queried, step: int) -> Tensor:
         """Of every state."""
-        return self._obs.expand(self._lanes, *self._obs.shape)
+        return self._obs
 
     def truth(self, agent: Queried, step: int) -> Truth:
         """Of the policy's actions in every state."""
@@ -100,20 +101,17 @@ class ExactSource:
         return self._scores(stated or Uncertainty(), self._actions(agent))
 
     def _actions(self, agent: Queried) -> Tensor:
-        obs, valid = self._obs.expand(self._lanes, *self._obs.shape), self._valid
-        if valid is not None:
-            valid = valid.expand(self._lanes, *valid.shape)
-        return agent.policy(obs, valid).cpu()
+        return agent.policy(self._obs, self._valid).cpu()
 
     @cached_property
     def climatology(self) -> list[Climatology]:
         """The prior's; or half of policies drawn uniformly, half of the best one."""
-        lanes, states = self._lanes, len(self._obs)
+        lanes, states = self._obs.shape[:2]
         if self._drawn is not None:
             return [self._drawn] * lanes
         valid = torch.ones(states, self._n_actions, dtype=torch.bool)
         if self._valid is not None:
-            valid = self._valid.cpu()
+            valid = self._valid[0].cpu()
         generator = torch.Generator().manual_seed(0)
         drawn = []
         for _ in range(POLICIES):
@@ -125,30 +123,14 @@ class ExactSource:
             if torch.equal(better.q.nan_to_num(), found.q.nan_to_num()):
                 break
             found = better
-        groups = [
-            (
-                torch.stack([one.q for one in group]),
-                torch.stack([one.return_variance for one in group]),
-            )
-            for group in (drawn, [found])
-        ]
+        groups = []
+        for group in (drawn, [found]):
+            q = torch.stack([one.q for one in group])
+            groups.append((q, torch.stack([one.return_variance for one in group])))
         return [
             Climatology.of([(q[:, lane], var[:, lane]) for q, var in groups])
             for lane in range(lanes)
         ]
-
-
-@dataclass(frozen=True)
-class _Standing:
-    """Where the agent is asked.
-
-    Attributes:
-        obs: ``[M, *obs]``.
-        env: an environment whose first M lanes stand there.
-    """
-
-    obs: Tensor
-    env: LaneEnv
 
 
 class RolloutSource:
@@ -192,12 +174,12 @@ class RolloutSource:
 
     def obs(self, agent: Queried, step: int) -> Tensor:
         """Of the first states, fewer before the end of training."""
-        obs = self._standing.obs[: self._asked(step)]
+        obs = self._standing[0][: self._asked(step)]
         return obs.expand(len(self._runs), *obs.shape)
 
     def truth(self, agent: Queried, step: int) -> Truth:
         """By rollouts, with seeds that depend on task, seed and step, and not on the method."""
-        states = self._standing.env
+        states = self._standing[1]
         place = torch.arange(self._asked(step)).expand(len(self._runs), -1)
         number = place.shape[1] * states.n_actions * self._rollouts
         seeds = [
@@ -219,15 +201,19 @@ class RolloutSource:
         """All states, and what the environment makes of them."""
         if self._states.unseen is None:
             return None
-        obs = self._standing.obs.expand(len(self._runs), *self._standing.obs.shape)
+        states = self._standing[0]
+        obs = states.expand(len(self._runs), *states.shape)
         return obs, self._states.unseen(obs)
 
     def _asked(self, step: int) -> int:
         return self._count if step == self._steps else self._early
 
     @cached_property
-    def _standing(self) -> _Standing:
-        """The states, visited when they are first needed."""
+    def _standing(self) -> tuple[Tensor, LaneEnv]:
+        """Observations ``[M, *obs]``, and an environment whose first M lanes stand there.
+
+        The states are visited when they are first needed.
+        """
         walkers = self._make(self._states.seeds)
         standing = self._make([0] * self._count)
         standing.reset()
@@ -235,4 +221,4 @@ class RolloutSource:
         for numbers, lanes, seen in visit(self._states, walkers):
             standing.copy_lanes(numbers, walkers, lanes, random_numbers=True)
             obs |= dict(zip(numbers.tolist(), seen, strict=True))
-        return _Standing(torch.stack([obs[number] for number in range(self._count)]), standing)
+        return torch.stack([obs[number] for number in range(self._count)]), standing
