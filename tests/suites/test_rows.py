@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from uqbench import Spec, hookimpl
-from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.risk import RiskMeasure
 from uqbench.suites.plan import make_plan
@@ -163,17 +162,3 @@ def test_a_bad_row_is_told_and_the_others_stand(outside, tmp_path, old, new, mes
     assert "worst" in [metric.name for metric in suite.metrics]
     if lost in ("method", "claim", "constants"):
         assert [name for name, there in stands.items() if not there] == [lost]
-
-
-def test_a_method_may_be_given_with_its_distribution(host):
-    suite = read_suites(host).suite("toy")
-    (toy,) = [p.distribution for p in host.plugins if p.name == "toy"]
-
-    def methods(name: str) -> set[str]:
-        plan = make_plan(suite, host, device="cpu", methods=[name])
-        return {run.method for run in plan.runs}
-
-    assert methods(f"{toy}:fast") == methods("fast") == {"fast"}
-    assert methods(f"{toy}:fast[forward=0.5]") == methods("fast[forward=0.5]")
-    with pytest.raises(UqbenchError, match=f"runs code of {toy}, not of 'elsewhere'"):
-        methods("elsewhere:fast")

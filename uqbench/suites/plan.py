@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
-
-from packaging.utils import canonicalize_name
 
 from uqbench.claim import ClaimKind
 from uqbench.config import as_table
@@ -15,7 +13,6 @@ from uqbench.errors import UqbenchError, see, unknown
 from uqbench.identity import DeviceKind, Run, digest_of, runs_of
 from uqbench.registry.definitions import owns_loop
 from uqbench.registry.plugins import Host
-from uqbench.registry.registry import Registry
 from uqbench.specs import AgentSpec, MethodSpec, Role
 from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
@@ -98,6 +95,7 @@ def make_plan(
     seeds: Sequence[int] | None = None,
     steps: int | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
+    keep_agents: bool = False,
 ) -> Plan:
     """Plan the runs of a suite.
 
@@ -106,12 +104,12 @@ def make_plan(
         host: the plugins.
         budget: name of the budget; None for the suite's default.
         device: kind of device that the runs are for; part of their identity.
-        methods: only these; None for those of the budget. ``distribution:name`` is the method of
-            that name, if that distribution registered what it runs.
+        methods: only these; None for those of the budget.
         tasks: the same for tasks.
         seeds: the same for seeds.
         steps: instead of the budget's.
         settings: config values by method that replace the suite's.
+        keep_agents: whether the final state of each agent is stored.
 
     Raises:
         UqbenchError: a name is unknown, a selection is empty, or a setting is wrong.
@@ -131,11 +129,10 @@ def make_plan(
                 f"of a run: expected a multiple of {planned.actors}, got {steps} steps"
             )
         planned = planned.model_copy(update={"steps": steps, "task_steps": {}})
-    if methods is not None:
-        methods = [_unqualified(name, suite, host) for name in methods]
     usual_methods = suite.methods_of(budget_name)
     offered = usual_methods if methods is None else suite.methods
-    chosen_methods = _choose("method", offered, _bases(methods))
+    bases = None if methods is None else [base_name(name) for name in methods]
+    chosen_methods = _choose("method", offered, bases)
     chosen_tasks = _choose("task", suite.tasks_of(planned), tasks)
     chosen_seeds = tuple(range(planned.seeds)) if seeds is None else tuple(sorted(seeds))
     settings = settings or {}
@@ -196,38 +193,13 @@ def make_plan(
     standard &= chosen_methods == usual_methods and chosen_tasks == suite.tasks_of(planned)
     standard &= chosen_seeds == tuple(range(planned.seeds))
     claims = tuple((c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in suite.claims)
-    return Plan(
-        suite, budget_name, planned, tuple(cells), standard, as_written, claims, steps, settings
-    )
+    plan = Plan(suite, budget_name, planned, tuple(cells), standard, as_written, claims)
+    return replace(plan, steps=steps, settings=settings, keep_agents=keep_agents)
 
 
 def _queries(budget: Budget) -> dict[str, Any]:
     """What is asked; absent, not None, so that runs without queries keep their identity."""
     return {} if budget.queries is None else {"queries": budget.queries.model_dump(mode="json")}
-
-
-def _unqualified(name: str, suite: Suite, host: Host) -> str:
-    """A method's name without the distribution that it is said to be of.
-
-    Raises:
-        UqbenchError: what the method runs is another distribution's.
-    """
-    distribution, colon, bare = name.partition("[")[0].rpartition(":")
-    if not colon:
-        return name
-    method = suite.method(bare)
-    registry: Registry[Any] = host.estimators if method.agent is None else host.agents
-    own = registry.origin(str(method.agent or method.estimator)).distribution
-    if canonicalize_name(own) != canonicalize_name(distribution):
-        raise UqbenchError(
-            f"the method {bare!r} of {suite.name} runs code of {own}, not of {distribution!r}: "
-            f"write {own}:{bare}, or {bare}"
-        )
-    return name[len(distribution) + 1 :]
-
-
-def _bases(names: Sequence[str] | None) -> list[str] | None:
-    return None if names is None else [base_name(name) for name in names]
 
 
 def _variants(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from uqbench.errors import Say, warn
@@ -49,15 +49,5 @@ class Selection:
         catalog = read_suites(host, check=(self.suite,))
         for problem in catalog.problems:
             say(f"uqbench: left out: {problem}")
-        plan = make_plan(
-            catalog.suite(self.suite),
-            host,
-            self.budget,
-            device=device,
-            methods=self.methods,
-            tasks=self.tasks,
-            seeds=self.seeds,
-            steps=self.steps,
-            settings=self.settings,
-        )
-        return replace(plan, keep_agents=True) if self.keep_agents else plan
+        chosen = vars(self) | {"suite": catalog.suite(self.suite)}
+        return make_plan(host=host, device=device, **chosen)
