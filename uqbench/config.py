@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import (
     Annotated,
     Any,
@@ -147,24 +147,23 @@ _adapters: dict[type[Any], TypeAdapter[Any]] = {}
 
 def scaled(config: Any, schedule: float) -> Any:
     """The config with every :data:`Steps` field multiplied by ``schedule``, at least one step."""
-    hints = get_type_hints(type(config), include_extras=True)
-    changes = {
-        name: max(1, round(getattr(config, name) * schedule))
-        for name, hint in hints.items()
-        if is_scheduled(hint) and getattr(config, name) is not None
-    }
-    return dataclasses.replace(config, **changes)
+    return _with_steps(config, lambda _, steps: max(1, round(steps * schedule)))
 
 
 def at_most(config: Any, steps: int, warm_up: int) -> Any:
     """The config with every :data:`Steps` field at most so long, and :data:`WarmUpSteps`."""
     if not dataclasses.is_dataclass(config):
         return config
-    hints, first = get_type_hints(type(config), include_extras=True), _warm_up_field(config)
-    limits = {n: warm_up if n == first else steps for n, h in hints.items() if is_scheduled(h)}
-    values = {name: getattr(config, name) for name in limits}
-    changes = {n: min(limits[n], value) for n, value in values.items() if value is not None}
-    return dataclasses.replace(config, **changes)  # type: ignore[type-var]
+    first = _warm_up_field(config)
+    return _with_steps(config, lambda name, own: min(own, warm_up if name == first else steps))
+
+
+def _with_steps(config: Any, changed: Callable[[str, int], int]) -> Any:
+    """The config with what each :data:`Steps` field is changed to, by its name and value."""
+    hints = get_type_hints(type(config), include_extras=True)
+    values = {name: getattr(config, name) for name, hint in hints.items() if is_scheduled(hint)}
+    changes = {name: changed(name, own) for name, own in values.items() if own is not None}
+    return dataclasses.replace(config, **changes)
 
 
 def is_scheduled(hint: object) -> bool:

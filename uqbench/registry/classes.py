@@ -33,27 +33,20 @@ from uqbench.specs import (
     derives,
 )
 
-BASES: dict[str, tuple[str, ...]] = {
-    "agent": ("uqbench.agent:Agent", "uqbench.agent:LoopAgent"),
-    "estimator": ("uqbench.estimator:Estimator",),
+KINDS: dict[str, tuple[type[Spec], tuple[str, ...]]] = {
+    "agent": (AgentSpec, ("uqbench.agent:Agent", "uqbench.agent:LoopAgent")),
+    "estimator": (EstimatorSpec, ("uqbench.estimator:Estimator",)),
     "environment": (
-        "gymnasium:Env",
-        "uqbench.environment:LaneEnv",
-        "gymnasium.vector:VectorEnv",
+        EnvironmentSpec,
+        ("gymnasium:Env", "uqbench.environment:LaneEnv", "gymnasium.vector:VectorEnv"),
     ),
-    "dataset": ("uqbench.estimator:Dataset",),
-    "risk measure": ("uqbench.risk.measure:RiskMeasure",),
-    "claim kind": ("uqbench.claim:ClaimKind",),
+    "dataset": (DatasetSpec, ("uqbench.estimator:Dataset",)),
+    "risk measure": (Spec, ("uqbench.risk.measure:RiskMeasure",)),
+    "claim kind": (Spec, ("uqbench.claim:ClaimKind",)),
 }
-"""The kinds, and what their classes derive from."""
-SPECS = {
-    "agent": AgentSpec,
-    "estimator": EstimatorSpec,
-    "environment": EnvironmentSpec,
-    "dataset": DatasetSpec,
-}
+"""The kinds, their specs, and what their classes derive from."""
 SUITES = f"{ENTRY_POINT_GROUP}.suites"
-GROUPS = {f"{ENTRY_POINT_GROUP}.{kind.replace(' ', '_')}s": kind for kind in BASES}
+GROUPS = {f"{ENTRY_POINT_GROUP}.{kind.replace(' ', '_')}s": kind for kind in KINDS}
 """Groups of entry points that name a class, and its kind; those of :data:`SUITES` name a file."""
 
 
@@ -89,13 +82,13 @@ def spec_of(
     """What a class, or a function that makes an object, is registered as.
 
     Args:
-        kind: one of :data:`BASES`.
+        kind: one of :data:`KINDS`.
         name: of what is registered.
         factory: the class or function, or ``"package.module:Name"``.
         version: where it states none.
         config: its config's type; None for what :func:`uqbench.specs.config_of` finds.
     """
-    spec: type[Spec] = SPECS.get(kind, Spec)
+    spec, _ = KINDS[kind]
     own = {field.name for field in dataclasses.fields(spec)} - {"name", "factory", "config"}
     says = {"version": version} | stated(factory, own)
     return spec(name=name, factory=factory, config=config, **says)
@@ -111,7 +104,7 @@ def kind_of(factory: Any, kind: str | None = None) -> str:
     Raises:
         UqbenchError: it is of no kind.
     """
-    made = next((one for one, bases in BASES.items() if derives(factory, *bases)), kind)
+    made = next((one for one, (_, bases) in KINDS.items() if derives(factory, *bases)), kind)
     if made is None or not callable(factory):
         raise UqbenchError(
             f"{factory!r} is no uqbench.agent.Agent, uqbench.agent.LoopAgent, "
@@ -123,7 +116,7 @@ def kind_of(factory: Any, kind: str | None = None) -> str:
 
 def classes_in(module: Any) -> list[str]:
     """Names of the classes that a module itself defines and that are of a kind."""
-    bases = [base for kind in BASES.values() for base in kind]
+    bases = [base for _, kind in KINDS.values() for base in kind]
     return [
         name
         for name, value in vars(module).items()

@@ -291,15 +291,11 @@ def _chosen(installed: list[EntryPoint]) -> list[EntryPoint]:
     if selection is None:
         return installed
     chosen = {name.strip() for name in selection.split(",") if name.strip()}
-    names = [{e.name, d.name, f"{d.name}:{e.name}"} for d, e in installed]
+    named = [({e.name, d.name, f"{d.name}:{e.name}"}, (d, e)) for d, e in installed]
     for name in chosen:
-        if not any(name in own for own in names):
+        if not any(name in names for names, _ in named):
             raise unknown(f"plugin to load ({SELECTION})", name, [e.name for _, e in installed])
-    return [
-        (d, e)
-        for (d, e), own in zip(installed, names, strict=True)
-        if own & chosen or d.name == "uqbench"
-    ]
+    return [one for names, one in named if names & chosen or one[0].name == "uqbench"]
 
 
 def _entry_points() -> Iterator[EntryPoint]:

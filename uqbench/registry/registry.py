@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -9,12 +10,13 @@ from typing import Generic, TypeVar
 from packaging.utils import canonicalize_name
 
 from uqbench.errors import UnknownNameError, see, unknown
-from uqbench.registry.names import check_names
 from uqbench.specs import Spec
 
 S = TypeVar("S", bound=Spec)
 
 SLOW_SECONDS = 2.0
+NAME = r"[a-z0-9][a-z0-9_.-]*"
+"""Of what plugins register: it is written in suites, in ``--set`` and in risk measures' names."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,13 @@ class Registry(Mapping[str, S], Generic[S]):
     def check(self, specs: Iterable[S], origin: Plugin) -> None:
         """Refuse a name that is not valid, or that a distribution registers twice."""
         names = [spec.name for spec in specs]
-        check_names(self.kind, names)
+        for name in names:
+            if not isinstance(name, str) or not re.fullmatch(NAME, name):
+                near = re.sub(r"[^a-z0-9_.-]+", "-", str(name).strip().lower()).strip("-._")
+                raise ValueError(
+                    f"the {self.kind} is called {name!r}; expected lower-case letters, digits, "
+                    f"'-', '_' and '.', such as {near or 'name'!r}"
+                )
         own = canonicalize_name(origin.distribution)
         for name in names:
             if own in self._claims.get(name, {}) or names.count(name) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import Field, PrivateAttr
 
@@ -12,13 +12,7 @@ from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
 from uqbench.suites.tables import Budget, Method, Name, Table, Task
 
-
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-N = TypeVar("N", bound=_Named)
+N = TypeVar("N", Task, Method, Metric)
 
 
 class Suite(Table):

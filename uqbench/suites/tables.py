@@ -229,5 +229,4 @@ class Method(Table):
 def _merged(
     base: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    names = dict.fromkeys((*base, *own))
-    return {name: base.get(name, {}) | own.get(name, {}) for name in names}
+    return {name: base.get(name, {}) | own.get(name, {}) for name in base | own}

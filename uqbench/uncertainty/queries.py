@@ -19,6 +19,7 @@ from uqbench.uncertainty.epistemic import auroc
 from uqbench.uncertainty.lane_columns import CURVES, PREDICTIONS, LaneColumns
 from uqbench.uncertainty.query_scores import PREFIX, contraction, novelty, score_queries
 from uqbench.uncertainty.query_sources import ExactSource, QuerySource
+from uqbench.uncertainty.visits import Visits
 
 EARLY = (0.25, 0.5)
 """Shares of training after which agents are asked, before its end."""
@@ -111,18 +112,16 @@ class QueryScorer:
 
     def state_dict(self) -> dict[str, Any]:
         """Everything so far."""
-        counter = self.source.counter
-        return {
-            "curves": self.curves.state_dict(),
-            "predictions": self.predictions.state_dict(),
-            "untrained": self._untrained,
-            "visits": None if counter is None else counter.state_dict(),
-        }
+        saved = {name: part.state_dict() for name, part in self._parts().items()}
+        return {"untrained": self._untrained, **saved}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore from ``state_dict()``."""
-        self.curves.load_state_dict(state["curves"])
-        self.predictions.load_state_dict(state["predictions"])
         self._untrained = state["untrained"]
-        if self.source.counter is not None:
-            self.source.counter.load_state_dict(state["visits"])
+        for name, part in self._parts().items():
+            part.load_state_dict(state[name])
+
+    def _parts(self) -> dict[str, LaneColumns | Visits]:
+        visits = self.source.counter
+        parts = {"curves": self.curves, "predictions": self.predictions, "visits": visits}
+        return {name: part for name, part in parts.items() if part is not None}
