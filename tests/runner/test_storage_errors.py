@@ -16,7 +16,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import Batch
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
-from uqbench.runner.events import Failed, Notice, SetAside, Split, Started
+from uqbench.runner.events import Failed, Notice, Split, Started
 from uqbench.runner.interleaving import execute
 from uqbench.runner.stop import Stop
 from uqbench.suites.plan import make_plan
@@ -250,7 +250,6 @@ def test_a_finished_run_that_cannot_be_read_is_neither_moved_nor_run_again(
         patched.setattr("uqbench.results.folders.os.open", failing)
         told = run(batch, store, host, monkeypatch)
     assert [type(event) for event in told] == [Failed]
-    assert not any(isinstance(event, SetAside) for event in told)
     after = {path: path.read_bytes() for path in tmp_path.glob("toy/**/*") if path.is_file()}
     assert after == before
 

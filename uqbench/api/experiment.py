@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +49,7 @@ from uqbench.results.folders import Folder
 from uqbench.results.states import RunState
 from uqbench.results.store import BOARDS, Store
 from uqbench.runner.complete import Execution, complete, preview
-from uqbench.runner.device import find_device, stated_device
+from uqbench.runner.device import find_device
 from uqbench.runner.dispatch.drive import Driver
 from uqbench.runner.forecast import Forecast
 from uqbench.runner.rerun import code_note, make_room
@@ -512,8 +512,7 @@ class Experiment:
             raise UqbenchError(f"workers={options.workers}: expected at least one process.")
         options.where.limits.check()
         driver = Driver(options.where, self.host, store.root)
-        elsewhere = partial(stated_device, gpus=options.gpus_per_batch)
-        device = (elsewhere if driver.elsewhere else find_device)(options.device)
+        device = find_device(options.device, options.gpus_per_batch if driver.elsewhere else None)
         loggers, kept = names(options.log) or (), options.out is not None
         return Execution(self.host, device, store, watcher, options.workers, driver, loggers, kept)
 

@@ -65,7 +65,7 @@ class Execution:
         if self.driver.elsewhere:
             return self.workers
         if self.device == "cuda":
-            return len(share_out(visible(), self.driver.resources.gpus, self.workers)) or 1
+            return len(share_out(visible(), self.driver.where.resources.gpus, self.workers)) or 1
         return self.workers or cores()
 
     def groups(self, plan: Plan, todo: Collection[Run]) -> list[BatchGroup]:

@@ -17,14 +17,21 @@ if TYPE_CHECKING:
 CHOICES = ("auto", "cpu", "cuda")
 
 
-def find_device(choice: str) -> DeviceKind:
-    """The kind of device that ``auto``, ``cpu`` or ``cuda`` means here.
+def find_device(choice: str, gpus_elsewhere: float | None = None) -> DeviceKind:
+    """The kind of device that ``auto``, ``cpu`` or ``cuda`` means.
+
+    Args:
+        choice: one of them.
+        gpus_elsewhere: that a batch asks for on other machines, where ``auto`` is ``cuda`` if any;
+            None for this machine.
 
     Raises:
-        UqbenchError: there is no such choice, or no CUDA device.
+        UqbenchError: there is no such choice, or no CUDA device here.
     """
     if choice not in CHOICES:
         raise UqbenchError(f"device={choice!r}: expected one of {', '.join(CHOICES)}.")
+    if gpus_elsewhere is not None:
+        return "cuda" if choice == "cuda" or (choice == "auto" and gpus_elsewhere > 0) else "cpu"
     if choice == "cpu" or (choice == "auto" and not _has_driver()):
         return "cpu"
     import torch
@@ -34,18 +41,6 @@ def find_device(choice: str) -> DeviceKind:
     if choice == "cuda":
         raise UqbenchError("--device cuda: torch finds no CUDA device here; use --device cpu.")
     return "cpu"
-
-
-def stated_device(choice: str, gpus: float) -> DeviceKind:
-    """The kind of device that runs elsewhere are for, as the user states it.
-
-    Args:
-        choice: ``cpu``, ``cuda``, or ``auto``, which is ``cuda`` where GPUs are asked for.
-        gpus: that a batch asks for.
-    """
-    if choice not in CHOICES:
-        raise UqbenchError(f"device={choice!r}: expected one of {', '.join(CHOICES)}.")
-    return "cuda" if choice == "cuda" or (choice == "auto" and gpus > 0) else "cpu"
 
 
 def cores() -> int:

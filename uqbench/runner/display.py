@@ -63,7 +63,7 @@ class _Display:
         left = f"about {duration(self._time.left())} left"
         share = self._time.share
         whole = f"all runs: {share:.0%}, {left}" if share < 1 else "all runs: 100%"
-        goes_on = isinstance(event, events.Progress | events.Notice | events.SetAside)
+        goes_on = isinstance(event, events.Progress | events.Notice)
         if not goes_on and name in self._rows:  # it ended, or starts again
             self._bars.remove_task(self._rows.pop(name))
         match event:
@@ -93,8 +93,6 @@ class _Display:
                 self._say(f"{name}: {event.reason}; retrying {how}")
             case events.Taken():
                 self._say(f"{name}: another process is working on it")
-            case events.SetAside():
-                self._say(f"{name}: the damaged run is kept as {event.kept_as}")
             case events.Notice() if event.text not in self._noticed:
                 self._noticed.add(event.text)
                 self._say(f"{name}: {event.text}")

@@ -138,15 +138,6 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class SetAside:
-    """A damaged run of the batch was moved aside, and is run again."""
-
-    batch: Lanes
-    kept_as: Text
-    kind: Literal["set aside"] = "set aside"
-
-
-@dataclass(frozen=True)
 class Notice:
     """A message for the user about a batch, which continues."""
 
@@ -155,7 +146,7 @@ class Notice:
     kind: Literal["notice"] = "notice"
 
 
-Event = Started | Progress | Finished | Failed | Split | Taken | SetAside | Notice
+Event = Started | Progress | Finished | Failed | Split | Taken | Notice
 EVENT: TypeAdapter[Any] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 """Encodes an event as a table of JSON values, and decodes one, or raises a ``ValidationError``."""
 END = Finished | Failed | Taken

@@ -20,7 +20,7 @@ from uqbench.results.locks import RunLock
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batching.batches import Batch, BatchGroup
 from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
-from uqbench.runner.events import Event, Notice, SetAside, Split, Taken
+from uqbench.runner.events import Event, Notice, Split, Taken
 from uqbench.runner.failures import failed
 from uqbench.runner.full_disk import WaitsForRoom
 from uqbench.runner.stop import Stop
@@ -62,7 +62,10 @@ def execute(
     for batch in group:
         watch = Stopwatch()
         steps = _steps(batch, store, host, report, checkpoint_seconds, stop, watch)
-        works.append((batch, _stream(batch), watch, steps))
+        stream: AbstractContextManager[Any] = nullcontext()
+        if batch.device == "cuda":  # of its own: batches overlap, and steps can be captured
+            stream = torch.cuda.stream(torch.cuda.Stream())
+        works.append((batch, stream, watch, steps))
     while works:
         going = []
         for work in works:
@@ -79,26 +82,14 @@ def execute(
                     continue
                 reason = f"{type(error).__name__}: {error}"
                 if len(batch.runs) > 1 and not isinstance(error, StorageError):
-                    report(Split(batch, reason, _part(batch, error)))
+                    too_many = isinstance(error, torch.OutOfMemoryError)  # for a GPU
+                    report(Split(batch, reason, (len(batch.runs) + 1) // 2 if too_many else 1))
                 else:
                     full = isinstance(error, StorageError) and error.full
                     report(failed(batch, store, reason, traceback.format_exc(), full))
         works = going
     if stopped:
         raise SystemExit(1)
-
-
-def _part(batch: Batch, error: BaseException) -> int:
-    """Runs of a part, where a batch of several failed: half, if they were too many for a GPU."""
-    too_many = isinstance(error, torch.OutOfMemoryError)
-    return (len(batch.runs) + 1) // 2 if too_many else 1
-
-
-def _stream(batch: Batch) -> AbstractContextManager[Any]:
-    """A stream of its own on a GPU, so that batches overlap and their steps can be captured."""
-    if batch.device == "cuda":
-        return torch.cuda.stream(torch.cuda.Stream())
-    return nullcontext()
 
 
 def _steps(
@@ -125,7 +116,8 @@ def _steps(
                 raise StorageError(f"{store.folder(run)}: {stored.reason}")
             state = stored.state
             if state is RunState.DAMAGED:
-                report(SetAside(batch.of([run]), str(store.set_aside(run))))
+                aside = store.set_aside(run)
+                report(Notice(batch.of([run]), f"the damaged run is kept as {aside}"))
             if state is not RunState.FINISHED:
                 runs.append(run)
         others = [run for run in batch.runs if run not in runs]

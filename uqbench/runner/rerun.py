@@ -39,14 +39,14 @@ def _changed(content: tuple[tuple[str, str], ...]) -> dict[str, str]:
     for package, then in content:
         if package.startswith(PREFIX):
             continue
-        here = _installed(package)
+        here = installed_content(package)
         if here != then:
             changed[package] = f"{package} {then[:8]}, here {here[:8] if here else 'not installed'}"
     return changed
 
 
 @cache
-def _installed(package: str) -> str | None:
+def installed_content(package: str) -> str | None:
     """The digest of a package's contents; None where it is not installed."""
     try:
         return content_hash(package)

@@ -61,37 +61,30 @@ class Driver:
         where: the executor, and what it is asked for.
         host: the plugins.
         root: of the store.
+
+    Attributes:
+        where: the same.
+        spec: of the executor.
+        elsewhere: whether the work is done on other machines, and outlives this process.
+        waits: whether the command follows its orders to their end.
     """
 
     def __init__(self, where: Where, host: Host, root: Path) -> None:
-        self._where, self._host = where, host
+        self.where, self._host = where, host
         self.spec = host.executors[where.executor]
-        self._root = root.absolute() if self.spec.elsewhere else root
+        self.elsewhere = self.spec.elsewhere
+        self.waits = self.spec.waits if where.wait is None else where.wait
+        self._root = root.absolute() if self.elsewhere else root
         self._config = resolve(
             self.spec.load_config(), where.config or {}, where=f"--executor {where.executor}"
         )
-
-    @property
-    def elsewhere(self) -> bool:
-        """Whether the work is done on other machines, and outlives this process."""
-        return self.spec.elsewhere
-
-    @property
-    def resources(self) -> Resources:
-        """What each order needs."""
-        return self._where.resources
-
-    @property
-    def waits(self) -> bool:
-        """Whether the command follows its orders to their end."""
-        return self.spec.waits if self._where.wait is None else self._where.wait
 
     def submitted(self, plan: Plan) -> list[tuple[Order, BatchGroup]]:
         """The orders of a plan's runs that an earlier driver submitted, and that have not ended.
 
         Those whose log has ended meanwhile are included, so that their end is reported.
         """
-        if not self.spec.elsewhere:
+        if not self.elsewhere:
             _forget_dead_drivers(self._root)
             return []
         cells = cells_by_digest(plan)
@@ -118,7 +111,7 @@ class Driver:
         executed elsewhere.
         """
         with deferred_interrupts() as interrupts:
-            if not self.spec.elsewhere:
+            if not self.elsewhere:
                 yield from self._execute_here(groups, workers or 1, interrupts)
                 return
             orders = zip(self.submit(plan, groups, workers), groups, strict=True)
@@ -128,7 +121,7 @@ class Driver:
     def _execute_here(
         self, groups: Sequence[BatchGroup], workers: int, interrupts: Interrupts
     ) -> Generator[Event, None, None]:
-        where, log = self._where, EventLogWriter(self._root)
+        where, log = self.where, EventLogWriter(self._root)
         on_gpu = any(batch.device == "cuda" for group in groups for batch in group)
         executed = run_locally(
             groups,
@@ -170,7 +163,7 @@ class Driver:
             forget(self._root, name)
 
     def _order(self, plan: Plan, group: BatchGroup) -> Order:
-        where = self._where
+        where = self.where
         return make_order(
             plan, group, self._host, where.checkpoint_seconds, where.limits, where.resources
         )
@@ -185,18 +178,13 @@ def _forget_dead_drivers(root: Path) -> None:
     """Remove the logs of what drivers of this machine executed themselves that are gone."""
     for path in (root / ORDERS).glob("????????????????.progress"):
         log = None if path.with_suffix(".json").exists() else read_log(root, path.stem)
-        if log is not None and log.host == socket.gethostname() and _is_gone(log.pid):
-            forget(root, path.stem)
-
-
-def _is_gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:  # somebody else's
-        return False
-    return False
+        if log is not None and log.host == socket.gethostname():
+            try:
+                os.kill(log.pid, 0)
+            except ProcessLookupError:
+                forget(root, path.stem)
+            except OSError:  # it lives, and is somebody else's
+                continue
 
 
 def runs_in(orders: Sequence[tuple[Order, BatchGroup]]) -> set[Run]:

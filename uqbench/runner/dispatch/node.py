@@ -32,79 +32,59 @@ LAST_SECONDS = 60.0
 """For a last checkpoint, when a scheduler asks."""
 
 
-class Node:
-    """Executes one order.
-
-    Args:
-        path: of the order, in its store.
-        stop_seconds: for a last checkpoint, when it is asked to stop.
-        stop: by which it is asked: last checkpoints are written, and ``execute`` returns.
-
-    Raises:
-        UqbenchError: there is none, or it is damaged.
-    """
-
-    def __init__(
-        self, path: Path, stop_seconds: float | None = None, stop: Stop | None = None
-    ) -> None:
-        self._order, self._root = read_order(path), path.parent.parent
-        self._host = _host()
-        self._stop_seconds, self._stop = stop_seconds, stop or Stop()
-
-    def execute(self) -> bool:
-        """Execute the order, or resume it; return whether it is done."""
-        writer = EventLogWriter(self._root, self._order, REMOTE_SECONDS)
-        write = WaitsForRoom(Stopwatch(), self._stop, lambda text: print(text, file=sys.stderr))
-        try:
-            group = plan_again(self._order, self._host)
-        except UqbenchError as error:
-            writer.refuse(str(error))
-        else:
-            with suppress(StorageError):  # the next event tries again
-                writer.write()
-            if writer.resumed:
-                self._wait_for_locks(group)
-            self._run(group, writer)
-        with suppress(StorageError):  # it ends without a word; the driver reads the runs' records
-            write(writer.write)
-        return not writer.open
-
-    def _run(self, group: BatchGroup, writer: EventLogWriter) -> None:
-        executed = run_locally(
-            [group],
-            self._root,
-            1,
-            self._order.checkpoint_seconds,
-            Limits(**self._order.limits),
-            lambda: self._stop.asked,
-            self._stop_seconds,
-        )
-        with closing(executed):
-            for event in executed:
-                writer.add(event)
-
-    def _wait_for_locks(self, group: BatchGroup) -> None:
-        """Wait until an earlier attempt has let go of the runs, or for ``LOCK_SECONDS``."""
-        deadline, store = time.monotonic() + LOCK_SECONDS, Store(self._root)
-        runs = [run for batch in group for run in batch.runs]
-        while any(store.read(run.folder).state is RunState.RUNNING for run in runs):
-            if time.monotonic() > deadline or self._stop.asked:
-                return
-            time.sleep(POLL_SECONDS)
-
-
 @cache
 def _host() -> Host:
     return Host.load()
 
 
-def execute_order(path: Path) -> bool:
+def execute_order(path: Path, stop_seconds: float | None = None, stop: Stop | None = None) -> bool:
     """Execute the order in a file, or resume it; return whether it is done.
+
+    Args:
+        path: of the order, in its store.
+        stop_seconds: for a last checkpoint, when it is asked to stop.
+        stop: by which it is asked: last checkpoints are written, and this returns.
 
     Raises:
         UqbenchError: there is none, or it is damaged.
     """
-    return Node(path).execute()
+    order, root, stop = read_order(path), path.parent.parent, stop or Stop()
+    writer = EventLogWriter(root, order, REMOTE_SECONDS)
+    write = WaitsForRoom(Stopwatch(), stop, lambda text: print(text, file=sys.stderr))
+    try:
+        group = plan_again(order, _host())
+    except UqbenchError as error:
+        writer.refuse(str(error))
+    else:
+        with suppress(StorageError):  # the next event tries again
+            writer.write()
+        if writer.resumed:
+            _wait_for_locks(group, Store(root), stop)
+        executed = run_locally(
+            [group],
+            root,
+            1,
+            order.checkpoint_seconds,
+            Limits(**order.limits),
+            lambda: stop.asked,
+            stop_seconds,
+        )
+        with closing(executed):
+            for event in executed:
+                writer.add(event)
+    with suppress(StorageError):  # it ends without a word; the driver reads the runs' records
+        write(writer.write)
+    return not writer.open
+
+
+def _wait_for_locks(group: BatchGroup, store: Store, stop: Stop) -> None:
+    """Wait until an earlier attempt has let go of the runs, or for ``LOCK_SECONDS``."""
+    deadline = time.monotonic() + LOCK_SECONDS
+    runs = [run for batch in group for run in batch.runs]
+    while any(store.read(run.folder).state is RunState.RUNNING for run in runs):
+        if time.monotonic() > deadline or stop.asked:
+            return
+        time.sleep(POLL_SECONDS)
 
 
 def main() -> None:
@@ -118,7 +98,7 @@ def main() -> None:
     for asked in (signal.SIGTERM, signal.SIGUSR2):  # before plugins are imported
         signal.signal(asked, lambda *_: setattr(stop, "asked", True))
     try:
-        done = Node(Path(sys.argv[1]), seconds, stop).execute()
+        done = execute_order(Path(sys.argv[1]), seconds, stop)
     except UqbenchError as error:
         sys.exit(f"uqbench: {error}")
     sys.exit(0 if done else STOPPED)

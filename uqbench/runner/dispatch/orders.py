@@ -20,6 +20,7 @@ from uqbench.results.records import MOST_BYTES
 from uqbench.runner.batching.batches import Batch, BatchGroup
 from uqbench.runner.batching.origins import plugins_of
 from uqbench.runner.executors.limits import Limits
+from uqbench.runner.rerun import installed_content
 from uqbench.suites.plan import Cell, Plan, make_plan
 from uqbench.suites.reading import read_suites
 
@@ -165,16 +166,12 @@ def _check_content(content: Mapping[str, str], host: Host) -> None:
     Raises:
         UqbenchError: some are not.
     """
-    differing = []
     local = {plugin.package: plugin.local for plugin in host.plugins if plugin.local}
+    differing = []
     for package, there in sorted(content.items()):
-        try:
-            here = local.get(package) or content_hash(package)
-        except ModuleNotFoundError:
-            differing.append(f"{package} (not installed here)")
-            continue
+        here = local.get(package) or installed_content(package)
         if here != there:
-            differing.append(package)
+            differing.append(package if here else f"{package} (not installed here)")
     if differing:
         raise UqbenchError(
             f"refused: this machine has another content of {', '.join(differing)} than the one "
