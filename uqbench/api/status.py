@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from uqbench.results.store import Store, StoredRun
-from uqbench.runner.checkpoints.saved import saved_step
+from uqbench.runner.checkpoints.resume import saved_step
 from uqbench.runner.dispatch.event_log import latest_steps
 
 if TYPE_CHECKING:

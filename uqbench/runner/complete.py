@@ -69,25 +69,23 @@ class Execution:
         return self.workers or cores()
 
     def groups(self, plan: Plan, todo: Collection[Run]) -> list[BatchGroup]:
-        """The batches of the runs to do; those that share a checkpoint are together again."""
+        """The batches of the runs to do; those that share a checkpoint are together again.
+
+        On a CPU they have as many lanes as the budget says, or by default. This decides how long
+        runs take, never what they compute.
+        """
         records = {run: self.store.read(run.folder).record for run in todo}
         checkpoints = {
             run: record.checkpoint.folder
             for run, record in records.items()
             if record is not None and record.checkpoint is not None
         }
-        return make_batch_groups(plan, todo, self.device, self.lanes(plan, len(todo)), checkpoints)
-
-    def lanes(self, plan: Plan, runs: int) -> int:
-        """Most runs of a batch on a CPU: the budget's, or a default.
-
-        This decides how long runs take, never what they compute.
-        """
-        if plan.budget.lanes is not None:
-            return plan.budget.lanes
-        if self.driver.elsewhere:
-            return lanes_elsewhere(runs, self.workers)
-        return default_lanes(runs, self.processes or 1)
+        lanes = plan.budget.lanes
+        if lanes is None and self.driver.elsewhere:
+            lanes = lanes_elsewhere(len(todo), self.workers)
+        elif lanes is None:
+            lanes = default_lanes(len(todo), self.processes or 1)
+        return make_batch_groups(plan, todo, self.device, lanes, checkpoints)
 
 
 def complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
@@ -117,7 +115,12 @@ def _complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
         if todo or before:
             groups = execution.groups(plan, todo)
             if not driver.waits:
-                return _submit(plan, groups, execution)
+                orders = driver.submit(plan, groups, execution.workers)
+                watcher.say(
+                    f"Submitted {count(len(orders), 'job')} to {driver.spec.name}; the same "
+                    f"command with --wait follows them, uqbench status shows them."
+                )
+                return {run: store.read(run.folder).state for run in plan.runs}
             at_once = min(execution.processes or len(plan.runs), len(groups) + len(before))
             expected = Forecast(plan, todo | runs_in(before), store)
             about = f"about {duration(expected.seconds / at_once)} (from {expected.basis})"
@@ -150,16 +153,6 @@ def preview(plan: Plan, execution: Execution) -> str:
         return ""
     groups = execution.groups(plan, to_do(stored_states(plan, execution.store)))
     return execution.driver.preview(plan, groups, execution.workers)
-
-
-def _submit(plan: Plan, groups: Sequence[BatchGroup], execution: Execution) -> dict[Run, RunState]:
-    """Submit groups; return the states of the plan's runs."""
-    orders = execution.driver.submit(plan, groups, execution.workers)
-    execution.watcher.say(
-        f"Submitted {count(len(orders), 'job')} to {execution.driver.spec.name}; the same command "
-        f"with --wait follows them, uqbench status shows them."
-    )
-    return {run: execution.store.read(run.folder).state for run in plan.runs}
 
 
 def _follow(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
-from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns
 from uqbench.results.records import Timing
@@ -29,13 +26,7 @@ def final_metrics(
             values[metric.name] = timing.steps_per_s
             continue
         risk = host.risk_names.measure(metric.risk)
-        value = scalar(metric, risk, episodes, metrics, batch.budget.steps, truth)
-        if value is not None and not math.isfinite(value):
-            raise UqbenchError(
-                f"the metric {metric.name!r} of {batch.cell.method.name} on "
-                f"{batch.cell.task.name} is {value}; expected a finite number"
-            )
-        values[metric.name] = value
+        values[metric.name] = scalar(metric, risk, episodes, metrics, batch.budget.steps, truth)
     return values
 
 

@@ -15,7 +15,7 @@ from uqbench.identity import Run
 from uqbench.results.store import Store
 from uqbench.runner import events
 from uqbench.runner.batching.batches import Batch
-from uqbench.runner.checkpoints.saved import saved_step
+from uqbench.runner.checkpoints.resume import saved_step
 from uqbench.suites.plan import Plan
 
 LITTLE = 0.05
@@ -131,12 +131,6 @@ class _Course:
         units = work(self.batch.cell.config, self.batch.budget.steps, first, last)
         return self.cost * units * len(self.batch.runs)
 
-    def rest(self) -> float:
-        """Expected core seconds of what is left."""
-        if self.ended:
-            return 0.0
-        return self.expected(self.last[0] or self.start, self.batch.budget.steps)
-
 
 class TimeLeft:
     """The time left while batches run: the forecast of each, corrected by what was observed.
@@ -204,7 +198,8 @@ class TimeLeft:
         for course in self._courses.values():
             factor, batch = factors[course.batch.cell.method.name], course.batch
             total += factor * course.expected(course.start, batch.budget.steps)
-            rest = factor * course.rest()
+            at = batch.budget.steps if course.ended else course.last[0] or course.start
+            rest = factor * course.expected(at, batch.budget.steps)
             if course.began is not None:
                 since = self._clock() - course.began - course.last[1]
                 rest = max(rest - since / course.together, 0.0)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.hookspecs import hookimpl
@@ -25,38 +25,37 @@ LOGS = "logs"
 """Folder of all logs, below the results folder."""
 
 
-class RunLog(Protocol):
-    """The log of one run."""
+Write = Callable[[int | None, Mapping[str, float]], None]
+"""Logs metrics after so many steps; final ones, as ``final/NAME``, without a step."""
 
-    def write(self, step: int, metrics: Mapping[str, float]) -> None:
-        """Log metrics after ``step`` steps."""
-
-    def close(self, scalars: Mapping[str, float | None]) -> None:
-        """End the log with a run's final metrics; none of a run that failed."""
+OpenLog = Callable[[Path, Run], AbstractContextManager[Write]]
+"""Opens the log of a run below a results folder."""
 
 
 class Logger:
     """Opens a log for each run when it starts, and closes it when it ends.
 
     Args:
-        open_log: makes the log of a run.
+        open_log: opens the log of a run.
     """
 
-    def __init__(self, open_log: Callable[[Run], RunLog]) -> None:
+    def __init__(self, open_log: Callable[[Run], AbstractContextManager[Write]]) -> None:
         self._open = open_log
-        self._logs: dict[Run, RunLog] = {}
+        self._logs: dict[Run, tuple[ExitStack, Write]] = {}
 
     @hookimpl
     def uqbench_run_started(self, run: Run) -> None:
         """Open the run's log."""
         self._close(run, {})  # it starts again
-        self._logs[run] = self._open(run)
+        stack = ExitStack()
+        self._logs[run] = stack, stack.enter_context(self._open(run))
 
     @hookimpl
     def uqbench_run_progress(self, run: Run, step: int, metrics: Mapping[str, Any]) -> None:
         """Log the latest metrics."""
         if run in self._logs and metrics:
-            self._logs[run].write(step, metrics)
+            _, write = self._logs[run]
+            write(step, metrics)
 
     @hookimpl
     def uqbench_run_finished(self, run: Run, scalars: Mapping[str, float | None]) -> None:
@@ -75,89 +74,74 @@ class Logger:
 
     def _close(self, run: Run, scalars: Mapping[str, float | None]) -> None:
         if run in self._logs:
-            self._logs.pop(run).close(scalars)
+            stack, write = self._logs.pop(run)
+            with stack:
+                write(None, {f"final/{k}": v for k, v in scalars.items() if v is not None})
 
 
-class CsvLog:
+@contextmanager
+def csv_log(root: Path, run: Run) -> Iterator[Write]:
     """Columns ``step``, ``metric``, ``value``; a resumed run continues its file."""
+    folder = Folder(root, (LOGS, "csv")).at(run.place).path
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    path = folder.with_name(f"{folder.name}.csv")
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if file.seek(0, io.SEEK_END) == 0:
+            writer.writerow(("step", "metric", "value"))
 
-    def __init__(self, root: Path, run: Run) -> None:
-        folder = Folder(root, (LOGS, "csv")).at(run.place).path
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        path = folder.with_name(f"{folder.name}.csv")
-        self._file = path.open("a", newline="", encoding="utf-8")
-        self._writer = csv.writer(self._file, lineterminator="\n")
-        if self._file.seek(0, io.SEEK_END) == 0:
-            self._writer.writerow(("step", "metric", "value"))
+        def write(step: int | None, metrics: Mapping[str, float]) -> None:
+            writer.writerows((step, name, repr(value)) for name, value in metrics.items())
+            file.flush()
 
-    def write(self, step: int, metrics: Mapping[str, float]) -> None:
-        """A row a metric."""
-        self._writer.writerows((step, name, repr(value)) for name, value in metrics.items())
-        self._file.flush()
-
-    def close(self, scalars: Mapping[str, float | None]) -> None:
-        """Final metrics as ``final/NAME``, without a step."""
-        finals = ((f"final/{name}", value) for name, value in scalars.items() if value is not None)
-        self._writer.writerows(("", name, repr(value)) for name, value in finals)
-        self._file.close()
+        yield write
 
 
-class TensorBoardLog:
+@contextmanager
+def tensorboard_log(root: Path, run: Run) -> Iterator[Write]:
     """An event file in a folder of the run's own."""
+    from torch.utils.tensorboard import SummaryWriter
 
-    def __init__(self, root: Path, run: Run) -> None:
-        from torch.utils.tensorboard import SummaryWriter
+    with SummaryWriter(str(Folder(root, (LOGS, "tensorboard")).at(run.place))) as writer:
 
-        self._writer = SummaryWriter(str(Folder(root, (LOGS, "tensorboard")).at(run.place)))
+        def write(step: int | None, metrics: Mapping[str, float]) -> None:
+            for name, value in metrics.items():
+                writer.add_scalar(name, value, step)
 
-    def write(self, step: int, metrics: Mapping[str, float]) -> None:
-        """A scalar a metric."""
-        for name, value in metrics.items():
-            self._writer.add_scalar(name, value, step)
-
-    def close(self, scalars: Mapping[str, float | None]) -> None:
-        """Final metrics as ``final/NAME``."""
-        for name, value in scalars.items():
-            if value is not None:
-                self._writer.add_scalar(f"final/{name}", value)
-        self._writer.close()
+        yield write
 
 
-class WandbLog:
+@contextmanager
+def wandb_log(root: Path, run: Run) -> Iterator[Write]:
     """A run of Weights & Biases; ``WANDB_MODE=offline`` keeps it on this machine."""
+    import wandb
 
-    def __init__(self, root: Path, run: Run) -> None:
-        import wandb
+    (root / LOGS).mkdir(parents=True, exist_ok=True)
+    with wandb.init(
+        project=f"uqbench-{run.suite}",
+        group=f"{run.budget}/{run.task}/{run.method}",
+        name=str(run.folder),
+        id=run.digest[:32],
+        resume="allow",
+        config=dict(run.identity),
+        dir=str(root / LOGS),
+        reinit="create_new",
+    ) as logged:
 
-        (root / LOGS).mkdir(parents=True, exist_ok=True)
-        self._run = wandb.init(
-            project=f"uqbench-{run.suite}",
-            group=f"{run.budget}/{run.task}/{run.method}",
-            name=str(run.folder),
-            id=run.digest[:32],
-            resume="allow",
-            config=dict(run.identity),
-            dir=str(root / LOGS),
-            reinit="create_new",
-        )
+        def write(step: int | None, metrics: Mapping[str, float]) -> None:
+            if step is None:
+                logged.summary.update(dict(metrics))
+            else:
+                logged.log(dict(metrics), step=step)
 
-    def write(self, step: int, metrics: Mapping[str, float]) -> None:
-        """One record of all metrics."""
-        self._run.log(dict(metrics), step=step)
-
-    def close(self, scalars: Mapping[str, float | None]) -> None:
-        """Final metrics in the summary."""
-        self._run.summary.update({f"final/{name}": value for name, value in scalars.items()})
-        self._run.finish()
+        yield write
 
 
-LOGGERS: dict[str, Callable[[Path, Run], RunLog]] = {
-    "csv": CsvLog,
-    "tensorboard": TensorBoardLog,
-    "wandb": WandbLog,
+LOGGERS: dict[str, OpenLog] = {
+    "csv": csv_log,
+    "tensorboard": tensorboard_log,
+    "wandb": wandb_log,
 }
-NEEDS = {"tensorboard": "tensorboard", "wandb": "wandb"}
-"""What a logger imports, by its name."""
 
 
 @contextmanager
@@ -175,10 +159,9 @@ def logging(host: Host, names: tuple[str, ...], root: Path) -> Iterator[None]:
     for name in names:
         if name not in LOGGERS:
             raise UqbenchError(f"--log: there is no logger {name!r}. {did_you_mean(name, LOGGERS)}")
-        if name in NEEDS and find_spec(NEEDS[name]) is None:
+        if name != "csv" and find_spec(name) is None:  # the others are named like their library
             raise UqbenchError(
-                f"--log {name} needs {NEEDS[name]}, which is not installed: "
-                f"pip install 'uqbench[{name}]'."
+                f"--log {name} needs {name}, which is not installed: pip install 'uqbench[{name}]'."
             )
     loggers = {name: Logger(partial(LOGGERS[name], root)) for name in names}
     try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from uqbench.registry.plugins import Host
-from uqbench.registry.registry import Plugin
+from uqbench.registry.registry import Plugin, Registry
 from uqbench.runner.batching.batches import Batch
 
 
@@ -12,12 +14,10 @@ def plugins_of(batch: Batch, host: Host) -> list[Plugin]:
     task, method = batch.cell.task, batch.cell.method
     names = host.risk_names.names_in(batch.cell.config, *(m.risk for m in batch.metrics))
     origins = [host.risk_measures.origin(name) for name in names]
-    if task.environment is not None:
-        origins.append(host.environments.origin(task.environment))
-    if task.dataset is not None:
-        origins.append(host.datasets.origin(task.dataset))
-    if method.agent is not None:
-        origins.append(host.agents.origin(method.agent))
-    if method.estimator is not None:
-        origins.append(host.estimators.origin(method.estimator))
-    return origins
+    parts: list[tuple[Registry[Any], str | None]] = [
+        (host.environments, task.environment),
+        (host.datasets, task.dataset),
+        (host.agents, method.agent),
+        (host.estimators, method.estimator),
+    ]
+    return origins + [registry.origin(name) for registry, name in parts if name is not None]

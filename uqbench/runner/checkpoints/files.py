@@ -20,11 +20,11 @@ from uqbench.errors import CannotSaveError, StorageError, UqbenchError, see
 from uqbench.identity import digest_of
 from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.records import MOST_BYTES, Count, Moment, Provenance, Resumed, Seconds
-from uqbench.runner.checkpoints.saved import ABOUT
 
 if TYPE_CHECKING:  # it takes seconds, and those who follow runs read no state
     import torch
 
+ABOUT = "checkpoint.json"
 _NAME = r"(checkpoint\.json|step-[0-9]+\.pt)"
 _OWN = re.compile(rf"{_NAME}|\.{_NAME}\.[0-9a-f]+\.tmp")
 """Names of the files that a checkpoint consists of, and of those left half-written."""
@@ -90,6 +90,17 @@ def write(folder: Folder, about: Checkpoint, state: Mapping[str, Any]) -> None:
         folder.remove(*(other for other in _own_files(folder) if other not in (name, ABOUT)))
 
 
+def read_about(folder: Folder) -> Checkpoint:
+    """What a checkpoint says that it belongs to, unchecked.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no JSON of the schema, or too large.
+        RecursionError: it is nested too deep.
+    """
+    return Checkpoint.model_validate_json(folder.read(ABOUT, MOST_BYTES))
+
+
 def read(folder: Folder) -> Checkpoint:
     """What a checkpoint belongs to; the digests of both its files are checked.
 
@@ -99,7 +110,7 @@ def read(folder: Folder) -> Checkpoint:
     """
     path = folder / ABOUT
     try:
-        about = Checkpoint.model_validate_json(folder.read(ABOUT, MOST_BYTES))
+        about = read_about(folder)
         whole = about.digest == about.compute_digest()
     except ValidationError as error:
         raise UnusableError(f"{path}: {explain(error)}") from error

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from uqbench.errors import StorageError
 from uqbench.identity import Run
 from uqbench.results.folders import Folder
-from uqbench.results.records import Provenance
+from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import Store
-from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read, remove
+from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read, read_about, remove
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,20 @@ def find_resume_point(
         if other:
             raise UnusableError(f"{folder} was made with other {kind} of {', '.join(other)}")
     return ResumePoint(folder, about, lanes)
+
+
+def saved_step(record: RunRecord, store: Store) -> int | None:
+    """The step that an unfinished run resumes from, to tell it; None if it has no checkpoint.
+
+    The record names the checkpoint and is rewritten now and then only; the checkpoint's own file
+    has the step. A damaged one is reported when the run resumes.
+    """
+    if record.checkpoint is None:
+        return None
+    with suppress(OSError, ValueError, RecursionError):
+        about = read_about(store.at(record.checkpoint.folder))
+        return max(about.step, record.checkpoint.step)
+    return record.checkpoint.step
 
 
 def tidy(folder: Folder, store: Store, lanes: Iterable[Run] | None = None) -> None:
