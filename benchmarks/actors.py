@@ -30,7 +30,7 @@ def measure(
     import torch
 
     from uqbench.registry.plugins import Host
-    from uqbench.runner.batching.batches import Batch
+    from uqbench.runner.batches import Batch
     from uqbench.runner.train.agents import make_agent, make_loop_agent, make_training_lanes
     from uqbench.runner.train.compiling import compile_agent
     from uqbench.runner.train.loop import interact

@@ -18,7 +18,7 @@ from dataclasses import replace
 import torch
 
 from uqbench.registry.plugins import Host
-from uqbench.runner.batching.batches import make_batch_groups
+from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.train.agents import make_agent, make_training_lanes, query_scorer
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites

@@ -20,7 +20,7 @@ from uqbench.config import learning_from
 from uqbench.environment import LaneEnv
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
-from uqbench.runner.batching.batches import Batch
+from uqbench.runner.batches import Batch
 from uqbench.runner.executors.local import prepare_process
 from uqbench.runner.train.agents import make_agent, make_lanes
 from uqbench.runner.train.compiling import (

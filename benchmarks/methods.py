@@ -23,7 +23,7 @@ def measure(options: argparse.Namespace, _turn: int, *, method: str, lanes: int)
     from timed_steps import time_steps
 
     from uqbench.registry.plugins import Host
-    from uqbench.runner.batching.batches import Batch
+    from uqbench.runner.batches import Batch
     from uqbench.suites.plan import make_plan
     from uqbench.suites.reading import read_suites
 

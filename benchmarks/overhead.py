@@ -21,7 +21,7 @@ from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
-    from uqbench.runner.batching.batches import Batch
+    from uqbench.runner.batches import Batch
 
 BARE, HARNESS = "bare loop", "as a worker executes it"
 WARM_UP = 0.2
@@ -31,7 +31,7 @@ WARM_UP = 0.2
 def batch_of(options: argparse.Namespace) -> tuple[Host, Batch]:
     """One batch of the ``minatar`` suite, as ``uqbench run`` makes it, without an evaluation."""
     from uqbench.registry.plugins import Host
-    from uqbench.runner.batching.batches import Batch
+    from uqbench.runner.batches import Batch
     from uqbench.suites.plan import make_plan
     from uqbench.suites.reading import read_suites
 

@@ -60,7 +60,7 @@ def measure(options: argparse.Namespace, game: str, method: str, way: str) -> di
     """Train a cell's seeds as lanes; their scores, and the processor time of a step."""
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
-    from uqbench.runner.batching.batches import Batch
+    from uqbench.runner.batches import Batch
     from uqbench.runner.events import Event, Failed, Finished, Progress
     from uqbench.runner.interleaving import execute
     from uqbench.suites.plan import make_plan

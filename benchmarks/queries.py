@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from uqbench.registry.plugins import Host
-    from uqbench.runner.batching.batches import Batch
+    from uqbench.runner.batches import Batch
 
 
 class Counting:
@@ -49,7 +49,7 @@ class Counting:
 def batches(options: argparse.Namespace) -> tuple[Host, list[Batch]]:
     """A batch of the method on every task, as the budget has it."""
     from uqbench.registry.plugins import Host
-    from uqbench.runner.batching.batches import Batch
+    from uqbench.runner.batches import Batch
     from uqbench.suites.plan import make_plan
     from uqbench.suites.reading import read_suites
 

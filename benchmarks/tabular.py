@@ -23,7 +23,7 @@ def rate(options: argparse.Namespace, _turn: int, lanes: int) -> float:
     from ours import bare_loop
 
     from uqbench.registry.plugins import Host
-    from uqbench.runner.batching.batches import Batch
+    from uqbench.runner.batches import Batch
     from uqbench.runner.train.agents import make_agent, make_lanes
     from uqbench.suites.plan import make_plan
     from uqbench.suites.reading import read_suites

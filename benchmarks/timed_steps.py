@@ -9,7 +9,7 @@ from measure import seconds
 
 from uqbench.config import learning_from
 from uqbench.registry.plugins import Host
-from uqbench.runner.batching.batches import Batch
+from uqbench.runner.batches import Batch
 from uqbench.runner.forecast import work
 from uqbench.runner.train.agents import make_agent, make_training_lanes
 from uqbench.runner.train.compiling import compile_agent

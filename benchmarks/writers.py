@@ -24,7 +24,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import Store, now, this_process
 from uqbench.runner import events
-from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
+from uqbench.runner.batches import BatchGroup, make_batch_groups
 from uqbench.runner.dispatch.event_log import REMOTE_SECONDS, EventLogWriter, latest_steps
 from uqbench.runner.dispatch.follow import follow
 from uqbench.runner.dispatch.orders import make_order, plan_again, read_order, write_order

@@ -19,7 +19,7 @@ from fuzz import readers, uncaught
 from uqbench.boards.leaderboard import board
 from uqbench.boards.provenance import provenance, provenance_json
 from uqbench.results.store import Store
-from uqbench.runner.batching.batches import make_batch_groups
+from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.interleaving import execute
 from uqbench.runner.stop import Stop

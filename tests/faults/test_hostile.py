@@ -9,7 +9,7 @@ import pytest
 
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
-from uqbench.runner.batching.batches import Batch
+from uqbench.runner.batches import Batch
 from uqbench.runner.events import Failed, Finished, Split
 from uqbench.runner.executors import local
 from uqbench.runner.executors.limits import Limits

@@ -18,7 +18,7 @@ from uqbench.boards.submission.make import lock
 from uqbench.cli.verify import command
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
-from uqbench.runner.batching.batches import make_batch_groups
+from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
 from uqbench.runner.mkl import VARIABLE, own_branches
 from uqbench.runner.stop import Stop

@@ -9,7 +9,7 @@ import pytest
 
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
-from uqbench.runner.batching.batches import Batch
+from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.interleaving import execute
 from uqbench.suites.plan import make_plan

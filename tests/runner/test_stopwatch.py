@@ -7,7 +7,7 @@ import pytest
 
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
-from uqbench.runner.batching.batches import Batch
+from uqbench.runner.batches import Batch
 from uqbench.runner.interleaving import execute
 from uqbench.runner.stopwatch import Stopwatch
 from uqbench.suites.plan import make_plan

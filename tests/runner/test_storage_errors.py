@@ -14,7 +14,7 @@ import pytest
 
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
-from uqbench.runner.batching.batches import Batch
+from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.events import Failed, Notice, Split, Started
 from uqbench.runner.interleaving import execute

@@ -13,7 +13,7 @@ from uqbench_sentinel.config import SentinelConfig
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.runner import events
-from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
+from uqbench.runner.batches import BatchGroup, make_batch_groups
 from uqbench.runner.forecast import TimeLeft, seconds_left, work
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites

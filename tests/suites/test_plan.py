@@ -1,7 +1,7 @@
 import pytest
 
 from uqbench.registry.plugins import Host
-from uqbench.runner.batching.batches import GPU_LANES, default_lanes, make_batch_groups
+from uqbench.runner.batches import GPU_LANES, default_lanes, make_batch_groups
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 from uqbench.suites.suite import Suite

@@ -12,7 +12,7 @@ import torch
 from uqbench.agent import Uncertainty
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
-from uqbench.runner.batching.batches import make_batch_groups
+from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
 from uqbench.suites.metrics import RECORDS
 from uqbench.suites.plan import make_plan

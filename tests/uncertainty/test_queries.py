@@ -13,7 +13,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns
 from uqbench.results.store import CURVES, RunState, Store
 from uqbench.results.tables import PREDICTIONS
-from uqbench.runner.batching.batches import make_batch_groups
+from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites

@@ -12,7 +12,7 @@ from uqbench_tabular.environments.prior_mdp import make_drawn_lanes
 
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
-from uqbench.runner.batching.batches import make_batch_groups
+from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites

@@ -24,7 +24,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
 from uqbench.results.tables import AGENT, read_checked
-from uqbench.runner.batching.batches import Batch
+from uqbench.runner.batches import Batch
 from uqbench.runner.train.agents import make_agent, make_lanes, make_loop_agent
 from uqbench.runner.train.loop_agent import SinglePolicy
 from uqbench.specs import AgentSpec, EnvironmentSpec

@@ -14,8 +14,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.results.tables import PREDICTIONS, read_columns
 from uqbench.risk import RiskMeasure
-from uqbench.runner.final_metrics import truth_of
-from uqbench.runner.metric_values import Truth, scalar
+from uqbench.runner.metric_values import Truth, scalar, truth_of
 from uqbench.suites.metrics import EPISODE_STATISTICS, Metric
 from uqbench.suites.plan import Plan
 

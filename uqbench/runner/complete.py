@@ -11,18 +11,16 @@ from uqbench.identity import DeviceKind, Run
 from uqbench.registry.plugins import Host
 from uqbench.results.store import TO_DO, RunState, Store
 from uqbench.runner import events
-from uqbench.runner.batching.batches import (
+from uqbench.runner.batches import (
     BatchGroup,
     default_lanes,
     lanes_elsewhere,
     make_batch_groups,
 )
-from uqbench.runner.batching.gpus import share_out, visible
-from uqbench.runner.device import cores
+from uqbench.runner.device import cores, share_out, visible
 from uqbench.runner.dispatch.drive import Driver, runs_in
 from uqbench.runner.forecast import Forecast
-from uqbench.runner.life_cycle import call_hooks
-from uqbench.runner.loggers import logging
+from uqbench.runner.loggers import call_hooks, logging
 from uqbench.runner.rerun import code_note
 from uqbench.runner.states import describe, stored_states, to_do
 from uqbench.runner.watcher import Watcher

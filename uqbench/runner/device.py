@@ -1,4 +1,4 @@
-"""The device that computes, found without torch where there can be none but the CPU."""
+"""The device that computes, found without torch where there can be none but the CPU; GPUs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from uqbench.errors import UqbenchError
-
-if TYPE_CHECKING:
-    from uqbench.identity import DeviceKind
+from uqbench.identity import DeviceKind
 
 CHOICES = ("auto", "cpu", "cuda")
 
@@ -58,3 +55,36 @@ def _has_driver() -> bool:
         ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
         return True
     return False
+
+
+GPU = "CUDA_VISIBLE_DEVICES"
+"""Says which GPUs a process may use."""
+
+
+def visible() -> list[str]:
+    """The GPUs that this process may use, as ``CUDA_VISIBLE_DEVICES`` names them."""
+    named = os.environ.get(GPU)
+    if named is not None:
+        return [name.strip() for name in named.split(",") if name.strip()]
+    import torch
+
+    return [str(number) for number in range(torch.cuda.device_count())]
+
+
+def share_out(gpus: list[str], each: float, workers: int | None) -> list[str]:
+    """The GPU of each process, so that the first processes have different ones.
+
+    Args:
+        gpus: that there are.
+        each: GPUs that a process takes; 0 for one.
+        workers: processes; None for as many as the GPUs have room for.
+
+    Raises:
+        UqbenchError: a process takes more than one.
+    """
+    if each > 1:
+        raise UqbenchError(
+            f"--gpus-per-batch {each:g}: a batch computes on one GPU; expected at most 1."
+        )
+    room = len(gpus) * int(1 / each + 1e-9) if each else len(gpus)
+    return [gpus[worker % len(gpus)] for worker in range(workers or max(1, room))] if gpus else []

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from uqbench.runner import events
-from uqbench.runner.batching.batches import BatchGroup
+from uqbench.runner.batches import BatchGroup
 from uqbench.runner.forecast import Forecast, TimeLeft, seconds_left
 from uqbench.wording import duration, visible
 

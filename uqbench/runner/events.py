@@ -21,7 +21,7 @@ from pydantic import (
 
 from uqbench.identity import Run
 from uqbench.results.records import Count, Seconds
-from uqbench.runner.batching.batches import Batch, BatchGroup
+from uqbench.runner.batches import Batch, BatchGroup
 
 Runs = Mapping[str, tuple[Batch, Run]]
 

@@ -14,7 +14,7 @@ from uqbench.config import CountsGradientSteps
 from uqbench.identity import Run
 from uqbench.results.store import Store
 from uqbench.runner import events
-from uqbench.runner.batching.batches import Batch
+from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints.resume import saved_step
 from uqbench.suites.plan import Plan
 

@@ -18,11 +18,11 @@ from uqbench.errors import StorageError
 from uqbench.registry.plugins import Host
 from uqbench.results.locks import RunLock
 from uqbench.results.store import RunState, Store
-from uqbench.runner.batching.batches import Batch, BatchGroup
+from uqbench.runner.batches import Batch, BatchGroup
 from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
 from uqbench.runner.events import Event, Notice, Split, Taken
-from uqbench.runner.failures import failed
 from uqbench.runner.full_disk import WaitsForRoom
+from uqbench.runner.run_records import failed
 from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
 from uqbench.runner.worker import BatchWork

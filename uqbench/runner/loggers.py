@@ -20,6 +20,8 @@ from uqbench.hookspecs import hookimpl
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
+from uqbench.runner import events
+from uqbench.runner.events import Event
 
 LOGS = "logs"
 """Folder of all logs, below the results folder."""
@@ -172,3 +174,21 @@ def logging(host: Host, names: tuple[str, ...], root: Path) -> Iterator[None]:
         for name, logger in loggers.items():
             host.manager.unregister(name=f"log {name}")
             logger.close()
+
+
+def call_hooks(host: Host, event: Event) -> Iterator[str]:
+    """Call the hooks that an event has; yields a message for each plugin that failed in one."""
+    for run in event.batch.runs:
+        match event:
+            case events.Started():
+                yield from host.call_hook("uqbench_run_started", run=run)
+            case events.Progress():
+                metrics = event.metrics.get(run.seed, {})
+                yield from host.call_hook(
+                    "uqbench_run_progress", run=run, step=event.step, metrics=metrics
+                )
+            case events.Finished():
+                scalars = event.scalars.get(run.seed, {})
+                yield from host.call_hook("uqbench_run_finished", run=run, scalars=scalars)
+            case events.Failed():
+                yield from host.call_hook("uqbench_run_failed", run=run, reason=event.reason)

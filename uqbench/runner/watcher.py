@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
-from uqbench.runner.batching.batches import BatchGroup
+from uqbench.runner.batches import BatchGroup
 from uqbench.runner.events import Event
 from uqbench.runner.forecast import Forecast
 

@@ -17,14 +17,13 @@ from uqbench.results.columns import RunColumns
 from uqbench.results.folders import Folder
 from uqbench.results.records import Resumed, Saved, Timing
 from uqbench.results.store import Store, now, this_process
-from uqbench.runner.batching.batches import Batch
-from uqbench.runner.batching.origins import plugins_of
+from uqbench.runner.batches import Batch, plugins_of
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read_state
 from uqbench.runner.checkpoints.resume import ResumePoint, find_resume_point, named_folders, tidy
 from uqbench.runner.events import Event, Finished, Notice, Progress, Started
-from uqbench.runner.final_metrics import final_metrics
 from uqbench.runner.full_disk import WaitsForRoom
+from uqbench.runner.metric_values import final_metrics
 from uqbench.runner.run_records import blank_record, device_name, write_record
 from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch

@@ -14,7 +14,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.results.records import Saved
 from uqbench.results.store import RunState, Store
-from uqbench.runner.batching.batches import Batch, make_batch_groups
+from uqbench.runner.batches import Batch, make_batch_groups
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import read, read_state, write
 from uqbench.runner.events import Notice, Started

@@ -11,7 +11,7 @@ from uqbench.executor import ORDERS, JobState, JobStatus, Order, Resources
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner import events
-from uqbench.runner.batching.batches import Batch, BatchGroup, make_batch_groups
+from uqbench.runner.batches import Batch, BatchGroup, make_batch_groups
 from uqbench.runner.dispatch.event_log import EventLogWriter, decode, forget, latest_steps, read_log
 from uqbench.runner.dispatch.follow import follow
 from uqbench.runner.dispatch.orders import make_order, write_order

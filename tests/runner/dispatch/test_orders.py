@@ -8,7 +8,7 @@ import pytest
 from uqbench.errors import UqbenchError
 from uqbench.executor import Order, Resources
 from uqbench.registry.plugins import Host
-from uqbench.runner.batching.batches import BatchGroup, make_batch_groups
+from uqbench.runner.batches import BatchGroup, make_batch_groups
 from uqbench.runner.dispatch.orders import (
     make_order,
     plan_again,

@@ -15,8 +15,8 @@ from uqbench.errors import StorageError, UqbenchError
 from uqbench.executor import ORDERS, Executor, ExecutorContext, JobState, Order, Resources
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
-from uqbench.runner.batching.batches import BatchGroup
-from uqbench.runner.batching.gpus import share_out, visible
+from uqbench.runner.batches import BatchGroup
+from uqbench.runner.device import share_out, visible
 from uqbench.runner.dispatch.event_log import EventLogWriter, forget, read_log
 from uqbench.runner.dispatch.follow import follow
 from uqbench.runner.dispatch.interrupts import Interrupts, deferred_interrupts

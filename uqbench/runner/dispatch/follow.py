@@ -9,7 +9,7 @@ from typing import Any
 
 from uqbench.executor import Executor, JobState, JobStatus, Order
 from uqbench.results.store import RunState, Store
-from uqbench.runner.batching.batches import BatchGroup
+from uqbench.runner.batches import BatchGroup
 from uqbench.runner.dispatch.event_log import EventLog, decode, forget, read_log
 from uqbench.runner.events import (
     END,
@@ -20,7 +20,7 @@ from uqbench.runner.events import (
     Progress,
     runs_by_folder,
 )
-from uqbench.runner.failures import failed
+from uqbench.runner.run_records import failed
 
 POLL_SECONDS = 0.1
 SHARE = 0.02

@@ -16,7 +16,7 @@ from pathlib import Path
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
-from uqbench.runner.batching.batches import BatchGroup
+from uqbench.runner.batches import BatchGroup
 from uqbench.runner.dispatch.event_log import REMOTE_SECONDS, EventLogWriter
 from uqbench.runner.dispatch.orders import plan_again, read_order
 from uqbench.runner.executors.limits import Limits

@@ -17,8 +17,7 @@ from uqbench.registry.contents import content_hash
 from uqbench.registry.plugins import Host
 from uqbench.results.files import read_bytes, write_data
 from uqbench.results.records import MOST_BYTES
-from uqbench.runner.batching.batches import Batch, BatchGroup
-from uqbench.runner.batching.origins import plugins_of
+from uqbench.runner.batches import Batch, BatchGroup, plugins_of
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.rerun import installed_content
 from uqbench.suites.plan import Cell, Plan, make_plan

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:  # a spawned process imports the executor before it limits threads
-    from uqbench.runner.batching.batches import BatchGroup
+    from uqbench.runner.batches import BatchGroup
     from uqbench.runner.events import Event
 
 PROCESSES = Path("/proc")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uqbench.runner import mkl
-from uqbench.runner.batching.gpus import GPU
+from uqbench.runner.device import GPU
 from uqbench.runner.executors.limits import Limits, Watchdog
 from uqbench.runner.executors.messages import Channel, MessageError, ready
 from uqbench.runner.executors.spawn import listen, start
@@ -28,7 +28,7 @@ from uqbench.runner.stop import Stop
 if TYPE_CHECKING:  # a spawned process imports this module before it limits threads
     from uqbench.identity import Run
     from uqbench.results.store import Store
-    from uqbench.runner.batching.batches import Batch, BatchGroup
+    from uqbench.runner.batches import Batch, BatchGroup
     from uqbench.runner.events import Event
 
 THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -78,7 +78,7 @@ def run_locally(
     """
     from uqbench.results.store import Store
     from uqbench.runner.events import Split
-    from uqbench.runner.failures import failed
+    from uqbench.runner.run_records import failed
 
     waiting, store = list(groups), Store(out)
     team: dict[Channel, _Worker] = {}
@@ -149,7 +149,7 @@ def _isolate(
     """
     from uqbench.errors import UqbenchError
     from uqbench.runner.events import Notice, Split
-    from uqbench.runner.failures import failed, forget_checkpoint
+    from uqbench.runner.run_records import failed, forget_checkpoint
 
     if len(batches) > 1:
         text = f"{excess}; its batches are executed one by one"

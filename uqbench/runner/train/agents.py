@@ -18,7 +18,7 @@ from uqbench.lanes.networks import use_onednn
 from uqbench.policy import Queried
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns, RunColumns
-from uqbench.runner.batching.batches import Batch
+from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints.checkpointer import Checkpointer
 from uqbench.runner.checkpoints.files import UnusableError
 from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs

@@ -11,7 +11,7 @@ from uqbench.estimator import Dataset, Estimator
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import RunColumns
-from uqbench.runner.batching.batches import Batch
+from uqbench.runner.batches import Batch
 from uqbench.runner.train.recorder import EPISODES, RECORD, columns
 from uqbench.suites.configs import task_config
 from uqbench.uncertainty.predictions import check_size, prediction_columns, score_rows

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from uqbench.identity import DeviceKind, Run
+from uqbench.registry.plugins import Host
+from uqbench.registry.registry import Plugin, Registry
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Cell, Plan
 from uqbench.suites.tables import Budget
@@ -124,3 +127,17 @@ def lanes_elsewhere(runs: int, workers: int | None) -> int:
         workers: batches to execute at once, as far as the user said.
     """
     return max(1, min(CPU_LANES, -(-runs // (workers or MACHINES))))
+
+
+def plugins_of(batch: Batch, host: Host) -> list[Plugin]:
+    """The plugins that a batch's task, method and metrics come from."""
+    task, method = batch.cell.task, batch.cell.method
+    names = host.risk_names.names_in(batch.cell.config, *(m.risk for m in batch.metrics))
+    origins = [host.risk_measures.origin(name) for name in names]
+    parts: list[tuple[Registry[Any], str | None]] = [
+        (host.environments, task.environment),
+        (host.datasets, task.dataset),
+        (host.agents, method.agent),
+        (host.estimators, method.estimator),
+    ]
+    return origins + [registry.origin(name) for registry, name in parts if name is not None]

@@ -6,13 +6,13 @@ import pytest
 
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
-from uqbench.runner.batching.batches import make_batch_groups
-from uqbench.runner.batching.gpus import share_out, visible
+from uqbench.runner.batches import make_batch_groups
+from uqbench.runner.device import share_out, visible
 from uqbench.runner.executors.local import run_locally
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
-TOY = Path(__file__).parents[2] / "toy"
+TOY = Path(__file__).parents[1] / "toy"
 
 
 @pytest.mark.parametrize(
