@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from uqbench.views.suites import show_suites
+from uqbench.views.suites import print_suites
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 ENTRIES = [
@@ -29,7 +29,7 @@ ENTRIES = [
 
 def printed(width: int, entries=ENTRIES) -> str:
     text = io.StringIO()
-    show_suites(entries, Console(file=text, width=width))
+    print_suites(entries, Console(file=text, width=width))
     return text.getvalue()
 
 

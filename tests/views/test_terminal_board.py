@@ -14,7 +14,7 @@ from uqbench.boards.scores import Score
 from uqbench.registry.plugins import Host
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
-from uqbench.views.terminal import show_board
+from uqbench.views.terminal import print_board
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 METRICS = (
@@ -65,7 +65,7 @@ def _with_fixed_prose(suite):
 
 def printed(board, width, **console):
     text = io.StringIO()
-    show_board(board, Console(file=text, width=width, **console))
+    print_board(board, Console(file=text, width=width, **console))
     return text.getvalue()
 
 

@@ -39,6 +39,7 @@ from uqbench.boards.verification import Verification, copies, draw
 from uqbench.boards.with_stored import read_reference
 from uqbench.claims.judge import Judgement
 from uqbench.claims.judge import judge as judge_claims
+from uqbench.claims.verdict import Verdict
 from uqbench.errors import Say, UqbenchError, warn
 from uqbench.identity import DeviceKind, Run
 from uqbench.registry import local
@@ -341,18 +342,17 @@ class Experiment:
         for suite in (suite for suite in chosen if suite.claims):
             budgets = budgets_with_runs(suite, boards or self.store.root)
             budget = next((name for name in budgets if wanted.budget in (None, name)), None)
-            counts: Counter[str] = Counter()
+            found: Counter[Verdict] = Counter()
             error = ""
             try:
                 if budget is not None:
                     selection = replace(wanted, suite=suite.name, budget=budget)
-                    counts.update(one.verdict.value for one in self._judged(selection, boards))
+                    found.update(one.verdict for one in self._judged(selection, boards))
             except UqbenchError as refused:
                 error = str(refused)
+            counts = {verdict.value: found[verdict] for verdict in Verdict if found[verdict]}
             papers, number = sorted({claim.paper for claim in suite.claims}), len(suite.claims)
-            judgements.append(
-                SuiteVerdicts(suite.name, number, papers, budget, dict(counts), error)
-            )
+            judgements.append(SuiteVerdicts(suite.name, number, papers, budget, counts, error))
         return judgements
 
     def verify(self, boards: Path, size: int = 5) -> Verified:

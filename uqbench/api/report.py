@@ -16,7 +16,19 @@ LIBRARIES = ("altair", "vl_convert", "jinja2")
 
 def can_report() -> bool:
     """Whether the libraries that draw and lay out a report are installed."""
-    return all(find_spec(name) is not None for name in LIBRARIES)
+    return all(map(find_spec, LIBRARIES))
+
+
+def require(extra: str, *libraries: str) -> None:
+    """See that libraries are installed.
+
+    Raises:
+        UqbenchError: one is not; says which extra of uqbench has it.
+    """
+    if missing := [name for name in libraries if find_spec(name) is None]:
+        raise UqbenchError(
+            f"this needs {', '.join(missing)}: python -m pip install 'uqbench[{extra}]'"
+        )
 
 
 def write_report(folder: Path | str, output: Path | str = "report.html", say: Say = warn) -> Path:
@@ -33,9 +45,7 @@ def write_report(folder: Path | str, output: Path | str = "report.html", say: Sa
     Raises:
         UqbenchError: the extra ``uqbench[report]`` is not installed, or a board is damaged.
     """
-    if not can_report():
-        missing = ", ".join(name for name in LIBRARIES if find_spec(name) is None)
-        raise UqbenchError(f"this needs {missing}: python -m pip install 'uqbench[report]'")
+    require("report", *LIBRARIES)
     from uqbench.report.page import page
 
     folders = board_folders(Path(folder))

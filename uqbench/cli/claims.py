@@ -50,12 +50,8 @@ def command(options: Options, *, boards: FolderThere | None = None, as_json: boo
             return
         width = max((len(one.suite) for one in suites), default=0)
         for one in suites:
-            counts = {
-                f"{one.verdicts[word]} {word}": COLORS[word]
-                for word in COLORS
-                if word in one.verdicts
-            }
-            say(f"{one.suite:<{width}}  {_line(one, list(counts))}", colors=counts)
+            found = {f"{n} {word}": COLORS[word] for word, n in one.verdicts.items()}
+            say(f"{one.suite:<{width}}  {_line(one)}", colors=found)
         return
     judgements = experiment.claims(boards)
     if as_json:
@@ -70,10 +66,10 @@ def command(options: Options, *, boards: FolderThere | None = None, as_json: boo
             say(*more)
 
 
-def _line(of: SuiteVerdicts, counts: list[str]) -> str:
+def _line(of: SuiteVerdicts) -> str:
     about = "; ".join(of.papers)
     if of.budget is None:
         return f"no runs ({of.claims} claims; {about})"
     if of.error:
         return f"{of.budget}: cannot be judged: {of.error.splitlines()[0]}"
-    return f"{of.budget}: {', '.join(counts)} ({about})"
+    return f"{of.budget}: {', '.join(f'{n} {word}' for word, n in of.verdicts.items())} ({about})"

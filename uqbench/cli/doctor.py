@@ -47,8 +47,7 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
     cuda = torch.cuda.is_available()
     about = torch.cuda.get_device_properties(0) if cuda else None
     memory = f"{about.name}, {about.total_memory / 2**30:.0f} GiB" if about else ""
-    devices = memory or "no CUDA device, runs use the CPU"
-    yield True, f"torch {torch.__version__}: {devices}"
+    yield True, f"torch {torch.__version__}: {memory or 'no CUDA device, runs use the CPU'}"
     compiler = next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "clang++"))), "")
     without = "no C++ compiler: budgets with numerics = 'compiled' need one; install g++"
     yield bool(compiler), f"C++ compiler: {compiler}" if compiler else without

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from uqbench.cli.options import load_host, takes
 from uqbench.cli.terminal import print_json, say
@@ -34,18 +34,15 @@ def command(kind: KINDS | None = None, *, as_json: bool = False) -> None:
     for problem in catalog.problems:
         say(f"uqbench: left out: {problem}", err=True)
     suites = catalog.suites.values()
-    listing: dict[str, list[dict[str, object]]] = {
+    listing: dict[str, list[dict[str, Any]]] = {
         "suites": [
             _named(suite, "name", "version", "summary")
-            | {
-                "budgets": list(suite.budgets),
-                "tasks": [task.name for task in suite.tasks],
-                "methods": [method.name for method in suite.methods],
-            }
+            | {"budgets": list(suite.budgets), "tasks": [task.name for task in suite.tasks]}
+            | {"methods": [method.name for method in suite.methods]}
             for suite in suites
         ],
         "tasks": [
-            {"name": f"{suite.name}/{task.name}", **_named(task, "environment", "dataset")}
+            {"name": f"{suite.name}/{task.name}"} | _named(task, "environment", "dataset")
             for suite in suites
             for task in suite.tasks
         ],
@@ -56,16 +53,9 @@ def command(kind: KINDS | None = None, *, as_json: bool = False) -> None:
             for claim in suite.claims
         ],
     }
-    registries: dict[str, Registry[Any]] = {
-        "agents": host.agents,
-        "estimators": host.estimators,
-        "environments": host.environments,
-        "datasets": host.datasets,
-        "risks": host.risk_measures,
-        "scores": host.scores,
-        "claim-kinds": host.claim_kinds,
-    }
-    for title, registry in registries.items():
+    for title in get_args(KINDS)[3:-1]:
+        name = {"risks": "risk_measures"}.get(title, title.replace("-", "_"))
+        registry: Registry[Any] = getattr(host, name)
         listing[title] = [
             {"name": key, "version": spec.version, "summary": summary(spec)}
             | {"source": source(spec), "plugin": registry.origin(key).distribution}
@@ -73,13 +63,9 @@ def command(kind: KINDS | None = None, *, as_json: bool = False) -> None:
         ]
     listing["plugins"] = [
         _named(plugin, "name", "distribution", "version")
-        | {
-            "adds": host.added_by(plugin),
-            "failure": plugin.failure,
-            "problems": [p.reason for p in catalog.problems if p.plugin == plugin],
-            "complaints": host.complaints(plugin),
-            "slow": plugin.slow,
-        }
+        | {"adds": host.added_by(plugin), "failure": plugin.failure}
+        | {"problems": [p.reason for p in catalog.problems if p.plugin == plugin]}
+        | {"complaints": host.complaints(plugin), "slow": plugin.slow}
         for plugin in host.plugins
     ]
     if as_json:
@@ -95,11 +81,11 @@ def command(kind: KINDS | None = None, *, as_json: bool = False) -> None:
         say(*(f"  {_line(entry)}" for entry in entries or [{"name": "(none)"}]))
 
 
-def _named(thing: object, *names: str) -> dict[str, object]:
+def _named(thing: object, *names: str) -> dict[str, Any]:
     return {name: getattr(thing, name) for name in names}
 
 
-def _line(entry: dict[str, object]) -> str:
+def _line(entry: dict[str, Any]) -> str:
     parts = [str(entry["name"])]
     for key, value in entry.items():
         if key != "name" and value:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from uqbench.cli.options import Folder, FolderThere, load_host, takes
+from uqbench.cli.options import Folder, FolderThere, load_host, names, takes
 from uqbench.cli.terminal import say
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
     from uqbench.figure import BoardTables, Figure
-
-ALL = "all"
 
 
 @takes(names={"formats": "--format"})
@@ -44,18 +42,19 @@ def command(
         tasks: Only these tasks.
         to: Folder for the files; default: here.
     """
-    require_plots()
+    from uqbench.api.report import require
+
+    require("plots", "altair", "vl_convert")
     from uqbench.plots.render import FORMATS, render
     from uqbench.results.files import write_output
 
-    wanted = _listed("--format", formats)
+    wanted = _listed(formats)
     for form in wanted:
         if form not in FORMATS:
             raise UqbenchError(f"--format {form}: expected {', '.join(FORMATS)}.")
     folder = Path() if to is None else to
     stem = f"{board.resolve().parent.name}-{board.resolve().name}"
-    shown = _listed("--methods", methods), _listed("--tasks", tasks)
-    for figure in _figures(board, _listed("--what", what), *shown):
+    for figure in _figures(board, _listed(what), _listed(methods), _listed(tasks)):
         for form in wanted:
             path = folder / f"{stem}-{figure.name}.{form}"
             write_output(path, render(figure, form))
@@ -63,22 +62,11 @@ def command(
     return 0
 
 
-def require_plots() -> None:
-    """See that the libraries that draw are installed.
-
-    Raises:
-        UqbenchError: one is not; the message says what to install.
-    """
-    from importlib.util import find_spec
-
-    missing = [name for name in ("altair", "vl_convert") if find_spec(name) is None]
-    if missing:
-        raise UqbenchError(
-            f"this needs {', '.join(missing)}: python -m pip install 'uqbench[plots]'"
-        )
+def _listed(text: str | None) -> list[str]:
+    return [] if text is None else list(dict.fromkeys(names(text)))
 
 
-def _figures(folder: Path, names: list[str], methods: list[str], tasks: list[str]) -> list[Figure]:
+def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]) -> list[Figure]:
     from uqbench.boards.stored import StoredBoard
     from uqbench.figure import NotDrawableError
     from uqbench.plots.catalog import FIGURES, draw, plugin_figures
@@ -88,8 +76,8 @@ def _figures(folder: Path, names: list[str], methods: list[str], tasks: list[str
     host = load_host()
     board: BoardTables = SelectedRows(StoredBoard.read(folder), methods, tasks)
     suite = read_suites(host, check=()).suites.get(board.suite)
-    if names != [ALL]:
-        return [draw(board, name, suite, host) for name in names]
+    if what != ["all"]:
+        return [draw(board, name, suite, host) for name in what]
     figures = []
     for name in FIGURES:
         try:
@@ -100,12 +88,3 @@ def _figures(folder: Path, names: list[str], methods: list[str], tasks: list[str
     for problem in problems:
         say(f"uqbench: {problem}", err=True)
     return figures + added
-
-
-def _listed(option: str, text: str | None) -> list[str]:
-    if text is None:
-        return []
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
-        raise UqbenchError(f"{option}: expected names separated by commas, got none.")
-    return list(dict.fromkeys(names))

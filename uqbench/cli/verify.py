@@ -90,36 +90,35 @@ def command(
 
 def _say_found(found: Findings) -> None:
     say(f"{found.suite}, budget {found.budget}: {', '.join(found.methods)}")
-    for name in found.differing:
-        say(f"{name}: differs from what follows from scores.csv")
+    say(*(f"{name}: differs from what follows from scores.csv" for name in found.differing))
     if not found.differing:
         say(f"its tables follow from its {count(found.rows, 'score')}, byte for byte")
     reported = ", ".join(f"{n} {status}" for status, n in sorted(found.checks.items()))
-    say(f"conformance, as reported: {reported or 'nothing'}")
-    for rule in found.broken:
-        say(f"  {rule}")
+    say(f"conformance, as reported: {reported or 'nothing'}", *(f"  {r}" for r in found.broken))
     if found.versions:
         say(f"made with other versions: {', '.join(found.versions)}")
 
 
 def _show(verified: Verified, as_json: bool) -> None:
     words = {run: one.value for run, one in verified.agreement.items()}
-    if as_json:
-        facts = {} if verified.found is None else verified.found.model_dump(mode="json")
-        methods = {
+    found, methods = verified.found, verified.methods if verified.found is not None else {}
+    if as_json and found is None:
+        print_json(words)
+    elif as_json and found is not None:
+        proofs = {
             name: {"verified": of.verified, "proves": of.sentence, "bars": list(of.bars)}
-            for name, of in verified.methods.items()
+            for name, of in methods.items()
         }
-        own = {"agreement": words, "verification": methods, "copies": list(verified.copies)}
-        print_json(words if verified.found is None else facts | own)
+        own = {"agreement": words, "verification": proofs, "copies": list(verified.copies)}
+        print_json(found.model_dump(mode="json") | own)
+    if as_json:
         return
-    if verified.found is not None:
-        _say_found(verified.found)
+    if found is not None:
+        _say_found(found)
     say(*(f"{run}: {word}" for run, word in words.items()), *verified.copies)
-    for name, of in verified.methods.items():
-        if verified.found is not None:
-            state = "verified" if of.verified else "not verified"
-            say(f"{name}: {state}: {of.sentence}", *(f"  {why}" for why in of.bars))
+    for name, of in methods.items():
+        state = "verified" if of.verified else "not verified"
+        say(f"{name}: {state}: {of.sentence}", *(f"  {why}" for why in of.bars))
     if words:
         counted = ", ".join(f"{n} {word}" for word, n in Counter(words.values()).items())
         say(f"{len(words)} runs: {counted}")

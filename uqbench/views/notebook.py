@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
+import pandas as pd
+
 from uqbench.views.board_view import MARK, BoardView
 from uqbench.wording import count
 
@@ -39,12 +41,7 @@ def _board(view: BoardView) -> str:
     names = ["rank"] * ranked + ["method", view.ranking, *["calibration"] * view.calibrated, "runs"]
     columns = [view.column(name) for name in names]
     heads = (c.header + " [95 %]" * (c.name == view.ranking) for c in columns)
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    rows = zip(*(column.texts for column in columns), strict=True)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    return (
-        f"<table><caption>{escape(view.title)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table>"
-    )
+    table = pd.DataFrame(dict(zip(heads, (c.texts for c in columns), strict=True)))
+    with pd.option_context("display.max_colwidth", None):
+        text = table.to_html(index=False, escape=True, border=0)
+    return f"<p>{escape(view.title)}</p>{text}"

@@ -11,18 +11,13 @@ from rich.console import Console
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.standings import shown_statistics
 from uqbench.boards.tables import label
-from uqbench.views.board_view import IMPROVEMENT, BoardView, board_notes
+from uqbench.views.board_view import IMPROVEMENT, BoardView, Column, board_notes
 from uqbench.views.console import PADDING, Shown, stdout, table
 from uqbench.views.groups import group_columns, groups_note
 from uqbench.wording import visible
 
 _HEADER_LINES = 3
 """About as many lines a header has, below its group's name."""
-
-
-def print_board(board: Board) -> None:
-    """Print a board's table to stdout, with what must be known to read it."""
-    show_board(board, stdout())
 
 
 def print_ranking(board: Board) -> None:
@@ -32,9 +27,9 @@ def print_ranking(board: Board) -> None:
     _say(console, board.finding)
 
 
-def show_board(board: Board, console: Console) -> None:
-    """Print a board's tables to a console, in its width."""
-    view = BoardView.of(board)
+def print_board(board: Board, console: Console | None = None) -> None:
+    """Print a board's tables in the width of a console, with what must be known to read them."""
+    console, view = console or stdout(), BoardView.of(board)
     left_out = _show_ranking(board, view, console)
     _say(console, *notes(board, view), *_left_out(left_out))
     _show_groups(board, view, console)
@@ -107,35 +102,34 @@ def _show_groups(board: Board, view: BoardView, console: Console) -> None:
 
     Of each group in turn the next most important one is shown, as long as it fits.
     """
-    grouped = group_columns(board, view)
-    if not grouped:
+    columns = group_columns(board, view)
+    if not columns:
         return
-    place = {id(c): [d.group for d in grouped[:at]].count(c.group) for at, c in enumerate(grouped)}
+    printed = {c.name: Shown(_wrapped(c.header), c.texts) for c in columns}
+    groups = [column.group for column in columns]
+    turns = {c.name: groups[:at].count(c.group) for at, c in enumerate(columns)}
     first = Shown("method", [line.method for line in view.lines], left=True)
     room = console.width + PADDING - first.width
-    fitting, left_out = {}, []
-    for column in sorted(grouped, key=lambda column: place[id(column)]):
-        printed = Shown(_wrapped(column.header), column.texts)
-        needed = max(printed.width, len(column.group) + PADDING)
+    shown: list[Column] = []
+    by_turn = sorted(columns, key=lambda column: turns[column.name])
+    for column in by_turn:
+        needed = max(printed[column.name].width, len(column.group) + PADDING)
         if needed <= room:
-            fitting[id(column)] = printed
+            shown.append(column)
             room -= needed
-        else:
-            left_out.append(column.header)
-    shown = [column for column in grouped if id(column) in fitting]
     if shown:
-        height = max(printed.header.count("\n") for printed in fitting.values())
+        shown.sort(key=columns.index)
+        height = max(printed[column.name].header.count("\n") for column in shown)
         middle, group = [], ""
         for column in shown:
-            printed = fitting[id(column)]
-            above = "" if column.group == group else column.group.upper()
-            missing = "\n" * (height - printed.header.count("\n"))
-            middle.append(printed._replace(header=f"{above}\n{missing}{printed.header}"))
+            one, above = printed[column.name], "" if column.group == group else column.group.upper()
+            missing = "\n" * (height - one.header.count("\n"))
+            middle.append(one._replace(header=f"{above}\n{missing}{one.header}"))
             group = column.group
         console.print()
         console.print(table([first, *middle]))
         _say(console, groups_note(shown))
-    _say(console, *_left_out(left_out))
+    _say(console, *_left_out([c.header for c in by_turn if c not in shown]))
 
 
 def _wrapped(header: str) -> str:
