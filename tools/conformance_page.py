@@ -12,10 +12,9 @@ What uqbench asks of a plugin, rule by rule. `uqbench plugin check NAME` tries t
 that a plugin registers; failures name the rule, what was found, and what to do.
 
 ```sh
-pip install "uqbench[testing]"                       # pytest makes the checks
 uqbench plugin check my-method                       # exit code 1 if a required rule is broken
 uqbench plugin check my-method --only "agent and not compiles"    # an expression as pytest's -k
-uqbench plugin check my-method --junit report.xml    # pytest's, for CI; --json for other tools
+uqbench plugin check my-method --json                # for other tools
 ```
 
 Levels: *required* for a row on a board; *checkpointable* runs resume where they were interrupted;
@@ -24,7 +23,7 @@ have intervals for Q that cover what they say. A check whose prerequisite failed
 one mistake is one message. Zero checks are a failure. Data that is not on the machine, which a
 `uqbench.errors.MissingDataError` says, and what no installed suite uses, are skipped and listed.
 
-In a plugin's tests:
+In a plugin's tests (`pip install "uqbench[testing]"`; `pytest --junit-xml` reports each check):
 
 ```python
 from uqbench.registry.plugins import Host

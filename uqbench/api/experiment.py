@@ -531,7 +531,7 @@ class Experiment:
 
 
 def _checks(host: Host, plugin: str) -> list[dict[str, str]]:
-    from uqbench.testing.results import check_plugin  # needs pytest
+    from uqbench.testing.results import check_plugin
 
     return [result.as_json() for result in check_plugin(host, plugin)]
 

@@ -36,6 +36,8 @@ class Band(TaskwiseKind):
         normalized: whether it is of scores instead of raw values.
         exact: whether the metric has no randomness, so that all of a method's runs on a task must
             be equal and their value is what it is.
+
+    Source: Fieller 1954
     """
 
     method: str

@@ -25,6 +25,8 @@ class Order(TaskwiseKind):
         threshold: which it must be above; None for 1/2, or for 0 where it is a difference.
         paired: whether runs of the same seed are compared with each other; None for what the suite
             says of its worlds and data sets.
+
+    Source: Agarwal et al. 2021
     """
 
     methods: tuple[str | tuple[str, ...], ...]

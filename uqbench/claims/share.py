@@ -21,6 +21,8 @@ class Share(ClaimKind):
             several, better than the best of them.
         above, below: instead: the number that its metric is above, or below.
         at_least: the share that must be exceeded.
+
+    Source: Clopper & Pearson 1934
     """
 
     method: str

@@ -34,6 +34,8 @@ class Trend(ClaimKind):
         along: what the points are.
         threshold: of the probability that of two runs at neighboring values the one with the
             larger value has the larger (or smaller) metric.
+
+    Source: Jonckheere 1954
     """
 
     methods: tuple[str, ...]

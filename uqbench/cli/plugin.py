@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from uqbench.cli.options import File, Folder, takes
+from uqbench.cli.options import Folder, takes
 from uqbench.cli.terminal import print_json, say
 from uqbench.errors import UqbenchError
 from uqbench.templates.render import KINDS, LEARNS_FROM_DATA, render, write
@@ -62,15 +62,13 @@ def new(
 def check(
     name: str,
     *,
-    junit: File | None = None,
     only: Annotated[str, "EXPRESSION"] = "",
     as_json: bool = False,
 ) -> int:
     """Check what is registered, or a class of a file, against the rules of docs/conformance.md.
 
     NAME is that of a plugin or its distribution, DISTRIBUTION:NAME of one thing that it registers,
-    or FILE[:CLASS]. pytest makes the checks: pip install 'uqbench[testing]'. Exits with 1 if a
-    required rule is broken, or if there was nothing to check.
+    or FILE[:CLASS]. Exits with 1 if a required rule is broken, or if there was nothing to check.
 
     \b
     Example:
@@ -78,17 +76,13 @@ def check(
       uqbench plugin check mine.py:Mine
 
     Args:
-        junit: JUnit XML.
-        only: Subjects or checks whose name contains this; pytest's -k: 'dqn and not compiles'.
+        only: Subjects or checks whose name contains this, as pytest's -k: 'dqn and not compiles'.
         as_json: Print JSON.
     """
-    from uqbench.results.files import check_output
     from uqbench.testing.results import check_plugin, target
 
-    if junit is not None:
-        check_output(junit)
     show = (lambda *_: None) if as_json else _show
-    results = check_plugin(*target(name), only, junit, show)
+    results = check_plugin(*target(name), only, show)
     if as_json:
         print_json([result.as_json() for result in results])
     elif results:

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import PlainSerializer, PlainValidator, SerializationInfo, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    PlainSerializer,
+    PlainValidator,
+    SerializationInfo,
+    ValidationInfo,
+)
 
 from uqbench.config import RiskNames
 from uqbench.errors import UqbenchError
@@ -18,23 +24,21 @@ from uqbench.risk.decision import DecisionRule
 from uqbench.risk.measure import RiskMeasure
 
 
-def _measure(value: object, info: ValidationInfo) -> RiskMeasure:
-    measure: RiskMeasure = _named(value, _names(info.context).measure)
-    return measure
+def _named(maker: str) -> PlainValidator:
+    """Reads a name by a method of the harness's names: ``measure``, ``composite`` or ``rule``."""
+
+    def read(value: object, info: ValidationInfo) -> Any:
+        if not isinstance(value, str):
+            raise ValueError("expected the name of a risk measure, such as 'cvar(0.25)'")
+        try:
+            return getattr(_names(info.context), maker)(value)
+        except UqbenchError as error:
+            raise ValueError(str(error)) from None
+
+    return PlainValidator(read)
 
 
-def _composite(value: object, info: ValidationInfo) -> CompositeRisk:
-    composite: CompositeRisk = _named(value, _names(info.context).composite)
-    return composite
-
-
-def _rule(value: object, info: ValidationInfo) -> DecisionRule:
-    rule: DecisionRule = _named(value, _names(info.context).rule)
-    return rule
-
-
-def _marginal_rule(value: object, info: ValidationInfo) -> DecisionRule:
-    rule = _rule(value, info)
+def _marginal(rule: DecisionRule) -> DecisionRule:
     if not rule.marginal:
         raise ValueError(
             "a composition needs several models, each with a return distribution, and this agent "
@@ -49,15 +53,6 @@ def _text(value: object, info: SerializationInfo) -> str:
     return _names(info.context).text(value)
 
 
-def _named(value: object, make: Any) -> Any:
-    if not isinstance(value, str):
-        raise ValueError("expected the name of a risk measure, such as 'cvar(0.25)'")
-    try:
-        return make(value)
-    except UqbenchError as error:
-        raise ValueError(str(error)) from None
-
-
 def _names(context: Mapping[str, Any] | None) -> RiskNames:
     names: RiskNames | None = (context or {}).get("risk_names")
     if names is None:
@@ -68,16 +63,16 @@ def _names(context: Mapping[str, Any] | None) -> RiskNames:
     return names
 
 
-RiskField = Annotated[RiskMeasure, PlainValidator(_measure), PlainSerializer(_text)]
+RiskField = Annotated[RiskMeasure, _named("measure"), PlainSerializer(_text)]
 """A field that holds a :class:`uqbench.risk.RiskMeasure`; in a suite ``"cvar(0.25)"``."""
 
-CompositeRiskField = Annotated[CompositeRisk, PlainValidator(_composite), PlainSerializer(_text)]
+CompositeRiskField = Annotated[CompositeRisk, _named("composite"), PlainSerializer(_text)]
 """A field that holds a :class:`uqbench.risk.CompositeRisk`: ``"cvar(0.25) of wang(0.1)"``.
 
 A single measure means the additive composition, which is neutral about the model.
 """
 
-DecisionRuleField = Annotated[DecisionRule, PlainValidator(_rule), PlainSerializer(_text)]
+DecisionRuleField = Annotated[DecisionRule, _named("rule"), PlainSerializer(_text)]
 """A field that holds a :class:`uqbench.risk.DecisionRule`, for agents with several models.
 
 A measure, of the models' mixture: ``"cvar(0.25)"``; a composition: ``"cvar(0.25) of wang(0.1)"``; a
@@ -85,5 +80,7 @@ weighted sum of either: ``"0.5 * expectation + 0.5 * cvar(0.25) of expectation"`
 composition is written out: ``"expectation of cvar(0.25)"``.
 """
 
-MarginalRuleField = Annotated[DecisionRule, PlainValidator(_marginal_rule), PlainSerializer(_text)]
+MarginalRuleField = Annotated[
+    DecisionRule, _named("rule"), AfterValidator(_marginal), PlainSerializer(_text)
+]
 """The same for agents with one return distribution, or with samples of Q: without compositions."""

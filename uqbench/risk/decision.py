@@ -68,16 +68,12 @@ class MarginalRisk(DecisionRule):
     """
 
     measure: RiskMeasure
+    marginal = True
 
     @property
     def coherent(self) -> bool:
         """That of the measure."""
         return self.measure.coherent
-
-    @property
-    def marginal(self) -> bool:
-        """By definition."""
-        return True
 
     def __call__(self, values: Tensor, probabilities: Tensor, belief: Tensor) -> Tensor:
         """``Risk(Σ_k β_k P_k)``."""

@@ -14,9 +14,12 @@ if TYPE_CHECKING:  # imported where it computes: every command reads the names o
 
 @dataclass(frozen=True)
 class MeanStd(RiskMeasure):
-    """``E[Z] − c √Var[Z]``, where ``weight`` is c ≥ 0.
+    """Mean minus weight times standard deviation.
 
-    The paper calls it coherent. It is not: it is not monotone, since a rare high return lowers it.
+    ``E[Z] − c √Var[Z]``, where ``weight`` is c ≥ 0. The paper calls it coherent. It is not: it is
+    not monotone, since a rare high return lowers it.
+
+    Source: Eriksson et al., section 6
     """
 
     weight: float = 1.0

@@ -48,14 +48,13 @@ class Distortion(RiskMeasure):
 
 @dataclass(frozen=True)
 class Expectation(Distortion):
-    """The mean: ``g(p) = p``."""
+    """The mean return.
+
+    ``g(p) = p``.
+    """
 
     neutral: ClassVar[Mapping[str, float]] = {}
-
-    @property
-    def coherent(self) -> bool:
-        """Always."""
-        return True
+    coherent = True
 
     def distort(self, cdf: Tensor) -> Tensor:
         """``g(p) = p``."""
@@ -68,19 +67,20 @@ class Expectation(Distortion):
 
 @dataclass(frozen=True)
 class CVaR(Distortion):
-    """Mean of the worst ``alpha`` mass: ``g(p) = min(p / α, 1)`` (Rockafellar & Uryasev 2000)."""
+    """Mean of the worst alpha mass of returns.
+
+    ``g(p) = min(p / α, 1)``.
+
+    Source: Rockafellar & Uryasev 2000
+    """
 
     alpha: float = 0.25
     neutral: ClassVar[Mapping[str, float]] = {"alpha": 1.0}
+    coherent = True
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha <= 1:
             raise ValueError(f"CVaR's alpha must be in (0, 1], got {self.alpha}")
-
-    @property
-    def coherent(self) -> bool:
-        """Always."""
-        return True
 
     def distort(self, cdf: Tensor) -> Tensor:
         """``g(p) = min(p / α, 1)``."""
@@ -89,10 +89,13 @@ class CVaR(Distortion):
 
 @dataclass(frozen=True)
 class VaR(Distortion):
-    """The lower ``alpha`` quantile, ``inf {z : F(z) ≥ α}``: ``g`` jumps from 0 to 1 at α.
+    """The lower alpha quantile of returns.
 
-    Sums of probabilities are compared with α up to rounding, so that ten tenths of a tenth reach
-    it.
+    ``inf {z : F(z) ≥ α}``: ``g`` jumps from 0 to 1 at α. It is not coherent: a quantile is not
+    superadditive. Sums of probabilities are compared with α up to rounding, so that ten tenths of a
+    tenth reach it.
+
+    Source: Artzner et al. 1999
     """
 
     alpha: float = 0.25
@@ -100,11 +103,6 @@ class VaR(Distortion):
     def __post_init__(self) -> None:
         if not 0 < self.alpha <= 1:
             raise ValueError(f"VaR's alpha must be in (0, 1], got {self.alpha}")
-
-    @property
-    def coherent(self) -> bool:
-        """Never: a quantile is not superadditive."""
-        return False
 
     def distort(self, cdf: Tensor) -> Tensor:
         """``g(p) = 1[p ≥ α]``."""
@@ -116,10 +114,12 @@ class VaR(Distortion):
 
 @dataclass(frozen=True)
 class Wang(Distortion):
-    """Wang's transform ``g(p) = Φ(Φ⁻¹(p) − Φ⁻¹(α))``: averse below α = 1/2.
+    """Wang's transform of the CDF; 0.5 is neutral.
 
-    With the level α: Wang 2002, "A risk measure that goes beyond coherence", which Eriksson et al.
-    cite; the shift of a normal score is that of Wang 2000.
+    ``g(p) = Φ(Φ⁻¹(p) − Φ⁻¹(α))``: averse below α = 1/2. With the level α: "A risk measure that goes
+    beyond coherence", which Eriksson et al. cite; the shift of a normal score is that of Wang 2000.
+
+    Source: Wang 2002
     """
 
     alpha: float = 0.25
@@ -147,9 +147,12 @@ class Wang(Distortion):
 
 @dataclass(frozen=True)
 class ProportionalHazard(Distortion):
-    """The power distortion ``g(p) = p^α``: averse below α = 1 (Wang 1995).
+    """The CDF to the power alpha; 1 is neutral.
 
-    On returns the power is of the CDF, so that it is the proportional hazard transform of the loss.
+    ``g(p) = p^α``: averse below α = 1. On returns the power is of the CDF, so that it is the
+    proportional hazard transform of the loss.
+
+    Source: Wang 1995
     """
 
     alpha: float = 0.5

@@ -19,25 +19,24 @@ LOWEST, HIGHEST = -40.0, 20.0
 
 @dataclass(frozen=True)
 class EVaR(RiskMeasure):
-    """``sup_{t>0} −t ln(E[exp(−Z/t)] / α)``: the tightest Chernoff lower bound of CVaR_α.
+    """Entropic value at risk, a lower bound of CVaR.
 
-    In its dual form (Eriksson et al., Remark 12) the lowest mean among distributions Q with
-    ``KL(Q ‖ P) ≤ −ln α``. It is attained at ``Q_t ∝ P exp(−z/t)``, whose divergence decreases in t:
-    t is found by bisection, with a fixed number of halvings. The paper's equation 6 is for costs,
+    ``sup_{t>0} −t ln(E[exp(−Z/t)] / α)``: the tightest Chernoff lower bound of CVaR_α. In its dual
+    form (Eriksson et al., Remark 12) the lowest mean among distributions Q with ``KL(Q ‖ P) ≤
+    −ln α``. It is attained at ``Q_t ∝ P exp(−z/t)``, whose divergence decreases in t: t is
+    found by bisection, with a fixed number of halvings. The paper's equation 6 is for costs,
     with 1 − α.
+
+    Source: Ahmadi-Javid 2012
     """
 
     alpha: float = 0.25
     neutral: ClassVar[Mapping[str, float]] = {"alpha": 1.0}
+    coherent = True
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha <= 1:
             raise ValueError(f"EVaR's alpha must be in (0, 1], got {self.alpha}")
-
-    @property
-    def coherent(self) -> bool:
-        """Always."""
-        return True
 
     def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:
         """The bound at the best t, through which no gradient flows: the bound is flat there."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # pytest is in the extra uqbench[testing]
+if TYPE_CHECKING:
     from uqbench.testing.conformance.check import Result
 
 
@@ -21,7 +21,7 @@ def check(what: type[Any] | str, only: str = "") -> list[Result]:
 
     Raises:
         AssertionError: a required rule is broken, or nothing was checked.
-        UqbenchError: there is no such thing, or pytest is not installed.
+        UqbenchError: there is no such thing.
 
     Example:
         >>> from uqbench import testing

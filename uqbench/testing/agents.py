@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-import pytest
 import torch
 
 from uqbench.agent import Agent, EnvironmentInfo
@@ -56,7 +55,7 @@ class AgentTests(ABC):
         made = results([self.subject()], only=chosen)
         broken = [str(result) for result in made if result.status == "failed"]
         if broken:
-            pytest.fail("\n\n".join(broken), pytrace=False)
+            raise AssertionError("\n\n".join(broken))
 
     def train(self, seeds: Sequence[int], first: int) -> Trace:
         """Run a new agent in the worlds from ``first`` on."""

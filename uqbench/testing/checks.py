@@ -24,15 +24,7 @@ def parametrize_with_checks(subjects: Sequence[Subject]) -> Callable[[Any], Any]
     Raises:
         ValueError: there is nothing to check.
     """
-    pairs = checks_of(subjects)
-    if not pairs:
-        raise ValueError("there is nothing to check: no subject has a check")
-    return pytest.mark.parametrize(("subject", "check"), pairs)
-
-
-def checks_of(subjects: Sequence[Subject]) -> list[Any]:
-    """Each subject with each of its checks, as ``pytest.param``."""
-    return [
+    pairs = [
         pytest.param(
             subject,
             check,
@@ -46,6 +38,9 @@ def checks_of(subjects: Sequence[Subject]) -> list[Any]:
         for subject in subjects
         for check in checks_for(subject)
     ]
+    if not pairs:
+        raise ValueError("there is nothing to check: no subject has a check")
+    return pytest.mark.parametrize(("subject", "check"), pairs)
 
 
 def run_check(subject: Subject, check: Check) -> None:

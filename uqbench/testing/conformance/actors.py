@@ -8,7 +8,6 @@ from dataclasses import replace
 import torch
 
 from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject, replay_step, step_of
-from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
 from uqbench.testing.conformance.repeatability import checkpoint, lanes
 
@@ -24,18 +23,7 @@ def _several(subject: AgentSubject) -> AgentSubject:
     return subject.several
 
 
-@check(
-    AgentSubject,
-    "agent-actors",
-    after=(
-        *SOUND,
-        "agent-repeats",
-        "agent-buffers",
-        "agent-pure",
-        "agent-lanes",
-        "agent-checkpoint",
-    ),
-)
+@check(AgentSubject, "agent-actors", after=("agent-lanes", "agent-checkpoint"))
 def with_actors(subject: AgentSubject) -> None:
     """With K = 3 actors, too, act returns [L, K], and a lane does the same alone and resumed.
 
@@ -57,7 +45,7 @@ def with_actors(subject: AgentSubject) -> None:
         checkpoint(several)
 
 
-@check(AgentSubject, "agent-mixes-actors", after=(*SOUND, "agent-repeats", "agent-actors"))
+@check(AgentSubject, "agent-mixes-actors", after=("agent-actors",))
 def mixes(subject: AgentSubject) -> None:
     """What an actor does depends on its own observations and episodes, and on the learner.
 

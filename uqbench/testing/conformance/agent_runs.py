@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_map
 
 from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.environment import LaneEnv, Outcome
@@ -57,27 +57,17 @@ class Trace:
 
     def difference(self, other: Trace) -> str:
         """What the first difference is; empty where two runs of equal lanes are the same."""
-        for t, (one, two) in enumerate(zip(self.actions, other.actions, strict=True)):
-            if not torch.equal(one, two):
-                return f"the actions differ at step {t}"
-        for t, (mine, theirs) in enumerate(zip(self.metrics, other.metrics, strict=True)):
-            for name in mine:
-                if not same(mine[name], theirs.get(name)):
-                    return f"the metric {name!r} differs after step {t}"
-        for name, value in self.predictions.items():
-            if not same(value, other.predictions.get(name)):
-                return f"the predicted {name} differ at the end"
+        for what in ("actions", "metrics", "predictions"):
+            differs = difference(getattr(self, what), getattr(other, what), what)
+            if differs is not None:
+                return f"{differs.where} differs"
         return ""
 
     def lane(self, lane: int) -> Trace:
         """The same run of one lane."""
-        only = slice(lane, lane + 1)
-        return replace(
-            self,
-            actions=[action[only] for action in self.actions],
-            metrics=[{k: v[only] for k, v in m.items()} for m in self.metrics],
-            predictions={name: value[only] for name, value in self.predictions.items()},
-        )
+        parts = self.actions, self.metrics, self.predictions
+        own = tree_map(lambda tensor: tensor[lane : lane + 1], parts)
+        return replace(self, **dict(zip(("actions", "metrics", "predictions"), own, strict=True)))
 
 
 Visit = Callable[[Agent, Step], None]
@@ -118,44 +108,60 @@ class AgentSubject(Subject):
     calibrated: bool = False
     recipe: tuple[Any, EnvironmentInfo, Any] | None = None
 
-    @cached_property
+    @property
     def baseline(self) -> Trace:
         """A run that nothing disturbs."""
-        return self.run(SEEDS, 0)
+        return self.once("baseline", lambda: self.run(SEEDS, 0))
 
-    @cached_property
+    @property
     def alone(self) -> Trace:
         """A run of one lane, of seed 5 in world 5."""
-        return self.run([5], 5)
+        return self.once("alone", lambda: self.run([5], 5))
 
-    @cached_property
+    @property
     def long_alone(self) -> Trace:
         """The same, of ``long`` steps."""
-        return self.run([5], 5, steps=self.long)
+        return self.once("long alone", lambda: self.run([5], 5, steps=self.long))
 
-    def long_difference(self, *, among: bool, visit: Visit | None = None) -> str:
-        """How a long run among other lanes, or visited, differs from the long one alone.
+    def difference(
+        self,
+        *,
+        read: bool = False,
+        overwrite: bool = False,
+        long: bool = False,
+        among: bool = False,
+    ) -> str:
+        """How a run differs from an undisturbed one; empty where it does not.
 
-        Both at once, and one by one only where that differs: long runs take time.
+        Runs take time: ask for all disturbances at once, and for one by one where that differs.
+
+        Args:
+            read: predictions are asked for after every step.
+            overwrite: a step's tensors are overwritten after ``observe``.
+            long: it is of ``long`` steps, and compared with the long one alone.
+            among: a long one among other lanes.
         """
 
-        def run(among: bool, visit: Visit | None) -> str:
-            seeds, first = ([3, 5, 8], 4) if among else ([5], 5)
+        def visit(agent: Agent, step: Step) -> None:
+            if read:
+                agent.policy(step.next_obs)
+                agent.uncertainty(step.next_obs)
+            if overwrite:
+                _overwrite(step)
+
+        def run() -> str:
+            seeds, first = ([3, 5, 8], 4) if among else ([5], 5) if long else (SEEDS, 0)
             try:
-                trace = self.run(seeds, first, steps=self.long, visit=visit)
+                trace = self.run(seeds, first, steps=self.long if long else None, visit=visit)
             except Exception as error:  # overwritten integers may be indices
                 return f"it raised {type(error).__name__}: {error}"
-            return trace.lane(int(among)).difference(self.long_alone)
+            return (
+                trace.lane(int(among)).difference(self.long_alone)
+                if long
+                else (trace.difference(self.baseline))
+            )
 
-        if not self.once("long", lambda: run(True, overwrite)):
-            return ""
-        return self.once(f"long {among}", lambda: run(among, visit))
-
-    def forget(self) -> None:
-        """Drop the runs, too."""
-        super().forget()
-        for run in ("baseline", "alone", "long_alone"):
-            self.__dict__.pop(run, None)
+        return self.once(f"difference {read} {overwrite} {long} {among}", run)
 
     def run(
         self,
@@ -193,7 +199,7 @@ class AgentSubject(Subject):
         return Trace(agent, actions, metrics, stream, questions, predicted, written)
 
 
-def overwrite(_: Agent, step: Step) -> None:
+def _overwrite(step: Step) -> None:
     """As the harness does after ``observe``, but with values that no agent can use."""
     for name, value in vars(step).items():
         if name != "t" and value is not None:
@@ -243,12 +249,11 @@ def copy_of(outcome: Outcome, actors: int | None = None) -> Outcome:
 
     As the environment gave it, ``[L · K, …]``, or by actor, ``[L, K, …]``.
     """
-    own = {
-        name: _copied(value if actors is None else by_actor(value, actors))
-        for name, value in vars(outcome).items()
-        if name != "events"
-    }
-    return Outcome(**own, events={name: n.clone() for name, n in outcome.events.items()})  # type: ignore[arg-type]
+
+    def own(tensor: Tensor | None) -> Tensor | None:
+        return _copied(tensor if actors is None else by_actor(tensor, actors))
+
+    return Outcome(**tree_map(own, vars(outcome)))
 
 
 def _copied(tensor: Tensor | None) -> Tensor | None:

@@ -29,8 +29,6 @@ FORMS = ((1, 1), (1, 5), (3, 1), (3, 5))
 FORM_STEPS = 3
 COUNTS = re.compile(r"(_steps|_starts|sync_period|warm_?up|burn_?in|anneal\w*|_?decay)$")
 """Names of whole numbers that count environment steps."""
-FIRST = ("agent-forms",)
-SOUND = (*FIRST, "agent-global-state", "agent-inputs")
 
 
 @check(AgentSubject, "agent-forms")
@@ -76,7 +74,7 @@ def _actions(action: Any, shape: tuple[int, ...], n_actions: int, what: str) -> 
         raise Failed(f"{what} returned the actions {action.tolist()}; there are {n_actions}")
 
 
-@check(AgentSubject, "agent-global-state", after=FIRST)
+@check(AgentSubject, "agent-global-state", after=("agent-forms",))
 def global_state(subject: AgentSubject) -> None:
     """An agent leaves global random states, threads, default dtypes and gradient mode alone.
 
@@ -93,7 +91,7 @@ def global_state(subject: AgentSubject) -> None:
         raise Failed(f"a run changed {', '.join(changed)}")
 
 
-@check(AgentSubject, "agent-inputs", after=(*FIRST, "agent-global-state"))
+@check(AgentSubject, "agent-inputs", after=("agent-global-state",))
 def inputs(subject: AgentSubject) -> None:
     """An agent does not write into the tensors that it is given.
 
@@ -111,7 +109,7 @@ def inputs(subject: AgentSubject) -> None:
         raise Failed("policy or uncertainty wrote into its observations")
 
 
-@check(AgentSubject, "agent-masks", after=FIRST)
+@check(AgentSubject, "agent-masks", after=("agent-forms",))
 def masks(subject: AgentSubject) -> None:
     """Masked actions are never chosen, by act or by policy, also not by exploration.
 

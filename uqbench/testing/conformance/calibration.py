@@ -10,7 +10,6 @@ from torch import Tensor
 from uqbench.agent import Step, Uncertainty
 from uqbench.lanes import Normal, Uniform
 from uqbench.testing.conformance.agent_runs import CPU, AgentSubject
-from uqbench.testing.conformance.agents import FIRST
 from uqbench.testing.conformance.check import Failed, Skipped, check
 from uqbench.uncertainty.interval_scores import central_interval
 
@@ -21,9 +20,7 @@ STANDARD_ERRORS = 4.0
 """Of a share of lanes, at each level: false alarms in fewer than one of 8,000 checks."""
 
 
-@check(
-    AgentSubject, "uncertainty-coverage", level="calibrated", after=(*FIRST, "uncertainty-forms")
-)
+@check(AgentSubject, "uncertainty-coverage", level="calibrated", after=("uncertainty-forms",))
 def coverage(subject: AgentSubject) -> None:
     """Where the values of actions are planted, intervals of 50 % and 90 % cover so many of them.
 

@@ -117,7 +117,8 @@ class Check:
         fix: what an author does about a failure.
         function: raises :class:`Failed`, or :class:`Skipped`; returns what it measured, if that is
             worth a line.
-        after: ids of the checks that must pass first; otherwise it is blocked.
+        after: ids of the checks that must pass first, and with them those that they are after;
+            otherwise it is blocked.
     """
 
     id: str

@@ -10,6 +10,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 from unittest.mock import patch
 
@@ -26,23 +27,18 @@ from uqbench.testing.conformance.agent_runs import (
     SEEDS,
     AgentSubject,
     Recorded,
+    predictions,
     replay_step,
 )
-from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
 from uqbench.testing.same_bits import compare_captured
 
 ELSEWHERE = torch.device("meta")
 DEVICE_STEPS = 45
-COMPILED_STEPS = 12
 
 
 class _Wait(Exception):  # noqa: N818
     """Data of the device was asked for on the host."""
-
-
-class _Unbuilt(Exception):  # noqa: N818
-    """The constructor computes with values, and these tensors have none."""
 
 
 @check(AgentSubject, "agent-device", level="compiled", after=("agent-forms",))
@@ -59,7 +55,7 @@ def device(subject: AgentSubject) -> None:
         raise Failed(_located(error))
 
 
-@check(AgentSubject, "agent-waits", level="compiled", after=("agent-forms", "agent-device"))
+@check(AgentSubject, "agent-waits", level="compiled", after=("agent-device",))
 def waits(subject: AgentSubject) -> None:
     """`act`, observe, policy and uncertainty do not wait for the device.
 
@@ -76,7 +72,7 @@ def waits(subject: AgentSubject) -> None:
         raise Failed(_located(error))
 
 
-@check(AgentSubject, "agent-capture", level="compiled", after=(*SOUND, "agent-repeats"))
+@check(AgentSubject, "agent-capture", level="compiled", after=("agent-repeats",))
 def capture(subject: AgentSubject) -> None:
     """Captured steps, replayed, are those from Python, bit for bit.
 
@@ -99,7 +95,7 @@ def capture(subject: AgentSubject) -> None:
         raise Failed(f"captured, its {first.where} differs at the end")
 
 
-@check(AgentSubject, "agent-compiles", level="compiled", after=(*SOUND, "agent-repeats"))
+@check(AgentSubject, "agent-compiles", level="compiled", after=("agent-repeats",))
 def compiles(subject: AgentSubject) -> None:
     """The methods that `compiled` names are traced whole, and do the same as before.
 
@@ -112,9 +108,8 @@ def compiles(subject: AgentSubject) -> None:
     if not isinstance(plain, Capturable) or not plain.compiled:
         raise Skipped("it names no methods to compile")
     steps = min(subject.steps, DEVICE_STEPS)
-    for t in range(steps):
-        replay_step(plain, subject.baseline, t)
-        replay_step(traced, subject.baseline, t)
+    for t, one in product(range(steps), (plain, traced)):
+        replay_step(one, subject.baseline, t)
     whole = torch.compile
 
     def trace(function: Any, **options: Any) -> Any:
@@ -122,9 +117,9 @@ def compiles(subject: AgentSubject) -> None:
 
     with patch.object(torch, "compile", trace):
         compile_agent(traced)
-        for t in range(steps, min(steps + 2, len(subject.baseline.stream))):
-            replay_step(plain, subject.baseline, t)
-            replay_step(traced, subject.baseline, t)
+        last = min(steps + 2, len(subject.baseline.stream))
+        for t, one in product(range(steps, last), (plain, traced)):
+            replay_step(one, subject.baseline, t)
     mine, theirs = plain.metrics(), traced.metrics()
     for name, value in mine.items():
         if not torch.allclose(theirs[name], value, rtol=1e-3, atol=1e-4, equal_nan=True):
@@ -144,8 +139,8 @@ def _elsewhere(subject: AgentSubject) -> Exception | None:
         return None
 
     error = subject.once("elsewhere", run)
-    if isinstance(error, _Unbuilt):
-        raise Skipped(str(error))
+    if isinstance(error, Skipped):
+        raise error
     return error
 
 
@@ -165,11 +160,8 @@ def _run_elsewhere(subject: AgentSubject) -> None:
                 _is_elsewhere(action, "act")
                 agent.observe(Step(t, obs, action, reward, never, never, obs, valid))
             asked = obs[:, :1].expand(lanes, 5, *obs.shape[2:])
-            _is_elsewhere(agent.policy(asked), "policy")
-            predicted = agent.uncertainty(asked)
-            for name, value in ({} if predicted is None else vars(predicted)).items():
-                if value is not None:
-                    _is_elsewhere(value, f"uncertainty's {name}")
+            for name, value in predictions(agent, asked).items():
+                _is_elsewhere(value, f"the predicted {name}")
             for name, value in agent.metrics().items():
                 _is_elsewhere(value, f"the metric {name}")
 
@@ -180,8 +172,7 @@ def _built(subject: AgentSubject) -> Agent:
     except Exception as error:
         named = _named(error)
         if isinstance(named, _Wait):  # once, before any step: nobody waits for that
-            reason = f"its constructor computes with values: {_located(named)}"
-            raise _Unbuilt(reason) from error
+            raise Skipped(f"its constructor computes with values: {_located(named)}") from error
         raise
 
 

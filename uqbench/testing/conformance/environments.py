@@ -22,9 +22,6 @@ from uqbench.testing.conformance.environment_runs import (
     played_singly,
 )
 
-FORMS = ("environment-forms",)
-SOUND = (*FORMS, "environment-global-state", "environment-seeds")
-
 
 @check(EnvironmentSubject, "environment-gymnasium")
 def gymnasium_check(subject: EnvironmentSubject) -> None:
@@ -62,7 +59,7 @@ def forms(subject: EnvironmentSubject) -> None:
             check_forms(env, met)
 
 
-@check(EnvironmentSubject, "environment-global-state", after=FORMS)
+@check(EnvironmentSubject, "environment-global-state", after=("environment-forms",))
 def global_state(subject: EnvironmentSubject) -> None:
     """An environment leaves global random states, threads and default dtypes alone.
 
@@ -78,7 +75,7 @@ def global_state(subject: EnvironmentSubject) -> None:
         raise Failed(f"a run changed {', '.join(changed)}")
 
 
-@check(EnvironmentSubject, "environment-seeds", after=(*FORMS, "environment-global-state"))
+@check(EnvironmentSubject, "environment-seeds", after=("environment-global-state",))
 def seeds(subject: EnvironmentSubject) -> None:
     """The same seeds and actions make the same run.
 
@@ -90,7 +87,7 @@ def seeds(subject: EnvironmentSubject) -> None:
     no_difference(subject.played(LANES), subject.random_play, "two runs of the same seeds")
 
 
-@check(EnvironmentSubject, "environment-lanes", after=SOUND)
+@check(EnvironmentSubject, "environment-lanes", after=("environment-seeds",))
 def lanes(subject: EnvironmentSubject) -> None:
     """A lane does the same alone, among others and in any order, bit for bit.
 
@@ -106,7 +103,7 @@ def lanes(subject: EnvironmentSubject) -> None:
     no_difference(subject.played(LANES[1:2]), among, "alone and among others")
 
 
-@check(EnvironmentSubject, "environment-events", after=FORMS)
+@check(EnvironmentSubject, "environment-events", after=("environment-forms",))
 def events(subject: EnvironmentSubject) -> None:
     """Events are those that the plugin declares, each counted with a finite number >= 0.
 
@@ -129,7 +126,7 @@ def events(subject: EnvironmentSubject) -> None:
             raise Failed(f"info['events'] has {sorted(unknown)}; declared: {subject.events}")
 
 
-@check(EnvironmentSubject, "environment-masks", after=FORMS)
+@check(EnvironmentSubject, "environment-masks", after=("environment-forms",))
 def masks(subject: EnvironmentSubject) -> None:
     """Masks are bool [L, A], always or never there, and leave at least one action.
 

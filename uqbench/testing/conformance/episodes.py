@@ -26,7 +26,6 @@ from uqbench.testing.conformance.environment_runs import (
     play,
     played_singly,
 )
-from uqbench.testing.conformance.environments import FORMS, SOUND
 
 LIMIT = 3
 SEED, USED, LONG = 11, 1_000, 5_000
@@ -34,7 +33,7 @@ SHORT_AND_LONG = 10, 40
 """Steps of the runs that are resumed."""
 
 
-@check(EnvironmentSubject, "environment-limit", after=FORMS)
+@check(EnvironmentSubject, "environment-limit", after=("environment-forms",))
 def limit(subject: EnvironmentSubject) -> None:
     """Lanes end at the time limit: as terminal, or as a truncation, as the task says.
 
@@ -73,7 +72,7 @@ def _truncates(subject: EnvironmentSubject) -> None:
         raise Failed("an episode at its limit terminated; the task says truncation")
 
 
-@check(EnvironmentSubject, "environment-long", after=SOUND)
+@check(EnvironmentSubject, "environment-long", after=("environment-seeds",))
 def long(subject: EnvironmentSubject) -> None:
     """In 5,000 steps, too, observations are of the space, and an end has a reason that is seen.
 
@@ -107,7 +106,7 @@ def long(subject: EnvironmentSubject) -> None:
         )
 
 
-@check(EnvironmentSubject, "environment-reset", after=SOUND)
+@check(EnvironmentSubject, "environment-reset", after=("environment-seeds",))
 def reset(subject: EnvironmentSubject) -> None:
     """After `reset(seed=…)` a used environment does as a new one; without a seed it goes on.
 
@@ -145,7 +144,9 @@ def _bytes(tensor: Tensor) -> bytes:
     return data
 
 
-@check(EnvironmentSubject, "environment-state", level="checkpointable", after=SOUND)
+@check(
+    EnvironmentSubject, "environment-state", level="checkpointable", after=("environment-seeds",)
+)
 def state(subject: EnvironmentSubject) -> None:
     """state_dict() holds all that another copy needs to continue; nothing is pickled.
 
@@ -172,7 +173,7 @@ def state(subject: EnvironmentSubject) -> None:
     EnvironmentSubject,
     "environment-resumption",
     level="checkpointable",
-    after=(*SOUND, "environment-state"),
+    after=("environment-state",),
 )
 def resumption(subject: EnvironmentSubject) -> None:
     """One that can be saved resumes in a number of steps that does not grow with its run.

@@ -16,7 +16,6 @@ from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
 SEEDS = (0, 1, 2)
 """Also the numbers of data sets, where these are numbered."""
 UNITS = ("nats", "variance", "return")
-FORMS = ("estimator-forms",)
 
 
 @dataclass(kw_only=True)
@@ -70,7 +69,7 @@ def forms(subject: EstimatorSubject) -> None:
             raise Failed("probs do not sum to one")
 
 
-@check(EstimatorSubject, "estimator-sum", after=FORMS)
+@check(EstimatorSubject, "estimator-sum", after=("estimator-forms",))
 def sums(subject: EstimatorSubject) -> None:
     """`total = aleatoric + epistemic`; in nats and variances none of them is negative.
 
@@ -89,7 +88,7 @@ def sums(subject: EstimatorSubject) -> None:
             raise Failed(f"{name} is {getattr(predicted, name).min().item():.4g} {predicted.unit}")
 
 
-@check(EstimatorSubject, "estimator-pure", after=FORMS)
+@check(EstimatorSubject, "estimator-pure", after=("estimator-forms",))
 def pure(subject: EstimatorSubject) -> None:
     """`predict` changes nothing, draws from no global state and does not write into its inputs.
 
@@ -111,7 +110,7 @@ def pure(subject: EstimatorSubject) -> None:
         raise Failed("asked again, it predicts something else")
 
 
-@check(EstimatorSubject, "estimator-lanes", after=(*FORMS, "estimator-pure"))
+@check(EstimatorSubject, "estimator-lanes", after=("estimator-pure",))
 def lanes(subject: EstimatorSubject) -> None:
     """A lane predicts the same alone and among others, within rounding.
 
@@ -128,7 +127,7 @@ def lanes(subject: EstimatorSubject) -> None:
             raise Failed(f"alone and among others {name} differs")
 
 
-@check(EstimatorSubject, "estimator-reference", after=FORMS)
+@check(EstimatorSubject, "estimator-reference", after=("estimator-forms",))
 def reference(subject: EstimatorSubject) -> None:
     """In setting (b) the reference model is the same after fit and predict as before.
 

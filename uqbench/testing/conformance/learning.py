@@ -17,7 +17,6 @@ from torch import Tensor
 from uqbench.agent import Agent, Step, Uncertainty
 from uqbench.lanes import Normal
 from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject, same
-from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
 from uqbench.testing.conformance.repeatability import state_of
 from uqbench.uncertainty.interval_scores import central_interval
@@ -32,13 +31,7 @@ SETTLED = 0.2
 """Movement in the second half, relative to the first, of values that are learned."""
 SCALE = 10.0
 LEVEL = 0.9
-AFTER = (
-    *SOUND,
-    "agent-repeats",
-    "uncertainty-forms",
-    "uncertainty-finite",
-    "uncertainty-variances",
-)
+AFTER = ("agent-repeats", "uncertainty-variances", "agent-learns")
 
 
 @dataclass(frozen=True)
@@ -63,7 +56,7 @@ class Learned:
         return _size(end - half) <= SETTLED * _size(half - start)
 
 
-@check(AgentSubject, "agent-learns", after=SOUND)
+@check(AgentSubject, "agent-learns", after=("agent-inputs",))
 def learns(subject: AgentSubject) -> None:
     """What an agent has learned changes within the run that other checks look at.
 
@@ -84,7 +77,7 @@ def learns(subject: AgentSubject) -> None:
         raise Failed(f"vacuous: nothing that it has learned changed in {subject.steps} steps")
 
 
-@check(AgentSubject, "uncertainty-values", after=(*AFTER, "agent-learns"))
+@check(AgentSubject, "uncertainty-values", after=AFTER)
 def values(subject: AgentSubject) -> None:
     """The stated `mean` is of Q: the expected return, in units of return.
 
@@ -106,7 +99,7 @@ def values(subject: AgentSubject) -> None:
     )
 
 
-@check(AgentSubject, "uncertainty-data", after=(*AFTER, "agent-learns"))
+@check(AgentSubject, "uncertainty-data", after=AFTER)
 def data(subject: AgentSubject) -> str:
     """The stated `epistemic_var` depends on data; that of calibrated intervals falls with it.
 
@@ -134,7 +127,7 @@ def data(subject: AgentSubject) -> str:
     return f"epistemic_var {first:.3g}, then {last:.3g}; {covers}"
 
 
-@check(AgentSubject, "uncertainty-scale", after=(*AFTER, "uncertainty-values", "uncertainty-data"))
+@check(AgentSubject, "uncertainty-scale", after=("uncertainty-values", "uncertainty-data"))
 def scale(subject: AgentSubject) -> None:
     """Ten times the rewards make ten times the `mean` and a hundred times the `epistemic_var`.
 

@@ -112,7 +112,7 @@ def repeats(subject: LoopAgentSubject) -> None:
         raise Failed("two runs of the same seed act differently")
 
 
-@check(LoopAgentSubject, "loop-agent-seeds", after=("loop-agent-trains", "loop-agent-repeats"))
+@check(LoopAgentSubject, "loop-agent-seeds", after=("loop-agent-repeats",))
 def seeds(subject: LoopAgentSubject) -> None:
     """Another seed makes another run.
 
@@ -126,7 +126,7 @@ def seeds(subject: LoopAgentSubject) -> None:
         raise Failed("two seeds act the same")
 
 
-@check(LoopAgentSubject, "loop-agent-actors", after=("loop-agent-trains", "loop-agent-repeats"))
+@check(LoopAgentSubject, "loop-agent-actors", after=("loop-agent-repeats",))
 def with_actors(subject: LoopAgentSubject) -> None:
     """With K = 3 actors train steps a vector environment, and the same seed makes the same run.
 

@@ -28,7 +28,6 @@ from uqbench.testing.conformance.agent_runs import (
     replay_step,
     same,
 )
-from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
 from uqbench.testing.conformance.repeatability import state_of
 
@@ -43,7 +42,7 @@ Rest = tuple[list[torch.Tensor], dict[str, torch.Tensor]]
 """Actions from a step on, and predictions at the end."""
 
 
-@check(AgentSubject, "agent-hash-seed", after=(*SOUND, "agent-repeats"))
+@check(AgentSubject, "agent-hash-seed", after=("agent-repeats",))
 def hash_seed(subject: AgentSubject) -> None:
     """A run is the same in every process, whatever its PYTHONHASHSEED.
 
@@ -55,12 +54,7 @@ def hash_seed(subject: AgentSubject) -> None:
     _same(subject, 0, "in another process")
 
 
-@check(
-    AgentSubject,
-    "agent-new-process",
-    "checkpointable",
-    after=(*SOUND, "agent-repeats", "agent-buffers", "agent-pure", "agent-checkpoint"),
-)
+@check(AgentSubject, "agent-new-process", level="checkpointable", after=("agent-checkpoint",))
 def new_process(subject: AgentSubject) -> None:
     """A run resumes in a new process as in this one.
 

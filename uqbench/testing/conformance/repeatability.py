@@ -7,23 +7,21 @@ from typing import Any
 
 import torch
 
-from uqbench.agent import Agent, Step
+from uqbench.agent import Agent
 from uqbench.testing.conformance.agent_runs import (
     CPU,
     SEEDS,
     AgentSubject,
     Trace,
-    overwrite,
     predictions,
     replay_step,
     same,
     through_a_file,
 )
-from uqbench.testing.conformance.agents import SOUND
 from uqbench.testing.conformance.check import Failed, Skipped, check
 
 
-@check(AgentSubject, "agent-repeats", after=SOUND)
+@check(AgentSubject, "agent-repeats", after=("agent-inputs",))
 def repeats(subject: AgentSubject) -> None:
     """The same seeds make the same run, bit for bit.
 
@@ -32,11 +30,11 @@ def repeats(subject: AgentSubject) -> None:
     Fix:
         Derive every random number from the seeds; no clock, no hash(), no iteration over sets.
     """
-    if _disturbed(subject, read=True, poison=True):
+    if subject.difference(read=True, overwrite=True):
         _no_difference(subject.run(SEEDS, 0), subject.baseline, "two runs of the same seeds")
 
 
-@check(AgentSubject, "agent-pure", after=(*SOUND, "agent-repeats"))
+@check(AgentSubject, "agent-pure", after=("agent-repeats",))
 def pure(subject: AgentSubject) -> None:
     """`policy` and `uncertainty` change no state: asking leaves no trace in the run.
 
@@ -55,13 +53,13 @@ def pure(subject: AgentSubject) -> None:
     one = trace.agent.policy(trace.questions[:, 1:2])
     if not torch.equal(one, answers["policy"][:, 1:2]):
         raise Failed("the action for an observation depends on the other observations asked")
-    if _disturbed(subject, read=True, poison=True):
-        difference = _disturbed(subject, read=True, poison=False)
+    if subject.difference(read=True, overwrite=True):
+        difference = subject.difference(read=True)
         if difference:
             raise Failed(f"asked for its policy and uncertainty after every step, {difference}")
 
 
-@check(AgentSubject, "agent-buffers", after=(*SOUND, "agent-repeats"))
+@check(AgentSubject, "agent-buffers", after=("agent-repeats",))
 def buffers(subject: AgentSubject) -> None:
     """A step's tensors are overwritten after observe; an agent that keeps them keeps copies.
 
@@ -70,13 +68,13 @@ def buffers(subject: AgentSubject) -> None:
     Fix:
         Store step.obs.clone(), or put the step into a uqbench.lanes.ReplayBuffer.
     """
-    if _disturbed(subject, read=True, poison=True):
-        difference = _disturbed(subject, read=False, poison=True)
-        if difference:
-            raise Failed(f"with a step's tensors overwritten after observe, {difference}")
-    difference = subject.long_difference(among=False, visit=overwrite)
-    if difference:
-        raise Failed(f"with a step's tensors overwritten after observe, {difference}")
+    found = ""
+    if subject.difference(read=True, overwrite=True):
+        found = subject.difference(overwrite=True)
+    if not found and subject.difference(overwrite=True, long=True, among=True):
+        found = subject.difference(overwrite=True, long=True)
+    if found:
+        raise Failed(f"with a step's tensors overwritten after observe, {found}")
 
 
 def state_of(agent: Agent, which: str = "state_dict") -> Any:
@@ -87,26 +85,7 @@ def state_of(agent: Agent, which: str = "state_dict") -> Any:
         return None
 
 
-def _disturbed(subject: AgentSubject, *, read: bool, poison: bool) -> str:
-    """How a run differs from the baseline that is asked, or whose steps are overwritten."""
-
-    def visit(agent: Agent, step: Step) -> None:
-        if read:
-            agent.policy(step.next_obs)
-            agent.uncertainty(step.next_obs)
-        if poison:
-            overwrite(agent, step)
-
-    def difference() -> str:
-        try:
-            return subject.run(SEEDS, 0, visit=visit).difference(subject.baseline)
-        except Exception as error:  # overwritten integers may be indices
-            return f"it raised {type(error).__name__}: {error}"
-
-    return subject.once(f"disturbed {read} {poison}", difference)
-
-
-@check(AgentSubject, "agent-lanes", after=(*SOUND, "agent-repeats"))
+@check(AgentSubject, "agent-lanes", after=("agent-repeats",))
 def lanes(subject: AgentSubject) -> None:
     """A lane does the same alone, among others and in any order, bit for bit.
 
@@ -116,13 +95,14 @@ def lanes(subject: AgentSubject) -> None:
         Nothing may mix lanes: no mean over dimension 0, no shared optimizer state or generator;
         sums and products as in uqbench.lanes.numerics.
     """
-    difference = subject.long_difference(among=True)
-    if difference:
-        raise Failed(f"{difference}, between alone and among others")
+    if subject.difference(overwrite=True, long=True, among=True):
+        difference = subject.difference(long=True, among=True)
+        if difference:
+            raise Failed(f"{difference}, between alone and among others")
     _no_difference(subject.run([5, 3], 5).lane(0), subject.alone, "alone and in another order")
 
 
-@check(AgentSubject, "agent-seeds", after=(*SOUND, "agent-repeats"))
+@check(AgentSubject, "agent-seeds", after=("agent-repeats",))
 def seeds(subject: AgentSubject) -> None:
     """Lanes of different seeds differ, in the same world too.
 
@@ -138,10 +118,7 @@ def seeds(subject: AgentSubject) -> None:
 
 
 @check(
-    AgentSubject,
-    "agent-checkpoint",
-    level="checkpointable",
-    after=(*SOUND, "agent-repeats", "agent-buffers", "agent-pure"),
+    AgentSubject, "agent-checkpoint", level="checkpointable", after=("agent-buffers", "agent-pure")
 )
 def checkpoint(subject: AgentSubject) -> None:
     """A run that resumes from state_dict() equals one that was never interrupted.

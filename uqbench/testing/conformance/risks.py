@@ -12,7 +12,6 @@ from uqbench.risk import RiskMeasure
 from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
 
 ATOL = 1e-4
-FORMS = ("risk-forms",)
 
 
 @dataclass(kw_only=True)
@@ -52,7 +51,7 @@ def forms(subject: RiskSubject) -> None:
         raise Failed("of float32 it does not make float32")
 
 
-@check(RiskSubject, "risk-weights", after=FORMS)
+@check(RiskSubject, "risk-weights", after=("risk-forms",))
 def weights(subject: RiskSubject) -> None:
     """Weights proportional to the probabilities make the same number.
 
@@ -65,7 +64,7 @@ def weights(subject: RiskSubject) -> None:
     _close(subject.measure(values, 7 * probs), subject.measure(values, probs), "times seven")
 
 
-@check(RiskSubject, "risk-order", after=FORMS)
+@check(RiskSubject, "risk-order", after=("risk-forms",))
 def order(subject: RiskSubject) -> None:
     """The order of the values does not matter.
 
@@ -79,7 +78,7 @@ def order(subject: RiskSubject) -> None:
     _close(value, subject.measure(values, probs), "in another order")
 
 
-@check(RiskSubject, "risk-shortcuts", after=(*FORMS, "risk-order"))
+@check(RiskSubject, "risk-shortcuts", after=("risk-order",))
 def shortcuts(subject: RiskSubject) -> None:
     """of_sorted and of_quantiles are the measure itself, on such values.
 
@@ -96,7 +95,7 @@ def shortcuts(subject: RiskSubject) -> None:
     _close(subject.measure.of_quantiles(values), even, "by of_quantiles")
 
 
-@check(RiskSubject, "risk-neutral", after=FORMS)
+@check(RiskSubject, "risk-neutral", after=("risk-forms",))
 def neutral(subject: RiskSubject) -> None:
     """With its neutral parameters the measure is the mean.
 
@@ -111,7 +110,7 @@ def neutral(subject: RiskSubject) -> None:
     _close(subject.neutral(values, probs), (values * probs).sum(-1), "with neutral parameters")
 
 
-@check(RiskSubject, "risk-coherent", after=(*FORMS, "risk-order"))
+@check(RiskSubject, "risk-coherent", after=("risk-order",))
 def coherent(subject: RiskSubject) -> None:
     """A measure that says `coherent` obeys the four axioms.
 
@@ -134,7 +133,7 @@ def coherent(subject: RiskSubject) -> None:
         raise Failed("not superadditive: ρ(X + Y) lies below ρ(X) + ρ(Y)")
 
 
-@check(RiskSubject, "risk-gradients", after=FORMS)
+@check(RiskSubject, "risk-gradients", after=("risk-forms",))
 def gradients(subject: RiskSubject) -> None:
     """Gradients are finite, also where values are equal or a probability is zero.
 

@@ -12,7 +12,6 @@ from uqbench.environment import LaneEnv, OptimalQ, Outcome
 from uqbench.testing.conformance.agent_runs import copy_of
 from uqbench.testing.conformance.check import Failed, Skipped, check
 from uqbench.testing.conformance.environment_runs import EnvironmentSubject, Met, play
-from uqbench.testing.conformance.environments import SOUND
 
 LANES = 256
 STEPS = 120
@@ -23,7 +22,7 @@ TAIL = 1e-3
 """A rollout ends when a reward would count less than this."""
 
 
-@check(EnvironmentSubject, "environment-optimal-q", after=SOUND)
+@check(EnvironmentSubject, "environment-optimal-q", after=("environment-seeds",))
 def optimal_q(subject: EnvironmentSubject) -> None:
     """optimal_q solves the Bellman optimality equation under the task's discount.
 
@@ -60,7 +59,7 @@ def optimal_q(subject: EnvironmentSubject) -> None:
         _is_zero(errors, size, what, chance, len(residuals))
 
 
-@check(EnvironmentSubject, "environment-greedy", after=(*SOUND, "environment-optimal-q"))
+@check(EnvironmentSubject, "environment-greedy", after=("environment-optimal-q",))
 def greedy(subject: EnvironmentSubject) -> None:
     """Rollouts of the greedy policy of optimal_q are worth what optimal_q says.
 
@@ -104,7 +103,7 @@ def greedy(subject: EnvironmentSubject) -> None:
     _is_zero(differences, size, "the greedy return minus its value", chance, tail=TAIL * size)
 
 
-@check(EnvironmentSubject, "environment-optimal-return", after=SOUND)
+@check(EnvironmentSubject, "environment-optimal-return", after=("environment-seeds",))
 def optimal_return(subject: EnvironmentSubject) -> None:
     """No policy beats optimal_return, beyond chance.
 

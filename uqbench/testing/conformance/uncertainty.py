@@ -15,7 +15,6 @@ from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject
 from uqbench.testing.conformance.agents import FORMS
 from uqbench.testing.conformance.check import Failed, Skipped, check
 
-AFTER = ("agent-forms", "uncertainty-forms")
 STANDARD_ERRORS = 6.0
 """Beyond which samples disagree: false alarms are rarer than one in 10⁸ for normal samples."""
 
@@ -53,7 +52,7 @@ def forms(subject: AgentSubject) -> None:
             raise Failed("return_atoms and return_probs go together")
 
 
-@check(AgentSubject, "uncertainty-finite", after=AFTER)
+@check(AgentSubject, "uncertainty-finite", after=("uncertainty-forms",))
 def finite(subject: AgentSubject) -> None:
     """Every prediction is finite; epistemic variances may be infinite, where nothing was seen.
 
@@ -73,7 +72,7 @@ def finite(subject: AgentSubject) -> None:
                 raise Failed(f"{name} is not finite {when}")
 
 
-@check(AgentSubject, "uncertainty-variances", after=(*AFTER, "uncertainty-finite"))
+@check(AgentSubject, "uncertainty-variances", after=("uncertainty-finite",))
 def variances(subject: AgentSubject) -> None:
     """Variances are not negative.
 
@@ -90,9 +89,7 @@ def variances(subject: AgentSubject) -> None:
                 raise Failed(f"{name} is {value.min().item():.4g} {when}")
 
 
-@check(
-    AgentSubject, "uncertainty-order", after=(*AFTER, "uncertainty-finite", "uncertainty-variances")
-)
+@check(AgentSubject, "uncertainty-order", after=("uncertainty-variances",))
 def order(subject: AgentSubject) -> None:
     """The variance of the quantiles is at least that of their mean.
 
@@ -107,7 +104,7 @@ def order(subject: AgentSubject) -> None:
             raise Failed(f"quantile_epistemic_var lies below epistemic_var {when}")
 
 
-@check(AgentSubject, "uncertainty-probabilities", after=(*AFTER, "uncertainty-finite"))
+@check(AgentSubject, "uncertainty-probabilities", after=("uncertainty-finite",))
 def probabilities(subject: AgentSubject) -> None:
     """Probabilities are not negative and sum to one.
 
@@ -122,11 +119,7 @@ def probabilities(subject: AgentSubject) -> None:
             raise Failed(f"they sum to {sums.min().item():.4g} to {sums.max().item():.4g} {when}")
 
 
-@check(
-    AgentSubject,
-    "uncertainty-distribution",
-    after=(*AFTER, "uncertainty-finite", "uncertainty-probabilities"),
-)
+@check(AgentSubject, "uncertainty-distribution", after=("uncertainty-probabilities",))
 def distribution(subject: AgentSubject) -> None:
     """Where both are predicted, the return distribution's mean is `mean`.
 
@@ -143,11 +136,7 @@ def distribution(subject: AgentSubject) -> None:
             raise Failed(f"the two means differ by up to {worst:.4g} {when}")
 
 
-@check(
-    AgentSubject,
-    "uncertainty-samples",
-    after=(*AFTER, "uncertainty-finite", "uncertainty-variances"),
-)
+@check(AgentSubject, "uncertainty-samples", after=("uncertainty-variances",))
 def samples(subject: AgentSubject) -> None:
     """Samples of Q have the mean and the variance that are predicted with them.
 
