@@ -68,8 +68,7 @@ def _listed(text: str | None) -> list[str]:
 
 def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]) -> list[Figure]:
     from uqbench.boards.stored import StoredBoard
-    from uqbench.figure import NotDrawableError
-    from uqbench.plots.catalog import FIGURES, draw, plugin_figures
+    from uqbench.plots.catalog import FIGURES, draw, drawable, plugin_figures
     from uqbench.plots.selected import SelectedRows
     from uqbench.suites.reading import read_suites
 
@@ -78,13 +77,8 @@ def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]
     suite = read_suites(host, check=()).suites.get(board.suite)
     if what != ["all"]:
         return [draw(board, name, suite, host) for name in what]
-    figures = []
-    for name in FIGURES:
-        try:
-            figures.append(draw(board, name, suite, host))
-        except NotDrawableError as error:
-            say(f"{name}: left out: {error}", err=True)
+    figures, lacking = drawable(board, FIGURES, suite, host)
     added, problems = plugin_figures(board, suite, host)
-    for problem in problems:
-        say(f"uqbench: {problem}", err=True)
+    for why in [*(f"left out: {one}" for one in lacking), *problems]:
+        say(f"uqbench: {why}", err=True)
     return figures + added

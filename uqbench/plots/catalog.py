@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +63,19 @@ def draw(board: BoardTables, what: str, suite: Suite | None, host: Host) -> Figu
     raise UqbenchError("\n".join(map(str, [error, *problems])))
 
 
+def drawable(
+    board: BoardTables, names: Iterable[str], suite: Suite | None, host: Host
+) -> tuple[list[Figure], list[str]]:
+    """Those of some figures that a board has, and why it has not the others."""
+    figures, lacking = [], []
+    for name in names:
+        try:
+            figures.append(draw(board, name, suite, host))
+        except NotDrawableError as error:
+            lacking.append(f"{name}: {error}")
+    return figures, lacking
+
+
 def plugin_figures(
     board: BoardTables, suite: Suite | None, host: Host
 ) -> tuple[list[Figure], list[str]]:
@@ -75,8 +88,7 @@ def plugin_figures(
     for hook in host.manager.hook.uqbench_figures.get_hookimpls():
         try:
             arguments: dict[str, Any] = {"board": board, "suite": suite}
-            accepted = {name: arguments[name] for name in hook.argnames}
-            added: Any = hook.function(**accepted)
+            added: Any = hook.function(*(arguments[name] for name in hook.argnames))
             for figure in list(added):
                 if not isinstance(figure, Figure):
                     raise TypeError(f"expected a uqbench.plots Figure, got {type(figure).__name__}")

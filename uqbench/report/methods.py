@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from uqbench.plots.words import natural
 from uqbench.registry.definitions import source, summary
 from uqbench.report.sections import BoardSection
 from uqbench.views.board_view import Line
@@ -19,38 +20,27 @@ class MethodSection:
     """A method on the page, over all boards.
 
     Attributes:
-        agents: what it is an instance of, as ``(kind and name, summary, source)``.
+        agents: what it is an instance of, ``(summary, source)`` by kind and name.
         lines: its row on each board.
     """
 
     name: str
-    id: str
-    agents: list[tuple[str, str, str]]
+    agents: dict[str, tuple[str, str]]
     lines: list[tuple[BoardSection, Line]]
 
 
 def method_sections(boards: Sequence[BoardSection], host: Host) -> list[MethodSection]:
-    """The methods of all boards, by name."""
-    lines: dict[str, list[tuple[BoardSection, Line]]] = {}
+    """The methods of all boards, by name; of an agent says what the installed plugin says of it."""
+    methods: dict[str, MethodSection] = {}
     for section in boards:
         for line in section.view.lines:
-            lines.setdefault(line.method, []).append((section, line))
-    return [
-        MethodSection(name, f"method-{name}", _agents(name, own, host), own)
-        for name, own in sorted(lines.items())
-    ]
-
-
-def _agents(
-    name: str, lines: Sequence[tuple[BoardSection, Line]], host: Host
-) -> list[tuple[str, str, str]]:
-    """What its boards say that it is, with what the installed plugin says of that."""
-    found = {}
-    configs = (config for section, _ in lines for config in section.board.configs.items())
-    for cell, of in configs:
-        for kind, registry in (("agent", host.agents), ("estimator", host.estimators)):
-            if cell.rsplit("/", 1)[-1] == name and of.get(kind):
-                spec = registry.get(str(of[kind]))
-                about = ("", "") if spec is None else (summary(spec), source(spec))
-                found[f"{kind} {of[kind]}"] = (f"{kind} {of[kind]}", *about)
-    return list(found.values())
+            of = methods.setdefault(line.method, MethodSection(line.method, {}, []))
+            of.lines.append((section, line))
+        for cell, made in section.board.configs.items():
+            for kind, registry in (("agent", host.agents), ("estimator", host.estimators)):
+                name, method = made.get(kind), methods.get(cell.rsplit("/", 1)[-1])
+                if name and method is not None:
+                    spec = registry.get(str(name))
+                    about = ("", "") if spec is None else (summary(spec), source(spec))
+                    method.agents[f"{kind} {name}"] = about
+    return sorted(methods.values(), key=lambda method: natural(method.name))

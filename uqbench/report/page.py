@@ -18,7 +18,6 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError
 from uqbench.plots.render import dark_style
 from uqbench.plots.theme import VERDICTS
-from uqbench.plots.words import natural
 from uqbench.report.drawing import drawing
 from uqbench.report.methods import method_sections
 from uqbench.report.runs import run_data
@@ -73,26 +72,23 @@ def page(
     claims = [claim for section in boards for claim in section.claims]
     papers = by_paper(claims)
     script, style = _part("report.js"), _part("report.css") + dark_style(".figure svg ")
-    text = (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            root=root,
-            boards=boards,
-            methods=sorted(method_sections(boards, host), key=lambda of: natural(of.name)),
-            papers=papers,
-            every=Counted("all papers", tuple(distinct(claims))),
-            front=front,
-            trust=trust,
-            verdicts=COUNTED,
-            signs={word: sign for word, (_, _, sign) in VERDICTS.items()},
-            runs=sum(len(board.scores) for board in tables),
-            earlier=[section for section in boards if section.earlier],
-            run_data=Markup(run_data(tables, [section.earlier for section in boards])),
-            script=Markup(script),
-            style=Markup(style),
-            policy=policy(script),
-        )
+    template = _environment().get_template("report.html.j2")
+    text = template.render(
+        root=root,
+        boards=boards,
+        methods=method_sections(boards, host),
+        papers=papers,
+        every=Counted("all papers", tuple(distinct(claims))),
+        front=front,
+        trust=trust,
+        verdicts=COUNTED,
+        signs={word: sign for word, (_, _, sign) in VERDICTS.items()},
+        runs=sum(len(board.scores) for board in tables),
+        earlier=[section for section in boards if section.earlier],
+        run_data=Markup(run_data(tables, [section.earlier for section in boards])),
+        script=Markup(script),
+        style=Markup(style),
+        policy=policy(script),
     )
     return text, [*damaged, *(f"{of.board.title}: {why}" for of in boards for why in of.missing)]
 
@@ -134,14 +130,13 @@ def _number(value: float | None, digits: int = 3) -> Markup:
 def _duration(hours: float | None) -> Markup:
     """Hours in the unit that suits them, with the full value for programs."""
     if hours is None or not math.isfinite(hours):
-        return Markup('<span class="none">–</span>')
+        return _number(None)
     seconds = 3600 * hours
     number, unit = (seconds, "s") if seconds < 100 else (seconds / 60, "min")
     if seconds >= 6000:
         number, unit = hours, "h"
-    return Markup('<data value="{}">{}</data> {}').format(
-        repr(float(hours)), f"{number:.2g}" if number < 10 else f"{number:.0f}", unit
-    )
+    text = f"{number:.2g}" if number < 10 else f"{number:.0f}"
+    return Markup('<data value="{}">{}</data> {}').format(repr(float(hours)), text, unit)
 
 
 def _estimate(estimate: Estimate | None) -> Markup:

@@ -44,18 +44,12 @@ def read_run_data(text: str) -> list[dict[str, Any]]:
 def _board(board: StoredBoard, earlier: str) -> dict[str, Any]:
     scores = board.scores
     digest = "results_digest" if "results_digest" in scores else "digest"
-    metrics = [
-        name for name in scores.columns if name not in TEXT and name not in ("seed", "score")
-    ]
-    named = {name: pd.factorize(scores[name], sort=True) for name in ("task", "method", "content")}
-    tasks, methods, contents = ([str(name) for name in names] for _, names in named.values())
+    metrics = [name for name in scores if name not in TEXT and name not in ("seed", "score")]
     columns: list[list[Any]] = [
-        named["task"][0].tolist(),
-        named["method"][0].tolist(),
-        *(scores[name].tolist() for name in ("seed", "status", "device")),
+        *(scores[name].tolist() for name in ("task", "method", "seed", "status", "device")),
         [str(run).rsplit("-", 1)[-1] for run in scores["run"]],
         [str(value)[:DIGITS] for value in scores[digest]],
-        named["content"][0].tolist(),
+        scores["content"].tolist(),
         *(_numbers(scores[name]) for name in ("score", *metrics)),
     ]
     return {
@@ -65,13 +59,10 @@ def _board(board: StoredBoard, earlier: str) -> dict[str, Any]:
         "standard": board.manifest.standard,
         "earlier": earlier,
         "digest_of": "results" if digest == "results_digest" else "run.json",
-        "tasks": tasks,
-        "methods": methods,
         "metrics": metrics,
         "configs": board.configs,
-        "contents": contents,
         "made": _made(board),
-        "rows": [list(row) for row in zip(*columns, strict=True)],
+        "rows": list(zip(*columns, strict=True)),
     }
 
 

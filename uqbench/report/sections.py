@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from uqbench.boards.calibration import coverage_column
 from uqbench.boards.protocol import departures
 from uqbench.boards.stored import StoredBoard
-from uqbench.figure import Figure, NotDrawableError
+from uqbench.figure import Figure
 from uqbench.plots import catalog, claims
 from uqbench.report.drawing import Picture
 from uqbench.views.board_view import IMPROVEMENT, BoardView, Column, stored_estimate
@@ -36,6 +38,7 @@ class BoardSection:
         claims: those of the board, as they were judged.
         panels: the picture of each claim that was compared, by the claim's name.
         hours: of one core or device a run, by method; none where they were not measured.
+        all_hours: of all of its runs.
 
     Args:
         board: stored.
@@ -55,27 +58,30 @@ class BoardSection:
     ) -> None:
         self.board, self.id = board, f"board-{board.suite}-{board.name}"
         self.summary = "" if suite is None else suite.summary
-        self.earlier = (
-            "" if suite is None else "; ".join(departures(board.manifest, suite, versions))
-        )
+        changed = [] if suite is None else departures(board.manifest, suite, versions)
+        self.earlier = "; ".join(changed)
         self.view = BoardView.of(board)
         self.claims = judged_claims(board)
         added, problems = catalog.plugin_figures(board, suite, host)
-        own, lacking = _own_figures(board, suite, host)
+        few = len(board.scores) <= MOST_TICKS
+        shown = [name for name in SHOWN if few or name != "seeds"]
+        own, lacking = catalog.drawable(board, shown, suite, host)
         panels = claims.panels(board, claims.published_numbers(suite)) if self.claims else {}
         draw = partial(begin, f"{board.suite}-{board.name}-")
         self._added, self._own = list(map(draw, added)), list(map(draw, own))
         self.panels = {claim: draw(figure) for claim, figure in panels.items()}
-        self._missing = [*lacking, *problems]
-        self.hours: dict[str, float] = {}
+        self._missing = [
+            *(why.replace(str(board.folder), board.title) for why in lacking),
+            *problems,
+        ]
+        if not few:
+            what = f"{len(board.scores):,} seeds: uqbench plot --what seeds draws them"
+            self._missing.append(what)
+        sums = pd.DataFrame(columns=["device_hours", "runs"])
         if board.has("cost.csv"):
             sums = board.cost.groupby("method")[["device_hours", "runs"]].sum()
-            self.hours = dict(sums["device_hours"] / sums["runs"])
-
-    @property
-    def all_hours(self) -> float | None:
-        """Of all of its runs."""
-        return float(self.board.cost["device_hours"].sum()) if self.hours else None
+        self.hours = dict(sums["device_hours"] / sums["runs"])
+        self.all_hours = float(sums["device_hours"].sum()) if self.hours else None
 
     @property
     def figures(self) -> list[Picture]:
@@ -85,12 +91,9 @@ class BoardSection:
     @property
     def missing(self) -> list[str]:
         """Which figures it has not, and why."""
-        failed = [
-            f"{self.board.title}: {picture.figure.name}: {picture.failure}"
-            for picture in self._added
-            if picture.failure
-        ]
-        return [*self._missing, *failed]
+        failed = ((picture.figure.name, picture.failure) for picture in self._added)
+        title = self.board.title
+        return [*self._missing, *(f"{title}: {name}: {why}" for name, why in failed if why)]
 
     @cached_property
     def columns(self) -> list[Column]:
@@ -115,19 +118,3 @@ class BoardSection:
     def finished(self) -> int:
         """Finished runs."""
         return int((self.board.scores["status"] == "finished").sum())
-
-
-def _own_figures(
-    board: StoredBoard, suite: Suite | None, host: Host
-) -> tuple[list[Figure], list[str]]:
-    figures: list[Figure] = []
-    missing: list[str] = []
-    for name in SHOWN:
-        if name == "seeds" and len(board.scores) > MOST_TICKS:
-            missing.append(f"{len(board.scores):,} seeds: uqbench plot --what seeds draws them")
-            continue
-        try:
-            figures.append(catalog.draw(board, name, suite, host))
-        except NotDrawableError as error:
-            missing.append(f"{name}: {str(error).replace(str(board.folder), board.title)}")
-    return figures, missing

@@ -64,12 +64,12 @@
   const home = (b) => el("a", b.suite + " · " + b.name, { href: "#board-" + b.suite + "-" + b.name });
 
   function cells(b, task, method) {
-    const keys = b.rows.filter((r) => (!task || b.tasks[r[0]] === task) && (!method || b.methods[r[1]] === method));
+    const keys = b.rows.filter((r) => (!task || r[0] === task) && (!method || r[1] === method));
     const title = [b.suite + " · " + b.name, task, method].filter(Boolean).join(", ");
     const most = 2000;
     const rows = keys.slice(0, most).map((r) => [
-      b.tasks[r[0]], b.methods[r[1]],
-      link(String(r[2]), [b.suite, b.name, b.tasks[r[0]], b.methods[r[1]], String(r[2])]),
+      r[0], r[1],
+      link(String(r[2]), [b.suite, b.name, r[0], r[1], String(r[2])]),
       r[3], number(r[8]), ...b.metrics.map((_, k) => number(r[9 + k])),
     ]);
     const more = keys.length > most ? [el("p", "The first " + most + "; scores.csv has all.")] : [];
@@ -83,9 +83,9 @@
   }
 
   function run(b, r) {
-    const [task, method, seed] = [b.tasks[r[0]], b.methods[r[1]], String(r[2])];
+    const [task, method, seed] = [r[0], r[1], String(r[2])];
     const of = b.configs[task + "/" + method] || {};
-    const content = b.contents[r[7]];
+    const content = r[7];
     const made = b.made.find((one) => one.content === content);
     const reproduce = el("pre", null, { className: "scroll", tabIndex: 0 });
     reproduce.append(el("code", command(b, task, method, seed)));
@@ -164,7 +164,7 @@
     const [suite, name, task, method, seed] = hash.slice(5).split("/").map(decodeURIComponent);
     if (!suite) { view.replaceChildren(...start); return; }
     const b = (await load()).find((one) => one.suite === suite && one.name === name);
-    const r = b && seed !== undefined && b.rows.find((x) => b.tasks[x[0]] === task && b.methods[x[1]] === method && String(x[2]) === seed);
+    const r = b && seed !== undefined && b.rows.find((x) => x[0] === task && x[1] === method && String(x[2]) === seed);
     if (!b || (seed !== undefined && !r)) view.replaceChildren(el("h1", "There is no such run."));
     else view.replaceChildren(...(r ? run(b, r) : cells(b, task, method)));
     title();
