@@ -23,6 +23,12 @@ from uqbench.suites.metrics import (
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Budget, Method, Task
 
+TRUTHS = {
+    "regret": ("optimal_return",),
+    "cumulative_regret": ("optimal_return", "optimal_reward"),
+}
+"""What an environment must know for a statistic: one of these."""
+
 
 def check_head(suite: Suite, where: str) -> None:
     """Check the names that a suite gives outside of its rows.
@@ -43,29 +49,23 @@ def check_row(kind: str, name: str, suite: Suite, host: Host, where: str) -> Non
     Raises:
         UqbenchError: names the key, what was expected and the nearest known name.
     """
-    metrics: Collection[Metric] = ()
-    methods: Collection[Method] = ()
+    row, key = (kind, name), f"{where}: {kind}.{name}"
     if kind == "tasks":
-        _check_task(suite.task(name), host, f"{where}: tasks.{name}")
-        metrics, methods = suite.metrics, suite.methods  # such as of events that it does not count
-    elif kind == "metrics":
-        metrics = [suite.metric(name)]
+        _check_task(suite.task(name), host, key)
     elif kind == "budgets":
-        _check_budget(suite, suite.budget(name), host, f"{where}: budgets.{name}")
+        _check_budget(suite, suite.budget(name), host, key)
         check_budgets_methods(suite, host, where)
-        methods = suite.methods
-    elif kind == "methods":
-        methods = [suite.method(name)]
     elif kind == "claims":
-        _check_claim(next(c for c in suite.claims if c.id == name), suite, host, where)
-    for metric in metrics:
-        _check_metric(metric, suite, host, f"{where}: metrics.{metric.name}")
+        _check_claim(next(c for c in suite.claims if c.id == name), suite, host, key)
     for metric in suite.metrics:
+        if kind == "tasks" or row == ("metrics", metric.name):  # a task may lack its event
+            _check_metric(metric, suite, host, f"{where}: metrics.{metric.name}")
         normalized = metric.normalized_as or metric.name
-        if (kind, name) in (("metrics", metric.name), ("normalization", normalized)):
+        if row in (("metrics", metric.name), ("normalization", normalized)):
             _check_normalization(metric, suite, where)
-    for method in methods:
-        _check_method(method, suite, host, where)
+    for method in suite.methods:
+        if kind in ("tasks", "budgets") or row == ("methods", method.name):
+            _check_method(method, suite, host, where)
 
 
 def _check_task(task: Task, host: Host, key: str) -> None:
@@ -115,17 +115,12 @@ def _check_statistic(metric: Metric, task: Task, spec: EnvironmentSpec, key: str
         _known(where, f"event of task {task.name!r},", spec.events, name)
         return
     _known(where, "statistic", STATISTICS, metric.statistic)
-    if metric.statistic == "cumulative_regret":
-        if metric.kind == "evaluation":
-            raise UqbenchError(
-                f"{where}: 'cumulative_regret' is a statistic of training; use kind = 'online'."
-            )
-        truths = {"optimal_return": spec.optimal_return, "optimal_reward": spec.optimal_reward}
-    elif metric.statistic == "regret":
-        truths = {"optimal_return": spec.optimal_return}
-    else:
-        return
-    if not any(truths.values()):
+    if metric.statistic == "cumulative_regret" and metric.kind == "evaluation":
+        raise UqbenchError(
+            f"{where}: 'cumulative_regret' is a statistic of training; use kind = 'online'."
+        )
+    truths = TRUTHS.get(metric.statistic, ())
+    if truths and not any(getattr(spec, truth) for truth in truths):
         raise UqbenchError(
             f"{where}: {metric.statistic!r} needs an environment with {' or '.join(truths)}; "
             f"{task.environment!r} of task {task.name!r} has none."
@@ -238,9 +233,8 @@ def _check_ranking(suite: Suite, budget: Budget, host: Host, key: str) -> None:
         raise UqbenchError(f"{key}: {error}.") from None
 
 
-def _check_claim(claim: Claim, suite: Suite, host: Host, where: str) -> None:
+def _check_claim(claim: Claim, suite: Suite, host: Host, key: str) -> None:
     """Check a claim, except for its methods: their plugins need not be installed."""
-    key = f"{where}: claims.{claim.id}"
     _known(f"{key}.budgets", "budget", suite.budgets, *claim.budgets)
     for name in claim.budgets:
         if not suite.budget(name).ranks:
