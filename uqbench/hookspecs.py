@@ -14,16 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
+from uqbench import specs
 from uqbench.identity import Run
-from uqbench.specs import (
-    AgentSpec,
-    DatasetSpec,
-    EnvironmentSpec,
-    EstimatorSpec,
-    ExecutorSpec,
-    ScoreSpec,
-    Spec,
-)
 
 if TYPE_CHECKING:  # pandas is imported where there are figures
     from uqbench.figure import BoardTables, Figure, InstalledSuite
@@ -36,32 +28,32 @@ hookimpl = pluggy.HookimplMarker("uqbench")
 
 
 @hookspec
-def uqbench_environments() -> Iterable[EnvironmentSpec]:  # type: ignore[empty-body]
+def uqbench_environments() -> Iterable[specs.EnvironmentSpec]:  # type: ignore[empty-body]
     """Environments: ``factory(config) -> gymnasium.Env``, or lanes (see EnvironmentSpec)."""
 
 
 @hookspec
-def uqbench_datasets() -> Iterable[DatasetSpec]:  # type: ignore[empty-body]
+def uqbench_datasets() -> Iterable[specs.DatasetSpec]:  # type: ignore[empty-body]
     """Supervised problems: ``factory(config) -> uqbench.estimator.Dataset``."""
 
 
 @hookspec
-def uqbench_agents() -> Iterable[AgentSpec]:  # type: ignore[empty-body]
+def uqbench_agents() -> Iterable[specs.AgentSpec]:  # type: ignore[empty-body]
     """Agents: ``factory(info, seeds, config, device) -> uqbench.agent.Agent``."""
 
 
 @hookspec
-def uqbench_estimators() -> Iterable[EstimatorSpec]:  # type: ignore[empty-body]
+def uqbench_estimators() -> Iterable[specs.EstimatorSpec]:  # type: ignore[empty-body]
     """Estimators: ``factory(task, seeds, config, device) -> uqbench.estimator.Estimator``."""
 
 
 @hookspec
-def uqbench_scores() -> Iterable[ScoreSpec]:  # type: ignore[empty-body]
+def uqbench_scores() -> Iterable[specs.ScoreSpec]:  # type: ignore[empty-body]
     """Scores of stored predictions: ``factory(predictions) -> float``."""
 
 
 @hookspec
-def uqbench_risk_measures() -> Iterable[Spec]:  # type: ignore[empty-body]
+def uqbench_risk_measures() -> Iterable[specs.Spec]:  # type: ignore[empty-body]
     """Risk measures: the factory is a dataclass and a ``uqbench.risk.RiskMeasure``."""
 
 
@@ -71,12 +63,12 @@ def uqbench_suites() -> Iterable[Traversable]:  # type: ignore[empty-body]
 
 
 @hookspec
-def uqbench_claim_kinds() -> Iterable[Spec]:  # type: ignore[empty-body]
+def uqbench_claim_kinds() -> Iterable[specs.Spec]:  # type: ignore[empty-body]
     """Kinds of claim: the factory is a dataclass and a ``uqbench.claim.ClaimKind``."""
 
 
 @hookspec
-def uqbench_executors() -> Iterable[ExecutorSpec]:  # type: ignore[empty-body]
+def uqbench_executors() -> Iterable[specs.ExecutorSpec]:  # type: ignore[empty-body]
     """Where batches run: ``factory(site, config) -> uqbench.executor.Executor``."""
 
 

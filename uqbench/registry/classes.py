@@ -20,29 +20,22 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
 
+from uqbench import specs
 from uqbench.errors import UqbenchError
 from uqbench.hookspecs import ENTRY_POINT_GROUP
 from uqbench.registry.contents import content_hash, package_of
 from uqbench.registry.definitions import definition, path_of, stated
-from uqbench.specs import (
-    AgentSpec,
-    DatasetSpec,
-    EnvironmentSpec,
-    EstimatorSpec,
-    Spec,
-    derives,
-)
 
-KINDS: dict[str, tuple[type[Spec], tuple[str, ...]]] = {
-    "agent": (AgentSpec, ("uqbench.agent:Agent", "uqbench.agent:LoopAgent")),
-    "estimator": (EstimatorSpec, ("uqbench.estimator:Estimator",)),
+KINDS: dict[str, tuple[type[specs.Spec], tuple[str, ...]]] = {
+    "agent": (specs.AgentSpec, ("uqbench.agent:Agent", "uqbench.agent:LoopAgent")),
+    "estimator": (specs.EstimatorSpec, ("uqbench.estimator:Estimator",)),
     "environment": (
-        EnvironmentSpec,
+        specs.EnvironmentSpec,
         ("gymnasium:Env", "uqbench.environment:LaneEnv", "gymnasium.vector:VectorEnv"),
     ),
-    "dataset": (DatasetSpec, ("uqbench.estimator:Dataset",)),
-    "risk measure": (Spec, ("uqbench.risk.measure:RiskMeasure",)),
-    "claim kind": (Spec, ("uqbench.claim:ClaimKind",)),
+    "dataset": (specs.DatasetSpec, ("uqbench.estimator:Dataset",)),
+    "risk measure": (specs.Spec, ("uqbench.risk.measure:RiskMeasure",)),
+    "claim kind": (specs.Spec, ("uqbench.claim:ClaimKind",)),
 }
 """The kinds, their specs, and what their classes derive from."""
 SUITES = f"{ENTRY_POINT_GROUP}.suites"
@@ -54,7 +47,7 @@ GROUPS = {f"{ENTRY_POINT_GROUP}.{kind.replace(' ', '_')}s": kind for kind in KIN
 class Added:
     """What a plugin adds that has no hooks: specs by kind, and suite files."""
 
-    specs: Mapping[str, Sequence[Spec]] = field(default_factory=dict)
+    specs: Mapping[str, Sequence[specs.Spec]] = field(default_factory=dict)
     suites: Sequence[Any] = ()
 
 
@@ -78,7 +71,7 @@ def added(entry_point: metadata.EntryPoint) -> Added:
 
 def spec_of(
     kind: str, name: str, factory: Any, version: str, config: type[Any] | None = None
-) -> Spec:
+) -> specs.Spec:
     """What a class, or a function that makes an object, is registered as.
 
     Args:
@@ -104,7 +97,7 @@ def kind_of(factory: Any, kind: str | None = None) -> str:
     Raises:
         UqbenchError: it is of no kind.
     """
-    made = next((one for one, (_, bases) in KINDS.items() if derives(factory, *bases)), kind)
+    made = next((one for one, (_, bases) in KINDS.items() if specs.derives(factory, *bases)), kind)
     if made is None or not callable(factory):
         raise UqbenchError(
             f"{factory!r} is no uqbench.agent.Agent, uqbench.agent.LoopAgent, "
@@ -120,7 +113,7 @@ def classes_in(module: Any) -> list[str]:
     return [
         name
         for name, value in vars(module).items()
-        if derives(value, *bases)
+        if specs.derives(value, *bases)
         and value.__module__ == module.__name__
         and not inspect.isabstract(value)
         and not name.startswith("_")

@@ -22,7 +22,7 @@ import pluggy
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from uqbench import hookspecs
+from uqbench import hookspecs, specs
 from uqbench.errors import see, unknown
 from uqbench.registry import imports, local
 from uqbench.registry.classes import GROUPS, SUITES, Added
@@ -31,15 +31,6 @@ from uqbench.registry.imports import EntryPoint
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.registry.risk_names import MeasuresByName
 from uqbench.registry.side_effects import watched
-from uqbench.specs import (
-    AgentSpec,
-    DatasetSpec,
-    EnvironmentSpec,
-    EstimatorSpec,
-    ExecutorSpec,
-    ScoreSpec,
-    Spec,
-)
 
 SELECTION = "UQBENCH_PLUGINS"
 """Environment variable that limits the plugins to load: entry points' names, comma-separated."""
@@ -53,14 +44,14 @@ class Host:
         self.manager.add_hookspecs(hookspecs)
         self.plugins: list[Plugin] = []
         self._registries: dict[str, Registry[Any]] = {}
-        self.environments: Registry[EnvironmentSpec] = self._made("environment")
-        self.datasets: Registry[DatasetSpec] = self._made("dataset")
-        self.agents: Registry[AgentSpec] = self._made("agent")
-        self.estimators: Registry[EstimatorSpec] = self._made("estimator")
-        self.scores: Registry[ScoreSpec] = self._made("score")
-        self.risk_measures: Registry[Spec] = self._made("risk measure")
-        self.claim_kinds: Registry[Spec] = self._made("claim kind")
-        self.executors: Registry[ExecutorSpec] = self._made("executor")
+        self.environments: Registry[specs.EnvironmentSpec] = self._made("environment")
+        self.datasets: Registry[specs.DatasetSpec] = self._made("dataset")
+        self.agents: Registry[specs.AgentSpec] = self._made("agent")
+        self.estimators: Registry[specs.EstimatorSpec] = self._made("estimator")
+        self.scores: Registry[specs.ScoreSpec] = self._made("score")
+        self.risk_measures: Registry[specs.Spec] = self._made("risk measure")
+        self.claim_kinds: Registry[specs.Spec] = self._made("claim kind")
+        self.executors: Registry[specs.ExecutorSpec] = self._made("executor")
         self.risk_names = MeasuresByName(self.risk_measures)
         self.suite_files: list[tuple[Traversable, Plugin]] = []
 
@@ -160,12 +151,12 @@ class Host:
         """What one plugin's registration hooks return."""
         self.manager.register(loaded, name=key)
         self.manager.check_pending()
-        specs = {
+        registered = {
             registry.kind: [spec for part in self._hook(hook, key)() for spec in part]
             for hook, registry in self._registries.items()
         }
         files = [path for part in self._hook("uqbench_suites", key)() for path in part]
-        return Added(specs, files)
+        return Added(registered, files)
 
     def _hook(self, name: str, key: str) -> pluggy.HookCaller:
         """A hook of one plugin alone."""
@@ -174,13 +165,13 @@ class Host:
 
     def _add(self, plugin: Plugin, added: Added) -> None:
         """Register what a plugin adds, or nothing."""
-        specs = [
+        marked = [
             (registry, [_marked(spec, plugin) for spec in added.specs.get(registry.kind, ())])
             for registry in self.registries
         ]
-        for registry, own in specs:
+        for registry, own in marked:
             registry.check(own, plugin)
-        for registry, own in specs:
+        for registry, own in marked:
             registry.add(own, plugin)
         self.suite_files += [(path, plugin) for path in added.suites]
 
@@ -196,13 +187,13 @@ class Host:
 
     def added_by(self, plugin: Plugin) -> list[str]:
         """What a plugin registered, as ``"agent dqn"``, ``"suite file minatar.toml"``."""
-        specs = [
+        names = [
             f"{registry.kind} {name}"
             for registry in self._registries.values()
             for name in registry
             if registry.origin(name) == plugin
         ]
-        return specs + [f"suite file {path.name}" for path, by in self.suite_files if by == plugin]
+        return names + [f"suite file {path.name}" for path, by in self.suite_files if by == plugin]
 
     def complaints(self, plugin: Plugin) -> list[str]:
         """What is wrong with a loaded plugin: names that others claim too, defaults it changed."""

@@ -32,27 +32,20 @@ def watched(changed: list[str]) -> Iterator[None]:
                 set_(value)
 
 
-def _defaults() -> list[tuple[str, Getter, Setter]]:
-    defaults: list[tuple[str, Getter, Setter]] = [
-        ("Python's random state", random.getstate, random.setstate)
-    ]
+def _defaults() -> Iterator[tuple[str, Getter, Setter]]:
+    yield "Python's random state", random.getstate, random.setstate
     if numpy := sys.modules.get("numpy"):
-        defaults.append(
-            (
-                "numpy's random state",
-                lambda: pickle.dumps(numpy.random.get_state()),
-                lambda state: numpy.random.set_state(pickle.loads(state)),
-            )
+        yield (
+            "numpy's random state",
+            lambda: pickle.dumps(numpy.random.get_state()),
+            lambda state: numpy.random.set_state(pickle.loads(state)),
         )
     if torch := sys.modules.get("torch"):
-        defaults += [
-            ("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
-            ("torch's gradient mode", torch.is_grad_enabled, torch.set_grad_enabled),
-            (
-                "torch's random state",
-                lambda: torch.get_rng_state().tolist(),
-                lambda state: torch.set_rng_state(torch.tensor(state, dtype=torch.uint8)),
-            ),
-            ("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
-        ]
-    return defaults
+        yield "torch's default dtype", torch.get_default_dtype, torch.set_default_dtype
+        yield "torch's gradient mode", torch.is_grad_enabled, torch.set_grad_enabled
+        yield "torch's number of threads", torch.get_num_threads, torch.set_num_threads
+        yield (
+            "torch's random state",
+            lambda: torch.get_rng_state().tolist(),
+            lambda state: torch.set_rng_state(torch.tensor(state, dtype=torch.uint8)),
+        )

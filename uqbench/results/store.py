@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from uqbench.config import explain
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import Run
+from uqbench.results import tables
 from uqbench.results.columns import Columns, RunColumns
 from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.locks import RunLock, RunLocks
@@ -34,16 +35,7 @@ from uqbench.results.record_files import (
 from uqbench.results.records import RunRecord, now, this_process
 from uqbench.results.run_cache import FILE, RunCache
 from uqbench.results.states import TO_DO, RunState, StoredRun
-from uqbench.results.tables import (
-    CURVES,
-    EPISODES,
-    FILES,
-    METRICS,
-    MOST_BYTES,
-    names,
-    read_tables,
-    write_tables,
-)
+from uqbench.results.tables import CURVES, EPISODES, METRICS
 
 __all__ = [
     "CURVES", "EPISODES", "METRICS", "TO_DO", "RunState", "Store", "StoredRun", "now",
@@ -159,7 +151,7 @@ class Store:
         if stored.record.identity != run.identity:
             return StoredRun(RunState.DAMAGED, reason=f"{RECORD} has another identity")
         try:
-            listed = names(stored.record.digests)
+            listed = tables.names(stored.record.digests)
         except UqbenchError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error))
         folder, digests = self.at(key), stored.record.digests
@@ -168,7 +160,7 @@ class Store:
             return stored
         for name in listed:
             try:
-                digest = folder.digest(name, MOST_BYTES)
+                digest = folder.digest(name, tables.MOST_BYTES)
             except FileNotFoundError:
                 return StoredRun(RunState.DAMAGED, reason=f"{name} is missing")
             except OSError as error:
@@ -203,7 +195,7 @@ class Store:
         """
         lock = self._locks.acquire(run.place)
         if lock is not None:
-            self.at(run.place).remove_temporaries((RECORD, *FILES), age=0.0)
+            self.at(run.place).remove_temporaries((RECORD, *tables.FILES), age=0.0)
         return lock
 
     def write(self, run: Run, record: RunRecord) -> None:
@@ -243,7 +235,7 @@ class Store:
         Raises:
             StorageError: it cannot be written.
         """
-        digests = write_tables(self.at(run.place), columns)
+        digests = tables.write_tables(self.at(run.place), columns)
         self.write(run, record.model_copy(update={"digests": digests}))
 
     def set_aside(self, run: Run) -> Path:
@@ -267,7 +259,7 @@ class Store:
             StorageError: they cannot be read, and may be intact.
         """
         record = self.read(run.place).record
-        return read_tables(self.at(run.place), {} if record is None else record.digests)
+        return tables.read_tables(self.at(run.place), {} if record is None else record.digests)
 
     def records(self, suite: str | None = None) -> Iterator[tuple[PurePosixPath, StoredRun]]:
         """The same as :meth:`states` with paths."""
