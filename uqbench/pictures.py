@@ -1,7 +1,4 @@
-"""What an environment's plugin may draw: pictures of observations, and a map of all states.
-
-Pictures are of what the agent observes, so that any environment can be drawn, whoever simulates it.
-"""
+"""What an environment's plugin may draw: a map of all states, on which predictions are shown."""
 
 from __future__ import annotations
 
@@ -9,9 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
-
-Frame = NDArray[Any]
-"""A picture, ``[H, W, 3]`` uint8: red, green, blue."""
 
 
 @dataclass(frozen=True)

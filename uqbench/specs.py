@@ -12,7 +12,7 @@ from uqbench.errors import did_you_mean
 
 if TYPE_CHECKING:  # imports torch, which would slow down listing plugins
     from uqbench.environment import OptimalQ
-    from uqbench.pictures import Frame, StateMap
+    from uqbench.pictures import StateMap
     from uqbench.queries import QueryStates
     from uqbench.truth import ExactTruth
 
@@ -134,7 +134,7 @@ class EstimatorSpec(MethodSpec):
 class EnvironmentSpec(Spec):
     """An environment.
 
-    What it knows of the truth, and what draws it, are functions, or their
+    What it knows of the truth, and its map of states, are functions, or their
     ``"package.module:function"``, imported only when a run needs them (:func:`imported`).
 
     ``factory(config)`` returns one ``gymnasium.Env``; the harness makes one per lane and batches
@@ -159,10 +159,8 @@ class EnvironmentSpec(Spec):
             lanes' seeds to a :class:`uqbench.truth.ExactTruth`.
         queries: from a config to the :class:`uqbench.queries.QueryStates` of that task, where
             agents' predictions are scored against the truth about their own policy; or to None.
-        picture: from a config and one observation ``[*obs]`` to a :data:`uqbench.pictures.Frame`;
-            ``uqbench play`` shows it.
-        state_map: the same from a config to a :class:`uqbench.pictures.StateMap`, on which an
-            agent's uncertainty about every state can be drawn.
+        state_map: from a config to a :class:`uqbench.pictures.StateMap`, on which an agent's
+            uncertainty about every state can be drawn.
     """
 
     events: tuple[str, ...] = ()
@@ -174,7 +172,6 @@ class EnvironmentSpec(Spec):
     optimal_q: Callable[[Any, float], OptimalQ] | str | None = None
     exact_truth: Callable[[Any, float, Sequence[int]], ExactTruth] | str | None = None
     queries: Callable[[Any], QueryStates | None] | str | None = None
-    picture: Callable[[Any, Any], Frame] | str | None = None
     state_map: Callable[[Any], StateMap] | str | None = None
 
     def __post_init__(self) -> None:

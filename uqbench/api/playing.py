@@ -13,7 +13,7 @@ from torch import Tensor
 from uqbench.agent import Uncertainty
 from uqbench.api.agents import ExportedAgent
 from uqbench.errors import UqbenchError
-from uqbench.pictures import Frame, StateMap
+from uqbench.pictures import StateMap
 from uqbench.specs import imported
 
 Beliefs = Mapping[str, NDArray[np.float64]]
@@ -31,7 +31,6 @@ class Moment:
     Attributes:
         episode: from 0 on.
         step: of the episode, from 0 on.
-        picture: of the observation; None where the environment draws none.
         action: chosen by the policy.
         beliefs: at the observation.
         collected: return of the episode so far, undiscounted, before this action.
@@ -41,7 +40,6 @@ class Moment:
 
     episode: int
     step: int
-    picture: Frame | None
     action: int
     beliefs: Beliefs
     collected: float
@@ -57,21 +55,18 @@ def play(exported: ExportedAgent, episodes: int = 1, most_steps: int = 1000) -> 
         episodes: how many.
         most_steps: of each, where it does not end by itself.
     """
-    draw = imported(exported.environment.picture)
     for episode in range(episodes):
         env = exported.env([exported.run.evaluation_seed(-1 - episode)])
         obs, valid = env.reset()
         collected = 0.0
         for step in range(most_steps):
-            seen = obs[0].clone()
-            picture = None if draw is None else draw(exported.environment_config, seen.numpy())
             choose = None if valid is None else valid[:, None]
             action = exported.agent.policy(obs[:, None], choose)[:, 0]
             beliefs = {n: own[0] for n, own in beliefs_at(exported, obs[:, None]).items()}
             outcome = env.step(action)
             reward = float(outcome.reward[0])
             ended = bool(outcome.terminated[0] | outcome.truncated[0])
-            yield Moment(episode, step, picture, int(action[0]), beliefs, collected, reward, ended)
+            yield Moment(episode, step, int(action[0]), beliefs, collected, reward, ended)
             collected += reward
             obs, valid = outcome.obs, outcome.valid
             if ended:

@@ -1,4 +1,4 @@
-"""``uqbench play``: an exported agent plays, and its uncertainty is drawn beside it."""
+"""``uqbench play``: an exported agent plays, and says how uncertain it is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ def command(
     *,
     episodes: int = 1,
     most_steps: int = 1000,
-    video: File | None = None,
     state_map: File | None = None,
 ) -> None:
     """Let the agent of a RUN that was made with --keep-agents play.
@@ -22,19 +21,19 @@ def command(
     \b
     Example:
       uqbench run --suite windy-cliff --budget smoke --keep-agents
-      uqbench play results/windy-cliff/smoke/cliff/ua-dqn-neutral/0-* --video play.gif
+      uqbench play results/windy-cliff/smoke/cliff/ua-dqn-neutral/0-* --map map.svg
 
     Args:
         episodes: Episodes to play.
         most_steps: Steps of an episode at most.
-        video: Write a film: .gif, or .png for the first picture.
-        state_map: Write a .png of the uncertainty about every state, where the environment is
-            small.
+        state_map: Draw the uncertainty about every state, where the environment is small: .svg,
+            .pdf, .png or .csv.
     """
     from uqbench.api.agents import restore
-    from uqbench.api.film import frames, save, state_map_picture
     from uqbench.api.playing import map_beliefs, play
+    from uqbench.api.report import require
     from uqbench.errors import UqbenchError
+    from uqbench.results.files import write_output
     from uqbench.results.store import Store
 
     folder = run.resolve()
@@ -42,7 +41,6 @@ def command(
         raise UqbenchError(f"{run} is no run's folder: expected SUITE/BUDGET/TASK/METHOD/SEED-ID.")
     store = Store(folder.parents[4])
     exported = restore(store, folder.relative_to(store.root).as_posix(), load_host())
-    title = f"{exported.run.suite} {exported.run.name}"
     moments = list(play(exported, episodes, most_steps))
     for moment in moments:
         if moment.ended or moment is moments[-1]:
@@ -53,9 +51,11 @@ def command(
         values = [one.beliefs[kind][one.action] for one in moments if kind in one.beliefs]
         text = f"{sum(values) / len(values):.4g} on average" if values else "not predicted"
         say(f"{kind} standard deviation of the chosen action: {text}")
-    if video is not None:
-        save(frames(moments, title), video)
-        say(str(video))
     if state_map is not None:
-        save([state_map_picture(*map_beliefs(exported), title)], state_map)
+        require("plots", "altair", "vl_convert")
+        from uqbench.api.state_map import figure
+        from uqbench.plots.render import render
+
+        drawn = figure(*map_beliefs(exported), f"{exported.run.suite} {exported.run.name}")
+        write_output(state_map, render(drawn, state_map.suffix[1:]))
         say(str(state_map))

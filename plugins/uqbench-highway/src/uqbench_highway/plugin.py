@@ -25,7 +25,6 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             factory="uqbench_highway.environment:make",
             config="uqbench_highway.config:HighwayConfig",
             events=("crashes",),
-            picture="uqbench_highway.pictures:frame",
             queries="uqbench_highway.queries:query_states",
         )
     ]

@@ -21,7 +21,6 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             factory="uqbench_minatar.environment:make",
             config="uqbench_minatar.config:GameConfig",
             queries="uqbench_minatar.queries:query_states",
-            picture="uqbench_minatar.pictures:frame",
         )
     ]
 

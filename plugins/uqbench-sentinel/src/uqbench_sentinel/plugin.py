@@ -47,7 +47,6 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_sentinel.cartpole:CartPoleConfig",
             events=("falls",),
             lanes=True,
-            picture="uqbench_sentinel.cartpole_pictures:frame",
             queries="uqbench_sentinel.cartpole_queries:query_states",
         ),
         EnvironmentSpec(

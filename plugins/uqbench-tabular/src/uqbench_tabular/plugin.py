@@ -127,7 +127,6 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             version="1",
             factory="uqbench_tabular.environments.deep_sea:make_lanes",
             config="uqbench_tabular.environments.config:DeepSeaConfig",
-            picture="uqbench_tabular.environments.pictures:deep_sea_frame",
             state_map="uqbench_tabular.environments.pictures:deep_sea_map",
             lanes=True,
             events=("regret",),

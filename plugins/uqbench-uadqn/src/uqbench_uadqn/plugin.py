@@ -44,7 +44,6 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             factory="uqbench_uadqn.cliff.environment:WindyCliff",
             config="uqbench_uadqn.cliff.config:CliffConfig",
             events=("falls", "safe_path", "risky_path"),
-            picture="uqbench_uadqn.cliff.pictures:frame",
             state_map="uqbench_uadqn.cliff.pictures:state_map",
             optimal_return="uqbench_uadqn.cliff.truth:optimal_return",
             optimal_q="uqbench_uadqn.cliff.ground_truth:optimal_q",
