@@ -41,8 +41,7 @@ def leaderboard(
     Raises:
         UqbenchError: a name is unknown, or a file is damaged.
     """
-    experiment = Experiment(Options(suite, budget, **options))
-    return experiment.leaderboard(_path(to), risk, score)
+    return Experiment(Options(suite, budget, **options)).leaderboard(_path(to), risk, score)
 
 
 def check_leaderboard(

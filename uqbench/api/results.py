@@ -115,9 +115,7 @@ class Results:
         Raises:
             UqbenchError: a file is damaged, or these are stored boards, which have none.
         """
-        store = self._store("Episodes")
-        filters = None if phase is None else [("phase", "==", phase)]
-        return data_frame(store, self.found, EPISODES, filters)
+        return self._data("Episodes", EPISODES, "phase", phase)
 
     def uncertainty(self, curve: str | None = None) -> pd.DataFrame:
         """How good predicted uncertainty is, as curves: ``step``, ``curve``, ``x``, ``y``.
@@ -130,9 +128,7 @@ class Results:
         Raises:
             UqbenchError: a file is damaged, or these are stored boards, which have none.
         """
-        store = self._store("Curves of uncertainty")
-        filters = None if curve is None else [("curve", "==", curve)]
-        return data_frame(store, self.found, CURVES, filters)
+        return self._data("Curves of uncertainty", CURVES, "curve", curve)
 
     def board(self, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
         """The leaderboard: a row a method, with estimates and their 95 % intervals.
@@ -196,6 +192,10 @@ class Results:
         return [
             one for one in self.boards if suite in (None, one.suite) and board in (None, one.name)
         ]
+
+    def _data(self, what: str, file: str, column: str, only: str | None) -> pd.DataFrame:
+        filters = None if only is None else [(column, "==", only)]
+        return data_frame(self._store(what), self.found, file, filters)
 
     def _store(self, what: str) -> Store:
         if self.store is None:

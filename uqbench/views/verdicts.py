@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from uqbench.boards.frames import NO_VALUE
+import pandas as pd
+
 from uqbench.boards.stored import StoredBoard
 from uqbench.claims.verdict import DECIDED, Verdict
 from uqbench.errors import UqbenchError
@@ -80,20 +79,20 @@ def judged_claims(board: StoredBoard) -> list[JudgedClaim]:
     Raises:
         UqbenchError: ``claims.csv`` is damaged.
     """
-    rows: dict[str, list[dict[str, str]]] = {}
+    table = board.table("claims.csv")
+    if table is None:
+        return []
     try:
-        for row in csv.DictReader(io.StringIO(board.text("claims.csv") or "")):
-            rows.setdefault(row["claim"], []).append(row)
-        return [_judged(board, name, own) for name, own in rows.items()]
-    except (csv.Error, KeyError) as error:
+        return [_judged(board, str(name), own) for name, own in table.groupby("claim", sort=False)]
+    except KeyError as error:
         raise UqbenchError(f"{board.folder / 'claims.csv'} is damaged: {error!r:.300}") from None
 
 
-def _judged(board: StoredBoard, name: str, rows: Sequence[Mapping[str, str]]) -> JudgedClaim:
-    verdict, sentence, source = (rows[0][key] or "" for key in ("verdict", "sentence", "source"))
-    reason, readings = (rows[0].get(key) or "" for key in ("reason", "readings"))
-    compared = verdict in TESTED and any(row["low"] not in NO_VALUE for row in rows)
-    tested = compared and board.ranks
+def _judged(board: StoredBoard, name: str, rows: pd.DataFrame) -> JudgedClaim:
+    first = rows.iloc[0]
+    verdict, sentence, source = (str(first[key]) for key in ("verdict", "sentence", "source"))
+    reason, readings = (str(first.get(key, "")) for key in ("reason", "readings"))
+    tested = verdict in TESTED and bool(rows["low"].notna().any()) and board.ranks
     return JudgedClaim(board, name, verdict, sentence, source, reason, readings, tested)
 
 
