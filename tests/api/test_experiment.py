@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import uqbench
-from uqbench.boards.agreement import Agreement
+from uqbench.boards.verification import Agreement
 from uqbench.cli import claims as claims_command
 from uqbench.errors import UqbenchError
 from uqbench.results.merge import Outcome

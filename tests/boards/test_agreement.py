@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from uqbench.boards.agreement import Agreement, agreement
 from uqbench.boards.scores import Score
+from uqbench.boards.verification import Agreement, agreement
 
 STORED = [
     Score("t", "m", seed, "finished", "cpu", score, {"return": 10 * score, "steps_per_s": 5.0},

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from example_runs import EPISODES, METRICS, make_record, make_run
 
-from uqbench.boards.uncertainty_curves import uncertainty_parquet
+from uqbench.boards.curves import uncertainty_parquet
 from uqbench.errors import UqbenchError
 from uqbench.results.columns import RunColumns
 from uqbench.results.store import Store

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from uqbench.boards import reproduce
-from uqbench.boards.agreement import Agreement
 from uqbench.boards.scores import Score
 from uqbench.boards.verification import (
     FALSE_SHARE,
+    Agreement,
     copies,
     draw,
     enough,
@@ -178,7 +178,7 @@ def test_rows_that_cannot_be_made_again_bar_the_word_and_nothing_is_run(what, mo
     """Of the row that can be made again the truth is told."""
     called = []
     monkeypatch.setattr(reproduce, "_remake", lambda *rest: called.append(rest) or {})
-    monkeypatch.setattr(reproduce, "_has_cuda", lambda: False)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     rows = BARRED[what](truth(np.random.default_rng(9)))
     found = reproduce.verify_rows(rows, None, [], None)
     assert not found["m"].verified

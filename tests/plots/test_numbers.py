@@ -9,8 +9,8 @@ import pytest
 from rliable import library, metrics
 from scipy.stats import binomtest
 
+from uqbench.boards.curves import mean_curves
 from uqbench.boards.stored import StoredBoard
-from uqbench.boards.uncertainty_curves import mean_curves
 from uqbench.figure import NotDrawableError
 from uqbench.plots import claims, curves, intervals, pairs, profiles, seeds, uncertainty
 from uqbench.plots.words import natural, number

@@ -11,7 +11,7 @@ from uqbench.claims.judge import judge
 from uqbench.claims.verdict import Verdict, combine, find
 from uqbench.registry.plugins import Host
 from uqbench.statistics.levels import ALPHA
-from uqbench.statistics.over_tasks import OverTasks
+from uqbench.statistics.location import OverTasks
 from uqbench.suites.claims import Claim
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites

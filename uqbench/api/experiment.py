@@ -18,7 +18,6 @@ import numpy as np
 from uqbench.api.claims import SuiteVerdicts, budgets_with_runs
 from uqbench.api.options import Options, names
 from uqbench.api.plan import Planned
-from uqbench.boards.agreement import Agreement
 from uqbench.boards.board_files import board_folder
 from uqbench.boards.detectable import detectable_note
 from uqbench.boards.leaderboard import Board, board
@@ -35,7 +34,7 @@ from uqbench.boards.submission.bundle import read_bundle
 from uqbench.boards.submission.judge import Findings, Judged, judge
 from uqbench.boards.submission.make import involved, submit
 from uqbench.boards.until_decided import DEFAULT_SEEDS, Decided, run_until_decided
-from uqbench.boards.verification import Verification, copies, draw
+from uqbench.boards.verification import Agreement, Verification, copies, draw
 from uqbench.boards.with_stored import read_reference
 from uqbench.claims.judge import Judgement
 from uqbench.claims.judge import judge as judge_claims

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from uqbench.boards.curves import curves_parquet
+from uqbench.boards.curves import curves_parquet, uncertainty_parquet
 from uqbench.boards.scores import Score
 from uqbench.boards.stored import CURVES, UNCERTAINTY
-from uqbench.boards.uncertainty_curves import uncertainty_parquet
 from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder

@@ -15,15 +15,18 @@ from typing import TYPE_CHECKING
 from uqbench.boards.calibration import calibration, coverage_column
 from uqbench.boards.columns import Column, columns, grouped
 from uqbench.boards.finding import finding
-from uqbench.boards.frames import frame
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest
 from uqbench.boards.matrices import Matrix, MethodScores, by_method
 from uqbench.boards.planned import Planned
 from uqbench.boards.provenance import contents
 from uqbench.boards.scores import Score, gather, to_csv
-from uqbench.boards.standings import estimates, failures_by_task
-from uqbench.boards.tables import PAIR_COLUMNS, Row, cells, csv_text, pair_row
-from uqbench.boards.trivial_baseline import TrivialBaseline, trivial_baseline
+from uqbench.boards.standings import (
+    TrivialBaseline,
+    estimates,
+    failures_by_task,
+    trivial_baseline,
+)
+from uqbench.boards.tables import PAIR_COLUMNS, Row, cells, csv_text, frame, pair_row
 from uqbench.claims import table
 from uqbench.claims.judge import Judgement, judge
 from uqbench.registry.local import is_local

@@ -6,7 +6,7 @@ This process reads files and compares numbers: it imports no plugin before it is
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -54,10 +54,14 @@ def verify_rows(
     """
     generator = np.random.default_rng(secrets.randbits(128))  # a draw that nobody can know
     taken, drawn, wanted = {score.seed for score in scores}, {}, {}
-    barred = {name: _barred(scores, name) for name in sorted({s.method for s in scores})}
-    for method, bars in barred.items():
-        rows = _rows(scores, method)
-        if bars:
+    finished = RunState.FINISHED.value
+    rows_of = {
+        method: [s for s in scores if (s.method, s.status) == (method, finished)]
+        for method in sorted({score.method for score in scores})
+    }
+    barred = {method: _barred(rows) for method, rows in rows_of.items()}
+    for method, rows in rows_of.items():
+        if barred[method]:
             continue
         tasks = sorted({row.task for row in rows})
         many = max(2, -(-NEW_RUNS // len(tasks))) if new_seeds is None else new_seeds
@@ -78,15 +82,14 @@ def verify_rows(
         for name, metric in score.record.metrics.items()
         if metric.get("kind") == "cost"
     ]
-    verified = {
-        method: Verification(len(_rows(scores, method)), bars=bars)
-        for method, bars in barred.items()
-    }
-    for method, rows in drawn.items():
+    verified = {}
+    for method, rows in rows_of.items():
+        if barred[method]:
+            verified[method] = Verification(len(rows), bars=barred[method])
+            continue
         own = {key: score for key, score in remade.items() if key[1] == method}
-        verified[method] = verify(
-            _rows(scores, method), rows, own, measured, machine == here, len(machine) == 1
-        )
+        machines = machine == here, len(machine) == 1
+        verified[method] = verify(rows, drawn[method], own, measured, *machines)
     return verified
 
 
@@ -108,29 +111,22 @@ def judged_elsewhere(bundle: Bundle, path: Path) -> Findings:
     return found
 
 
-def _rows(scores: Iterable[Score], method: str) -> list[Score]:
-    return [s for s in scores if s.method == method and s.status == RunState.FINISHED.value]
-
-
-def _barred(scores: Iterable[Score], method: str) -> tuple[str, ...]:
+def _barred(rows: Sequence[Score]) -> tuple[str, ...]:
     """Why rows of a method cannot be made again; all of them could be drawn."""
-    rows, bars = _rows(scores, method), []
     if not rows:
         return ("it has no finished rows",)
+    bars = []
     without = [row.run for row in rows if not row.digest]
-    devices = {row.device for row in rows}
     if without:
         bars.append(f"{len(without)} rows have no digest of their results, such as {without[0]}")
-    if devices != {"cpu"} and not (devices == {"cuda"} and _has_cuda()):
-        names = ", ".join(sorted(devices))
-        bars.append(f"its rows are of {names}; here can be re-made those of a CPU")
+    devices = {row.device for row in rows}
+    if devices != {"cpu"}:
+        import torch
+
+        if devices != {"cuda"} or not torch.cuda.is_available():
+            names = ", ".join(sorted(devices))
+            bars.append(f"its rows are of {names}; here can be re-made those of a CPU")
     return tuple(bars)
-
-
-def _has_cuda() -> bool:
-    import torch
-
-    return torch.cuda.is_available()
 
 
 def _remake(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.scores import Score, gather, is_finite
+from uqbench.boards.scores import finished_runs, gather, is_finite
 from uqbench.errors import UqbenchError, unknown
 from uqbench.registry.definitions import summary
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.results.tables import PREDICTIONS, read_columns
-from uqbench.risk import RiskMeasure
-from uqbench.runner.metric_values import Truth, scalar, truth_of
+from uqbench.runner.metric_values import scalar, truth_of
 from uqbench.suites.metrics import EPISODE_STATISTICS, Metric
 from uqbench.suites.plan import Plan
 
@@ -54,8 +52,19 @@ def board_by(risk: str, plan: Plan, host: Host, store: Store) -> Board:
     """
     measure = host.risk_names.measure(risk)
     changed = with_risk(plan, risk)
+    metric = changed.suite.primary_metric(changed.budget)
+    constants = changed.suite.normalization_constants(metric)
     truths = {cell.task.name: truth_of(cell.task, host) for cell in plan.cells}
-    return Board.of(changed, rescored(changed, gather(plan, store), measure, store, truths))
+    scores = gather(plan, store)
+    by_risk = {score.run: score for score in scores}
+    for score, run in finished_runs(plan.runs, scores):
+        records, episodes = store.columns(run)
+        steps = plan.budget.on(plan.suite.task(run.task)).steps
+        value = scalar(metric, measure, episodes, records, steps, truths[run.task])
+        normal = constants[run.task].normalize(value) if is_finite(value) else None
+        values = score.values | {metric.name: value}
+        by_risk[score.run] = replace(score, score=normal, values=values)
+    return Board.of(changed, list(by_risk.values()))
 
 
 def with_score(plan: Plan, score: str, host: Host) -> Plan:
@@ -91,62 +100,25 @@ def board_with(score: str, plan: Plan, host: Host, store: Store) -> Board:
     changed = with_score(plan, score, host)
     metrics = [m for m in changed.suite.metrics if m.kind == "predictions"]
     names = [metric.name for metric in metrics if metric.statistic == score]
-    runs = {(run.task, run.method, run.seed): run for run in plan.runs}
-    scores, without = [], []
-    for one in gather(plan, store):
-        if one.record is not None:
-            run = runs[one.task, one.method, one.seed]
-            run = run.on_device("cuda" if one.device == "cuda" else "cpu")
-            columns = read_columns(store.at(run.place), PREDICTIONS, one.record.digests)
-            if columns is None:
-                without.append(one.run)
-                continue
-            value = predictions_score(score, columns, host)
-            known = value if is_finite(value) else None
-            one = replace(one, values=one.values | dict.fromkeys(names, known))
-        scores.append(one)
+    scores = gather(plan, store)
+    made, without = {one.run: one for one in scores}, []
+    for one, run in finished_runs(plan.runs, scores):
+        assert one.record is not None
+        columns = read_columns(store.at(run.place), PREDICTIONS, one.record.digests)
+        if columns is None:
+            without.append(one.run)
+            continue
+        value = predictions_score(score, columns, host)
+        known = value if is_finite(value) else None
+        made[one.run] = replace(one, values=one.values | dict.fromkeys(names, known))
     if without:
         raise UqbenchError(
             f"--rescore: {len(without)} runs kept no predictions, such as {without[0]}: make them "
             f"again with uqbench run --fresh."
         )
-    return Board.of(changed, scores)
+    return Board.of(changed, list(made.values()))
 
 
 def slug(risk: str) -> str:
     """A measure's name as part of the names of metrics and folders: ``cvar-0-1``."""
     return re.sub(r"[^a-z0-9]+", "-", risk.lower()).strip("-")
-
-
-def rescored(
-    plan: Plan,
-    scores: Sequence[Score],
-    measure: RiskMeasure,
-    store: Store,
-    truths: Mapping[str, Truth],
-) -> list[Score]:
-    """The scores of a plan :func:`with_risk`, from the episodes of the finished runs.
-
-    Args:
-        plan: whose primary metric the runs were not scored by.
-        scores: of its runs, with the metrics that they were scored by.
-        measure: the primary metric's risk measure.
-        store: of the runs.
-        truths: what is known of the best policy, by task.
-    """
-    metric: Metric = plan.suite.primary_metric(plan.budget)
-    constants = plan.suite.normalization_constants(metric)
-    runs = {(run.task, run.method, run.seed): run for run in plan.runs}
-    by_risk = []
-    for score in scores:
-        if not score.digest:
-            by_risk.append(score)
-            continue
-        run = runs[score.task, score.method, score.seed]
-        run = run.on_device("cuda" if score.device == "cuda" else "cpu")
-        records, episodes = store.columns(run)
-        steps = plan.budget.on(plan.suite.task(score.task)).steps
-        value = scalar(metric, measure, episodes, records, steps, truths[score.task])
-        normal = constants[score.task].normalize(value) if is_finite(value) else None
-        by_risk.append(replace(score, score=normal, values=score.values | {metric.name: value}))
-    return by_risk

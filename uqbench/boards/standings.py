@@ -1,15 +1,18 @@
-"""What a board estimates of each method."""
+"""What a board estimates of each method, and which methods beat what costs no learning."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from uqbench.boards.columns import columns
 from uqbench.boards.matrices import Matrix, MethodScores
+from uqbench.specs import Role
 from uqbench.statistics.estimate import Estimate, estimate, improvement, share
 from uqbench.statistics.failures import Failures, failures_of
+from uqbench.statistics.ranks import Pair
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
 from uqbench.suites.suite import Suite
@@ -69,3 +72,47 @@ def failures_by_task(
     constants = suite.normalization_constants(metric) if normalized else {}
     normalizers = [constants[task].normalize if normalized else float for task in tasks]
     return failures_of(metric.fails_beyond, metric.bounds, metric.direction, normalizers)
+
+
+@dataclass(frozen=True)
+class TrivialBaseline:
+    """The best trivial row of a board, and which methods beat it.
+
+    Attributes:
+        best: the trivial row with the best ranking statistic.
+        beaten: by method: whether the 95 % interval of its difference to ``best`` lies above zero;
+            None where there is no interval. Each has 95 % by itself.
+    """
+
+    best: str
+    beaten: Mapping[str, bool | None]
+
+
+def trivial_baseline(
+    values: Mapping[str, float], roles: Mapping[str, Role], pairs: Sequence[Pair]
+) -> TrivialBaseline | None:
+    """The trivial baseline of a board; None where it has no trivial row, or one that lacks runs.
+
+    Args:
+        values: the ranking statistic of each fully scored row; more is better.
+        roles: of all rows.
+        pairs: the comparisons of all fully scored rows.
+    """
+    trivial = [name for name, role in roles.items() if role == "trivial"]
+    if not trivial or not values.keys() >= set(trivial):
+        return None
+    best = max(sorted(trivial), key=values.__getitem__)
+    beaten = {}
+    for pair in pairs:
+        if best in (pair.first, pair.second):
+            other = pair.second if pair.first == best else pair.first
+            if roles[other] == "method":
+                beaten[other] = _above(pair.difference, reverse=pair.first == best)
+    return TrivialBaseline(best, beaten)
+
+
+def _above(difference: Estimate, *, reverse: bool) -> bool | None:
+    """Whether the interval lies above zero; in reverse, below."""
+    if difference.low is None or difference.high is None:
+        return None
+    return difference.high < 0 if reverse else difference.low > 0

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.finding import finding
-from uqbench.boards.frames import frame
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST, Manifest, read_manifest
 from uqbench.boards.planned import Planned
@@ -20,6 +19,7 @@ from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.provenance import MadeWith, read_provenance
 from uqbench.boards.scores import Score, check_scores, from_csv
 from uqbench.boards.submitted import NAME, Submitted, read_submitted, states
+from uqbench.boards.tables import frame
 from uqbench.errors import Say, UqbenchError, see, warn
 from uqbench.figure import NotDrawableError
 from uqbench.results.files import stored_text

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter
 
-from uqbench.boards.agreement import Agreement
-from uqbench.boards.verification import Verification
+from uqbench.boards.manifest import Digest
+from uqbench.boards.verification import Agreement, Verification
 from uqbench.errors import UqbenchError
 
 NAME = "submissions.json"
@@ -33,7 +33,7 @@ class Submitted(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     state: State
-    bundle: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    bundle: Digest
     agreement: dict[Agreement, int] = {}
     checks: dict[str, int] = {}
     rows: int = 0

@@ -14,11 +14,17 @@ from uqbench.claim import (
     Region,
 )
 from uqbench.claims.per_task import TaskwiseKind, check_normalized
-from uqbench.statistics.exact import Exact
 from uqbench.statistics.failures import Apart, FailingMean, failures_of
 from uqbench.statistics.levels import MINIMUM_SEEDS
-from uqbench.statistics.location import Ratio, Statistic, Value, location
-from uqbench.statistics.over_tasks import MINIMUM_TASKS, OverTasks
+from uqbench.statistics.location import (
+    MINIMUM_TASKS,
+    Exact,
+    OverTasks,
+    Ratio,
+    Statistic,
+    Value,
+    location,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

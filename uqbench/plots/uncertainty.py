@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from uqbench.boards.uncertainty_curves import mean_curves
+from uqbench.boards.curves import mean_curves
 from uqbench.figure import BoardTables, Figure, NotDrawableError
 from uqbench.plots import theme
 
@@ -31,7 +31,7 @@ def frame(curves: pd.DataFrame, kind: str) -> pd.DataFrame:
     ``best`` is what their own errors allow.
 
     Args:
-        curves: of :func:`~uqbench.boards.uncertainty_curves.mean_curves`.
+        curves: of :func:`~uqbench.boards.curves.mean_curves`.
         kind: of :data:`KINDS`.
     """
     found = curves[curves["curve"] == kind].drop(columns="curve").reset_index(drop=True)

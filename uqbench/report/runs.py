@@ -15,8 +15,8 @@ from typing import Any
 
 import pandas as pd
 
-from uqbench.boards.frames import TEXT
 from uqbench.boards.stored import StoredBoard
+from uqbench.boards.tables import TEXT
 
 DIGITS = 12
 """Of a digest, as a reader compares it; ``scores.csv`` has all 64."""

@@ -25,11 +25,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.claim import Interval
+from uqbench.claim import CannotCompareError, Interval
 from uqbench.statistics.quantiles import t_quantile, t_tail
 from uqbench.statistics.statistic import contributions, point
 
 Statistic = Literal["iqm", "mean", "median"]
+
+MINIMUM_TASKS = 3
+"""The fewest that have a spread worth the name."""
 
 
 @dataclass(frozen=True)
@@ -215,6 +218,54 @@ def location(values: NDArray[np.float64], statistic: str, *, clustered: bool = F
         skewness = float(third.sum() / variances.sum() ** 1.5)
     value = point(statistic, values)
     return Location(value, tuple(variances.tolist()), skewness, seeds, values.size)
+
+
+class OverTasks(Value):
+    """A statistic over tasks, each of which is one observation.
+
+    Runs that share a batch share its clock: their steps per second are one number, measured once,
+    and do not tell how far another measurement would lie. Each task is a measurement of its own,
+    and the spread between tasks is that of the measurement and of the tasks together: rather too
+    much.
+    """
+
+    @classmethod
+    def of_runs(
+        cls, by: Statistic, first: NDArray[np.float64], second: NDArray[np.float64] | None = None
+    ) -> OverTasks:
+        """The statistic of the tasks' means, or ratios of means, of runs ``[runs, tasks]`` each."""
+        values, runs = first.mean(axis=0), first.size
+        if second is not None:
+            values, runs = values / second.mean(axis=0), runs + second.size
+        return cls(replace(location(values[:, None], by), runs=runs))
+
+    def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
+        """Student's interval over tasks, whatever ``seeds`` is: more of them are no more tasks."""
+        return super().interval(alpha)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A number without randomness: equal in all runs; see :class:`uqbench.claim.Measurement`."""
+
+    estimate: float
+    runs: int
+
+    @classmethod
+    def of(cls, first: Location, second: Location | None) -> Exact:
+        """A value, or the ratio of two.
+
+        Raises:
+            CannotCompareError: the runs differ.
+        """
+        if first.variance or (second is not None and second.variance):
+            raise CannotCompareError("declared exact, but its runs differ from seed to seed")
+        measured = Value(first) if second is None else Ratio(first, second)
+        return cls(measured.estimate, measured.runs)
+
+    def interval(self, alpha: float, seeds: int | None = None) -> Interval:
+        """The number itself."""
+        return self.estimate, self.estimate
 
 
 def paired_difference(

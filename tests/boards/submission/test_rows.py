@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.boards.agreement import Agreement
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.provenance import MadeWith, provenance_json
 from uqbench.boards.scores import Score
@@ -18,7 +17,7 @@ from uqbench.boards.submission.add import add
 from uqbench.boards.submission.bundle import read_bundle, write_bundle
 from uqbench.boards.submission.judge import judge
 from uqbench.boards.submission.make import lock, submit
-from uqbench.boards.verification import Verification
+from uqbench.boards.verification import Agreement, Verification
 from uqbench.cli.verify import command
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host

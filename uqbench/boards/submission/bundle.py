@@ -9,17 +9,17 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import re
 import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
+from uqbench.boards.manifest import Digest
 from uqbench.boards.submission.curves import CURVE_FILES
 from uqbench.config import explain
 from uqbench.errors import UqbenchError, see
@@ -46,7 +46,6 @@ _END = 22
 _MOST_DIRECTORY = 4096
 """Bytes of the archive's list of its files."""
 
-Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 
 
@@ -178,26 +177,3 @@ def _check_directory(data: bytes) -> None:
         raise ValueError("it is an archive in the form for huge ones")
     if int.from_bytes(end[12:16], "little") > _MOST_DIRECTORY:
         raise ValueError("it has too many files")
-
-
-def plain(text: str, where: str) -> str:
-    """A text that goes onto a page of a board, refused where it could be more than words.
-
-    Raises:
-        UqbenchError: it has other characters than words, numbers and a little punctuation have.
-    """
-    if not re.fullmatch(r"[\w .,:;+()/@=~-]{0,200}", text):
-        raise UqbenchError(f"{where}: {text[:100]!r} is not plain text of at most 200 characters.")
-    return text
-
-
-def read_json(data: bytes, where: str) -> Any:
-    """The value of a JSON file.
-
-    Raises:
-        UqbenchError: it is none.
-    """
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise UqbenchError(f"{where} is damaged: {error!s:.300}") from error

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from uqbench.boards.uncertainty_curves import KEPT
+from uqbench.boards.curves import KEPT
 from uqbench.errors import UqbenchError
 from uqbench.results.tables import parse_table, table_bytes
 from uqbench.suites.metrics import RECORDS

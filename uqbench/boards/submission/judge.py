@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from uqbench.boards.protocol import check_as_run
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.scores import DEVICES
 from uqbench.boards.stored import PROVENANCE, StoredBoard
-from uqbench.boards.submission.bundle import CHECK, LOCK, TABLES, Bundle, plain, read_json
+from uqbench.boards.submission.bundle import CHECK, LOCK, TABLES, Bundle
 from uqbench.boards.submission.make import DONE, involved
 from uqbench.errors import Say, UqbenchError
 from uqbench.results.folders import Folder
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
 
 STATUSES = ("passed", "failed", "expected", "skipped")
+PLAIN = r"[\w .,:;+()/@=~-]{0,200}"
+"""What goes onto a page of a board: no other characters than words and numbers have."""
 
 
 class Findings(BaseModel):
@@ -106,14 +109,17 @@ def judge(bundle: Bundle, host: Host, folder: Folder, say: Say) -> Judged:
     made, _ = stored.provenance
     for one in made:
         for text in _texts(one.__dict__):
-            plain(text, PROVENANCE)
+            if not re.fullmatch(PLAIN, text):
+                raise UqbenchError(
+                    f"{PROVENANCE}: {text[:100]!r} is not plain text of at most 200 characters."
+                )
     cost = read_cost(bundle.files["cost.csv"].decode(errors="replace"))
     if not {(row.task, row.method) for row in cost} <= {(r.task, r.method) for r in plan.runs}:
         raise UqbenchError("cost.csv is damaged: it has rows of other tasks or methods.")
     expected = stored.own_claims(board).files()
     differing = [name for name in TABLES if bundle.files[name] != expected[name].encode()]
     wanted = {plugin.distribution for plugin in involved(plan, host)}
-    checks, broken = _checks(read_json(bundle.files[CHECK], CHECK), wanted)
+    checks, broken = _checks(bundle.files[CHECK], wanted)
     found = Findings(
         suite=index.suite, budget=index.budget, methods=tuple(index.methods),
         rows=len(board.scores), differing=tuple(differing), checks=checks, broken=broken,
@@ -146,11 +152,12 @@ def _texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def _checks(report: Any, wanted: set[str]) -> tuple[dict[str, int], tuple[str, ...]]:
+def _checks(data: bytes, wanted: set[str]) -> tuple[dict[str, int], tuple[str, ...]]:
     """Outcomes of a conformance report, and what it says is broken or lacks."""
     counts: Counter[str] = Counter()
     broken = []
     try:
+        report = json.loads(data)
         for distribution, results in report.items():
             for result in results:
                 status = result["status"]
@@ -160,7 +167,7 @@ def _checks(report: Any, wanted: set[str]) -> tuple[dict[str, int], tuple[str, .
                 if status == "failed" and result["level"] == "required":
                     broken.append(f"{distribution}: {result['check']}")
         unchecked = [name for name in sorted(wanted) if not report.get(name)]
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise UqbenchError(f"{CHECK} is damaged: {type(error).__name__}: {error!s:.300}") from error
     return dict(counts), (*broken, *(f"{name}: nothing was checked" for name in unchecked))
 
