@@ -38,8 +38,8 @@ def coverage_note(board: Board) -> str:
 
 def _often(printed: str, seeds: int, tasks: int) -> str:
     """The shares that are too large, and of which runs."""
-    parts = [f"{100 * wrong:.0f} % ({runs})" for runs, wrong in errors(printed, seeds, tasks)]
-    return " and ".join(parts)
+    wrongs = errors(printed, seeds, tasks)
+    return " and ".join(f"{100 * wrong:.0f} % ({runs})" for runs, wrong in wrongs)
 
 
 def errors(printed: str, seeds: int, tasks: int) -> list[tuple[str, float]]:

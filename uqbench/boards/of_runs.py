@@ -13,7 +13,7 @@ from uqbench.errors import warn
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
-from uqbench.suites.plan import Cell, Plan
+from uqbench.suites.plan import Plan
 from uqbench.suites.reading import read_suites
 from uqbench.suites.selection import Selection
 from uqbench.suites.suite import Suite
@@ -59,10 +59,12 @@ def _plan(suite: Suite, budget: str, folders: Set[PurePosixPath], host: Host) ->
     there = {
         run for run in plan.runs if any(run.on_device(kind).folder in folders for kind in DEVICES)
     }
-    own = {method: {run.seed for run in there if run.method == method} for method in plan.roles}
-    cells = tuple(
-        part for cell in plan.cells if (part := _with_seeds(cell, own[cell.method.name])).runs
-    )
+    own = {(run.method, run.seed) for run in there}
+    parts = [
+        replace(cell, runs=tuple(run for run in cell.runs if (run.method, run.seed) in own))
+        for cell in plan.cells
+    ]
+    cells = tuple(part for part in parts if part.runs)
     if not cells:
         return None
     return replace(plan, cells=cells, standard=plan.standard and cells == plan.cells)
@@ -72,7 +74,3 @@ def seed_of(folder: PurePosixPath) -> int:
     """The seed that the name of a run's folder begins with; -1 where it does not."""
     seed = folder.name.partition("-")[0]
     return int(seed) if seed.isdecimal() else -1
-
-
-def _with_seeds(cell: Cell, seeds: Set[int]) -> Cell:
-    return replace(cell, runs=tuple(run for run in cell.runs if run.seed in seeds))

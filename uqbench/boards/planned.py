@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from pydantic import BaseModel, ConfigDict
 
@@ -44,11 +45,18 @@ class Planned(BaseModel):
         return [name for name in self.methods if name not in shown]
 
     def without_rows(self, scores: Sequence[Score]) -> list[str]:
-        """The planned cells whose rows are not those of the scores, as ``task/method``."""
+        """The planned cells whose rows are not those of the scores, as ``task/method``.
+
+        Those without any row, or else those of other seeds, which are named.
+        """
         seeds: dict[str, list[int]] = {}
         for score in scores:
             seeds.setdefault(f"{score.task}/{score.method}", []).append(score.seed)
-        return sorted(n for n, planned in self.runs.items() if _spans(seeds.get(n, [])) != planned)
+        return sorted(self.runs.keys() - seeds) or [
+            f"{name} (seeds {planned})"
+            for name, planned in sorted(self.runs.items())
+            if _spans(seeds[name]) != planned
+        ]
 
 
 def missing_note(scores: Sequence[Score], planned: Planned) -> str:
@@ -78,10 +86,6 @@ def missing_note(scores: Sequence[Score], planned: Planned) -> str:
 
 def _spans(seeds: Iterable[int]) -> str:
     """``0-4,7`` for 0, 1, 2, 3, 4 and 7."""
-    spans: list[list[int]] = []
-    for seed in sorted(seeds):
-        if spans and seed == spans[-1][1] + 1:
-            spans[-1][1] = seed
-        else:
-            spans.append([seed, seed])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+    groups = groupby(enumerate(sorted(seeds)), key=lambda placed: placed[1] - placed[0])
+    spans = [[seed for _, seed in span] for _, span in groups]
+    return ",".join(f"{s[0]}-{s[-1]}" if len(s) > 1 else str(s[0]) for s in spans)

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -63,8 +63,10 @@ def call(arguments: Sequence[str], out: Path, hidden: Sequence[Path] = ()) -> st
     command = [sys.executable, "-P", "-m", "uqbench", *arguments]
     if has_sandbox():
         command = [*_isolated(out, hidden), *command]
+    own = {name: value for name, value in os.environ.items() if name not in HIDDEN}
+    path = os.pathsep.join(filter(os.path.isabs, sys.path))  # the same packages are found
     done = subprocess.run(
-        command, check=False, cwd=out, env=_environment(), stdout=subprocess.PIPE,
+        command, check=False, cwd=out, env=own | {"PYTHONPATH": path}, stdout=subprocess.PIPE,
         stdin=subprocess.DEVNULL, text=True, errors="replace",
     )  # fmt: skip
     if done.returncode not in (0, 1):
@@ -78,8 +80,9 @@ def call(arguments: Sequence[str], out: Path, hidden: Sequence[Path] = ()) -> st
 def _isolated(out: Path, hidden: Sequence[Path]) -> list[str]:
     """The beginning of a command line of bubblewrap."""
     empty: list[str] = []
+    needed = [sys.prefix, sys.base_prefix, *filter(os.path.isabs, sys.path)]  # by Python
     for path in (Path(tempfile.gettempdir()), *(path.absolute().parent for path in hidden)):
-        if not any(Path(used).is_relative_to(path) for used in _used()):
+        if not any(Path(used).is_relative_to(path) for used in needed):
             empty += ["--tmpfs", str(path)]
     for path in hidden:  # in a folder that is needed
         if f"{path.absolute().parent}" not in empty:
@@ -89,14 +92,3 @@ def _isolated(out: Path, hidden: Sequence[Path]) -> list[str]:
         "--bind", str(out), str(out), "--unshare-all", "--die-with-parent", "--new-session",
         "--chdir", str(out),
     ]  # fmt: skip
-
-
-def _used() -> list[str]:
-    """Folders that Python needs."""
-    return [sys.prefix, sys.base_prefix, *filter(os.path.isabs, sys.path)]
-
-
-def _environment() -> Mapping[str, str]:
-    """This process's, from which the same packages are found."""
-    own = {name: value for name, value in os.environ.items() if name not in HIDDEN}
-    return own | {"PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))}

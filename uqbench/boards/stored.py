@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -17,7 +17,7 @@ from uqbench.boards.manifest import MANIFEST, Manifest, read_manifest
 from uqbench.boards.planned import Planned
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.provenance import MadeWith, read_provenance
-from uqbench.boards.scores import Score, check_scores, from_csv
+from uqbench.boards.scores import check_scores, from_csv
 from uqbench.boards.submitted import NAME, Submitted, read_submitted, states
 from uqbench.boards.tables import frame
 from uqbench.errors import Say, UqbenchError, see, warn
@@ -309,9 +309,21 @@ class StoredBoard:
                 f"--budget {plan.budget_name}."
             )
         scores = from_csv(stored_text(self.unchecked("scores.csv"), path), str(path))
-        listed = self.manifest if self.has(MANIFEST) else None  # a check says so
-        if listed is not None:
-            self._check_protocol(listed, plan, scores, host)
+        planned = None
+        if self.has(MANIFEST):  # a check says where there is none
+            if changed := departures(self.manifest, plan.suite, versions_here(host)):
+                raise UqbenchError(
+                    f"{self.folder} is of an earlier protocol: {'; '.join(changed)}. It is kept as "
+                    f"it was written; tox -e leaderboard-{plan.suite.name}-{plan.budget_name} runs "
+                    f"it again.{see('earlier-protocol')}"
+                )
+            planned = self.manifest.planned
+            if lacking := planned.without_rows(scores):
+                raise UqbenchError(
+                    f"{path} has no rows of {', '.join(lacking[:5])}"
+                    f"{' …' if len(lacking) > 5 else ''}, which {MANIFEST} lists: restore them, or "
+                    f"write the board again from its runs."
+                )
         if methods := tuple(sorted({score.method for score in scores})):
             own = replace(selection, methods=methods).plan(host, "cpu", say)
             absent = sorted({cell.method.name for cell in plan.cells} - set(methods))
@@ -322,8 +334,8 @@ class StoredBoard:
                 )
             plan = replace(own, standard=plan.standard)
         check_scores(scores, plan, str(path))
-        planned = Planned.of(plan) if listed is None else listed.planned
-        return Board(plan, scores, planned, submitted=states(self.submitted))
+        submitted = states(self.submitted)
+        return Board(plan, scores, planned or Planned.of(plan), submitted=submitted)
 
     def own_claims(self, board: Board) -> Board:
         """Its board with those claims alone that ``claims.csv`` has: others came later.
@@ -336,28 +348,6 @@ class StoredBoard:
         known = {row.get("claim") for row in csv.DictReader(io.StringIO(text))}
         claims = tuple(pair for pair in board.plan.claims if pair[0].id in known)
         return replace(board, plan=replace(board.plan, claims=claims))
-
-    def _check_protocol(
-        self, manifest: Manifest, plan: Plan, scores: Sequence[Score], host: Host
-    ) -> None:
-        """Check that a board is of today's protocol, with rows of all that its manifest lists."""
-        changed = departures(manifest, plan.suite, versions_here(host))
-        if changed:
-            raise UqbenchError(
-                f"{self.folder} is of an earlier protocol: {'; '.join(changed)}. It is kept as it "
-                f"was written; tox -e leaderboard-{plan.suite.name}-{plan.budget_name} runs it "
-                f"again.{see('earlier-protocol')}"
-            )
-        missing = sorted(manifest.methods.keys() - {f"{s.task}/{s.method}" for s in scores})
-        if not missing:
-            lacking = manifest.planned.without_rows(scores)
-            missing = [f"{name} (seeds {manifest.planned.runs[name]})" for name in lacking]
-        if missing:
-            raise UqbenchError(
-                f"{self.folder / 'scores.csv'} has no rows of {', '.join(missing[:5])}"
-                f"{' …' if len(missing) > 5 else ''}, which {MANIFEST} lists: restore them, or "
-                f"write the board again from its runs."
-            )
 
     def _csv(self, name: str, *columns: str) -> pd.DataFrame:
         table = self.table(name)

@@ -102,9 +102,17 @@ class Trend(ClaimKind):
             tables = [observations.task_configs[name]]
         else:
             tables = [observations.configs[name, task] for task in observations.tasks]
-        numbers = {_number(str(self.setting), table, name) for table in tables}
+        numbers, setting = set(), str(self.setting)
+        for table in tables:
+            if setting not in table:
+                near = did_you_mean(setting, table)
+                raise CannotCompareError(f"{name} has no setting {setting!r}. {near}")
+            value = table[setting]
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise CannotCompareError(f"{setting} of {name} is no number: {value!r}")
+            numbers.add(float(value))
         if len(numbers) > 1:
-            raise CannotCompareError(f"{name} has another {self.setting} on some of the tasks")
+            raise CannotCompareError(f"{name} has another {setting} on some of the tasks")
         return numbers.pop()
 
     def _comparison(
@@ -121,23 +129,11 @@ class Trend(ClaimKind):
             [np.concatenate([values(name, other) for name in names]) for _, names in points]
             for other in (observations.tasks if self.along == "methods" else self.methods)
         ]
+        name = "" if self.setting is None else f"{self.setting} "
+        step = " → ".join(f"{value:g}" for value, _ in points)
         return Comparison(
-            about=f"{self.metric} {self.direction} in {self._names(points)}",
+            about=f"{self.metric} {self.direction} in {name}{step}",
             statistic="concordance",
             measured=concordance(strata),
             region=Region(low=self.threshold),
         )
-
-    def _names(self, points: Sequence[tuple[float, tuple[str, ...]]]) -> str:
-        name = "" if self.setting is None else f"{self.setting} "
-        return name + " → ".join(f"{value:g}" for value, _ in points)
-
-
-def _number(setting: str, table: Mapping[str, Any], name: str) -> float:
-    if setting not in table:
-        near = did_you_mean(setting, table)
-        raise CannotCompareError(f"{name} has no setting {setting!r}. {near}")
-    value = table[setting]
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise CannotCompareError(f"{setting} of {name} is no number: {value!r}")
-    return float(value)

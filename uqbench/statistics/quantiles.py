@@ -25,13 +25,11 @@ def t_quantile(probability: float, degrees: float) -> float:
     return float(stdtrit(degrees, probability))
 
 
-def student(
-    error: NDArray[np.float64], runs: NDArray[np.int64], alpha: float = ALPHA
-) -> NDArray[np.float64]:
-    """Half-widths of Student's intervals of means, from their standard errors; NaN of few runs."""
+def student(error: NDArray[np.float64], runs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Half-widths of means' 95 % Student intervals, from standard errors; NaN of few runs."""
     from scipy.special import stdtrit
 
-    reach = stdtrit(np.maximum(runs - 1, 1), 1 - alpha / 2) * error
+    reach = stdtrit(np.maximum(runs - 1, 1), 1 - ALPHA / 2) * error
     return np.where(runs >= MINIMUM_SEEDS, reach, np.nan)
 
 

@@ -111,7 +111,8 @@ def compare(
         failures: of the metric on each task, where its runs may fail.
         margin: differences below it do not matter.
     """
-    few = min(map(len, scores.values()), default=0) < MINIMUM_SEEDS
+    seeds = min(map(len, scores.values()), default=0)
+    few = seeds < MINIMUM_SEEDS
     seedwise = paired and len(set(map(len, scores.values()))) == 1
     measured = measure(scores, statistic, failures, seedwise=seedwise)
     family = {
@@ -131,7 +132,7 @@ def compare(
                 first,
                 second,
                 improvement(scores[first], scores[second]),
-                Estimate.around(of.estimate, None if few else of.interval(ALPHA)),
+                Estimate.of(of, seeds),
                 None if few else of.p_value(),
                 adjusted.get((first, second)),
                 equivalent,

@@ -76,20 +76,16 @@ def submit(plan: Plan, host: Host, store: Store, path: Path, check: Checks) -> s
 
 def components(plan: Plan, host: Host) -> list[tuple[Plugin, str]]:
     """What a plan's rows use, with its plugins: methods, and environments that are not shipped."""
-    used: set[tuple[Plugin, str]] = set()
-    for cell in plan.cells:
-        method, task = cell.method, cell.task
-        named: list[tuple[Registry[Any], str | None]] = [
-            (host.agents, method.agent),
-            (host.estimators, method.estimator),
-            (host.environments, task.environment),
-            (host.datasets, task.dataset),
-        ]
-        for registry, name in named:
-            if name is not None:
-                origin = registry.origin(name)
-                if registry.kind in ("agent", "estimator") or not origin.shipped:
-                    used.add((origin, name.rpartition(":")[2]))
+    named: set[tuple[Registry[Any], str | None]] = set()
+    for method, task in ((cell.method, cell.task) for cell in plan.cells):
+        named |= {(host.agents, method.agent), (host.estimators, method.estimator)}
+        named |= {(host.environments, task.environment), (host.datasets, task.dataset)}
+    used = {
+        (registry.origin(name), name.rpartition(":")[2])
+        for registry, name in named
+        if name is not None
+        and (registry.kind in ("agent", "estimator") or not registry.origin(name).shipped)
+    }
     return sorted(used, key=lambda one: (one[0].distribution, one[0].name, one[1]))
 
 
