@@ -433,13 +433,13 @@ class Experiment:
         if add is None or not verified.good:
             return verified
         judged = self.judged(path)
-        joined = add_rows(judged, methods, has_sandbox(), self.host, Folder(add), self.say)
+        folder, board, recorded = add_rows(
+            judged, methods, has_sandbox(), self.host, Folder(add), self.say
+        )
         if not judged.found.follows:
             return replace(verified, found=judged.found)
-        write_files(all_files(joined.board, joined.recorded), joined.folder, self.host)
-        return replace(
-            verified, copies=tuple(copies(joined.board.scores)), added=joined.folder.path
-        )
+        write_files(all_files(board, recorded), folder, self.host)
+        return replace(verified, copies=tuple(copies(board.scores)), added=folder.path)
 
     def submit(self, to: Path | None = None) -> Submission:
         """Put scores, curves, manifest, versions and conformance of methods into one file.

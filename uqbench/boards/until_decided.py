@@ -26,12 +26,10 @@ class Decided:
     """What the looks decided.
 
     Attributes:
-        plan: all runs that were made.
         found: what each look decided.
-        board: of these runs, with the verdicts and pairs of the looks.
+        board: of all runs that were made, with the verdicts and pairs of the looks.
     """
 
-    plan: Plan
     found: Sequential
     board: Board
 
@@ -94,4 +92,4 @@ def run_until_decided(
     plain = Board.of(replace(whole, claims=()), gather(whole, store))
     judged = tuple(found.judgements.values())
     board = replace(plain, judged=judged, compared=found.merged(plain.pairs))
-    return Decided(whole, found, board)
+    return Decided(found, board)

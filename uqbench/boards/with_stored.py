@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -63,13 +64,10 @@ def read_reference(
             "--beside: name your methods with --methods, and leave --steps and --tasks as they "
             "are: stored runs are of all tasks, and as long as the budget says."
         )
-    whole = Selection(plan.suite.name, plan.budget_name)
+    whole = Selection(plan.suite.name, plan.budget_name).plan(host, "cpu", say)
     folder = board_folder(replace(plan, standard=True), boards)
-    installed = whole.plan(host, "cpu", say)
-    others = tuple(cell for cell in installed.cells if cell.method.name not in plan.roles)
     stored = StoredBoard(folder)
-    board = stored.board(replace(installed, cells=others), whole, host, say)
-    check_as_run(board, folder)
+    board = as_run_today(stored, whole, plan.roles, host, say)
     both = sorted(board.plan.roles.keys() & plan.roles.keys())
     if both:
         raise UqbenchError(
@@ -84,3 +82,25 @@ def read_reference(
             f"{', '.join(changed)} changed; run the suite again instead."
         )
     return Reference(folder, board, stored.provenance[0])
+
+
+def as_run_today(
+    stored: StoredBoard, whole: Plan, methods: Container[str], host: Host, say: Say
+) -> Board:
+    """The board that a folder's scores make, with rows that would be run like that today.
+
+    Args:
+        stored: the folder.
+        whole: the plan of all methods that are installed.
+        methods: those of them that are to join, and need not be there.
+        host: the plugins.
+        say: is told which of the other methods the board has not.
+
+    Raises:
+        UqbenchError: it is of an earlier protocol, or its scores are not those of the plan.
+    """
+    others = tuple(cell for cell in whole.cells if cell.method.name not in methods)
+    plan = replace(whole, cells=others or whole.cells)
+    board = stored.board(plan, Selection(whole.suite.name, whole.budget_name), host, say)
+    check_as_run(board, stored.folder)
+    return board

@@ -91,7 +91,7 @@ def command(
 
 def _say_decided(decided: Decided) -> None:
     """Say what was decided at which look."""
-    plan, schedule = decided.plan, decided.found.schedule
+    plan, schedule = decided.board.plan, decided.found.schedule
     looks = ", ".join(map(str, schedule))
     say(f"Looks at {looks} seeds, 5 % of error over all of them (docs/claims.md).")
     for judged in decided.board.claims:

@@ -164,7 +164,8 @@ def test_rows_join_a_board_verified_or_self_reported_and_the_board_follows(host,
     folder = boards / "toy" / "paper"
 
     def write(joined):
-        write_files(all_files(joined.board, joined.recorded), joined.folder, host)
+        at, board, recorded = joined
+        write_files(all_files(board, recorded), at, host)
 
     write(add(slow, {}, True, host, Folder(boards), quiet))
     agreement = dict.fromkeys("abcd", Agreement.SAME_BITS) | {"e": Agreement.LAST_PLACES}

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from uqbench.boards.board_files import board_folder, papers
 from uqbench.boards.cost import read_cost, to_csv
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.protocol import check_as_run
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.stored import PROVENANCE, StoredBoard
 from uqbench.boards.submission.curves import CURVE_FILES, merged
 from uqbench.boards.submitted import NAME, Submitted, states, submitted_json
 from uqbench.boards.verification import Verification
+from uqbench.boards.with_stored import as_run_today
 from uqbench.errors import Say, UqbenchError
 from uqbench.results.folders import Folder
 from uqbench.suites.selection import Selection
@@ -22,22 +22,6 @@ from uqbench.suites.selection import Selection
 if TYPE_CHECKING:
     from uqbench.boards.submission.judge import Judged
     from uqbench.registry.plugins import Host
-    from uqbench.suites.plan import Plan
-
-
-@dataclass(frozen=True)
-class Joined:
-    """A board with a submission's rows, still to be written.
-
-    Attributes:
-        folder: where it belongs.
-        board: of all its rows.
-        recorded: its files that do not follow from these.
-    """
-
-    folder: Folder
-    board: Board
-    recorded: dict[str, bytes]
 
 
 def add(
@@ -47,8 +31,8 @@ def add(
     host: Host,
     boards: Folder,
     say: Say,
-) -> Joined:
-    """A stored board with the rows of a submission.
+) -> tuple[Folder, Board, dict[str, bytes]]:
+    """A stored board with the rows of a submission, still to be written.
 
     Args:
         judged: the submission, whose tables follow.
@@ -57,6 +41,9 @@ def add(
         host: the plugins.
         boards: folder of the leaderboards.
         say: is told which installed methods the board has not.
+
+    Returns:
+        Where it belongs, the board of all its rows, and its files that do not follow from these.
 
     Raises:
         UqbenchError: the board has a row of that name already that is not this submission's, or is
@@ -67,7 +54,9 @@ def add(
     folder = board_folder(replace(whole, standard=True), boards)
     stored, there = StoredBoard(folder), []
     if stored.has("scores.csv"):
-        there = list(_there(stored, whole, host, judged.board, say).scores)
+        there = list(as_run_today(stored, whole, judged.board.plan.roles, host, say).scores)
+        if any(score.digest_of != "results" for score in there):
+            raise UqbenchError(f"{folder} is of an earlier form; run the suite again first.")
     rows = stored.submitted
     for method in sorted({score.method for score in there} & set(index.methods)):
         if method not in rows or rows[method].bundle != judged.bundle.digest:
@@ -106,16 +95,4 @@ def add(
                 name, judged.bundle.files[name], judged.board.plan, recorded.get(name), plan
             )
     board = replace(Board.of(plan, scores), submitted=states(rows))
-    return Joined(folder, board, recorded)
-
-
-def _there(stored: StoredBoard, whole: Plan, host: Host, submitted: Board, say: Say) -> Board:
-    """The board as it is, once it is of today's protocol and form."""
-    selection = Selection(whole.suite.name, whole.budget_name)
-    others = tuple(c for c in whole.cells if c.method.name not in submitted.plan.roles)
-    plan = replace(whole, cells=others or whole.cells, standard=True)
-    board = stored.board(plan, selection, host, say)
-    check_as_run(board, stored.folder)
-    if any(score.digest_of != "results" for score in board.scores):
-        raise UqbenchError(f"{stored.folder} is of an earlier form; run the suite again first.")
-    return board
+    return folder, board, recorded

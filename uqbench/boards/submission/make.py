@@ -76,10 +76,10 @@ def submit(plan: Plan, host: Host, store: Store, path: Path, check: Checks) -> s
 
 def components(plan: Plan, host: Host) -> list[tuple[Plugin, str]]:
     """What a plan's rows use, with its plugins: methods, and environments that are not shipped."""
-    named: set[tuple[Registry[Any], str | None]] = set()
+    named: list[tuple[Registry[Any], str | None]] = []
     for method, task in ((cell.method, cell.task) for cell in plan.cells):
-        named |= {(host.agents, method.agent), (host.estimators, method.estimator)}
-        named |= {(host.environments, task.environment), (host.datasets, task.dataset)}
+        named += [(host.agents, method.agent), (host.estimators, method.estimator)]
+        named += [(host.environments, task.environment), (host.datasets, task.dataset)]
     used = {
         (registry.origin(name), name.rpartition(":")[2])
         for registry, name in named
