@@ -11,7 +11,7 @@ from statistics import median
 
 from uqbench.boards.scores import DEVICES, Score
 from uqbench.boards.tables import csv_text
-from uqbench.errors import UqbenchError
+from uqbench.results.files import reading
 from uqbench.suites.plan import Plan
 
 COLUMNS = ("task", "method", "device", "runs", "steps_per_s", "device_hours")
@@ -72,7 +72,7 @@ def read_cost(text: str) -> list[CellCost]:
         UqbenchError: it is damaged.
     """
     rows = []
-    try:
+    with reading("cost.csv", csv.Error, ValueError):
         header, *lines = list(csv.reader(io.StringIO(text))) or [list(COLUMNS)]
         if header != list(COLUMNS):
             raise ValueError(f"expected the columns {', '.join(COLUMNS)}")
@@ -83,6 +83,4 @@ def read_cost(text: str) -> list[CellCost]:
             if set(device.split("+")) - set(DEVICES):
                 raise ValueError(f"a device {device[:50]!r}")
             rows.append(row)
-    except (ValueError, csv.Error) as error:
-        raise UqbenchError(f"cost.csv is damaged, because {error!s:.300}") from error
     return rows

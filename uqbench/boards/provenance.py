@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from pydantic import TypeAdapter
 
 from uqbench.boards.scores import Score
-from uqbench.errors import UqbenchError
 from uqbench.registry.contents import content_hash
+from uqbench.results.files import reading
 from uqbench.results.folders import Folder
 from uqbench.results.merge import ORIGIN
 from uqbench.results.records import RunRecord
@@ -113,10 +113,8 @@ def read_provenance(text: bytes | None) -> tuple[list[MadeWith], str]:
     """
     if text is None:
         return [], ""
-    try:
+    with reading("made_with.json", ValueError, RecursionError):
         read = TypeAdapter(_Stored).validate_json(text, strict=True)
-    except (ValueError, RecursionError) as error:
-        raise UqbenchError(f"made_with.json is damaged, because {error!s:.300}") from error
     return read.runs, read.older
 
 

@@ -19,6 +19,7 @@ from uqbench.boards.tables import csv_text
 from uqbench.errors import UqbenchError, see
 from uqbench.identity import DeviceKind, Run
 from uqbench.results.columns import columns_digest
+from uqbench.results.files import reading
 from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store, StoredRun
 from uqbench.suites.metrics import Metric
@@ -170,18 +171,14 @@ def from_csv(text: str, where: str) -> list[Score]:
         UqbenchError: a column is missing or a value is not a number.
     """
     rows = csv.DictReader(io.StringIO(text))
-    try:
+    with reading(where, csv.Error, ValueError, TypeError):  # a cut row has None for a number
         columns = rows.fieldnames or ()
-    except csv.Error as error:
-        raise UqbenchError(f"{where} is damaged, because {error}") from None
-    digest_of: DigestOf = "record" if "digest" in columns else "results"
-    digest = _DIGEST_COLUMNS[digest_of]
-    trace = ("run", digest, "content")
-    missing = {*_FIXED, *trace} - set(columns)
-    if missing:
-        raise UqbenchError(f"{where}: expected the columns {', '.join(sorted(missing))}.")
-    names = [name for name in columns if name not in (*_FIXED, *trace)]
-    try:
+        digest_of: DigestOf = "record" if "digest" in columns else "results"
+        trace = ("run", _DIGEST_COLUMNS[digest_of], "content")
+        missing = {*_FIXED, *trace} - set(columns)
+        if missing:
+            raise UqbenchError(f"{where}: expected the columns {', '.join(sorted(missing))}.")
+        names = [name for name in columns if name not in (*_FIXED, *trace)]
         return [
             Score(
                 task=row["task"],
@@ -196,14 +193,12 @@ def from_csv(text: str, where: str) -> list[Score]:
                     if row[name] or (digest_of == "record" and row["status"] == "finished")
                 },
                 run=row["run"],
-                digest=row[digest],
+                digest=row[_DIGEST_COLUMNS[digest_of]],
                 content=row["content"],
                 digest_of=digest_of,
             )
             for row in rows
         ]
-    except (ValueError, TypeError, csv.Error) as error:  # a cut row has None for a number
-        raise UqbenchError(f"{where} is damaged, because {error}") from None
 
 
 def is_finite(value: float | None) -> TypeGuard[float]:

@@ -22,7 +22,7 @@ from uqbench.boards.submitted import NAME, Submitted, read_submitted, states
 from uqbench.boards.tables import frame
 from uqbench.errors import Say, UqbenchError, see, warn
 from uqbench.figure import NotDrawableError
-from uqbench.results.files import stored_text
+from uqbench.results.files import reading, stored_text
 from uqbench.results.folders import Folder
 from uqbench.results.store import BOARDS
 from uqbench.results.tables import MOST_BYTES, parse_table
@@ -363,10 +363,8 @@ class StoredBoard:
         """A file of curves, with these types of columns."""
         where = str(self.folder / name)
         table = parse_table(self.checked(name), where).to_pandas()
-        try:
+        with reading(where, KeyError, ValueError, TypeError):
             return table.astype(kinds)
-        except (KeyError, ValueError, TypeError) as error:
-            raise UqbenchError(f"{where} is damaged, because {error!s:.300}") from error
 
 
 def board_at(path: Path) -> Folder:

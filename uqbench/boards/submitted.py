@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter
 
 from uqbench.boards.manifest import Digest
 from uqbench.boards.verification import Agreement, Verification
-from uqbench.errors import UqbenchError
+from uqbench.results.files import reading
 
 NAME = "submissions.json"
 State = Literal["verified", "self-reported"]
@@ -76,10 +76,8 @@ def read_submitted(text: bytes | None) -> dict[str, Submitted]:
     """
     if text is None:
         return {}
-    try:
+    with reading(NAME, ValueError, RecursionError):
         return _TABLE.validate_json(text)
-    except (ValueError, RecursionError) as error:
-        raise UqbenchError(f"{NAME} is damaged, because {error!s:.300}") from error
 
 
 def submitted_json(rows: Mapping[str, Submitted]) -> str:

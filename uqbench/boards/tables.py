@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from uqbench.errors import UqbenchError
+from uqbench.results.files import reading
 from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.ranks import Pair
 
@@ -88,7 +88,7 @@ def frame(text: str, where: str) -> pd.DataFrame:
     """
     import pandas as pd
 
-    try:
+    with reading(where, csv.Error, ValueError):
         header, *rows = [row for row in csv.reader(io.StringIO(text)) if row] or [[]]
         if any(len(row) != len(header) for row in rows):  # pandas fills short ones
             raise ValueError("its rows differ in length")
@@ -102,8 +102,6 @@ def frame(text: str, where: str) -> pd.DataFrame:
             keep_default_na=False,
             float_precision="round_trip",
         )
-    except (csv.Error, ValueError) as error:
-        raise UqbenchError(f"{where} is damaged, because {error}") from None
 
 
 def label(statistic: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from uqbench.errors import UqbenchError
@@ -18,6 +20,19 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
 def write_data(path: Path, data: bytes) -> None:
     """Replace a file; see :meth:`Folder.write`."""
     Folder(path.parent).write(path.name, data)
+
+
+@contextmanager
+def reading(where: object, *errors: type[Exception]) -> Iterator[None]:
+    """Say that a file is damaged where one of these errors is raised in reading it.
+
+    Raises:
+        UqbenchError: it is; ``where`` is what it calls the file.
+    """
+    try:
+        yield
+    except errors as error:
+        raise UqbenchError(f"{where} is damaged, because {error!s:.300}") from error
 
 
 def stored_text(data: bytes, path: Path) -> str:

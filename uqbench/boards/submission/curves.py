@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.curves import KEPT
 from uqbench.errors import UqbenchError
+from uqbench.results.files import reading
 from uqbench.results.tables import parse_table, table_bytes
 from uqbench.suites.metrics import RECORDS
 
@@ -99,9 +100,7 @@ def _table(of: CurveFile, data: bytes, where: str, plan: Plan) -> Any:
 
     table = parse_table(data, where, len(_owners(of, plan)) * of.points)
     schema = pa.schema([(name, pa.type_for_alias(type_)) for name, type_ in of.columns.items()])
-    try:
+    with reading(where, pa.ArrowException, ValueError):
         if table.column_names != schema.names:
             raise ValueError(f"expected the columns {', '.join(schema.names)}")
         return table.cast(schema)
-    except (pa.ArrowException, ValueError) as error:
-        raise UqbenchError(f"{where} is damaged, because {error!s:.300}") from error
