@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from uqbench.boards.columns import columns
 from uqbench.boards.matrices import Matrix, MethodScores
 from uqbench.specs import Role
@@ -46,9 +44,8 @@ def estimates(plan: Plan, own: MethodScores, baseline: Matrix | None) -> dict[st
     if values is not None:
         failures = failures_by_task(suite, primary, own.tasks)
         found = {n: estimate(n, values, failures, clustered=suite.paired) for n in found}
-    if primary.fails_beyond is not None:
-        failed = None if raw is None else np.vectorize(primary.fails, otypes=[bool])(raw)
-        found["fail_share"] = None if failed is None else share(failed)
+    if beyond := failures_by_task(suite, primary, own.tasks, normalized=False):
+        found["fail_share"] = None if raw is None else share(beyond[0].failed(raw))
     over = None if values is None or baseline is None else improvement(values, baseline)
     found[f"improvement_over_{suite.baseline}"] = over
     for column in columns(plan):

@@ -90,12 +90,6 @@ class Metric(Table):
             return None
         return self.lowest, self.highest
 
-    def fails(self, value: float) -> bool | None:
-        """Whether a run of that value has failed; None where no threshold is set."""
-        if self.fails_beyond is None:
-            return None
-        return value < self.fails_beyond if self.direction == "max" else value > self.fails_beyond
-
     def suits(self, task: Task) -> bool:
         """Whether the metric applies to such a task."""
         supervised = self.kind in ("dataset", "predictions")
