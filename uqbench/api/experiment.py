@@ -18,7 +18,6 @@ import numpy as np
 from uqbench.api.claims import SuiteVerdicts, budgets_with_runs
 from uqbench.api.options import Options, names
 from uqbench.api.plan import Planned
-from uqbench.boards.board_files import board_folder
 from uqbench.boards.detectable import detectable_note
 from uqbench.boards.leaderboard import Board, board
 from uqbench.boards.manifest import read_manifest
@@ -28,7 +27,7 @@ from uqbench.boards.reproduce import judged_elsewhere, verify_rows
 from uqbench.boards.rescored import board_by, board_with, slug
 from uqbench.boards.sandbox import has_sandbox
 from uqbench.boards.scores import from_csv, gather
-from uqbench.boards.stored import PROVENANCE, StoredBoard
+from uqbench.boards.stored import PROVENANCE, StoredBoard, board_folder
 from uqbench.boards.submission.add import add as add_rows
 from uqbench.boards.submission.bundle import read_bundle
 from uqbench.boards.submission.judge import Findings, Judged, judge

@@ -1,7 +1,7 @@
 """Leaderboards: made of runs, stored, checked, submitted, verified. No room below knows them.
 
 Read ``scores`` (a row a planned run), ``leaderboard`` (the tables, a function of the scores) and
-``standings`` (a method's estimates) first; then ``stored``, ``manifest`` and ``board_files`` (a
-folder and its digests), ``reproduce`` (runs made again), and ``submission``. How boards look is in
+``standings`` (a method's estimates) first; then ``stored`` and ``manifest`` (a folder and its
+digests), ``reproduce`` (runs made again), and ``submission``. How boards look is in
 :mod:`uqbench.views`.
 """

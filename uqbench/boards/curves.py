@@ -32,6 +32,13 @@ KEPT = ("reliability", "sparsification", "sparsification_best", "pit")
 """The curves whose points are at the same places in all runs."""
 
 
+def curve_files(plan: Plan, scores: Sequence[Score], store: Store) -> dict[str, bytes]:
+    """The curves of a board's runs, by file; without those that no run has."""
+    made = {"curves.parquet": curves_parquet, "uncertainty.parquet": uncertainty_parquet}
+    files = {name: make(plan, scores, store) for name, make in made.items()}
+    return {name: data for name, data in files.items() if data is not None}
+
+
 def curves_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> bytes | None:
     """The curves of the finished runs of environments; None where there are none in the store.
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from uqbench.boards.board_files import board_folder
 from uqbench.boards.standings import failures_by_task
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards.stored import StoredBoard, board_folder
 from uqbench.errors import UqbenchError
 from uqbench.results.folders import Folder
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS, POWER

@@ -1,10 +1,16 @@
-"""How a board's brackets and ranks were made, in a sentence that a paper can copy."""
+"""How a board's brackets and ranks were made, in a sentence to copy, and the papers to cite."""
 
 from __future__ import annotations
 
+from uqbench.registry.papers import cited
+from uqbench.registry.plugins import Host
+from uqbench.suites.plan import Plan
+from uqbench.suites.sources import sources_of
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Budget
 
+STATISTICS = "Agarwal et al. 2021"
+"""Of the interquartile mean, the optimality gap and the probability of improvement."""
 _STATISTIC = {
     "mean": "mean over tasks of the mean over runs",
     "iqm": "interquartile mean over runs and tasks (Agarwal et al. 2021)",
@@ -47,3 +53,9 @@ def statistics_sentence(suite: Suite, budget: Budget) -> str:
             f"the difference below {metric.margin:g}."
         )
     return text
+
+
+def papers(plan: Plan, host: Host) -> str:
+    """``papers.bib``: of a board's suite and methods, and of its statistics."""
+    listed, _ = cited(host, [*sources_of(plan.suite, host, plan.roles), STATISTICS])
+    return "\n".join(paper.bibtex for paper in listed)

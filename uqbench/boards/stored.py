@@ -367,6 +367,11 @@ class StoredBoard:
             return table.astype(kinds)
 
 
+def board_folder(plan: Plan, root: Folder) -> Folder:
+    """Where a plan's leaderboard is kept."""
+    return root.below(plan.suite.name, plan.name)
+
+
 def board_at(path: Path) -> Folder:
     """The folder of a board that the user named."""
     path = path.absolute()

@@ -6,12 +6,11 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from uqbench.boards.board_files import board_folder
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.protocol import check_as_run
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.scores import gather
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards.stored import StoredBoard, board_folder
 from uqbench.errors import Say, UqbenchError
 from uqbench.results.folders import Folder
 from uqbench.suites.selection import Selection

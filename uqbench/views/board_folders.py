@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from uqbench.boards.board_files import curve_files, papers
 from uqbench.boards.cost import cost_csv
+from uqbench.boards.curves import curve_files
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.protocol import versions_here
@@ -18,6 +18,7 @@ from uqbench.boards.provenance import (
     provenance_json,
     read_provenance,
 )
+from uqbench.boards.statistics_sentence import papers
 from uqbench.boards.stored import PROVENANCE, RECORDED
 from uqbench.registry.plugins import Host
 from uqbench.results.files import stored_text

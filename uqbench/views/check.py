@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uqbench.boards.board_files import papers
 from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.planned import Planned, missing_note
 from uqbench.boards.protocol import check_as_run
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.scores import gather
+from uqbench.boards.statistics_sentence import papers
 from uqbench.boards.stored import PROVENANCE, RECORDED, StoredBoard
 from uqbench.errors import UqbenchError
 from uqbench.views.board_folders import all_files, write_files

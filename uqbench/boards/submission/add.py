@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from uqbench.boards.board_files import board_folder, papers
 from uqbench.boards.cost import read_cost, to_csv
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.provenance import of_older_code, provenance_json
-from uqbench.boards.stored import PROVENANCE, StoredBoard
+from uqbench.boards.statistics_sentence import papers
+from uqbench.boards.stored import PROVENANCE, StoredBoard, board_folder
 from uqbench.boards.submission.curves import CURVE_FILES, merged
 from uqbench.boards.submitted import NAME, Submitted, states, submitted_json
 from uqbench.boards.verification import Verification

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.utils import canonicalize_name
 
-from uqbench.boards.board_files import curve_files
 from uqbench.boards.cost import cost_csv
+from uqbench.boards.curves import curve_files
 from uqbench.boards.leaderboard import board
 from uqbench.boards.provenance import of_older_code, provenance, provenance_json
 from uqbench.boards.stored import PROVENANCE
