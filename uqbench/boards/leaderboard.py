@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 from uqbench.boards.calibration import calibration, coverage_column
 from uqbench.boards.columns import Column, columns, grouped
 from uqbench.boards.finding import finding
-from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest
+from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned
 from uqbench.boards.matrices import Matrix, MethodScores, by_method
-from uqbench.boards.planned import Planned
 from uqbench.boards.provenance import contents
 from uqbench.boards.scores import Score, gather, to_csv
 from uqbench.boards.standings import (

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.finding import finding
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.manifest import MANIFEST, Manifest, read_manifest
-from uqbench.boards.planned import Planned
+from uqbench.boards.manifest import MANIFEST, Manifest, Planned, read_manifest
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.provenance import MadeWith, read_provenance
 from uqbench.boards.scores import check_scores, from_csv

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uqbench.boards.manifest import MANIFEST
-from uqbench.boards.planned import Planned, missing_note
+from uqbench.boards.manifest import MANIFEST, Planned, missing_note
 from uqbench.boards.protocol import check_as_run
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.scores import gather

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from uqbench.boards.cost import read_cost
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.planned import missing_note
+from uqbench.boards.manifest import missing_note
 from uqbench.boards.protocol import departures
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.statistics_sentence import statistics_sentence
