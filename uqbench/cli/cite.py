@@ -22,7 +22,7 @@ def command(name: str) -> int:
     from uqbench.registry.definitions import source
     from uqbench.registry.papers import cited
     from uqbench.suites.reading import read_suites
-    from uqbench.suites.sources import source_of, sources_of
+    from uqbench.suites.sources import sources_of
 
     host = load_host()
     suites = read_suites(host, check=()).suites
@@ -30,7 +30,7 @@ def command(name: str) -> int:
         sources = sources_of(suites[name], host)
     else:
         methods = [method for suite in suites.values() for method in suite.methods]
-        sources = [source_of(method, host) for method in methods if method.name == name]
+        sources = [source(method.spec(host)) for method in methods if method.name == name]
         for registry in (host.agents, host.estimators):
             sources += [source(registry[name])] if name in registry else []
         if not sources:

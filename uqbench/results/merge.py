@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from uqbench.errors import UqbenchError
 from uqbench.identity import Run
 from uqbench.results.record_files import RECORD
-from uqbench.results.records import Provenance, RunRecord
+from uqbench.results.records import RunRecord
 from uqbench.results.states import RunState
 from uqbench.results.store import Store
 from uqbench.results.tables import RESULTS, names
@@ -100,11 +100,8 @@ def _judge(
     if stored.state in (RunState.DAMAGED, RunState.NEWER):
         return Outcome.DAMAGED, stored.reason or stored.state.value, None
     if record.status == "running":
-        how = (
-            "it was running when it was copied"
-            if stored.state is not RunState.RUNNING
-            else ("it is running")
-        )
+        runs = stored.state is RunState.RUNNING
+        how = "it is running" if runs else "it was running when it was copied"
         return Outcome.UNFINISHED, f"{how}, at step {record.step:,}", None
     return Outcome.UNFINISHED, stored.reason or stored.state.value, None
 
@@ -164,23 +161,19 @@ def _copy(run: Run, record: RunRecord, store: Store, into: Store) -> tuple[Outco
     return Outcome.COPIED, ""
 
 
-def _difference(one: RunRecord, other: RunRecord) -> str:
+def _difference(record: RunRecord, other: RunRecord) -> str:
     """How two runs of one identity were made differently."""
-    return _unlike(one.provenance, other.provenance) or (
-        "both were made with the same versions on the same kind of machine"
-    )
-
-
-def _unlike(one: Provenance, other: Provenance) -> str:
+    one, there = record.provenance, other.provenance
     differences = []
     for kind in ("versions", "content"):
-        a, b = getattr(one, kind), getattr(other, kind)
+        a, b = getattr(one, kind), getattr(there, kind)
         differing = [name for name in sorted({*a, *b}) if a.get(name) != b.get(name)]
         if differing:
             differences.append(f"made with other {kind} of {', '.join(differing)}")
     differences += [
-        f"made on {getattr(one, key)}, there on {getattr(other, key)}"
+        f"made on {getattr(one, key)}, there on {getattr(there, key)}"
         for key in ("platform", "device")
-        if getattr(one, key) != getattr(other, key)
+        if getattr(one, key) != getattr(there, key)
     ]
-    return "; ".join(differences)
+    same = "both were made with the same versions on the same kind of machine"
+    return "; ".join(differences) or same

@@ -189,9 +189,8 @@ def make_plan(
             role = spec.role if isinstance(spec, MethodSpec) else "method"
             cells.append(Cell(task, method, config, own_loop, runs, role))
     as_written = steps is None and not settings
-    standard = as_written
-    standard &= chosen_methods == usual_methods and chosen_tasks == suite.tasks_of(planned)
-    standard &= chosen_seeds == tuple(range(planned.seeds))
+    usual = usual_methods, suite.tasks_of(planned), tuple(range(planned.seeds))
+    standard = as_written and (chosen_methods, chosen_tasks, chosen_seeds) == usual
     claims = tuple((c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in suite.claims)
     plan = Plan(suite, budget_name, planned, tuple(cells), standard, as_written, claims)
     return replace(plan, steps=steps, settings=settings, keep_agents=keep_agents)

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from uqbench.registry.definitions import source
 from uqbench.registry.plugins import Host
 from uqbench.suites.suite import Suite
-from uqbench.suites.tables import Method
 
 
 def sources_of(suite: Suite, host: Host, methods: Collection[str] | None = None) -> list[str]:
@@ -26,10 +25,5 @@ def sources_of(suite: Suite, host: Host, methods: Collection[str] | None = None)
             sources.append(source(host.datasets[task.dataset]))
     for method in suite.methods:
         if methods is None or method.name in methods:
-            sources.append(source_of(method, host))
+            sources.append(source(method.spec(host)))
     return [*sources, *(claim.source for claim in suite.claims)]
-
-
-def source_of(method: Method, host: Host) -> str:
-    """That of a method's agent or estimator."""
-    return source(method.spec(host))
