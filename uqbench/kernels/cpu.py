@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from filelock import FileLock, Timeout
 from numba import njit, typeof
@@ -37,17 +36,10 @@ def compiled_once(package: str) -> Callable[[Callable[..., Any]], Callable[..., 
 def _digest(package: str) -> str:
     """Digest of the package's sources and of ``uqbench.kernels``."""
     digest = hashlib.sha256()
-    for source in (*_sources(files(package)), *_sources(files("uqbench") / "kernels")):
-        digest.update(source.read_bytes())
+    for folder in (Path(str(files(package))), Path(__file__).parent):
+        for source in sorted(folder.rglob("*.py")):
+            digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
-
-
-def _sources(folder: Traversable) -> Iterator[Traversable]:
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.is_dir():
-            yield from _sources(entry)
-        elif entry.name.endswith(".py"):
-            yield entry
 
 
 def _compile(function: Any, arguments: tuple[Any, ...], wait: float) -> None:
@@ -71,16 +63,6 @@ def _compile(function: Any, arguments: tuple[Any, ...], wait: float) -> None:
             function.compile(signature)
 
 
-class LaneArrays(Protocol):
-    """A named tuple of arrays, or of tensors that share them; the first axis is the lanes."""
-
-    @property
-    def action(self) -> Any:
-        """The actions to take, ``[L]`` int64."""
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-
 class CpuKernels:
     """Loops over the lanes, in the memory of the tensors in ``lanes``.
 
@@ -90,7 +72,7 @@ class CpuKernels:
             invalid, it steps none and returns that lane's index. Both take plain tuples, which
             Numba unpacks faster than named ones.
         parameters: numbers that all lanes share.
-        lanes: tensors.
+        lanes: a named tuple of tensors, ``action`` among them, ``[L]``.
         n_actions: valid actions are 0 to ``n_actions − 1``.
     """
 
@@ -99,7 +81,7 @@ class CpuKernels:
         begin: Callable[..., Any],
         step: Callable[..., Any],
         parameters: tuple[Any, ...],
-        lanes: LaneArrays,
+        lanes: Any,
         n_actions: int,
     ) -> None:
         self._begin, self._step = begin, step

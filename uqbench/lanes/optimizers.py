@@ -103,9 +103,8 @@ class Adam:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore from ``state_dict()``."""
-        for own, saved in zip(self._means, state["means"], strict=True):
-            own.copy_(saved)
-        for own, saved in zip(self._squares, state["squares"], strict=True):
+        averages = (*self._means, *self._squares)
+        for own, saved in zip(averages, (*state["means"], *state["squares"]), strict=True):
             own.copy_(saved)
         self._steps.fill_(state["step"])
         # not recomputed: a compiled step rounds differently
@@ -181,6 +180,6 @@ class RMSProp:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore from ``state_dict()``."""
-        for name, kept in (("squares", self._squares), ("means", self._means)):
-            for own, saved in zip(kept, state[name], strict=True):
-                own.copy_(saved)
+        averages = (*self._means, *self._squares)
+        for own, saved in zip(averages, (*state["means"], *state["squares"]), strict=True):
+            own.copy_(saved)

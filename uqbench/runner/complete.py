@@ -95,11 +95,6 @@ def complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
     Raises:
         UqbenchError: a logger is unknown, or what it needs is not installed.
     """
-    with logging(execution.host, execution.loggers, execution.store.root):
-        return _complete(plan, execution)
-
-
-def _complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
     store, watcher, driver = execution.store, execution.watcher, execution.driver
     states = stored_states(plan, store)
     watcher.say(*describe(plan, states, store), *filter(None, [code_note(states.values())]))
@@ -164,7 +159,8 @@ def _follow(
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
     watched = execution.watcher.watch(groups, expected, workers)
-    with watched as show, closing(executed):
+    logged = logging(execution.host, execution.loggers, execution.store.root)
+    with logged, watched as show, closing(executed):
         for event in executed:
             show(event)
             complaints |= dict.fromkeys(call_hooks(execution.host, event))

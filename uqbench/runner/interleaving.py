@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,6 @@ import torch
 
 from uqbench.errors import StorageError
 from uqbench.registry.plugins import Host
-from uqbench.results.locks import RunLock
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch, BatchGroup
 from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
@@ -102,15 +101,14 @@ def _steps(
     watch: Stopwatch,
 ) -> Iterator[None]:
     """Work on a batch, yielding after every step."""
-    locks: list[RunLock] = []
     runs = []
     when_there_is_room = WaitsForRoom(watch, stop, lambda text: report(Notice(batch, text)))
-    try:
+    with ExitStack() as locks:
         for run in batch.runs:
             lock = when_there_is_room(partial(store.lock, run))
             if lock is None:
                 continue
-            locks.append(lock)
+            locks.callback(lock.release)
             stored = store.find(run)
             if stored.unreadable:
                 raise StorageError(f"{store.folder(run)}: {stored.reason}")
@@ -126,6 +124,3 @@ def _steps(
         if runs:
             work = BatchWork(batch.of(runs), store, host, report, watch, when_there_is_room)
             yield from work.steps(checkpoint_seconds, stop)
-    finally:
-        for lock in locks:
-            lock.release()

@@ -72,10 +72,11 @@ def _value(
     truth: Truth,
 ) -> float | None:
     first = record_step(round(RECORDS * (1 - metric.window)), steps)
+    recorded = records["value"][records["metric"] == metric.statistic]
     if metric.kind in ("dataset", "predictions"):
-        return float(records["value"][records["metric"] == metric.statistic].item())
-    if metric.kind == "queries":
-        return _last_record(records, metric.statistic)
+        return float(recorded.item())
+    if metric.kind == "queries":  # None where an agent states nothing of the kind
+        return float(recorded[-1]) if len(recorded) else None
     if metric.kind == "agent":
         return _mean_of_records(records, metric.statistic, first)
     online = metric.kind == "online"
@@ -87,13 +88,19 @@ def _value(
         statistic, name = metric.event
         total = _collected(records, f"events/{name}", first, steps)
         return total if statistic == "events" else total / (steps - first)
-    counted = _ended_after(episodes, first) if online else _last_evaluation(episodes)
+    if online:
+        counted = (episodes["phase"] == "training") & (episodes["end"] != "unfinished")
+        counted &= episodes["step"] > first
+    else:
+        counted = episodes["phase"] == "evaluation"
+        counted &= episodes["step"] == episodes["step"][counted].max(initial=-1)
+    returns = float(episodes["return"][counted].sum())
     if metric.statistic == "cumulative_regret":  # of no episodes it is zero
-        return float(_known(truth.episode, metric) * counted.sum() - _sum(episodes, counted))
+        return float(_known(truth.episode, metric) * counted.sum() - returns)
     if not counted.any():
         return None
     if metric.statistic == "reward_per_step":
-        return _sum(episodes, counted) / float(episodes["length"][counted].sum())
+        return returns / float(episodes["length"][counted].sum())
     if metric.event is not None:
         return _of_event(metric.event, episodes, counted)
     column = "return" if metric.statistic == "regret" else metric.statistic
@@ -102,22 +109,6 @@ def _value(
     values = torch.from_numpy(episodes[column][counted].astype(np.float64))
     value = float(risk(values, torch.full_like(values, 1 / len(values))))
     return _known(truth.episode, metric) - value if metric.statistic == "regret" else value
-
-
-def _ended_after(episodes: Columns, first: int) -> NDArray[np.bool_]:
-    ended: NDArray[np.bool_] = (
-        (episodes["phase"] == "training")
-        & (episodes["end"] != "unfinished")
-        & (episodes["step"] > first)
-    )
-    return ended
-
-
-def _last_evaluation(episodes: Columns) -> NDArray[np.bool_]:
-    evaluated = episodes["phase"] == "evaluation"
-    last = episodes["step"][evaluated].max(initial=-1)
-    counted: NDArray[np.bool_] = evaluated & (episodes["step"] == last)
-    return counted
 
 
 def _collected(records: Columns, name: str, first: int, steps: int) -> float:
@@ -140,12 +131,6 @@ def _mean_of_records(records: Columns, name: str, first: int) -> float | None:
     return float(given.mean()) if 2 * len(given) >= len(values) > 0 else None
 
 
-def _last_record(records: Columns, name: str) -> float | None:
-    """None where an agent states nothing of the kind."""
-    values = records["value"][records["metric"] == name]
-    return float(values[-1]) if len(values) else None
-
-
 def _of_event(event: tuple[str, str], episodes: Columns, counted: NDArray[np.bool_]) -> float:
     statistic, name = event
     counts = episodes[f"event_{name}"][counted]
@@ -155,10 +140,6 @@ def _of_event(event: tuple[str, str], episodes: Columns, counted: NDArray[np.boo
         return float(counts.mean())
     total = float(counts.sum())
     return total if statistic == "events" else total / float(episodes["length"][counted].sum())
-
-
-def _sum(episodes: Columns, counted: NDArray[np.bool_]) -> float:
-    return float(episodes["return"][counted].sum())
 
 
 def _known(truth: float | None, metric: Metric) -> float:

@@ -56,9 +56,12 @@ def describe(plan: Plan, states: Mapping[Run, StoredRun], store: Store) -> Itera
 
 def _steps(plan: Plan) -> str:
     """Steps of a run: a number, or the range over the plan's tasks."""
-    steps = [plan.budget.on(cell.task).steps for cell in plan.cells]
-    least, most = min(steps), max(steps)
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return _range([plan.budget.on(cell.task).steps for cell in plan.cells])
+
+
+def _range(steps: Sequence[int]) -> str:
+    least, most = f"{min(steps):,}", f"{max(steps):,}"
+    return least if least == most else f"{least} to {most}"
 
 
 def _from_steps(runs: Sequence[Run], states: Mapping[Run, StoredRun], store: Store) -> str:
@@ -66,7 +69,4 @@ def _from_steps(runs: Sequence[Run], states: Mapping[Run, StoredRun], store: Sto
     records = (states[run].record for run in runs)
     saved = [saved_step(record, store) for record in records if record is not None]
     steps = [step for step in saved if step is not None]
-    if not steps:
-        return ""
-    first, last = f"{min(steps):,}", f"{max(steps):,}"
-    return f", {len(steps)} from step {first if first == last else f'{first} to {last}'}"
+    return f", {len(steps)} from step {_range(steps)}" if steps else ""

@@ -86,9 +86,9 @@ class BatchWork:
 
     def _begin(self, origin: ResumePoint | None) -> None:
         """Write in the runs' records that they begin, or resume."""
-        step, self.lanes, self.record = 0, self.batch.runs, self.blank
+        step, seconds, self.lanes, self.record = 0, 0.0, self.batch.runs, self.blank
         if origin is not None:
-            step, self.lanes = origin.about.step, origin.lanes
+            step, seconds, self.lanes = origin.about.step, origin.about.seconds, origin.lanes
             resumed = Resumed(
                 step=step, when=now(), host=this_process().host, device=self.device_name
             )
@@ -99,8 +99,16 @@ class BatchWork:
                 "checkpoint": self._saved(origin.folder, step),
             }
             self.record = self.blank.model_copy(update=update)
+        self.about = Checkpoint(
+            seeds=tuple(run.seed for run in self.lanes),
+            runs=tuple(run.digest for run in self.lanes),
+            step=step,
+            seconds=seconds,
+            began=self.record.began,
+            provenance=self.record.provenance,
+            resumed=self.record.resumed,
+        )
         self.when_there_is_room(partial(self._write_running, step))
-        seconds = 0.0 if origin is None else origin.about.seconds
         self.report(Started(self.batch, step, seconds, len(self.lanes)))
 
     def _compute(
@@ -114,16 +122,6 @@ class BatchWork:
                 self.report(Notice(self.batch, "--keep-agents: not kept: an estimator is no agent"))
             return fit_estimator(batch, self.host, device), self.watch.seconds - began
         folder = self.store.checkpoint_folder(self.batch.runs[0])
-        about = Checkpoint(
-            seeds=tuple(run.seed for run in self.lanes),
-            runs=tuple(run.digest for run in self.lanes),
-            step=0 if origin is None else origin.about.step,
-            seconds=0.0 if origin is None else origin.about.seconds,
-            began=self.record.began,
-            provenance=self.record.provenance,
-            resumed=self.record.resumed,
-        )
-
         recorded = time.monotonic()
 
         def written(step: int) -> None:
@@ -141,14 +139,14 @@ class BatchWork:
             self.report(Notice(self.batch, text))
 
         checkpointer = Checkpointer(
-            folder, about, self.watch, checkpoint_seconds, stop, written, notify
+            folder, self.about, self.watch, checkpoint_seconds, stop, written, notify
         )
         saved = None
         if origin is not None:
             saved = partial(read_state, origin.folder, origin.about, device)
         try:
             columns = yield from train_agent(
-                batch, self.host, device, self._on_step(about.step), checkpointer, saved
+                batch, self.host, device, self._on_step(self.about.step), checkpointer, saved
             )
         except (UnusableError, StorageError):
             raise  # the checkpoint is not to blame, or the caller handles it

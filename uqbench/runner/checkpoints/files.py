@@ -112,19 +112,15 @@ def read(folder: Folder) -> Checkpoint:
     try:
         about = read_about(folder)
         whole = about.digest == about.compute_digest()
+        if whole:
+            path = folder / _state_name(about)
+            whole = folder.digest(path.name) == about.state
     except ValidationError as error:
         raise UnusableError(f"{path}: {explain(error)}") from error
     except OSError as error:
         raise _unreadable(path, error) from error
     except (ValueError, RecursionError) as error:  # too large, or text that is no UTF-8
         raise UnusableError(f"{path} cannot be read: {error}") from error
-    if not whole:
-        raise UnusableError(f"{path} does not match its digest")
-    path = folder / _state_name(about)
-    try:
-        whole = folder.digest(path.name) == about.state
-    except OSError as error:
-        raise _unreadable(path, error) from error
     if not whole:
         raise UnusableError(f"{path} does not match its digest")
     return about

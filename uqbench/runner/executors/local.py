@@ -114,7 +114,8 @@ def run_locally(
                     worker.give(waiting.pop(0))
                 elif worker.idle:
                     del team[worker.channel]
-                    worker.dismiss()
+                    worker.channel.connection.close()  # it ends by itself, if plugins let it
+                    worker.stop(time.monotonic() + REAP_SECONDS)
                 elif look and (excess := worker.watchdog.exceeded(worker.process.pid or 0)):
                     del team[worker.channel]
                     worker.process.terminate()
@@ -186,6 +187,8 @@ class _Worker:
 
     def receive(self) -> list[Event]:
         """What it sent since the last call; notes which runs it is done with."""
+        from uqbench.runner.events import END, Failed, Split
+
         events: list[Event] = []
         if self.broken:
             return events
@@ -195,8 +198,11 @@ class _Worker:
                     self.stopped = True
                 elif message is not None:
                     self.watchdog.observe(message)
-                    self._note(message)
                     events.append(message)
+                    if isinstance(message, END | Split):
+                        self._done_with |= set(message.batch.runs)
+                    failed = isinstance(message, Failed | Split)
+                    self._failed_on_gpu |= failed and message.batch.device == "cuda"
                 elif self._started:
                     self.idle = True
                 else:
@@ -212,15 +218,6 @@ class _Worker:
     def must_restart(self) -> bool:
         """Whether the process may hold leftover state: a method's own, or a broken GPU's."""
         return self._failed_on_gpu or any(batch.cell.owns_loop for batch in self._group)
-
-    def _note(self, event: Event) -> None:
-        """Note which runs it is done with."""
-        from uqbench.runner.events import END, Failed, Split
-
-        if isinstance(event, END | Split):
-            self._done_with |= set(event.batch.runs)
-        failed = isinstance(event, Failed | Split)
-        self._failed_on_gpu |= failed and event.batch.device == "cuda"
 
     def unfinished(self) -> Iterator[Batch]:
         """What the process had not finished."""
@@ -238,11 +235,6 @@ class _Worker:
         if code < 0:
             return f"the worker was killed by {signal.Signals(-code).name}"
         return f"the worker ended with exit code {code}"
-
-    def dismiss(self) -> None:
-        """Let the process end by itself; a thread of a plugin may keep it from that."""
-        self.channel.connection.close()
-        self.stop(time.monotonic() + REAP_SECONDS)
 
     def stop(self, deadline: float) -> None:
         """Wait for the process to end until ``deadline``, then kill it; its children end with it.
