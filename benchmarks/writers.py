@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from uqbench.executor import JobState, JobStatus, Order, Resources
+from uqbench.executor import JobState, JobStatus, Order
 from uqbench.registry.plugins import Host
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import Store, now, this_process
@@ -27,8 +27,7 @@ from uqbench.runner import events
 from uqbench.runner.batches import BatchGroup, make_batch_groups
 from uqbench.runner.dispatch.event_log import REMOTE_SECONDS, EventLogWriter, latest_steps
 from uqbench.runner.dispatch.follow import follow
-from uqbench.runner.dispatch.orders import make_order, plan_again, read_order, write_order
-from uqbench.runner.executors.limits import Limits
+from uqbench.runner.dispatch.orders import Where, make_order, plan_again, read_order, write_order
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
@@ -51,7 +50,7 @@ def main() -> None:
     )
     groups = make_batch_groups(plan, set(plan.runs), "cpu", 5)[: asked.writers]
     began = time.perf_counter()
-    orders = [make_order(plan, group, host, 60.0, Limits(), Resources()) for group in groups]
+    orders = [make_order(plan, group, host, Where()) for group in groups]
     for order in orders:
         write_order(order, store.root)
     submitted = time.perf_counter() - began

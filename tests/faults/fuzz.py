@@ -22,7 +22,6 @@ from uqbench.boards.scores import check_scores, from_csv
 from uqbench.claim import ClaimKind
 from uqbench.cli.options import settings as parsed
 from uqbench.errors import UqbenchError
-from uqbench.executor import Resources
 from uqbench.identity import digest_of
 from uqbench.registry.plugins import Host
 from uqbench.results.files import read_bytes, stored_text
@@ -34,6 +33,7 @@ from uqbench.runner.checkpoints import files as checkpoints
 from uqbench.runner.dispatch.event_log import EventLogWriter, latest_steps, read_log
 from uqbench.runner.dispatch.follow import FollowedOrder
 from uqbench.runner.dispatch.orders import (
+    Where,
     batches_of,
     cells_by_digest,
     make_order,
@@ -42,7 +42,6 @@ from uqbench.runner.dispatch.orders import (
 from uqbench.runner.dispatch.orders import (
     read_order as read,
 )
-from uqbench.runner.executors.limits import Limits
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
@@ -204,7 +203,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
         return scratch.columns(finished)
 
     [batch] = group = make_batch_groups(plan, {finished}, "cpu", 1)[0]
-    order = make_order(plan, group, host, 60.0, Limits(), Resources())
+    order = make_order(plan, group, host, Where())
     write_order(order, scratch.root)
     writer = EventLogWriter(scratch.root, order)
     writer.add(events.Started(batch))

@@ -13,7 +13,7 @@ from uqbench.errors import UqbenchError
 from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
-    from uqbench.runner.dispatch.drive import Where
+    from uqbench.runner.dispatch.orders import Where
 
 Place = str | PathLike[str]
 """A file or a folder."""
@@ -115,7 +115,7 @@ class Options:
             UqbenchError: what is asked of a cluster is asked of this machine.
         """
         from uqbench.executor import Resources
-        from uqbench.runner.dispatch.drive import Where
+        from uqbench.runner.dispatch.orders import Where
         from uqbench.runner.executors.limits import Limits
 
         if self.executor == "local" and (self.cpus is not None or self.memory is not None):

@@ -22,27 +22,25 @@ from uqbench.suites.plan import Plan
 from uqbench.wording import count
 
 
-def other_code(stored: StoredRun) -> dict[str, str]:
+def other_code(stored: StoredRun) -> tuple[str, ...]:
     """The packages whose contents were others when a finished run was made, with both digests.
 
     A local plugin is not among them: the digest of its file is part of its identity.
     """
     if stored.state is not RunState.FINISHED or stored.record is None:
-        return {}
+        return ()
     return _changed(tuple(stored.record.provenance.content.items()))
 
 
 @cache
-def _changed(content: tuple[tuple[str, str], ...]) -> dict[str, str]:
+def _changed(content: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     """The same of a record's contents, which many runs have in common."""
-    changed = {}
-    for package, then in content:
-        if package.startswith(PREFIX):
-            continue
-        here = installed_content(package)
-        if here != then:
-            changed[package] = f"{package} {then[:8]}, here {here[:8] if here else 'not installed'}"
-    return changed
+    here = {p: installed_content(p) or "" for p, _ in content if not p.startswith(PREFIX)}
+    return tuple(
+        f"{package} {then[:8]}, here {here[package][:8] or 'not installed'}"
+        for package, then in content
+        if package in here and here[package] != then
+    )
 
 
 @cache
@@ -59,7 +57,7 @@ def code_note(states: Iterable[StoredRun]) -> str:
     changed = [packages for state in states if (packages := other_code(state))]
     if not changed:
         return ""
-    texts = sorted({text for packages in changed for text in packages.values()})
+    texts = sorted({text for packages in changed for text in packages})
     return (
         f"Made with other code than is installed: {count(len(changed), 'finished run')} "
         f"({'; '.join(texts)}); --rerun makes them again, and keeps these."

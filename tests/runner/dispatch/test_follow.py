@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-from uqbench.executor import ORDERS, JobState, JobStatus, Order, Resources
+from uqbench.executor import ORDERS, JobState, JobStatus, Order
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner import events
 from uqbench.runner.batches import Batch, BatchGroup, make_batch_groups
 from uqbench.runner.dispatch.event_log import EventLogWriter, decode, forget, latest_steps, read_log
 from uqbench.runner.dispatch.follow import follow
-from uqbench.runner.dispatch.orders import make_order, write_order
-from uqbench.runner.executors.limits import Limits
+from uqbench.runner.dispatch.orders import Where, make_order, write_order
 from uqbench.runner.interleaving import execute
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
@@ -57,7 +56,7 @@ def sent(host: Host, tmp_path: Path) -> tuple[Order, BatchGroup]:
         tasks=["short"],
     )  # fmt: skip
     [group] = make_batch_groups(plan, set(plan.runs), "cpu", 2)
-    order = make_order(plan, group, host, 0.0, Limits(), Resources())
+    order = make_order(plan, group, host, Where(checkpoint_seconds=0.0))
     write_order(order, tmp_path)
     return order, group
 

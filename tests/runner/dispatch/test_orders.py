@@ -10,6 +10,7 @@ from uqbench.executor import Order, Resources
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import BatchGroup, make_batch_groups
 from uqbench.runner.dispatch.orders import (
+    Where,
     make_order,
     plan_again,
     read_order,
@@ -40,7 +41,7 @@ def planned(host: Host) -> tuple[Plan, list[BatchGroup]]:
 
 def order_of(plan: Plan, group: BatchGroup, host: Host) -> Order:
     limits = Limits(run_minutes=3.0)
-    return make_order(plan, group, host, 60.0, limits, Resources(cpus=2.0))
+    return make_order(plan, group, host, Where(resources=Resources(cpus=2.0), limits=limits))
 
 
 def test_what_is_sent_means_the_same_batches_to_who_plans_again(host, tmp_path):

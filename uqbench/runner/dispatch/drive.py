@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from uqbench.config import resolve
 from uqbench.errors import StorageError, UqbenchError
-from uqbench.executor import ORDERS, Executor, ExecutorContext, JobState, Order, Resources
+from uqbench.executor import ORDERS, Executor, ExecutorContext, JobState, Order
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import BatchGroup
@@ -21,6 +19,7 @@ from uqbench.runner.dispatch.event_log import EventLogWriter, forget, read_log
 from uqbench.runner.dispatch.follow import follow
 from uqbench.runner.dispatch.interrupts import Interrupts, deferred_interrupts
 from uqbench.runner.dispatch.orders import (
+    Where,
     batches_of,
     cells_by_digest,
     make_order,
@@ -28,30 +27,8 @@ from uqbench.runner.dispatch.orders import (
     write_order,
 )
 from uqbench.runner.events import Event
-from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import run_locally
 from uqbench.suites.plan import Plan
-
-
-@dataclass(frozen=True)
-class Where:
-    """Where the work is done, as the user asked for it.
-
-    Attributes:
-        executor: its name.
-        config: values of its config, by key.
-        resources: that each order needs.
-        checkpoint_seconds: between two checkpoints of a batch; 0 for none.
-        limits: of each run.
-        wait: whether to follow to the end; None for what the executor does.
-    """
-
-    executor: str = "local"
-    config: Mapping[str, Any] | None = None
-    resources: Resources = field(default_factory=Resources)
-    checkpoint_seconds: float = 60.0
-    limits: Limits = field(default_factory=Limits)
-    wait: bool | None = None
 
 
 class Driver:
@@ -143,7 +120,7 @@ class Driver:
 
     def submit(self, plan: Plan, groups: Sequence[BatchGroup], workers: int | None) -> list[Order]:
         """Submit groups and return at once."""
-        orders = [self._order(plan, group) for group in groups]
+        orders = [make_order(plan, group, self._host, self.where) for group in groups]
         for order in orders:
             write_order(order, self._root)
         if orders:
@@ -152,7 +129,7 @@ class Driver:
 
     def preview(self, plan: Plan, groups: Sequence[BatchGroup], workers: int | None) -> str:
         """What would be submitted, to read."""
-        orders = [self._order(plan, group) for group in groups]
+        orders = [make_order(plan, group, self._host, self.where) for group in groups]
         return self._executor(workers).preview(orders) if orders else ""
 
     def cancel(self, orders: Collection[Order]) -> None:
@@ -161,12 +138,6 @@ class Driver:
         self._executor(None).cancel(names)
         for name in names:
             forget(self._root, name)
-
-    def _order(self, plan: Plan, group: BatchGroup) -> Order:
-        where = self.where
-        return make_order(
-            plan, group, self._host, where.checkpoint_seconds, where.limits, where.resources
-        )
 
     def _executor(self, workers: int | None) -> Executor:
         context = ExecutorContext(self._root, workers)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -24,13 +25,32 @@ from uqbench.suites.plan import Cell, Plan, make_plan
 from uqbench.suites.reading import read_suites
 
 
+@dataclass(frozen=True)
+class Where:
+    """Where the work is done, as the user asked for it.
+
+    Attributes:
+        executor: its name.
+        config: values of its config, by key.
+        resources: that each order needs.
+        checkpoint_seconds: between two checkpoints of a batch; 0 for none.
+        limits: of each run.
+        wait: whether to follow to the end; None for what the executor does.
+    """
+
+    executor: str = "local"
+    config: Mapping[str, Any] | None = None
+    resources: Resources = field(default_factory=Resources)
+    checkpoint_seconds: float = 60.0
+    limits: Limits = field(default_factory=Limits)
+    wait: bool | None = None
+
+
 def make_order(
     plan: Plan,
     group: BatchGroup,
     host: Host,
-    checkpoint_seconds: float,
-    limits: Limits,
-    resources: Resources,
+    where: Where,
 ) -> Order:
     """The order of a group of a plan's batches.
 
@@ -38,9 +58,7 @@ def make_order(
         plan: what was planned.
         group: some of its batches.
         host: the plugins.
-        checkpoint_seconds: between two checkpoints of a batch; 0 for none.
-        limits: of each run.
-        resources: what the order needs.
+        where: what is asked for.
     """
     runs = [run for batch in group for run in batch.runs]
     origins = [plugin for batch in group for plugin in plugins_of(batch, host)]
@@ -56,12 +74,12 @@ def make_order(
             plugin.package: plugin.local or content_hash(plugin.package)
             for plugin in host.with_requirements(origins)
         },
-        "checkpoint_seconds": checkpoint_seconds,
-        "limits": asdict(limits),
+        "checkpoint_seconds": where.checkpoint_seconds,
+        "limits": asdict(where.limits),
         "keep_agents": plan.keep_agents,
     }
     name = digest_of([table, ""])[:16]
-    return Order.model_validate(table | {"name": name, "resources": resources})
+    return Order.model_validate(table | {"name": name, "resources": where.resources})
 
 
 def write_order(order: Order, root: Path) -> None:

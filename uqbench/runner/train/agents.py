@@ -253,7 +253,7 @@ def _save(position: Position, parts: Mapping[str, HasState]) -> dict[str, Any]:
 
 
 def _load(state: Mapping[str, Any], parts: Mapping[str, HasState]) -> Position:
-    missing = [name for name in parts if name not in state]
+    missing = [name for name in (*parts, "position") if name not in state]
     if missing:
         raise UnusableError(f"it has no {' and no '.join(missing)}: another version wrote it")
     for name, part in parts.items():
@@ -261,10 +261,7 @@ def _load(state: Mapping[str, Any], parts: Mapping[str, HasState]) -> Position:
             part.load_state_dict(state[name])
         except Exception as error:  # the same
             raise UnusableError(f"the {name} rejects its saved state: {error}") from error
-    try:
-        return Position(**state["position"])
-    except (KeyError, TypeError) as error:
-        raise UnusableError(f"it has no position: {error}") from error
+    return Position(**state["position"])
 
 
 def make_training_lanes(batch: Batch, host: Host, device: torch.device) -> LaneEnv:

@@ -104,17 +104,15 @@ class Recorder:
         steps = [self._taken] if steps is None else steps
         values = dict(zip(self._names, self._totals.copy(), strict=True))
         values |= {name: value.double().cpu().numpy() for name, value in metrics.items()}
-        for name, lanes in values.items():
-            for records, value in zip(self._records, lanes, strict=True):
-                records += [(step, name, float(value)) for step in steps]
+        self.add(values, *steps)
         return values
 
-    def add(self, scores: Mapping[str, Tensor], step: int) -> None:
-        """Record scores ``[L]`` by name after ``step`` steps, without the totals."""
+    def add(self, scores: Mapping[str, Tensor | NDArray[np.float64]], *steps: int) -> None:
+        """Record scores ``[L]`` by name after so many steps, without the totals."""
         self._flush()
         for name, lanes in scores.items():
             for records, value in zip(self._records, lanes.tolist(), strict=True):
-                records.append((step, name, float(value)))
+                records += [(step, name, float(value)) for step in steps]
 
     def evaluation(self, evaluated: Evaluated) -> None:
         """Record the episodes of an evaluation of all lanes, ``[L, M]``.
