@@ -55,16 +55,41 @@ def execute(
     if any(batch.budget.numerics == "compiled" for batch in group):
         torch.compiler.reset()  # code compiled for earlier agents keeps them alive
         gc.collect()
-    stop = stop or Stop()
-    stopped = False
+    request, stopped = stop or Stop(), False
+
+    def steps_of(batch: Batch, watch: Stopwatch) -> Iterator[None]:
+        """Work on a batch, yielding after every step."""
+        runs = []
+        when_there_is_room = WaitsForRoom(watch, request, lambda text: report(Notice(batch, text)))
+        with ExitStack() as locks:
+            for run in batch.runs:
+                lock = when_there_is_room(partial(store.lock, run))
+                if lock is None:
+                    continue
+                locks.callback(lock.release)
+                stored = store.find(run)
+                if stored.unreadable:
+                    raise StorageError(f"{store.folder(run)}: {stored.reason}")
+                state = stored.state
+                if state is RunState.DAMAGED:
+                    aside = store.set_aside(run)
+                    report(Notice(batch.of([run]), f"the damaged run is kept as {aside}"))
+                if state is not RunState.FINISHED:
+                    runs.append(run)
+            others = [run for run in batch.runs if run not in runs]
+            if others:
+                report(Taken(batch.of(others)))
+            if runs:
+                work = BatchWork(batch.of(runs), store, host, report, watch, when_there_is_room)
+                yield from work.steps(checkpoint_seconds, request)
+
     works = []
     for batch in group:
         watch = Stopwatch()
-        steps = _steps(batch, store, host, report, checkpoint_seconds, stop, watch)
         stream: AbstractContextManager[Any] = nullcontext()
         if batch.device == "cuda":  # of its own: batches overlap, and steps can be captured
             stream = torch.cuda.stream(torch.cuda.Stream())
-        works.append((batch, stream, watch, steps))
+        works.append((batch, stream, watch, steps_of(batch, watch)))
     while works:
         going = []
         for work in works:
@@ -76,7 +101,7 @@ def execute(
             except StopIteration:
                 pass
             except (SystemExit, Exception) as error:  # a plugin may raise anything
-                if isinstance(error, SystemExit) and stop.asked:
+                if isinstance(error, SystemExit) and request.asked:
                     stopped = True  # the others still write their checkpoints
                     continue
                 reason = f"{type(error).__name__}: {error}"
@@ -89,38 +114,3 @@ def execute(
         works = going
     if stopped:
         raise SystemExit(1)
-
-
-def _steps(
-    batch: Batch,
-    store: Store,
-    host: Host,
-    report: Callable[[Event], None],
-    checkpoint_seconds: float,
-    stop: Stop,
-    watch: Stopwatch,
-) -> Iterator[None]:
-    """Work on a batch, yielding after every step."""
-    runs = []
-    when_there_is_room = WaitsForRoom(watch, stop, lambda text: report(Notice(batch, text)))
-    with ExitStack() as locks:
-        for run in batch.runs:
-            lock = when_there_is_room(partial(store.lock, run))
-            if lock is None:
-                continue
-            locks.callback(lock.release)
-            stored = store.find(run)
-            if stored.unreadable:
-                raise StorageError(f"{store.folder(run)}: {stored.reason}")
-            state = stored.state
-            if state is RunState.DAMAGED:
-                aside = store.set_aside(run)
-                report(Notice(batch.of([run]), f"the damaged run is kept as {aside}"))
-            if state is not RunState.FINISHED:
-                runs.append(run)
-        others = [run for run in batch.runs if run not in runs]
-        if others:
-            report(Taken(batch.of(others)))
-        if runs:
-            work = BatchWork(batch.of(runs), store, host, report, watch, when_there_is_room)
-            yield from work.steps(checkpoint_seconds, stop)

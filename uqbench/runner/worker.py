@@ -151,7 +151,11 @@ class BatchWork:
         except (UnusableError, StorageError):
             raise  # the checkpoint is not to blame, or the caller handles it
         except Exception:  # it would recur: its cause may be in the saved state
-            self._drop_checkpoint()
+            if (named := self.record.checkpoint) is not None:
+                self.record = self.record.model_copy(update={"checkpoint": None})
+                with suppress(UqbenchError):  # the error that led here is the one to report
+                    self._write_running(named.step)
+                    tidy(self.store.at(named.folder), self.store, self.lanes)
             raise
         return columns, checkpointer.seconds
 
@@ -231,11 +235,3 @@ class BatchWork:
 
     def _saved(self, folder: Folder, step: int) -> Saved:
         return Saved(folder="/".join(folder.names), step=step)
-
-    def _drop_checkpoint(self) -> None:
-        saved = self.record.checkpoint
-        if saved is not None:
-            self.record = self.record.model_copy(update={"checkpoint": None})
-            with suppress(UqbenchError):  # the error that led here is the one to report
-                self._write_running(saved.step)
-                tidy(self.store.at(saved.folder), self.store, self.lanes)

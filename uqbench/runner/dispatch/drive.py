@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Collection, Generator, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 from uqbench.config import resolve
@@ -17,7 +17,7 @@ from uqbench.runner.batches import BatchGroup
 from uqbench.runner.device import share_out, visible
 from uqbench.runner.dispatch.event_log import EventLogWriter, forget, read_log
 from uqbench.runner.dispatch.follow import follow
-from uqbench.runner.dispatch.interrupts import Interrupts, deferred_interrupts
+from uqbench.runner.dispatch.interrupts import deferred_interrupts
 from uqbench.runner.dispatch.orders import (
     Where,
     batches_of,
@@ -88,35 +88,29 @@ class Driver:
         executed elsewhere.
         """
         with deferred_interrupts() as interrupts:
-            if not self.elsewhere:
-                yield from self._execute_here(groups, workers or 1, interrupts)
+            if self.elsewhere:
+                orders = zip(self.submit(plan, groups, workers), groups, strict=True)
+                everything = [*before, *orders]
+                yield from follow(self._executor(workers), everything, self._root, interrupts.sleep)
                 return
-            orders = zip(self.submit(plan, groups, workers), groups, strict=True)
-            everything = [*before, *orders]
-            yield from follow(self._executor(workers), everything, self._root, interrupts.sleep)
-
-    def _execute_here(
-        self, groups: Sequence[BatchGroup], workers: int, interrupts: Interrupts
-    ) -> Generator[Event, None, None]:
-        where, log = self.where, EventLogWriter(self._root)
-        on_gpu = any(batch.device == "cuda" for group in groups for batch in group)
-        executed = run_locally(
-            groups,
-            self._root,
-            workers,
-            where.checkpoint_seconds,
-            where.limits,
-            lambda: interrupts.came,
-            gpus=share_out(visible(), where.resources.gpus, workers) if on_gpu else (),
-        )
-        try:
-            with closing(executed):
+            where, log = self.where, EventLogWriter(self._root)
+            on_gpu = any(batch.device == "cuda" for group in groups for batch in group)
+            executed = run_locally(
+                groups,
+                self._root,
+                workers or 1,
+                where.checkpoint_seconds,
+                where.limits,
+                lambda: interrupts.came,
+                gpus=share_out(visible(), where.resources.gpus, workers) if on_gpu else (),
+            )
+            with ExitStack() as stack:
+                stack.callback(forget, self._root, log.name)
+                stack.enter_context(closing(executed))
                 for event in executed:
                     with suppress(StorageError):  # only `uqbench status` reads it
                         log.add(event)
                     yield event
-        finally:
-            forget(self._root, log.name)
 
     def submit(self, plan: Plan, groups: Sequence[BatchGroup], workers: int | None) -> list[Order]:
         """Submit groups and return at once."""

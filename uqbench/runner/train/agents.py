@@ -101,6 +101,21 @@ def train_agent(
             )
         on_step(step, latest)
 
+    def export(agent: Agent | SinglePolicy, obs: Tensor) -> list[bytes | None]:
+        states: list[bytes | None] = []
+        for lane, run in enumerate(runs):
+            single: Agent | SinglePolicy
+            if batch.cell.owns_loop:
+                single = make_loop_agent(batch, host, env)
+            else:
+                single = make_agent(batch.of([run]), host, env, device)
+            try:
+                states.append(exported_agent(agent, single, lane, len(runs), obs))
+            except CannotSaveError as error:
+                checkpointer.notify(f"--keep-agents: not kept: {error}")
+                return [None] * len(runs)
+        return states
+
     exported: list[bytes | None] = [None] * len(runs)
     if batch.cell.owns_loop:
         single = make_loop_agent(batch, host, env)
@@ -115,7 +130,7 @@ def train_agent(
         train(single.loop_agent, recorded, budget.steps, runs[0].agent_seed, budget.actors)
         after(budget.steps, single)
         if batch.keep_agents:
-            exported = _exported(batch, host, single, env, device, recorded.obs[None], checkpointer)
+            exported = export(single, recorded.obs[None])
         yield
     else:
         agent = make_agent(batch, host, env, device)
@@ -131,14 +146,15 @@ def train_agent(
         if queries is not None and start is None:
             queries.start(agent)
         with checkpointer.stop.deferred():
+            position = start  # where it stays if the last step was saved
             steps = interact(agent, env, budget.steps, recorder, start, capture, budget.actors)
             for position in steps:
                 see(position.step, agent, position.obs)
                 after(position.step, agent)
                 checkpointer.after(position.step, partial(_save, position, parts))
                 yield
-            if batch.keep_agents:
-                exported = _exported(batch, host, agent, env, device, position.obs, checkpointer)
+            if batch.keep_agents and position is not None:
+                exported = export(agent, position.obs)
     asked: list[tuple[Columns | None, Columns | None]] = [(None, None)] * len(runs)
     if queries is not None:
         asked = list(zip(queries.curves.finish(), queries.predictions.finish(), strict=True))
@@ -148,32 +164,6 @@ def train_agent(
             recorder.finish(), asked, exported, strict=True
         )
     ]
-
-
-def _exported(
-    batch: Batch,
-    host: Host,
-    agent: Agent | SinglePolicy,
-    env: LaneEnv,
-    device: torch.device,
-    obs: Tensor,
-    checkpointer: Checkpointer,
-) -> list[bytes | None]:
-    """The final state of each lane's agent; None, and a message, where it cannot be saved."""
-    lanes = len(batch.runs)
-    states: list[bytes | None] = []
-    for lane, run in enumerate(batch.runs):
-        single: Agent | SinglePolicy
-        if batch.cell.owns_loop:
-            single = make_loop_agent(batch, host, env)
-        else:
-            single = make_agent(batch.of([run]), host, env, device)
-        try:
-            states.append(exported_agent(agent, single, lane, lanes, obs))
-        except CannotSaveError as error:
-            checkpointer.notify(f"--keep-agents: not kept: {error}")
-            return [None] * lanes
-    return states
 
 
 def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> Agent:
