@@ -11,7 +11,7 @@ from torch import Tensor
 from uqbench.lanes import (
     Clock,
     EpsilonGreedy,
-    NoExploration,
+    Exploration,
     Normal,
     ThompsonSampling,
     Uniform,
@@ -139,6 +139,6 @@ def test_thompson_sampling_is_greedy_in_a_sample_that_is_new_at_every_step() -> 
 
 def test_no_exploration_leaves_actions_as_they_are() -> None:
     action = torch.tensor([2, 0, 1])
-    exploration = NoExploration()
+    exploration = Exploration()
     assert torch.equal(exploration.explore(action, exploration.noise()), action)
     assert exploration.metrics() == {}

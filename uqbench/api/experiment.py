@@ -511,8 +511,10 @@ class Experiment:
         options.where.limits.check()
         driver = Driver(options.where, self.host, store.root)
         device = find_device(options.device, options.gpus_per_batch if driver.elsewhere else None)
-        loggers, kept = names(options.log) or (), options.out is not None
-        return Execution(self.host, device, store, watcher, options.workers, driver, loggers, kept)
+        loggers, persistent = names(options.log) or (), options.out is not None
+        return Execution(
+            self.host, device, store, watcher, options.workers, driver, loggers, persistent
+        )
 
     @contextmanager
     def _executing(self) -> Iterator[Execution]:

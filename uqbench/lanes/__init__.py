@@ -11,7 +11,6 @@ from uqbench.lanes.clock import Clock
 from uqbench.lanes.exploration import (
     EpsilonGreedy,
     Exploration,
-    NoExploration,
     ThompsonSampling,
     epsilon_greedy,
     greedy,
@@ -38,7 +37,6 @@ __all__ = [
     "Exploration",
     "LaneConv2d",
     "LaneLinear",
-    "NoExploration",
     "Normal",
     "RMSProp",
     "ReplayBuffer",

@@ -6,7 +6,6 @@ tensors, so draw outside of them and use the draws inside.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -58,32 +57,20 @@ def epsilon_random(
     return torch.where(u[..., 0] < epsilon, random, action)
 
 
-class Exploration(FunctionOfStep, ABC):
-    """Replaces some of the actions that an agent has chosen with random ones."""
+class Exploration(FunctionOfStep):
+    """Replaces some of the actions that an agent has chosen with random ones; by itself, none."""
 
-    @abstractmethod
     def noise(self) -> Tensor:
         """Random numbers for the coming step, to pass to ``explore``."""
+        return torch.empty(0)
 
-    @abstractmethod
     def explore(self, action: Tensor, noise: Tensor, valid: Tensor | None = None) -> Tensor:
         """Training actions ``[L, K]`` from the chosen ones; ``valid`` is ``[L, K, A]``."""
+        return action
 
     def metrics(self) -> Mapping[str, Tensor]:
         """Diagnostics ``[L]`` by name."""
         return {}
-
-
-class NoExploration(Exploration):
-    """The agent's actions unchanged: greedy, or exploratory by themselves."""
-
-    def noise(self) -> Tensor:
-        """No numbers, ``[0]``."""
-        return torch.empty(0)
-
-    def explore(self, action: Tensor, noise: Tensor, valid: Tensor | None = None) -> Tensor:
-        """The action, unchanged."""
-        return action
 
 
 class EpsilonGreedy(Exploration):
@@ -143,7 +130,7 @@ class EpsilonGreedy(Exploration):
 
 
 class ThompsonSampling(FunctionOfStep):
-    """Greedy with respect to a sample from a normal posterior of Q, a fresh one every step.
+    """Greedy with respect to a sample from a normal posterior of Q, a new one every step.
 
     Args:
         seeds: one per lane.

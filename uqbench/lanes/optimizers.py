@@ -140,8 +140,8 @@ class RMSProp:
         self._decay = decay
         self._epsilon = epsilon
         self._squares = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
-        kept = self.parameters if centered else []
-        self._means = [torch.zeros_like(p, requires_grad=False) for p in kept]
+        averaged = self.parameters if centered else []
+        self._means = [torch.zeros_like(p, requires_grad=False) for p in averaged]
 
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor], active: Tensor | None = None) -> None:

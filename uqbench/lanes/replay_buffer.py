@@ -107,8 +107,8 @@ class ReplayBuffer:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore from ``state_dict()``, after the clock."""
         for name, ring in self._ring.items():
-            values, kept = state[name], ring[: self._filled]
-            kept.copy_(_unpacked(values, kept.shape) if ring.dtype == torch.bool else values)
+            values, filled = state[name], ring[: self._filled]
+            filled.copy_(_unpacked(values, filled.shape) if ring.dtype == torch.bool else values)
 
 
 class TransitionBuffer(ReplayBuffer):

@@ -36,12 +36,12 @@ class Execution:
         host: the plugins.
         device: kind of device that computes.
         store: of the runs.
-        watcher: is told what happens.
+        watcher: shows what happens.
         workers: number of processes; None for one per core, or one on a GPU. Elsewhere: most
             batches at once; None for as many as there is room for.
         driver: submits batches, and follows them.
         loggers: names of those that log the runs that are followed.
-        kept: whether the store outlives the command.
+        persistent: whether the store outlives the command.
     """
 
     host: Host
@@ -51,7 +51,7 @@ class Execution:
     workers: int | None
     driver: Driver
     loggers: tuple[str, ...] = ()
-    kept: bool = True
+    persistent: bool = True
 
     @property
     def processes(self) -> int | None:
@@ -121,7 +121,11 @@ def complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
                 f"On {execution.device}, "
                 f"{count(at_once, 'job' if driver.elsewhere else 'process')}"
                 f"{' at once' if driver.elsewhere else ''}: {about}. "
-                + ("Safe to interrupt; run again to resume." if execution.kept else "Not kept.")
+                + (
+                    "Safe to interrupt; run again to resume."
+                    if execution.persistent
+                    else "Not kept."
+                )
             )
             workers = execution.workers if driver.elsewhere else at_once
             executed = driver.execute(plan, groups, workers, before)

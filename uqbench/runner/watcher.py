@@ -1,4 +1,4 @@
-"""Who is told what happens while runs are completed: a terminal, a notebook, nobody."""
+"""Who sees what happens while runs are completed: a terminal, a notebook, nobody."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from uqbench.runner.forecast import Forecast
 
 
 class Watcher(Protocol):
-    """Is told in words what will be done, and shown each event of what is executed."""
+    """Is given in words what will be done, and shown each event of what is executed."""
 
     def say(self, *lines: str) -> None:
         """Tell the user."""

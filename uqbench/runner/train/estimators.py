@@ -35,15 +35,15 @@ def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[RunCol
     config = task_config(task, host, where=f"{runs[0].suite}: tasks.{task.name}")
     dataset: Dataset = spec.load_factory()(config)
     make = host.estimators[str(batch.cell.method.estimator)].load_factory()
-    worlds = dataset_seeds(dataset, runs, str(task.dataset))
+    seeds = dataset_seeds(dataset, runs, str(task.dataset))
     estimator: Estimator = make(
         dataset, [run.agent_seed for run in runs], batch.cell.config, device
     )
-    check_size(spec.name, dataset, dataset.evaluation_sets(worlds))
-    reference_model = dataset.reference_model(worlds)
-    estimator.fit(dataset.data(worlds), reference_model, steps)
-    predictions = dataset.predictions(worlds, estimator.predict, reference_model)
-    scores = dataset.score(worlds, predictions)
+    check_size(spec.name, dataset, dataset.evaluation_sets(seeds))
+    reference_model = dataset.reference_model(seeds)
+    estimator.fit(dataset.data(seeds), reference_model, steps)
+    predictions = dataset.predictions(seeds, estimator.predict, reference_model)
+    scores = dataset.score(seeds, predictions)
     if set(scores) != set(spec.scores):
         raise UqbenchError(
             f"the dataset {spec.name!r} scored {sorted(scores)}; its plugin declares "

@@ -1,4 +1,4 @@
-"""Episodes of an agent's policy in fresh environments, all lanes and episodes at once."""
+"""Episodes of an agent's policy in new environments, all lanes and episodes at once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def evaluate(
 
     Args:
         agent: acts by its ``policy``.
-        env: fresh, with ``lanes * episodes`` lanes of its own.
+        env: new, with ``lanes * episodes`` lanes of its own.
         lanes: L, the agent's lanes.
         episodes: M, episodes a lane.
         max_steps: a longer episode counts with what it collected so far.

@@ -20,7 +20,6 @@ from uqbench.lanes import (
     Clock,
     EpsilonGreedy,
     Exploration,
-    NoExploration,
     RMSProp,
     TransitionBuffer,
     greedy,
@@ -175,7 +174,7 @@ def _exploration(
     config: DeepQConfig, seeds: Sequence[int], n_actions: int, start: int, clock: Clock
 ) -> Exploration:
     if not isinstance(config, EpsilonGreedyConfig) or config.exploration == "none":
-        return NoExploration()
+        return Exploration()
     return EpsilonGreedy(
         seeds,
         n_actions,
