@@ -116,16 +116,12 @@ def complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
                 return {run: store.read(run.folder).state for run in plan.runs}
             at_once = min(execution.processes or len(plan.runs), len(groups) + len(before))
             expected = Forecast(plan, todo | runs_in(before), store)
+            end = "Safe to interrupt; run again to resume." if execution.persistent else "Not kept."
             about = f"about {duration(expected.seconds / at_once)} (from {expected.basis})"
             watcher.say(
                 f"On {execution.device}, "
                 f"{count(at_once, 'job' if driver.elsewhere else 'process')}"
-                f"{' at once' if driver.elsewhere else ''}: {about}. "
-                + (
-                    "Safe to interrupt; run again to resume."
-                    if execution.persistent
-                    else "Not kept."
-                )
+                f"{' at once' if driver.elsewhere else ''}: {about}. {end}"
             )
             workers = execution.workers if driver.elsewhere else at_once
             executed = driver.execute(plan, groups, workers, before)

@@ -122,28 +122,26 @@ class BatchWork:
                 self.report(Notice(self.batch, "--keep-agents: not kept: an estimator is no agent"))
             return fit_estimator(batch, self.host, device), self.watch.seconds - began
         folder = self.store.checkpoint_folder(self.batch.runs[0])
-        recorded = time.monotonic()
 
         def written(step: int) -> None:
-            nonlocal recorded
             named = self.record.checkpoint
             self.record = self.record.model_copy(update={"checkpoint": self._saved(folder, step)})
             new = named is None or named.folder != self._saved(folder, step).folder
-            if new or stop.asked or time.monotonic() - recorded >= RECORD_SECONDS:
+            if new or stop.asked:
                 self.when_there_is_room(partial(self._write_running, step))
-                recorded = time.monotonic()
             if origin is not None and origin.folder != folder:
                 tidy(origin.folder, self.store, self.lanes)
 
-        def notify(text: str) -> None:
-            self.report(Notice(self.batch, text))
-
         checkpointer = Checkpointer(
-            folder, self.about, self.watch, checkpoint_seconds, stop, written, notify
+            folder,
+            self.about,
+            self.watch,
+            checkpoint_seconds,
+            stop,
+            written,
+            lambda text: self.report(Notice(self.batch, text)),
         )
-        saved = None
-        if origin is not None:
-            saved = partial(read_state, origin.folder, origin.about, device)
+        saved = None if origin is None else partial(read_state, origin.folder, origin.about, device)
         try:
             columns = yield from train_agent(
                 batch, self.host, device, self._on_step(self.about.step), checkpointer, saved

@@ -126,7 +126,17 @@ def plan_again(order: Order, host: Host) -> BatchGroup:
     Raises:
         UqbenchError: the packages or the runs differ from those of the driver.
     """
-    _check_content(order.content, host)
+    local = {plugin.package: plugin.local for plugin in host.plugins if plugin.local}
+    differing = []
+    for package, there in sorted(order.content.items()):
+        here = local.get(package) or installed_content(package)
+        if here != there:
+            differing.append(package if here else f"{package} (not installed here)")
+    if differing:
+        raise UqbenchError(
+            f"refused: this machine has another content of {', '.join(differing)} than the one "
+            f"that planned the runs; install the same versions on both, and run again."
+        )
     tasks, methods, seeds = (set(part) for part in zip(*order.runs.values(), strict=True))
     plan = make_plan(
         read_suites(host, check=(order.suite,)).suite(order.suite),
@@ -175,22 +185,3 @@ def batches_of(order: Order, plan: Plan, cells: Cells) -> BatchGroup:
         whole = Batch(cell, budget, plan.suite.metrics, order.device, order.keep_agents)
         batches.append(whole.of([cells[digest][1] for digest in digests]))
     return tuple(batches)
-
-
-def _check_content(content: Mapping[str, str], host: Host) -> None:
-    """Check that the packages here are those that the driver planned with.
-
-    Raises:
-        UqbenchError: some are not.
-    """
-    local = {plugin.package: plugin.local for plugin in host.plugins if plugin.local}
-    differing = []
-    for package, there in sorted(content.items()):
-        here = local.get(package) or installed_content(package)
-        if here != there:
-            differing.append(package if here else f"{package} (not installed here)")
-    if differing:
-        raise UqbenchError(
-            f"refused: this machine has another content of {', '.join(differing)} than the one "
-            f"that planned the runs; install the same versions on both, and run again."
-        )
