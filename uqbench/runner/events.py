@@ -114,7 +114,8 @@ class Failed:
 class Split:
     """A batch of several runs failed and is retried in parts of at most ``size`` runs.
 
-    Alone, so that only the culprit fails; or in halves, where they were too many for the memory.
+    Alone, so that only the culprit fails; in halves, where they were too many for the memory; or
+    as a whole, where other batches of its process may be the culprit.
     """
 
     batch: Lanes

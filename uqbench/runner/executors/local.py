@@ -121,9 +121,7 @@ def run_locally(
                     worker.process.terminate()
                     worker.stop(time.monotonic() + REAP_SECONDS)
                     events += worker.receive()
-                    consequences, retried = _isolate(list(worker.unfinished()), store, excess)
-                    events += consequences
-                    waiting[:0] = retried
+                    events += _isolate(list(worker.unfinished()), store, excess)
             for event in events:
                 if isinstance(event, Split):
                     waiting[:0] = [(part,) for part in event.parts]
@@ -140,30 +138,21 @@ def _stop_all(team: Collection[_Worker], seconds: float) -> None:
         worker.stop(deadline)
 
 
-def _isolate(
-    batches: Sequence[Batch], store: Store, excess: str
-) -> tuple[list[Event], list[BatchGroup]]:
-    """What becomes of the unfinished batches of a process that exceeded a limit.
-
-    Returns:
-        Events, and groups to execute again.
-    """
+def _isolate(batches: Sequence[Batch], store: Store, excess: str) -> Iterator[Event]:
+    """What becomes of the unfinished batches of a process that exceeded a limit."""
     from uqbench.errors import UqbenchError
-    from uqbench.runner.events import Notice, Split
+    from uqbench.runner.events import Split
     from uqbench.runner.run_records import failed, forget_checkpoint
 
-    if len(batches) > 1:
-        text = f"{excess}; its batches are executed one by one"
-        return [Notice(batch, text) for batch in batches], [(batch,) for batch in batches]
-    events: list[Event] = []
     for batch in batches:
-        if len(batch.runs) == 1:
-            events.append(failed(batch, store, excess))
-            continue
-        with suppress(UqbenchError):  # on a full disk: they resume together, and exceed it again
-            forget_checkpoint(batch, store)
-        events.append(Split(batch, excess))
-    return events, []
+        if len(batches) > 1:  # each by itself, from its checkpoint
+            yield Split(batch, excess, len(batch.runs))
+        elif len(batch.runs) == 1:
+            yield failed(batch, store, excess)
+        else:
+            with suppress(UqbenchError):  # on a full disk: together, they exceed it again
+                forget_checkpoint(batch, store)
+            yield Split(batch, excess)
 
 
 class _Worker:
