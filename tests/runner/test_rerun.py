@@ -47,7 +47,7 @@ def test_only_installed_packages_whose_contents_differ_are_told(stored):
     assert "local-mine" not in note
 
 
-def test_fresh_makes_runs_of_other_code_again_and_keeps_them_as_a_store(stored, tmp_path):
+def test_rerun_makes_runs_of_other_code_again_and_keeps_them_as_a_store(stored, tmp_path):
     plan, store, new, old = stored
     before = (store.folder(old) / "run.json").read_bytes()
     assert make_room(plan, store, Quiet()) == [old]

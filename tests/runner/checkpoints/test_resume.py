@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,15 @@ def test_stopped_at_every_kind_of_boundary_it_equals_an_unbroken_one(
     assert record is not None
     assert [one.step for one in record.resumed] == list(STOPS)
     assert checkpoints(store) == []
+
+
+def test_agents_are_stored_of_runs_that_were_stopped_after_their_last_step(
+    batch, host, tmp_path, monkeypatch
+):
+    store, keeping = Store(tmp_path), replace(batch, keep_agents=True)
+    run(keeping, store, host, monkeypatch, until=600)
+    assert run(keeping, store, host, monkeypatch) == 600
+    assert all((store.folder(one) / "agent.pt").exists() for one in batch.runs)
 
 
 def test_lanes_that_are_not_wanted_any_more_execute_along_and_are_not_stored(
