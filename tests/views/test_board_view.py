@@ -9,7 +9,7 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.registry.load_host import load_host
 from uqbench.statistics.estimate import Estimate
 from uqbench.suites.selection import Selection
-from uqbench.views.board_view import BoardView, Cell
+from uqbench.views.board_view import BoardView, shown
 from uqbench.views.notebook import html
 
 FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
@@ -44,11 +44,11 @@ def test_ranks_that_are_open_are_a_set_and_an_estimate_has_its_interval_in_brack
     assert set(view.column("rank").texts) == {str(place) for place in computed.places.values()} | (
         {""} if len(computed.places) < len(view.lines) else set()
     )
-    assert Cell.of(Estimate(0.5, 0.25, 0.75)).text == "0.500 [0.250, 0.750]"
-    assert Cell.of(Estimate(-0.5, None, None)).text == "-0.500"
-    assert Cell.of(None).text == "–"
-    cell = view.column(view.ranking).cells[0]
-    assert cell.text.startswith(f"{cell.estimate.value:.3f} [")
+    assert shown(Estimate(0.5, 0.25, 0.75)) == "0.500 [0.250, 0.750]"
+    assert shown(Estimate(-0.5, None, None)) == "-0.500"
+    assert shown(None) == "–"
+    text = view.column(view.ranking).texts[0]
+    assert text.startswith(f"{view.lines[0].value(view.ranking):.3f} [")
 
 
 def test_the_baseline_is_not_compared_with_itself(computed):

@@ -305,17 +305,18 @@ class Experiment:
         stored, board = self.stored(self.plan(), to)
         return stored.folder, rewrite(stored, board, self.host)
 
-    def claims(self, boards: Path | None = None) -> tuple[Judgement, ...]:
+    def claims(
+        self, boards: Path | None = None, selection: Selection | None = None
+    ) -> tuple[Judgement, ...]:
         """Judge the suite's claims by the runs, or by a stored board.
 
         Where no budget is selected: the longest that has runs.
 
         Args:
             boards: folder of leaderboards; None for the runs of the results folder.
+            selection: whose claims; None for the experiment's.
         """
-        return self._judged(self.selection, boards)
-
-    def _judged(self, selection: Selection, boards: Path | None) -> tuple[Judgement, ...]:
+        selection = selection or self.selection
         if selection.budget is None:
             suite = read_suites(self.host, check=()).suite(selection.suite)
             budgets = budgets_with_runs(suite, boards or self.store.root)
@@ -345,7 +346,7 @@ class Experiment:
             try:
                 if budget is not None:
                     selection = replace(wanted, suite=suite.name, budget=budget)
-                    found.update(one.verdict for one in self._judged(selection, boards))
+                    found.update(one.verdict for one in self.claims(boards, selection))
             except UqbenchError as refused:
                 error = str(refused)
             counts = {verdict.value: found[verdict] for verdict in Verdict if found[verdict]}

@@ -70,14 +70,11 @@ def frame(claims: pd.DataFrame, published: Published | None = None) -> pd.DataFr
 def chart(data: pd.DataFrame) -> alt.VConcatChart:
     """A panel a claim, under its name and verdict."""
     room = _room(data)
-    titled = [
-        panel(own.reset_index(drop=True), room).properties(
-            title=alt.TitleParams(
-                str(claim), subtitle=str(own["verdict"].iloc[0]), frame="bounds", offset=4
-            )
-        )
-        for claim, own in data.groupby("claim", sort=False)
-    ]
+    titled = []
+    for claim, own in data.groupby("claim", sort=False):
+        verdict = str(own["verdict"].iloc[0])
+        title = alt.TitleParams(str(claim), subtitle=verdict, frame="bounds", offset=4)
+        titled.append(panel(own.reset_index(drop=True), room).properties(title=title))
     return alt.vconcat(*titled, spacing=14)
 
 

@@ -58,15 +58,14 @@ def chart(data: pd.DataFrame, label: str) -> alt.HConcatChart:
     return alt.hconcat(alt.layer(rules, points, data=data), words, spacing=4)
 
 
-def figure(board: BoardTables, statistic: str | None = None) -> Figure:
-    """The board's ranking statistic, or another."""
-    name = statistic or board.ranking
-    data = frame(board.leaderboard, name)
+def figure(board: BoardTables) -> Figure:
+    """The board's ranking statistic."""
+    data = frame(board.leaderboard, board.ranking)
     if data.empty:
         raise NotDrawableError(f"{board.folder}: no method has all of its runs.")
-    what = f"{statistic_label(name)} of the score"
+    what = f"{statistic_label(board.ranking)} of the score"
     return Figure(
-        "intervals" if statistic is None else f"intervals-{name.replace('_', '-')}",
+        "intervals",
         f"{board.title}: {what}",
         f"{what[0].upper()}{what[1:]} of {len(data)} rows with 95 % intervals over seeds. "
         + spelled((r.method, r.estimate, r.low, r.high) for r in data.itertuples())

@@ -55,14 +55,11 @@ def chart(data: pd.DataFrame, methods: Sequence[str]) -> alt.LayerChart | alt.Fa
                             labelColor=theme.INK)),
         alt.Y("row:N", sort=order, title=None),
     )  # fmt: skip
+    scale = alt.Scale(
+        domain=[0, 0.5, 1], range=["#b35806", "#f3f4f6", "#0b5c93"], interpolate="lab"
+    )
     cells = base.mark_rect(stroke=theme.WHITE, strokeWidth=2).encode(
-        color=alt.Color(
-            "improvement:Q",
-            scale=alt.Scale(
-                domain=[0, 0.5, 1], range=["#b35806", "#f3f4f6", "#0b5c93"], interpolate="lab"
-            ),
-            legend=None,
-        )
+        color=alt.Color("improvement:Q", scale=scale, legend=None)
     )
     ink = alt.condition("datum.strong", alt.value("#fefefe"), alt.value("#1b1f25"))
     words = base.mark_text(fontSize=11, dy=0).encode(text="text:N", color=ink)

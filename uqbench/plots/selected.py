@@ -41,12 +41,8 @@ class SelectedRows:
         value = getattr(self.board, name)
         if not isinstance(value, pd.DataFrame):
             return value
-        for column, names in (
-            ("method", self.methods_shown),
-            ("first", self.methods_shown),
-            ("second", self.methods_shown),
-            ("task", self.tasks_shown),
-        ):
+        for column in ("method", "first", "second", "task"):
+            names = self.tasks_shown if column == "task" else self.methods_shown
             if names and column in value:
                 value = value[value[column].isin(names)]
         return value.reset_index(drop=True)

@@ -39,34 +39,24 @@ def chart(data: pd.DataFrame, across: str, up: str) -> alt.LayerChart | alt.Face
     return alt.layer(*crosses(rules, x, y), points, *names)
 
 
-def figure(board: BoardTables, up: str | None = None) -> Figure:
-    """The board's ranking statistic, and its worst quarter of seeds or a risk of its suite."""
-    across = board.ranking
-    name = up or risk_column(board.leaderboard, board.ranking)
-    said = _said(name, across)
-    data = frame(board.leaderboard, across, name)
+def figure(board: BoardTables) -> Figure:
+    """The board's ranking statistic, and a risk of its suite.
+
+    That is the first secondary score that is a CVaR by its name, else the worst quarter of seeds.
+    """
+    end, label = f"_{board.ranking}", statistic_label(board.ranking)
+    cvar = [n for n in map(str, board.leaderboard) if "cvar" in n and n.endswith(end)]
+    name = cvar[0] if cvar else "worst_quarter"
+    said = f"{label} of {name.removesuffix(end)}" if cvar else statistic_label(name)
+    data = frame(board.leaderboard, board.ranking, name)
     if len(data) < 2:
         raise NotDrawableError(f"{board.folder}: fewer than two methods have all of their runs.")
     return Figure(
         "risk",
         f"{board.title}: risk against return",
-        f"{statistic_label(across)} of the score across, {said} up, both with 95 % intervals over "
-        f"seeds. {said[0].upper()}{said[1:]}: "
+        f"{label} of the score across, {said} up, both with 95 % intervals over seeds. "
+        f"{said[0].upper()}{said[1:]}: "
         + spelled((r.method, r.y, r.y_low, r.y_high) for r in data.itertuples()),
         data,
-        chart(data, f"{statistic_label(across)} of the score", said),
+        chart(data, f"{label} of the score", said),
     )
-
-
-def _said(name: str, ranking: str) -> str:
-    """``mean of value_cvar``; what is no metric stays as it is."""
-    metric = name.removesuffix(f"_{ranking}")
-    return statistic_label(name) if metric == name else f"{statistic_label(ranking)} of {metric}"
-
-
-def risk_column(leaderboard: pd.DataFrame, ranking: str) -> str:
-    """The first secondary score that is a CVaR by its name; else the CVaR 0.25 over seeds."""
-    for column in leaderboard.columns:
-        if "cvar" in column and column.endswith(f"_{ranking}"):
-            return str(column)
-    return "worst_quarter"

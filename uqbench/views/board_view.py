@@ -27,26 +27,8 @@ IMPROVEMENT = "improvement_over_"
 
 
 @dataclass(frozen=True)
-class Cell:
-    """What stands in a column of a row.
-
-    Attributes:
-        text: of the cell.
-        estimate: that it is the text of: what rows are sorted by, and its interval.
-    """
-
-    text: str
-    estimate: Estimate | None = None
-
-    @classmethod
-    def of(cls, estimate: Estimate | None) -> Cell:
-        """An estimate with its interval, or a dash."""
-        return cls(NONE if estimate is None else " ".join(parts(estimate)).strip(), estimate)
-
-
-@dataclass(frozen=True)
 class Column:
-    """A column, a cell a row.
+    """A column, a text a row.
 
     Attributes:
         name: in ``leaderboard.csv``; ``runs`` for those scored of those planned.
@@ -56,13 +38,8 @@ class Column:
 
     name: str
     header: str
-    cells: tuple[Cell, ...]
+    texts: tuple[str, ...]
     group: str = ""
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The cells' text."""
-        return tuple(cell.text for cell in self.cells)
 
 
 @dataclass(frozen=True)
@@ -153,20 +130,17 @@ class BoardView:
         ``runs`` are those scored of those planned.
         """
         if name == "rank":
-            cells = [Cell("" if x.place is None else str(x.place)) for x in self.lines]
+            texts = ["" if x.place is None else str(x.place) for x in self.lines]
         elif name == "method":
-            cells = [Cell(x.method + x.remark) for x in self.lines]
+            texts = [x.method + x.remark for x in self.lines]
         elif name == "calibration":
-            cells = [Cell(x.calibration) for x in self.lines]
+            texts = [x.calibration for x in self.lines]
         elif name == "runs":
-            cells = [Cell(f"{x.scored}/{x.planned}") for x in self.lines]
+            texts = [f"{x.scored}/{x.planned}" for x in self.lines]
         else:
             itself = name.removeprefix(IMPROVEMENT) if name.startswith(IMPROVEMENT) else None
-            cells = [
-                Cell("") if x.method == itself else Cell.of(x.estimates.get(name))
-                for x in self.lines
-            ]
-        return Column(name, header(name), tuple(cells))
+            texts = ["" if x.method == itself else shown(x.estimates.get(name)) for x in self.lines]
+        return Column(name, header(name), tuple(texts))
 
 
 def header(name: str) -> str:
@@ -179,6 +153,11 @@ def header(name: str) -> str:
 def number(value: float) -> str:
     """Three digits behind the point."""
     return f"{value:.3f}"
+
+
+def shown(estimate: Estimate | None) -> str:
+    """An estimate with its interval, or a dash."""
+    return NONE if estimate is None else " ".join(parts(estimate)).strip()
 
 
 def parts(estimate: Estimate, shown: Callable[[float], str] = number) -> tuple[str, str]:

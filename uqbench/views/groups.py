@@ -9,7 +9,7 @@ from uqbench.boards.columns import GROUPS, on_one_scale
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.tables import label
 from uqbench.uncertainty.scores import scoring_rule, sibling
-from uqbench.views.board_view import NONE, BoardView, Cell, Column, Line, number
+from uqbench.views.board_view import NONE, BoardView, Column, Line, number
 
 MOST = 6
 """Columns of a group for people; ``leaderboard.csv`` has all, with intervals."""
@@ -46,13 +46,13 @@ def group_columns(board: Board, view: BoardView) -> list[Column]:
         for column in own[:MOST]:
             ceiling = ceilings.get(column.metric.statistic)
             name = board.ranking if column is primary else column.name
-            cells = tuple(_cell(line, name, ceiling) for line in view.lines)
-            found.append(Column(name, _header(column, ceiling), cells, group))
+            texts = tuple(_text(line, name, ceiling) for line in view.lines)
+            found.append(Column(name, _header(column, ceiling), texts, group))
         if group == "risk":
             name = "worst_quarter"
             worst = (line.estimates.get(name) for line in view.lines)
-            cells = tuple(Cell(NONE if e is None else number(e.value), e) for e in worst)
-            found.append(Column(name, f"{label(name)} of runs", cells, group))
+            texts = tuple(NONE if e is None else number(e.value) for e in worst)
+            found.append(Column(name, f"{label(name)} of runs", texts, group))
     return found
 
 
@@ -84,12 +84,12 @@ def _header(column: columns.Column, ceiling: columns.Column | None) -> str:
     return words + " ↓" * lower + " / most" * (ceiling is not None)
 
 
-def _cell(line: Line, name: str, ceiling: columns.Column | None) -> Cell:
+def _text(line: Line, name: str, ceiling: columns.Column | None) -> str:
     one = line.estimates.get(name)
     if one is None:
-        return Cell(NONE)
+        return NONE
     value = one.value
     # three digits behind the point, or three in all where that says more
     text = f"{value:.3g}" if 0 < abs(value) < 0.01 or abs(value) >= 1000 else number(value)
     most = None if ceiling is None else line.estimates.get(ceiling.name)
-    return Cell(text if most is None else f"{text} / {most.value:.2f}", one)
+    return text if most is None else f"{text} / {most.value:.2f}"
