@@ -71,8 +71,8 @@ def measure(options: argparse.Namespace, game: str, method: str, way: str) -> di
     suite = read_suites(host, check=["minatar"]).suite("minatar")
     spent = Way.read(way)
     steps = options.updates * spent.actors
-    quick = suite.budget("quick")
-    budget = quick.model_copy(
+    night = suite.budget("cpu")
+    budget = night.model_copy(
         update={
             "steps": steps,
             "actors": spent.actors,
@@ -84,13 +84,12 @@ def measure(options: argparse.Namespace, game: str, method: str, way: str) -> di
                 "target_sync_period": spent.target_sync * spent.actors,
             },
             "numerics": options.numerics,
-            "tasks": None,
         }
     )
     plan = make_plan(
-        suite.model_copy(update={"budgets": {**suite.budgets, "quick": budget}}),
+        suite.model_copy(update={"budgets": {**suite.budgets, "cpu": budget}}),
         host,
-        "quick",
+        "cpu",
         device="cpu",
         methods=[method],
         tasks=[game],
