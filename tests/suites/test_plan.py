@@ -28,7 +28,7 @@ def test_a_method_may_be_for_some_budgets_and_can_be_asked_for_in_all(host, suit
         plan = make_plan(suite, host, budget, device="cpu", methods=names or None)
         return {cell.method.name for cell in plan.cells}, plan.standard
 
-    variant = "qr-dqn-eps-1e-2"
+    variant = "sentinel-4-composite"
     assert variant in methods("cpu")[0]
     assert variant not in methods("quick")[0]
     assert methods("quick")[1]
@@ -87,27 +87,27 @@ def test_identity_holds_what_changes_numbers_and_nothing_else(host, suite):
 
 def test_a_budget_may_give_tasks_steps_of_their_own(host, suite):
     """Identity, batches and the estimate have the task's steps; ``--steps`` is for all tasks."""
-    longer = suite.budget("cpu").model_copy(update={"task_steps": {"breakout": 77}})
+    longer = suite.budget("cpu").model_copy(update={"task_steps": {"breakout": 640}})
     changed = suite.model_copy(update={"budgets": suite.budgets | {"cpu": longer}})
     plan = make_plan(changed, host, "cpu", device="cpu", methods=["dqn"])
     batches = [batch for (batch,) in make_batch_groups(plan, set(plan.runs), "cpu", lanes=5)]
-    assert {batch.budget.steps for batch in batches} == {77, longer.steps}
+    assert {batch.budget.steps for batch in batches} == {640, longer.steps}
     for batch in batches:
-        expected = 77 if batch.cell.task.name == "breakout" else longer.steps
+        expected = 640 if batch.cell.task.name == "breakout" else longer.steps
         assert batch.budget.steps == expected
         assert {run.identity["budget"]["steps"] for run in batch.runs} == {expected}
     as_before = make_plan(suite, host, "cpu", device="cpu", methods=["dqn"])
     moved = {run.task for run in set(as_before.runs) - set(plan.runs)}
     assert moved == {"breakout"}
-    trial = make_plan(changed, host, "cpu", device="cpu", methods=["dqn"], steps=9)
-    assert {run.identity["budget"]["steps"] for run in trial.runs} == {9}
+    trial = make_plan(changed, host, "cpu", device="cpu", methods=["dqn"], steps=64)
+    assert {run.identity["budget"]["steps"] for run in trial.runs} == {64}
 
 
 @pytest.mark.parametrize(
     ("device", "lanes", "largest"), [("cpu", 4, 4), ("cpu", 2, 2), ("cpu", 1, 1), ("cuda", 1, 5)]
 )
 def test_batches_hold_every_run_to_do_once_and_never_mix_cells(host, suite, device, lanes, largest):
-    plan = make_plan(suite, host, "cpu", device="cpu", methods=["dqn", "qr-dqn"])
+    plan = make_plan(suite, host, "cpu", device="cpu", methods=["dqn", "qr-dqn"], seeds=range(5))
     todo = set(plan.runs[1:])
     batches = [batch for group in make_batch_groups(plan, todo, device, lanes) for batch in group]
     runs = [run for batch in batches for run in batch.runs]
