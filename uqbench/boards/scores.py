@@ -114,26 +114,21 @@ def gather(plan: Plan, store: Store) -> list[Score]:
     scores = []
     for planned in plan.runs:
         run, stored = _either_device(planned, store)
+        values, device, digest, content = {}, "", "", ""
         finished = stored.record if stored.state is RunState.FINISHED else None
-        values = _values(run, finished, definitions) if finished else {}
+        if finished is not None:
+            values, device = _values(run, finished, definitions), str(run.identity["device"])
+            digest = finished.digests.get("results") or columns_digest(*store.columns(run))
+            packages = sorted(finished.provenance.content.items())
+            content = " ".join(f"{name}:{value[:8]}" for name, value in packages)
         raw = values.get(primary.name)
+        score = constants[run.task].normalize(raw) if is_finite(raw) else None
         scores.append(
             Score(
-                task=run.task,
-                method=run.method,
-                seed=run.seed,
-                status=stored.state.value,
-                device=str(run.identity["device"]) if finished else "",
-                score=constants[run.task].normalize(raw) if is_finite(raw) else None,
-                values=values,
-                run=run.place,
-                digest=(finished.digests.get("results") or columns_digest(*store.columns(run)))
-                if finished
-                else "",
-                content=_content(finished) if finished else "",
-                record=finished,
+                run.task, run.method, run.seed, stored.state.value, device, score, values,
+                run.place, digest, content, record=finished,
             )
-        )
+        )  # fmt: skip
     store.save_cache()
     return sorted(scores, key=lambda s: (s.task, s.method, s.seed))
 
@@ -234,11 +229,6 @@ def _values(
         unknown = ", ".join(sorted(scalars.keys() - theirs.keys()))
         raise UqbenchError(f"{run.folder} does not say how it was scored by {unknown}.")
     return {name: scalars[name] for name in definitions if name in scalars}
-
-
-def _content(record: RunRecord) -> str:
-    content = sorted(record.provenance.content.items())
-    return " ".join(f"{name}:{value[:8]}" for name, value in content)
 
 
 def _number(text: str) -> float | None:

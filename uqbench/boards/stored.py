@@ -147,16 +147,12 @@ class StoredBoard:
             )
         return data
 
-    def text(self, name: str) -> str | None:
-        """A text, read like :meth:`checked`; None where the board has none of that name."""
-        if not self.has(name):
-            return None
-        return stored_text(self.checked(name), self.folder / name)
-
     def table(self, name: str) -> pd.DataFrame | None:
         """A CSV file as a frame; None where the board has none of that name."""
-        text = self.text(name)
-        return None if text is None else frame(text, str(self.folder / name))
+        if not self.has(name):
+            return None
+        where = self.folder / name
+        return frame(stored_text(self.checked(name), where), str(where))
 
     @cached_property
     def leaderboard(self) -> pd.DataFrame:

@@ -254,11 +254,8 @@ class _Case:
         **more_seeds: int | None,
     ) -> Judgement:
         states = [score.status for own in self.scores.values() for score in own]
-        runs = Runs(
-            planned=len(states),
-            finished=states.count(RunState.FINISHED.value),
-            failed=states.count(RunState.FAILED.value),
-        )
+        finished, failed = (states.count(s.value) for s in (RunState.FINISHED, RunState.FAILED))
+        runs = Runs(len(states), finished, failed)
         readings = {name: self.plan.suite.readings[name] for name in self.claim.readings}
         return Judgement(
             self.claim, self.plan.budget_name, runs, self.seeds, verdict, reason,
