@@ -43,8 +43,6 @@ def _ranking(methods: pd.DataFrame, ranks: bool) -> str:
 
 def _against_trivial(leaderboard: pd.DataFrame, ranking: str) -> str:
     methods = leaderboard[leaderboard["role"] == "method"]
-    if not methods["beats_trivial"].isin(["yes", "no"]).any():
-        return ""
     behind = list(methods.loc[methods["beats_trivial"] == "no", "method"])
     if not behind:
         return ""

@@ -81,10 +81,9 @@ def run_until_decided(
             for name, own in by_method(look.suite, scores).items()
             if roles[name] == "method" and (values := own.normalized_primary) is not None
         }
-        ranking = look.suite.ranks_by
         tasks = sorted({cell.task.name for cell in look.cells})
         failures = failures_by_task(look.suite, look.suite.primary_metric(look.budget), tasks)
-        found.compare(ranked, ranking, paired=look.suite.paired, failures=failures)
+        found.compare(ranked, look.suite.ranks_by, paired=look.suite.paired, failures=failures)
         names = found.open_methods(planned)
         if not names:
             break
