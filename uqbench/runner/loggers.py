@@ -165,15 +165,13 @@ def logging(host: Host, names: tuple[str, ...], root: Path) -> Iterator[None]:
             raise UqbenchError(
                 f"--log {name} needs {name}, which is not installed: pip install 'uqbench[{name}]'."
             )
-    loggers = {name: Logger(partial(LOGGERS[name], root)) for name in names}
-    try:
-        for name, logger in loggers.items():
+    with ExitStack() as stack:
+        for name in names:
+            logger = Logger(partial(LOGGERS[name], root))
             host.manager.register(logger, name=f"log {name}")
+            stack.callback(logger.close)
+            stack.callback(host.manager.unregister, logger)
         yield
-    finally:
-        for name, logger in loggers.items():
-            host.manager.unregister(name=f"log {name}")
-            logger.close()
 
 
 def call_hooks(host: Host, event: Event) -> Iterator[str]:

@@ -9,7 +9,7 @@ exceeds a limit alone ends with that reason.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,13 +114,10 @@ def memory(pid: int) -> int:
         with suppress(OSError):  # it has ended
             parent = path.read_text(errors="replace").rpartition(")")[2].split()[1]
             children.setdefault(int(parent), []).append(int(path.parent.name))
-    return sum(map(_own_memory, _descendants(pid, children)))
-
-
-def _descendants(pid: int, children: dict[int, list[int]]) -> Iterator[int]:
-    yield pid
-    for child in children.get(pid, ()):
-        yield from _descendants(child, children)
+    family = [pid]
+    for member in family:  # which grows by its children
+        family += children.get(member, ())
+    return sum(map(_own_memory, family))
 
 
 def _own_memory(pid: int) -> int:
