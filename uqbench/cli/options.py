@@ -172,10 +172,8 @@ def _option(name: str, hint: Any, default: Any, text: str, own: dict[str, Any]) 
 
 def _described(thing: Any) -> tuple[str, dict[str, str]]:
     """A docstring's text, and what it says of each parameter or attribute, on one line."""
-    text, _, about = re.sub(r"\n(Args|Attributes):\n", "\0", inspect.getdoc(thing) or "").partition(
-        "\0"
-    )
-    entries = re.split(r"(?m)^    (\w+): ", about)[1:]
+    text, *about = re.split(r"\n(?:Args|Attributes):\n", inspect.getdoc(thing) or "", maxsplit=1)
+    entries = re.split(r"(?m)^    (\w+): ", "".join(about))[1:]
     pairs = zip(entries[::2], entries[1::2], strict=True)
     return text.rstrip(), {name: " ".join(words.split()) for name, words in pairs}
 
