@@ -13,7 +13,7 @@ from uqbench.errors import UqbenchError
 from uqbench.runner.train.environments import lanes_of
 from uqbench.specs import EnvironmentSpec
 from uqbench.templates.render import KINDS, render
-from uqbench.testing.conformance.environment_runs import EnvironmentSubject
+from uqbench.testing.conformance.environments import EnvironmentSubject
 from uqbench.testing.results import results
 
 CPU = torch.device("cpu")
@@ -136,7 +136,7 @@ def test_environments_in_processes_of_their_own_are_lanes_too():
                 ),
                 [1, 2],
             ),
-            "expected Discrete actions",
+            "Discrete actions from 0",
         ),
     ],
 )

@@ -48,9 +48,6 @@ def test_a_weighted_sum_is_one() -> None:
     both = WeightedRisk(((0.25, mean), (0.75, tail)))
     expected = 0.25 * mean(VALUES, PROBS, BELIEF) + 0.75 * tail(VALUES, PROBS, BELIEF)
     assert both(VALUES, PROBS, BELIEF).item() == pytest.approx(expected.item())
-    assert both.coherent
-    assert not WeightedRisk(((2.0, mean), (-1.0, tail))).coherent
-    assert not WeightedRisk(((0.5, mean), (0.5, MarginalRisk(MeanStd(1.0))))).coherent
 
 
 def test_penalties_on_aleatoric_and_epistemic_deviations_are_a_weighted_sum() -> None:

@@ -22,11 +22,10 @@ from uqbench.statistics.location import Value, location
 from uqbench.templates.render import KINDS, render
 from uqbench.testing.conformance.check import Failed, Subject, checks_for
 from uqbench.testing.conformance.claims import ClaimSubject
-from uqbench.testing.conformance.components import ComponentSubject
-from uqbench.testing.conformance.environment_runs import EnvironmentSubject
+from uqbench.testing.conformance.environments import EnvironmentSubject
 from uqbench.testing.conformance.estimators import DatasetSubject, EstimatorSubject
 from uqbench.testing.conformance.loop_agents import LoopAgentSubject
-from uqbench.testing.conformance.packages import PackageSubject
+from uqbench.testing.conformance.packages import ComponentSubject, PackageSubject
 from uqbench.testing.conformance.risks import RiskSubject
 from uqbench.testing.results import results
 from uqbench.testing.worlds import RotatingPixels

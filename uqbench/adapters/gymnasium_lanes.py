@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, cast, overload
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -12,7 +12,7 @@ import torch
 from gymnasium.wrappers import FrameStackObservation
 from torch import Tensor
 
-from uqbench.environment import HasState, LaneEnv, Outcome, TimeLimit
+from uqbench.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.errors import UqbenchError, did_you_mean, see
 
 
@@ -43,21 +43,18 @@ class GymnasiumLanes(LaneEnv):
         *,
         has_state_dict: bool = False,
     ) -> None:
-        self._envs = [make() for _ in seeds]
+        self._envs: list[Any] = [make() for _ in seeds]
         self._seeds = list(seeds)
         self._time_limit = time_limit
         self._events = tuple(events or ())
         self._counts_all = events is not None
         self._device = device or torch.device("cpu")
-        space = self._envs[0].action_space
-        if not isinstance(space, gymnasium.spaces.Discrete) or space.start != 0:
-            raise UqbenchError(
-                f"expected an environment with Discrete actions from 0, got {space}; "
-                f"wrap it so that its actions are numbered"
-            )
-        self.n_actions = int(space.n)
+        self.n_actions = count_of(self._envs[0].action_space)
         self.observation_space = self._envs[0].observation_space
-        self.stacks_frames = _stacks_frames(self._envs[0])
+        outer = self._envs[0]  # stacks frames, an episode's first one to begin with
+        self.stacks_frames = (
+            isinstance(outer, FrameStackObservation) and outer.padding_type == "reset"
+        )
         lanes, shape = len(self._envs), self.observation_space.shape
         self._length = np.zeros(lanes, np.int64)
         self._valid: np.ndarray[Any, Any] | None = None
@@ -71,11 +68,8 @@ class GymnasiumLanes(LaneEnv):
 
     def reset(self) -> tuple[Tensor, Tensor | None]:
         """Reset every lane with its own seed."""
-        obs, infos = [], []
-        for env, seed in zip(self._envs, self._seeds, strict=True):
-            first, info = env.reset(seed=seed)
-            obs.append(first)
-            infos.append(info)
+        pairs = zip(self._envs, self._seeds, strict=True)
+        obs, infos = zip(*(env.reset(seed=seed) for env, seed in pairs), strict=True)
         self._length[:] = 0
         self._valid = self._masks(infos)
         self._actions.clear()
@@ -142,7 +136,7 @@ class GymnasiumLanes(LaneEnv):
             actions = actions.reshape(-1, len(self._envs))
             return {"actions": torch.from_numpy(actions), "digest": self._seen.hex()}
         return {
-            "envs": [_own(env).state_dict() for env in self._envs],
+            "envs": [env.state_dict() for env in self._envs],
             "length": torch.from_numpy(self._length.copy()),
             "valid": None if self._valid is None else torch.from_numpy(self._valid),
         }
@@ -157,7 +151,7 @@ class GymnasiumLanes(LaneEnv):
             self._replay(state["actions"], state["digest"])
             return
         for env, own in zip(self._envs, state["envs"], strict=True):
-            _own(env).load_state_dict(own)
+            env.load_state_dict(own)
         self._length = state["length"].numpy().copy()
         self._valid = None if state["valid"] is None else state["valid"].numpy().copy()
 
@@ -185,13 +179,13 @@ class GymnasiumLanes(LaneEnv):
                 digest.update(b"" if array is None else np.ascontiguousarray(array).data)
             self._seen = digest.digest()
 
-    def _stack(self, observations: list[Any]) -> np.ndarray[Any, Any]:
+    def _stack(self, observations: Sequence[Any]) -> np.ndarray[Any, Any]:
         stacked = np.empty(self._obs_shape, self.observation_space.dtype)
         for i, obs in enumerate(observations):
             stacked[i] = obs
         return stacked
 
-    def _masks(self, infos: list[dict[str, Any]]) -> np.ndarray[Any, Any] | None:
+    def _masks(self, infos: Sequence[dict[str, Any]]) -> np.ndarray[Any, Any] | None:
         """Valid actions of each lane; without a mask all are valid."""
         if all("action_mask" not in info for info in infos):
             return None
@@ -200,19 +194,22 @@ class GymnasiumLanes(LaneEnv):
             mask[:] = info.get("action_mask", True)
         return masks
 
-    @overload
-    def _tensor(self, array: np.ndarray[Any, Any]) -> Tensor: ...
-
-    @overload
-    def _tensor(self, array: None) -> None: ...
-
-    def _tensor(self, array: np.ndarray[Any, Any] | None) -> Tensor | None:
+    def _tensor(self, array: np.ndarray[Any, Any] | None) -> Any:
         return None if array is None else torch.from_numpy(array).to(self._device)
 
 
-def _stacks_frames(env: gymnasium.Env[Any, Any]) -> bool:
-    """Whether the outermost wrapper stacks frames, an episode's first one to begin with."""
-    return isinstance(env, FrameStackObservation) and env.padding_type == "reset"
+def count_of(space: gymnasium.Space[Any]) -> int:
+    """The number of actions.
+
+    Raises:
+        UqbenchError: the space is not ``Discrete`` starting at 0.
+    """
+    if not isinstance(space, gymnasium.spaces.Discrete) or space.start != 0:
+        raise UqbenchError(
+            f"expected an environment with Discrete actions from 0, got {space}; "
+            f"wrap it so that its actions are numbered"
+        )
+    return int(space.n)
 
 
 def _has_state(env: gymnasium.Env[Any, Any]) -> bool:
@@ -246,7 +243,3 @@ def _undeclared(
         f"declare in EnvironmentSpec(events=…). {did_you_mean(name, declared)}"
         f"{see('undeclared-event')}"
     )
-
-
-def _own(env: gymnasium.Env[Any, Any]) -> HasState:
-    return cast(HasState, env)

@@ -17,6 +17,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 from torch import Tensor
 
+from uqbench.adapters.gymnasium_lanes import count_of
 from uqbench.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.errors import UqbenchError
 
@@ -60,10 +61,7 @@ class VectorLanes(LaneEnv):
             raise UqbenchError(
                 f"expected {len(seeds)} environments, one a seed; got {env.num_envs}"
             )
-        space = env.single_action_space
-        if not isinstance(space, spaces.Discrete) or space.start != 0:
-            raise UqbenchError(f"expected Discrete actions from 0, got {space}")
-        self.n_actions = int(space.n)
+        self.n_actions = count_of(env.single_action_space)
         self.observation_space = env.single_observation_space
         self._env, self._seeds, self._time_limit = env, list(seeds), time_limit
         self._resets_itself = mode == AutoresetMode.SAME_STEP
@@ -75,7 +73,7 @@ class VectorLanes(LaneEnv):
         self._length[:] = 0
         each: Any = self._seeds  # Gymnasium's own take a list, which its base class does not say
         obs, infos = self._env.reset(seed=each)
-        return self._tensor(obs), self._masks(infos)
+        return self._tensor(obs), self._tensor(_masks(infos))
 
     def step(self, action: Tensor) -> Outcome:
         """Step every environment, and begin anew where an episode ended."""
@@ -87,8 +85,15 @@ class VectorLanes(LaneEnv):
             for lane in np.flatnonzero(ended):
                 final[lane] = infos["final_obs"][lane]
             last = infos.get("final_info", {})
-        counts = {name: self._counts(name, infos, last, ended) for name in self._events}
-        next_valid = self._merged_masks(infos, last, ended)
+        events, none = {}, np.zeros(len(ended), np.float32)
+        for name in self._events:
+            now, before = (np.asarray(i.get("events", {}).get(name, none)) for i in (infos, last))
+            events[name] = self._tensor(np.where(ended, before, now).astype(np.float32))
+        valid, next_valid = _masks(infos), _masks(last)
+        if valid is None or next_valid is None:
+            next_valid = valid
+        else:
+            next_valid = np.where(ended[:, None], next_valid, valid)
         self._length += 1
         late = np.zeros_like(ended)
         if self._time_limit is not None:
@@ -96,7 +101,7 @@ class VectorLanes(LaneEnv):
             terminated |= late & (self._time_limit.kind == "terminal")
             truncated |= late & (self._time_limit.kind == "truncation")
         begins = late if self._resets_itself else ended | late
-        following, valid = np.array(obs), self._masks(infos)
+        following = np.array(obs)
         if begins.any():
             first, infos = self._env.reset(options={"reset_mask": begins})
             if not np.array_equal(first[~begins], following[~begins]):
@@ -106,10 +111,9 @@ class VectorLanes(LaneEnv):
                     f"expected one of gymnasium's, or AutoresetMode.SAME_STEP"
                 )
             following[begins] = first[begins]
-            begun = self._masks(infos)
+            begun = _masks(infos)
             if valid is not None and begun is not None:
-                at = torch.from_numpy(begins).to(self._device)
-                valid = torch.where(at[:, None], begun, valid)
+                valid = np.where(begins[:, None], begun, valid)
         self._length[ended | late] = 0
         return Outcome(
             reward=self._tensor(np.asarray(reward, np.float32)),
@@ -117,32 +121,20 @@ class VectorLanes(LaneEnv):
             truncated=self._tensor(truncated),
             next_obs=self._tensor(final),
             obs=self._tensor(following),
-            next_valid=next_valid,
-            valid=valid,
-            events=counts,
+            next_valid=self._tensor(next_valid),
+            valid=self._tensor(valid),
+            events=events,
         )
 
-    def _counts(
-        self, name: str, infos: Mapping[str, Any], last: Mapping[str, Any], ended: NDArray[np.bool_]
-    ) -> Tensor:
-        none = np.zeros(len(ended), np.float32)
-        now, before = (np.asarray(i.get("events", {}).get(name, none)) for i in (infos, last))
-        return self._tensor(np.where(ended, before, now).astype(np.float32))
-
-    def _masks(self, infos: Mapping[str, Any]) -> Tensor | None:
-        masks = infos.get("action_mask")
-        return None if masks is None else self._tensor(np.asarray(masks).astype(bool))
-
-    def _merged_masks(
-        self, infos: Mapping[str, Any], last: Mapping[str, Any], ended: NDArray[np.bool_]
-    ) -> Tensor | None:
-        now, before = self._masks(infos), self._masks(last)
-        if now is None or before is None:
-            return now
-        return torch.where(torch.from_numpy(ended).to(self._device)[:, None], before, now)
-
-    def _tensor(self, array: NDArray[Any]) -> Tensor:
+    def _tensor(self, array: NDArray[Any] | None) -> Any:
+        if array is None:
+            return None
         return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
+
+
+def _masks(infos: Mapping[str, Any]) -> NDArray[np.bool_] | None:
+    masks = infos.get("action_mask")
+    return None if masks is None else np.asarray(masks).astype(bool)
 
 
 class LaneVectorEnv(VectorEnv[NDArray[Any], NDArray[np.int64], NDArray[Any]]):
@@ -213,23 +205,17 @@ class LaneVectorEnv(VectorEnv[NDArray[Any], NDArray[np.int64], NDArray[Any]]):
         return self.lanes.reset()
 
     def _first(self, obs: Tensor, valid: Tensor | None) -> tuple[NDArray[Any], dict[str, Any]]:
-        return self._observed(obs), {} if valid is None else {"action_mask": self._copied(valid)}
+        return self._observed(obs), self._info({}, valid)
 
     def step(self, actions: NDArray[np.int64]) -> Results:
         """Take an action in every environment."""
         outcome = self.lanes.step(torch.as_tensor(actions))
         terminated, truncated = self._copied(outcome.terminated), self._copied(outcome.truncated)
-        infos: dict[str, Any] = {}
-        if outcome.events:
-            infos["events"] = {name: self._copied(n) for name, n in outcome.events.items()}
-        if outcome.valid is not None:
-            infos["action_mask"] = self._copied(outcome.valid)
+        infos = self._info(outcome.events, outcome.valid)
         over = terminated | truncated
         if over.any():
-            final_obs, final = (
-                self._observed(outcome.next_obs),
-                np.full(self.num_envs, None, object),
-            )
+            final_obs = self._observed(outcome.next_obs)
+            final = np.full(self.num_envs, None, object)
             for i in np.flatnonzero(over):
                 final[i] = final_obs[i]
             infos |= {"final_obs": final, "_final_obs": over}
@@ -239,11 +225,14 @@ class LaneVectorEnv(VectorEnv[NDArray[Any], NDArray[np.int64], NDArray[Any]]):
 
     def _final_info(self, outcome: Outcome, over: NDArray[np.bool_]) -> dict[str, Any]:
         """The infos of episodes that ended."""
+        return self._info(outcome.events, outcome.next_valid)
+
+    def _info(self, events: Mapping[str, Tensor], valid: Tensor | None) -> dict[str, Any]:
         info: dict[str, Any] = {}
-        if outcome.events:
-            info["events"] = {name: self._copied(n) for name, n in outcome.events.items()}
-        if outcome.next_valid is not None:
-            info["action_mask"] = self._copied(outcome.next_valid)
+        if events:
+            info["events"] = {name: self._copied(n) for name, n in events.items()}
+        if valid is not None:
+            info["action_mask"] = self._copied(valid)
         return info
 
     def _observed(self, obs: Tensor) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from torch import Tensor
 from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.builtin.configs import ConstantActionConfig, UniformRandomConfig
 from uqbench.errors import UqbenchError
+from uqbench.lanes.exploration import random_action
 from uqbench.lanes.random import Uniform
 
 
@@ -80,7 +81,7 @@ class UniformRandom(Agent):
 
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """A random action per actor."""
-        return self._pick(self._draws.at(self._t // self._actors), valid)
+        return random_action(self._draws.at(self._t // self._actors), self._n_actions, valid)
 
     def observe(self, step: Step) -> None:
         """Advance to the next step's draws."""
@@ -93,15 +94,8 @@ class UniformRandom(Agent):
             [_hashed((seed, self._t, episode), one.tobytes()) for episode, one in enumerate(lane)]
             for seed, lane in zip(self._keys.tolist(), seen, strict=True)
         ]
-        return self._pick(torch.tensor(u, dtype=torch.float64, device=obs.device), valid)
-
-    def _pick(self, u: Tensor, valid: Tensor | None) -> Tensor:
-        """Actions ``[...]`` from uniform numbers ``[...]``, among ``valid`` ``[..., A]``."""
-        if valid is None:
-            return (u * self._n_actions).long()
-        nth = (u * valid.sum(-1)).long() + 1
-        # argmax of an integer mask is its first true entry: the n-th valid action
-        return (valid.cumsum(-1) >= nth[..., None]).to(torch.uint8).argmax(-1)
+        drawn = torch.tensor(u, dtype=torch.float64, device=obs.device)
+        return random_action(drawn, self._n_actions, valid)
 
 
 def _hashed(key: tuple[int, int, int], data: bytes) -> float:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # imported where it computes: every command reads the names o
 class CompositeRisk(DecisionRule):
     """``F^C = Risk_E(Risk_A(Z | θ) | β)`` (definition 1, equation 3).
 
+    A composition of coherent measures is coherent (theorem 2).
+
     Attributes:
         epistemic: over the models θ, whose weights are the belief β.
         aleatoric: over the returns Z of one model.
@@ -24,11 +26,6 @@ class CompositeRisk(DecisionRule):
 
     epistemic: RiskMeasure
     aleatoric: RiskMeasure
-
-    @property
-    def coherent(self) -> bool:
-        """A composition of coherent measures is coherent (theorem 2)."""
-        return self.epistemic.coherent and self.aleatoric.coherent
 
     @property
     def marginal(self) -> bool:

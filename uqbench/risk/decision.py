@@ -26,11 +26,6 @@ class DecisionRule(ABC):
 
     @property
     @abstractmethod
-    def coherent(self) -> bool:
-        """Whether it is coherent as a risk measure of the marginal, or of each model, is."""
-
-    @property
-    @abstractmethod
     def marginal(self) -> bool:
         """Whether it depends on the mixture of the models alone."""
 
@@ -70,11 +65,6 @@ class MarginalRisk(DecisionRule):
     measure: RiskMeasure
     marginal = True
 
-    @property
-    def coherent(self) -> bool:
-        """That of the measure."""
-        return self.measure.coherent
-
     def __call__(self, values: Tensor, probabilities: Tensor, belief: Tensor) -> Tensor:
         """``Risk(Σ_k β_k P_k)``."""
         weights = probabilities * belief[..., None]
@@ -94,13 +84,6 @@ class WeightedRisk(DecisionRule):
     def __post_init__(self) -> None:
         if not self.terms or not all(math.isfinite(weight) for weight, _ in self.terms):
             raise ValueError(f"expected at least one term, with finite weights; got {self.terms}")
-
-    @property
-    def coherent(self) -> bool:
-        """Where it is an average of coherent rules."""
-        weights = [weight for weight, _ in self.terms]
-        average = min(weights) >= 0 and abs(sum(weights) - 1) < 1e-9
-        return average and all(rule.coherent for _, rule in self.terms)
 
     @property
     def marginal(self) -> bool:

@@ -58,10 +58,8 @@ class EVaR(RiskMeasure):
         """The t with ``KL(Q_t ‖ P) = −ln α``, ``[..., 1]``; the lowest t where there is none."""
         import torch
 
-        low, high = (
-            torch.full_like(scaled[..., :1], LOWEST),
-            torch.full_like(log_p[..., :1], HIGHEST),
-        )
+        low = torch.full_like(scaled[..., :1], LOWEST)
+        high = torch.full_like(low, HIGHEST)
         for _ in range(HALVINGS):
             middle = (low + high) / 2
             too_far = _divergence(scaled, log_p, middle.exp()) > -math.log(self.alpha)

@@ -8,6 +8,7 @@ it needs, an agent an environment.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -15,24 +16,25 @@ from string import Template
 from uqbench.errors import UqbenchError
 from uqbench.version import __version__
 
-NEEDS: dict[str, tuple[str, ...]] = {
-    "agent": ("environment",),
-    "loop-agent": ("environment",),
-    "environment": (),
-    "lane-environment": (),
-    "dataset": ("estimator",),
-    "estimator": ("dataset",),
-    "risk": ("environment",),
-    "claim-kind": ("environment",),
-    "figure": ("environment",),
+KINDS = {
+    "agent": ("environment", "agents", "", "BayesianTD"),
+    "loop-agent": ("environment", "agents", "-loop", "Loop"),
+    "environment": ("", "environments", "-walk", "Walk"),
+    "lane-environment": ("", "environments", "-lanes", "WalkLanes"),
+    "dataset": ("estimator", "datasets", "-line", "Line"),
+    "estimator": ("dataset", "estimators", "-bayes", "BayesianLine"),
+    "risk": ("environment", "risk_measures", "-worst", "SoftWorst"),
+    "claim-kind": ("environment", "claim_kinds", "-above", "Above"),
+    "figure": ("environment", "", "", ""),
 }
-"""The kinds, and what each needs for a row on a board."""
-KINDS = tuple(NEEDS)
+"""By kind: another that it needs for a row on a board; the group of its entry point, the ending of
+its name, and its class."""
+TASKS = {"environment": "walk", "lane-environment": "lanes"}
 LEARNS_FROM_DATA = {"dataset", "estimator"}
 NAME = r"[a-z][a-z0-9]*(-[a-z0-9]+)*"
 
 
-def render(name: str, kinds: tuple[str, ...]) -> dict[str, str]:
+def render(name: str, kinds: Collection[str]) -> dict[str, str]:
     """The files of a new plugin, texts by path below its folder.
 
     Raises:
@@ -44,10 +46,11 @@ def render(name: str, kinds: tuple[str, ...]) -> dict[str, str]:
             f"expected a name of lower-case words and hyphens, such as {near or 'my-method'!r}; "
             f"got {name!r}"
         )
-    chosen = [k for k in KINDS if k in kinds or any(k in NEEDS[other] for other in kinds)]
+    chosen = [k for k in KINDS if k in kinds or any(k == KINDS[other][0] for other in kinds)]
     package = name.replace("-", "_")
     values = {"name": name, "package": package, "version": __version__}
-    values["series"], values["next"] = _series(__version__)
+    major, minor = __version__.split(".")[:2]  # the contract's version and the next
+    values |= {"series": f"{major}.{minor}", "next": f"{major}.{int(minor) + 1}"}
     values["extra"] = "[report]" if "figure" in chosen else ""
 
     def filled(template: str) -> str:
@@ -86,38 +89,17 @@ def render(name: str, kinds: tuple[str, ...]) -> dict[str, str]:
         suites[f"{name}-data"] = f"{package}:data.toml"
         made[f"{source}/data.toml"] = filled("data.toml")
     entries: dict[str, dict[str, str]] = {"uqbench": {name: package}} if "figure" in chosen else {}
-    for kind in (kind for kind in chosen if kind in CLASSES):
-        group, ending, cls = CLASSES[kind]
-        own = entries.setdefault(f"uqbench.{group}", {})
-        own[f"{name}{ending}"] = f"{package}.{kind.replace('-', '_')}:{cls}"
+    for kind in chosen:
+        _, group, ending, cls = KINDS[kind]
+        if cls:
+            own = entries.setdefault(f"uqbench.{group}", {})
+            own[f"{name}{ending}"] = f"{package}.{kind.replace('-', '_')}:{cls}"
     entries["uqbench.suites"] = suites
     for group, own in entries.items():
         lines = "".join(f'{key} = "{value}"\n' for key, value in own.items())
-        quoted = f'"{group}"' if "." in group else group
-        values["entries"] = values.get("entries", "") + (
-            f"\n[project.entry-points.{quoted}]\n{lines}"
-        )
+        more = f'\n[project.entry-points."{group}"]\n{lines}'
+        values["entries"] = values.get("entries", "") + more
     return {"pyproject.toml": filled("pyproject.toml"), **made}
-
-
-CLASSES = {
-    "agent": ("agents", "", "BayesianTD"),
-    "loop-agent": ("agents", "-loop", "Loop"),
-    "environment": ("environments", "-walk", "Walk"),
-    "lane-environment": ("environments", "-lanes", "WalkLanes"),
-    "dataset": ("datasets", "-line", "Line"),
-    "estimator": ("estimators", "-bayes", "BayesianLine"),
-    "risk": ("risk_measures", "-worst", "SoftWorst"),
-    "claim-kind": ("claim_kinds", "-above", "Above"),
-}
-"""Group of the entry point, ending of its name, and class."""
-TASKS = {"environment": "walk", "lane-environment": "lanes"}
-
-
-def _series(version: str) -> tuple[str, str]:
-    """The contract's version and the next, ``("0.1", "0.2")``."""
-    major, minor = version.split(".")[:2]
-    return f"{major}.{minor}", f"{major}.{int(minor) + 1}"
 
 
 def write(folder: Path, made: dict[str, str]) -> None:

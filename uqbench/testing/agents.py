@@ -10,7 +10,7 @@ import torch
 
 from uqbench.agent import Agent, EnvironmentInfo
 from uqbench.environment import LaneEnv
-from uqbench.testing.conformance.agent_runs import CPU, AgentSubject, Trace
+from uqbench.testing.conformance.agent_runs import CPU, AgentSubject
 from uqbench.testing.results import results
 from uqbench.testing.worlds import RotatingPixels
 
@@ -56,10 +56,6 @@ class AgentTests(ABC):
         broken = [str(result) for result in made if result.status == "failed"]
         if broken:
             raise AssertionError("\n\n".join(broken))
-
-    def train(self, seeds: Sequence[int], first: int) -> Trace:
-        """Run a new agent in the worlds from ``first`` on."""
-        return self.subject().run(seeds, first)
 
     def subject(self) -> AgentSubject:
         """The agent, as checks take it."""

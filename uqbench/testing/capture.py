@@ -18,8 +18,7 @@ from torch.utils._pytree import tree_leaves
 from uqbench.agent import Agent
 from uqbench.environment import LaneEnv
 from uqbench.runner.train.compiling import Graph
-from uqbench.runner.train.loop import interact
-from uqbench.runner.train.recorder import Recorder
+from uqbench.testing.same_bits import train
 from uqbench.testing.worlds import RotatingPixels
 
 
@@ -39,9 +38,7 @@ def run(
         actors: K.
     """
     env = RotatingPixels(lanes * actors, first * actors)
-    recorder = Recorder(lanes, steps, (), torch.device("cpu"), actors=actors)
-    capture = simulated if captured else None
-    for _ in interact(agent, env, steps, recorder, capture=capture, actors=actors):
+    for _ in train(agent, env, steps, simulated if captured else None, actors):
         pass
     return env
 

@@ -9,8 +9,6 @@ comes with ``pip install "numba-cuda[cu12]"``; ``tox -e ptx`` installs it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -33,14 +31,8 @@ def ptx(kernel: Any, parameters: Any, lanes: Any, capability: tuple[int, int] = 
     """
     arrays = type(lanes)(*(x.numpy() if isinstance(x, Tensor) else x for x in lanes))
     signature = typeof(parameters), typeof(arrays)
-    with _device_of(capability):
+    device = SimpleNamespace(compute_capability=capability)
+    # functions that a kernel calls are compiled for the current device, whatever cc says
+    with patch("numba.cuda.dispatcher.get_current_device", lambda: device):
         text, _ = cuda.compile_ptx(kernel.py_func, signature, cc=capability)
     return str(text)
-
-
-@contextmanager
-def _device_of(capability: tuple[int, int]) -> Iterator[None]:
-    """Functions that a kernel calls are compiled for the current device, whatever ``cc`` says."""
-    device = SimpleNamespace(compute_capability=capability)
-    with patch("numba.cuda.dispatcher.get_current_device", lambda: device):
-        yield

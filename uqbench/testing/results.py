@@ -16,15 +16,7 @@ from uqbench.registry.load_host import load_host
 from uqbench.registry.local import PREFIX
 from uqbench.registry.plugins import Host
 from uqbench.runner.executors.local import ENVIRONMENT
-from uqbench.testing.conformance.check import (
-    Blocked,
-    Check,
-    Failed,
-    Result,
-    Status,
-    Subject,
-    checks_for,
-)
+from uqbench.testing.conformance.check import Result, Subject, checks_for
 from uqbench.testing.conformance.subjects import subjects
 
 Show = Callable[[Subject, list[Result]], None]
@@ -47,7 +39,7 @@ def results(
     made: list[Result] = []
     for subject in subjects:
         checks = [c for c in checks_for(subject) if _matches(f"{subject.name}-{c.id}", only)]
-        own = [_result(subject, check) for check in checks]
+        own = [subject.result(check) for check in checks]
         if own:
             show(subject, own)
         subject.forget()
@@ -67,19 +59,6 @@ def _matches(name: str, only: str) -> bool:
             f"expected names and parts of them with and, or, not and parentheses, such as 'agent "
             f"and not compiles'; got {only!r}"
         ) from error
-
-
-def _result(subject: Subject, check: Check) -> Result:
-    error, reason = subject.error(check), subject.expected_failures.get(check.id)
-    if isinstance(error, Failed) and reason:
-        return Result(check, subject, "expected", reason)
-    if error is None and reason:
-        message = f"it passes, and was expected to fail: {reason}; remove the expectation"
-        return Result(check, subject, "failed", message)
-    status: Status = "passed" if error is None else "failed"
-    if not isinstance(error, Failed | None):
-        status = "blocked" if isinstance(error, Blocked) else "skipped"
-    return Result(check, subject, status, str(error or subject.reports.get(check.id, "")))
 
 
 def target(what: type[Any] | str) -> tuple[Host, str]:

@@ -54,10 +54,11 @@ def transitions(
     Observations are normal ``[L, K, *shape]``, rewards uniform in [0, 1); a fifth of the steps end
     an episode, half of those by truncation; all actions are valid.
     """
-    generators = [torch.Generator().manual_seed(seed) for seed in seeds for _ in range(actors)]
-    for actor, generator in enumerate(generators):
-        if actor % actors:
-            generator.manual_seed(derive_seed("actor", generator.initial_seed(), actor % actors))
+    generators = [
+        torch.Generator().manual_seed(derive_seed("actor", seed, actor) if actor else seed)
+        for seed in seeds
+        for actor in range(actors)
+    ]
     for t in range(0, steps, actors):
         lanes = []
         for generator in generators:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import torch
 
-from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject, replay_step, step_of
+from uqbench.runner.train.guards import check_action, check_metrics
+from uqbench.testing.conformance.agent_runs import SEEDS, AgentSubject, replay_step, step_of
 from uqbench.testing.conformance.check import Failed, Skipped, check
 from uqbench.testing.conformance.repeatability import checkpoint, lanes
 
@@ -34,12 +35,9 @@ def with_actors(subject: AgentSubject) -> None:
         AgentSpec(actors=False).
     """
     several = _several(subject)
-    for name, value in several.baseline.metrics[-1].items():
-        if value.shape != (len(SEEDS),):
-            raise Failed(f"the metric {name!r} is {tuple(value.shape)}; expected ({len(SEEDS)},)")
-    action = several.baseline.actions[-1]
-    if action.shape != (len(SEEDS), ACTORS):
-        raise Failed(f"act returned {tuple(action.shape)}; expected {(len(SEEDS), ACTORS)}")
+    trace, shape = several.baseline, (len(SEEDS), ACTORS)
+    check_metrics(trace.agent, trace.metrics[-1], len(SEEDS))
+    check_action(trace.agent, trace.actions[-1], shape, several.steps, "act")
     lanes(several)
     if subject.role == "method":
         checkpoint(several)
@@ -56,7 +54,7 @@ def mixes(subject: AgentSubject) -> None:
         never averaged over actors.
     """
     several = _several(subject)
-    trace, agent = several.baseline, several.make(SEEDS, CPU)
+    trace, agent = several.baseline, several.new()
     changed, asked = 0, 0
     for t, (obs, valid, outcome) in enumerate(trace.stream[:-1]):
         other = obs.clone()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -25,11 +25,8 @@ SEEDS = (3, 5)
 CPU = torch.device("cpu")
 
 
-class MakeAgent(Protocol):
-    """Makes a new agent, one lane per seed."""
-
-    def __call__(self, seeds: Sequence[int], device: torch.device) -> Agent:
-        """The agent on a device."""
+MakeAgent = Callable[[Sequence[int], torch.device], Agent]
+"""Makes a new agent, one lane per seed, on a device."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +67,8 @@ class Trace:
         return replace(self, **dict(zip(("actions", "metrics", "predictions"), own, strict=True)))
 
 
-Visit = Callable[[Agent, Step], None]
-"""Called after ``observe``."""
+Disturbance = Literal["read", "overwrite", "long", "among"]
+"""Of a run: see :meth:`AgentSubject.difference`."""
 
 
 @dataclass(kw_only=True)
@@ -108,6 +105,10 @@ class AgentSubject(Subject):
     calibrated: bool = False
     recipe: tuple[Any, EnvironmentInfo, Any] | None = None
 
+    def new(self, seeds: Sequence[int] = SEEDS) -> Agent:
+        """A new one, on the CPU."""
+        return self.make(seeds, CPU)
+
     @property
     def baseline(self) -> Trace:
         """A run that nothing disturbs."""
@@ -123,57 +124,41 @@ class AgentSubject(Subject):
         """The same, of ``long`` steps."""
         return self.once("long alone", lambda: self.run([5], 5, steps=self.long))
 
-    def difference(
-        self,
-        *,
-        read: bool = False,
-        overwrite: bool = False,
-        long: bool = False,
-        among: bool = False,
-    ) -> str:
-        """How a run differs from an undisturbed one; empty where it does not.
+    def difference(self, *how: Disturbance) -> str:
+        """How a disturbed run differs from one that is not; empty where it does not.
 
         Runs take time: ask for all disturbances at once, and for one by one where that differs.
 
         Args:
-            read: predictions are asked for after every step.
-            overwrite: a step's tensors are overwritten after ``observe``.
-            long: it is of ``long`` steps, and compared with the long one alone.
-            among: a long one among other lanes.
+            how: *read*, predictions are asked for after every step; *overwrite*, a step's tensors
+                are overwritten after ``observe``; *long*, it is one lane's run of ``long`` steps;
+                *among*, that lane is one of three.
         """
 
-        def visit(agent: Agent, step: Step) -> None:
-            if read:
-                agent.policy(step.next_obs)
-                agent.uncertainty(step.next_obs)
-            if overwrite:
-                _overwrite(step)
-
         def run() -> str:
+            among, long = "among" in how, "long" in how
             seeds, first = ([3, 5, 8], 4) if among else ([5], 5) if long else (SEEDS, 0)
             try:
-                trace = self.run(seeds, first, steps=self.long if long else None, visit=visit)
+                trace = self.run(seeds, first, steps=self.long if long else None, disturb=how)
             except Exception as error:  # overwritten integers may be indices
                 return f"it raised {type(error).__name__}: {error}"
-            return (
-                trace.lane(int(among)).difference(self.long_alone)
-                if long
-                else (trace.difference(self.baseline))
-            )
+            if long:
+                return trace.lane(int(among)).difference(self.long_alone)
+            return trace.difference(self.baseline)
 
-        return self.once(f"difference {read} {overwrite} {long} {among}", run)
+        return self.once(f"difference {how}", run)
 
     def run(
         self,
         seeds: Sequence[int],
         first: int,
         *,
-        visit: Visit | None = None,
         steps: int | None = None,
+        disturb: Collection[Disturbance] = (),
     ) -> Trace:
         """Run a new agent in the worlds from ``first`` on."""
         actors = self.info.actors
-        agent = self.make(seeds, CPU)
+        agent = self.new(seeds)
         env = self.world(len(seeds) * actors, first * actors)
         actions, metrics, stream, written = [], [], [], list[str]()
         obs, valid = reset_by_actor(env, actors)
@@ -191,8 +176,11 @@ class AgentSubject(Subject):
             actions.append(action)
             metrics.append({name: value.clone() for name, value in agent.metrics().items()})
             stream.append((obs, valid, outcome))
-            if visit is not None:
-                visit(agent, step)
+            if "read" in disturb:
+                agent.policy(step.next_obs)
+                agent.uncertainty(step.next_obs)
+            if "overwrite" in disturb:
+                _overwrite(step)
             obs, valid = outcome.obs, outcome.valid
         questions = torch.cat([obs for obs, *_ in stream[-QUESTIONS:]], 1)
         predicted = predictions(agent, questions)

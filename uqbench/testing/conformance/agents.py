@@ -5,24 +5,16 @@ from __future__ import annotations
 import copy
 import dataclasses
 import re
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 import torch
-from torch import Tensor
 
 from uqbench.agent import Agent
 from uqbench.config import is_scheduled, scaled
-from uqbench.registry.side_effects import watched
+from uqbench.runner.train.guards import check_action, check_metrics, check_range
 from uqbench.runner.train.loop import reset_by_actor
-from uqbench.testing.conformance.agent_runs import (
-    CPU,
-    SEEDS,
-    AgentSubject,
-    copy_of,
-    same,
-    step_of,
-)
-from uqbench.testing.conformance.check import Failed, Skipped, check
+from uqbench.testing.conformance.agent_runs import AgentSubject, copy_of, same, step_of
+from uqbench.testing.conformance.check import Failed, Skipped, check, unchanged
 
 FORMS = ((1, 1), (1, 5), (3, 1), (3, 5))
 """Lanes and observations a lane, with which shapes are tried."""
@@ -43,35 +35,23 @@ def forms(subject: AgentSubject) -> None:
     """
     n_actions = subject.info.n_actions
     for lanes, queries in FORMS:
-        agent, env = subject.make(range(lanes), CPU), subject.world(lanes, 0)
+        agent, env = subject.new(range(lanes)), subject.world(lanes, 0)
         if not isinstance(agent, Agent):
             raise Failed(f"the factory made a {type(agent).__name__}, not a uqbench.agent.Agent")
         obs, valid = reset_by_actor(env, 1)
         for t in range(FORM_STEPS):
             obs = obs.clone()
             action = agent.act(obs, valid)
-            _actions(action, (lanes, 1), n_actions, f"act with L = {lanes}, K = 1")
+            check_action(agent, action, (lanes, 1), t, f"act with L = {lanes}, K = 1")
+            check_range(agent, action, n_actions, t)
             outcome = copy_of(env.step(action.flatten()), 1)
             agent.observe(step_of(t, obs, action, outcome))
             obs, valid = outcome.obs, outcome.valid
         asked = obs.expand(lanes, queries, *obs.shape[2:])
-        where = f"policy with L = {lanes}, M = {queries}"
-        _actions(agent.policy(asked), (lanes, queries), n_actions, where)
-        for name, value in agent.metrics().items():
-            if not isinstance(value, Tensor) or value.shape != (lanes,):
-                form = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-                raise Failed(f"the metric {name!r} is {form} with L = {lanes}; expected ({lanes},)")
-
-
-def _actions(action: Any, shape: tuple[int, ...], n_actions: int, what: str) -> None:
-    if not isinstance(action, Tensor):
-        raise Failed(f"{what} returned a {type(action).__name__}; expected a tensor")
-    if tuple(action.shape) != shape or action.dtype != torch.int64:
-        raise Failed(
-            f"{what} returned {action.dtype} {tuple(action.shape)}; expected torch.int64 {shape}"
-        )
-    if ((action < 0) | (action >= n_actions)).any():
-        raise Failed(f"{what} returned the actions {action.tolist()}; there are {n_actions}")
+        action, where = agent.policy(asked), f"policy with L = {lanes}, M = {queries}"
+        check_action(agent, action, (lanes, queries), FORM_STEPS, where)
+        check_range(agent, action, n_actions, FORM_STEPS)
+        check_metrics(agent, agent.metrics(), lanes)
 
 
 @check(AgentSubject, "agent-global-state", after=("agent-forms",))
@@ -84,11 +64,8 @@ def global_state(subject: AgentSubject) -> None:
         Draw from uqbench.lanes.Uniform, Normal or generators, which are functions of (seed,
         stream, step).
     """
-    changed: list[str] = []
-    with watched(changed):
+    with unchanged("a run"):
         _ = subject.baseline
-    if changed:
-        raise Failed(f"a run changed {', '.join(changed)}")
 
 
 @check(AgentSubject, "agent-inputs", after=("agent-global-state",))
@@ -127,7 +104,7 @@ def masks(subject: AgentSubject) -> None:
         valid[..., only] = True
         if not (trace.agent.policy(obs, valid) == only).all():
             raise Failed(f"policy chose another action than {only}, the only valid one")
-        for agent in (subject.make(SEEDS, CPU), copy.deepcopy(trace.agent)):
+        for agent in (subject.new(), copy.deepcopy(trace.agent)):
             if not (agent.act(obs[:, :1], valid[:, :1]) == only).all():
                 raise Failed(f"act chose another action than {only}, the only valid one")
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
-from uqbench.errors import MissingDataError, unknown
+from uqbench.errors import MissingDataError, UqbenchError, unknown
+from uqbench.registry.side_effects import watched
 
 T = TypeVar("T")
 Level = Literal["required", "checkpointable", "compiled", "calibrated"]
@@ -33,6 +35,16 @@ class Blocked(Skipped):
     """A check that comes first has failed; the message is the id of the first."""
 
 
+@contextmanager
+def unchanged(what: str) -> Iterator[None]:
+    """Fail where global random states, threads or defaults change inside, and restore them."""
+    changed: list[str] = []
+    with watched(changed):
+        yield
+    if changed:
+        raise Failed(f"{what} changed {', '.join(changed)}")
+
+
 @dataclass(kw_only=True)
 class Subject:
     """What is checked, and everything needed to try it.
@@ -49,9 +61,6 @@ class Subject:
     name: str
     expected_failures: Mapping[str, str] = field(default_factory=dict)
     memory: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
-    _errors: dict[str, Failed | Skipped | None] = field(
-        default_factory=dict, init=False, repr=False
-    )
     reports: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -68,9 +77,20 @@ class Subject:
         What one check computes others read, so the order is that of ``after``, whatever the order
         in which pytest asks, and also where it asks for some of them alone.
         """
-        if check.id not in self._errors:
-            self._errors[check.id] = self._error(check)
-        return self._errors[check.id]
+        return self.once(f"error of {check.id}", lambda: self._error(check))
+
+    def result(self, check: Check) -> Result:
+        """What becomes of a check, with what is expected of it."""
+        error, reason = self.error(check), self.expected_failures.get(check.id)
+        if reason and isinstance(error, Failed):
+            return Result(check, self, "expected", reason)
+        if reason and error is None:
+            message = f"it passes, and was expected to fail: {reason}; remove the expectation"
+            return Result(check, self, "failed", message)
+        if error is None:
+            return Result(check, self, "passed", self.reports[check.id])
+        status: dict[type[Exception], Status] = {Failed: "failed", Blocked: "blocked"}
+        return Result(check, self, status.get(type(error), "skipped"), str(error))
 
     def _error(self, check: Check) -> Failed | Skipped | None:
         for other in checks_for(self):
@@ -85,6 +105,8 @@ class Subject:
             return error
         except MissingDataError as error:
             return Skipped(f"its data is not on this machine: {error}")
+        except UqbenchError as error:
+            return Failed(str(error))
         except Exception as error:  # a plugin may raise anything
             return Failed(f"it raised {type(error).__name__}: {error}")
         return None
@@ -99,7 +121,6 @@ class Subject:
     def forget(self) -> None:
         """Drop what checks computed, which may be large, and how they ended."""
         self.memory.clear()
-        self._errors.clear()
 
 
 S = TypeVar("S", bound=Subject)

@@ -54,21 +54,17 @@ def intervals(subject: ClaimSubject) -> None:
         Take intervals from uqbench.statistics.location, or widen your own.
     """
     try:
-        truth = [
-            c.measured.estimate
-            for c in subject.claim.compare(_observed(subject, LARGE, 10**6)).comparisons
-        ]
+        large = subject.claim.compare(_observed(subject, LARGE, 10**6))
     except CannotCompareError as error:
         raise Skipped(f"such runs cannot be compared: {error}") from error
-    misses = 0
+    truth, misses = large.comparisons[0].measured.estimate, 0
     for experiment in range(EXPERIMENTS):
         try:
             evidence = subject.claim.compare(_observed(subject, RUNS, experiment + 1))
         except CannotCompareError:
             continue
-        first = evidence.comparisons[0].measured
-        interval = first.interval(ALPHA)
-        misses += interval is not None and not interval[0] <= truth[0] <= interval[1]
+        interval = evidence.comparisons[0].measured.interval(ALPHA)
+        misses += interval is not None and not interval[0] <= truth <= interval[1]
     allowed = EXPERIMENTS * ALPHA + STANDARD_ERRORS * (EXPERIMENTS * ALPHA * (1 - ALPHA)) ** 0.5
     if misses > allowed:
         raise Failed(f"it misses in {misses} of {EXPERIMENTS} experiments; at most {allowed:.0f}")

@@ -22,19 +22,12 @@ from uqbench.agent import Agent, Step, observation_dtype, observation_shape
 from uqbench.lanes import Capturable
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.capture import simulated
-from uqbench.testing.conformance.agent_runs import (
-    CPU,
-    SEEDS,
-    AgentSubject,
-    Recorded,
-    predictions,
-    replay_step,
-)
+from uqbench.testing.conformance.agent_runs import AgentSubject, Recorded, predictions, replay_step
 from uqbench.testing.conformance.check import Failed, Skipped, check
 from uqbench.testing.same_bits import compare_captured
 
 ELSEWHERE = torch.device("meta")
-DEVICE_STEPS = 45
+LANES, DEVICE_STEPS = 2, 45
 
 
 class _Wait(Exception):  # noqa: N818
@@ -82,11 +75,11 @@ def capture(subject: AgentSubject) -> None:
         Read the step from clock.tensor, write results in place, and let the host decide in phase()
         alone.
     """
-    if not isinstance(subject.make(SEEDS, CPU), Capturable):
+    if not isinstance(subject.new(), Capturable):
         raise Skipped("its steps are not captured: it is no uqbench.lanes.Capturable")
     stream = subject.baseline.stream
     first = compare_captured(
-        lambda: (subject.make(SEEDS, CPU), Recorded(stream, subject.info)),
+        lambda: (subject.new(), Recorded(stream, subject.info)),
         len(stream) * subject.info.actors,
         simulated,
         subject.info.actors,
@@ -104,7 +97,7 @@ def compiles(subject: AgentSubject) -> None:
     Fix:
         Tensors in, tensors out, always of the same shapes; no Python that depends on values.
     """
-    plain, traced = (subject.make(SEEDS, CPU) for _ in range(2))
+    plain, traced = (subject.new() for _ in range(2))
     if not isinstance(plain, Capturable) or not plain.compiled:
         raise Skipped("it names no methods to compile")
     steps = min(subject.steps, DEVICE_STEPS)
@@ -145,8 +138,8 @@ def _elsewhere(subject: AgentSubject) -> Exception | None:
 
 
 def _run_elsewhere(subject: AgentSubject) -> None:
-    lanes, info = 2, subject.info
-    streams = (lanes, info.actors)
+    info = subject.info
+    streams = (LANES, info.actors)
     shape, dtype = (*streams, *observation_shape(info)), observation_dtype(info)
     with fake_device():
         agent = _built(subject)
@@ -159,7 +152,7 @@ def _run_elsewhere(subject: AgentSubject) -> None:
                 action = agent.act(obs, valid)
                 _is_elsewhere(action, "act")
                 agent.observe(Step(t, obs, action, reward, never, never, obs, valid))
-            asked = obs[:, :1].expand(lanes, 5, *obs.shape[2:])
+            asked = obs[:, :1].expand(LANES, 5, *obs.shape[2:])
             for name, value in predictions(agent, asked).items():
                 _is_elsewhere(value, f"the predicted {name}")
             for name, value in agent.metrics().items():
@@ -168,7 +161,7 @@ def _run_elsewhere(subject: AgentSubject) -> None:
 
 def _built(subject: AgentSubject) -> Agent:
     try:
-        return subject.make(SEEDS, ELSEWHERE)
+        return subject.make(range(LANES), ELSEWHERE)
     except Exception as error:
         named = _named(error)
         if isinstance(named, _Wait):  # once, before any step: nobody waits for that
@@ -226,15 +219,11 @@ class _NoWaits(TorchDispatchMode):
 
 def _named(error: Exception) -> Exception:
     """The error as a wait, if it is one."""
-    from torch._subclasses.fake_tensor import (
-        DataDependentOutputException,
-        DynamicOutputShapeException,
-    )
+    from torch._subclasses import fake_tensor as fake
 
-    if isinstance(error, DataDependentOutputException | DynamicOutputShapeException):
-        return _Wait(f"the host needs the result of {error.func}").with_traceback(
-            error.__traceback__
-        )
+    if isinstance(error, fake.DataDependentOutputException | fake.DynamicOutputShapeException):
+        wait = _Wait(f"the host needs the result of {error.func}")
+        return wait.with_traceback(error.__traceback__)
     return error
 
 

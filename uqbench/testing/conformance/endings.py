@@ -9,12 +9,7 @@ import torch
 from torch import Tensor
 
 from uqbench.environment import Outcome
-from uqbench.testing.conformance.agent_runs import (
-    CPU,
-    AgentSubject,
-    predictions,
-    replay_step,
-)
+from uqbench.testing.conformance.agent_runs import AgentSubject, predictions, replay_step
 from uqbench.testing.conformance.check import Failed, Skipped, check
 
 SEED = 5
@@ -77,7 +72,7 @@ def _learned(subject: AgentSubject, edit: Edit) -> dict[str, Tensor]:
 
     Actions count only where it reports nothing else, since they jump.
     """
-    trace, agent = subject.alone, subject.make([SEED], CPU)
+    trace, agent = subject.alone, subject.new([SEED])
     metrics: dict[str, list[Tensor]] = {}
     actions = []
     for t, (*_, outcome) in enumerate(trace.stream):
@@ -122,10 +117,7 @@ def _elsewhere(subject: AgentSubject, where: str) -> Edit:
             at = ~(cut.terminated | cut.truncated)
         else:
             at = cut.terminated if where == "terminated" else cut.truncated
-        return replace(cut, next_obs=_chosen(at, other, cut.next_obs))
+        at = at.view(-1, *[1] * (other.ndim - 1))
+        return replace(cut, next_obs=torch.where(at, other, cut.next_obs))
 
     return edit
-
-
-def _chosen(at: Tensor, one: Tensor, other: Tensor) -> Tensor:
-    return torch.where(at.view(-1, *[1] * (one.ndim - 1)), one, other)

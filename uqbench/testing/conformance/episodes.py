@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.environment import TimeLimit
+from uqbench.environment import LaneEnv, TimeLimit
 from uqbench.errors import CannotSaveError
 from uqbench.testing.conformance.agent_runs import same, through_a_file
 from uqbench.testing.conformance.check import Failed, Skipped, check
-from uqbench.testing.conformance.environment_runs import (
+from uqbench.testing.conformance.environments import (
     LANES,
     STEPS,
     EnvironmentSubject,
@@ -84,10 +84,8 @@ def long(subject: EnvironmentSubject) -> None:
         `time_limit`, or show the time that is left in the observation.
     """
     env, length, longest = subject.make([SEED], None), 0, 0
-    obs, valid = env.reset()
-    now = obs.clone(), None if valid is None else valid.clone()
     went_on, ended = set[int](), dict[int, int]()
-    for met in go_on(env, [SEED], now, 0, LONG):
+    for met in go_on(env, [SEED], env.reset(), 0, LONG):
         check_forms(env, met)
         obs, _, action, outcome = met
         length += 1
@@ -158,10 +156,7 @@ def state(subject: EnvironmentSubject) -> None:
     stop = 37
     env, played = subject.make(LANES, subject.limit), subject.random_play
     before = play(env, LANES, stop)
-    try:
-        saved = through_a_file(env.state_dict())
-    except CannotSaveError as error:
-        raise Skipped(f"its runs have no checkpoints: {error}") from error
+    saved = _saved(env)
     resumed = subject.make(LANES, subject.limit)
     resumed.load_state_dict(saved)
     now = before[-1][-1].obs, before[-1][-1].valid
@@ -191,15 +186,19 @@ def resumption(subject: EnvironmentSubject) -> None:
         )
 
 
+def _saved(env: LaneEnv) -> dict[str, Any]:
+    try:
+        return through_a_file(env.state_dict())
+    except CannotSaveError as error:
+        raise Skipped(f"its runs have no checkpoints: {error}") from error
+
+
 def _steps_to_resume(subject: EnvironmentSubject, steps: int) -> int:
     env, resumed = subject.make(LANES, subject.limit), subject.make(LANES, subject.limit)
     if isinstance(env, GymnasiumLanes) and not env.has_state_dict:
         raise Skipped("it does not say has_state_dict=True: its actions are replayed")
     play(env, LANES, steps)
-    try:
-        saved = through_a_file(env.state_dict())
-    except CannotSaveError as error:
-        raise Skipped(f"its runs have no checkpoints: {error}") from error
+    saved = _saved(env)
     called = 0
 
     def count(frame: FrameType, event: str, _: object) -> None:

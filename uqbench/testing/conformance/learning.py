@@ -1,8 +1,9 @@
-"""What an agent says after it has learned, in a world of five states with known values.
+"""What an agent says after it has learned, where the values are known: in five states, or planted.
 
-The states follow each other in a ring, whatever the action, so that Q is the same for every policy:
-``Q(s, a) = r(s) + γ Q(s + 1, ·)``. The observations are of the agent's own world, fewer where that
-has fewer; every action is taken as often, whatever the agent would do. Rewards have variance one.
+Five states follow each other in a ring, whatever the action, so that Q is the same for every
+policy: ``Q(s, a) = r(s) + γ Q(s + 1, ·)``. The observations are of the agent's own world, fewer
+where that has fewer; every action is taken as often, whatever the agent would do. Rewards have
+variance one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from gymnasium import spaces
 from torch import Tensor
 
 from uqbench.agent import Agent, Step, Uncertainty
-from uqbench.lanes import Normal
+from uqbench.lanes import Normal, Uniform
 from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject, same
 from uqbench.testing.conformance.check import Failed, Skipped, check
 from uqbench.testing.conformance.repeatability import state_of
@@ -31,6 +32,10 @@ SETTLED = 0.2
 """Movement in the second half, relative to the first, of values that are learned."""
 SCALE = 10.0
 LEVEL = 0.9
+LANES, STEPS = 64, 240
+LEVELS = (0.5, 0.9)
+STANDARD_ERRORS = 4.0
+"""Of a share of lanes, at each level: false alarms in fewer than one of 8,000 checks."""
 AFTER = ("agent-repeats", "uncertainty-variances", "agent-learns")
 
 
@@ -69,7 +74,7 @@ def learns(subject: AgentSubject) -> None:
     """
     if subject.role != "method":
         raise Skipped(f"its role is {subject.role!r}: it need not learn")
-    trace, new = subject.baseline, subject.make(SEEDS, CPU)
+    trace, new = subject.baseline, subject.new()
     before, after = (_learned(agent) for agent in (new, trace.agent))
     if before is None or after is None:
         raise Skipped("it has no exported_state()")
@@ -117,12 +122,9 @@ def data(subject: AgentSubject) -> str:
     first, last = (float(var.median()) for var in (half, end))
     if subject.calibrated and last >= first:
         raise Failed(f"its epistemic_var rises from {first:.3g} to {last:.3g} with twice the data")
-    interval = central_interval(learned.said[2], LEVEL)
-    if interval is None:
+    share = _covered(learned.said[2], learned.values[:, None], LEVEL)
+    if share is None:
         return f"epistemic_var {first:.3g}, then {last:.3g}"
-    low, high = interval
-    inside = (low <= learned.values[:, None]) & (learned.values[:, None] <= high)
-    share = float(inside.double().mean())
     covers = f"{LEVEL:.0%} intervals cover {share:.0%} of them in two lanes"
     return f"epistemic_var {first:.3g}, then {last:.3g}; {covers}"
 
@@ -154,6 +156,45 @@ def scale(subject: AgentSubject) -> None:
             )
 
 
+@check(AgentSubject, "uncertainty-coverage", level="calibrated", after=("uncertainty-forms",))
+def coverage(subject: AgentSubject) -> None:
+    """Where the values of actions are planted, intervals of 50 % and 90 % cover so many of them.
+
+    Rewards N(μ_a, 1) with μ_a ~ N(0, 1), in one state and under γ = 0, where Q*(a) = μ_a.
+
+    Fix:
+        epistemic_var is the variance of Q's posterior in squared units of return; an agent whose
+        intervals are no posterior's does not say calibrated=True.
+    """
+    if not subject.calibrated or subject.discounted is None:
+        raise Skipped("it does not say that its intervals are calibrated (AgentSpec.calibrated)")
+    n, seeds = subject.info.n_actions, range(LANES)
+    truth = Normal(seeds, "conformance/planted", (n,)).at(0)
+    noise = Normal(seeds, "conformance/noise", (1,))
+    draws = Uniform(seeds, "conformance/actions", (1,))
+    agent = subject.discounted(0.0)(seeds, CPU)
+    first, _ = subject.world(1, 0).reset()
+    obs = first.expand(LANES, 1, *first.shape[1:])
+    for t in range(STEPS):
+        action = (draws.at(t) * n).long()  # whatever it chose: all are met as often
+        _teach(agent, t, obs, action, truth.gather(1, action) + noise.at(t), obs)
+    predicted = agent.uncertainty(obs.clone())
+    if predicted is None:
+        raise Failed("it says that its intervals are calibrated, and predicts no uncertainty")
+    for level in LEVELS:
+        share = _covered(predicted, truth[:, None], level)
+        if share is None:
+            raise Failed(
+                "it predicts no intervals: samples of Q, or a mean and an epistemic variance"
+            )
+        margin = STANDARD_ERRORS * math.sqrt(level * (1 - level) / LANES)
+        if abs(share - level) > margin:
+            raise Failed(
+                f"the {level:.0%} intervals cover {share:.1%} of the planted values; expected "
+                f"{level:.0%} within {margin:.1%}, after {STEPS} steps in {LANES} lanes"
+            )
+
+
 def _in_five_states(subject: AgentSubject, scale: float = 1.0) -> Learned:
     learned = subject.once(f"learned {scale}", lambda: _learn(subject, scale))
     if any(said.mean is None or said.epistemic_var is None for said in learned.said):
@@ -173,7 +214,7 @@ def _learn(subject: AgentSubject, scale: float) -> Learned:
         raise Skipped(f"its world showed {size} different observations; three are needed")
     half = min(VISITS * size * n, MOST_STEPS) // 2
     noise = Normal(SEEDS, "conformance/ring", (1,))
-    rewards, never = scale * torch.tensor(REWARDS[:size]), torch.zeros(lanes, 1, dtype=torch.bool)
+    rewards = scale * torch.tensor(REWARDS[:size])
     at = [state.expand(lanes, 1, *state.shape) for state in states]
     asked = states.expand(lanes, *states.shape)
 
@@ -186,16 +227,31 @@ def _learn(subject: AgentSubject, scale: float) -> Learned:
     said = [say()]
     for t in range(2 * half):
         now, following = t % size, (t + 1) % size
-        agent.act(at[now].clone())
         action = torch.full((lanes, 1), t // size % n)  # in every state each in turn
-        reward = (rewards[now] + scale * noise.at(t)).float()
-        obs, next_obs = at[now].clone(), at[following].clone()
-        agent.observe(Step(t, obs, action, reward, never.clone(), never.clone(), next_obs))
+        _teach(agent, t, at[now], action, rewards[now] + scale * noise.at(t), at[following])
         if t + 1 in (half, 2 * half):
             said.append(say())
     ring = torch.eye(size).roll(1, 1)
     true = torch.linalg.solve(torch.eye(size) - DISCOUNT * ring, rewards)
     return Learned(true, (said[0], said[1], said[2]))
+
+
+def _teach(
+    agent: Agent, t: int, obs: Tensor, action: Tensor, reward: Tensor, next_obs: Tensor
+) -> None:
+    """Let it learn from step ``t``, which ends no episode, whatever it would have done."""
+    agent.act(obs.clone())
+    end, cut = torch.zeros(2, *action.shape, dtype=torch.bool)
+    agent.observe(Step(t, obs.clone(), action, reward.float(), end, cut, next_obs.clone()))
+
+
+def _covered(predicted: Uncertainty, truth: Tensor, level: float) -> float | None:
+    """The share of values that intervals cover; None where none are predicted."""
+    interval = central_interval(predicted, level)
+    if interval is None:
+        return None
+    low, high = interval
+    return float(((low <= truth) & (truth <= high)).double().mean())
 
 
 def _states(subject: AgentSubject) -> Tensor:

@@ -1,4 +1,4 @@
-"""What every package must be: quick to import, and explained."""
+"""What every package must be: quick to import, and explained; what of it cannot be tried."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from uqbench.errors import MissingDataError
 from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
 
 IMPORT_SECONDS = 0.5
@@ -105,3 +106,32 @@ def suites(subject: PackageSubject) -> None:
     """
     if subject.problems:
         raise Failed("; ".join(subject.problems))
+
+
+@dataclass(kw_only=True)
+class ComponentSubject(Subject):
+    """Something registered that no other subject could be made of.
+
+    Attributes:
+        problem: what making it raised, or why it was not made.
+    """
+
+    kind: ClassVar[str] = "component"
+    problem: Exception | str
+
+
+@check(ComponentSubject, "component-made")
+def made(subject: ComponentSubject) -> None:
+    """What is registered can be made with the config of a suite that uses it.
+
+    Missing data and missing suites are no failures, and are said.
+
+    Fix:
+        Follow the message; raise uqbench.errors.MissingDataError where files are missing that a
+        user has to put there.
+    """
+    if isinstance(subject.problem, str):
+        raise Skipped(subject.problem)
+    if isinstance(subject.problem, MissingDataError):
+        raise Skipped(f"its data is not on this machine: {subject.problem}")
+    raise Failed(f"making it raised {type(subject.problem).__name__}: {subject.problem}")

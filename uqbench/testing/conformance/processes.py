@@ -84,7 +84,7 @@ def _answers(subject: AgentSubject) -> list[dict[int, Rest]]:
     trace, stop = subject.baseline, max(subject.stops)
     if subject.recipe is None:
         raise Skipped("another process cannot make it: it is not an installed agent")
-    agent = subject.make(SEEDS, CPU)
+    agent = subject.new()
     for t in range(stop):
         replay_step(agent, trace, t)
     answers = []

@@ -9,7 +9,6 @@ import torch
 
 from uqbench.agent import Agent
 from uqbench.testing.conformance.agent_runs import (
-    CPU,
     SEEDS,
     AgentSubject,
     Trace,
@@ -30,7 +29,7 @@ def repeats(subject: AgentSubject) -> None:
     Fix:
         Derive every random number from the seeds; no clock, no hash(), no iteration over sets.
     """
-    if subject.difference(read=True, overwrite=True):
+    if subject.difference("read", "overwrite"):
         _no_difference(subject.run(SEEDS, 0), subject.baseline, "two runs of the same seeds")
 
 
@@ -53,8 +52,8 @@ def pure(subject: AgentSubject) -> None:
     one = trace.agent.policy(trace.questions[:, 1:2])
     if not torch.equal(one, answers["policy"][:, 1:2]):
         raise Failed("the action for an observation depends on the other observations asked")
-    if subject.difference(read=True, overwrite=True):
-        difference = subject.difference(read=True)
+    if subject.difference("read", "overwrite"):
+        difference = subject.difference("read")
         if difference:
             raise Failed(f"asked for its policy and uncertainty after every step, {difference}")
 
@@ -69,10 +68,10 @@ def buffers(subject: AgentSubject) -> None:
         Store step.obs.clone(), or put the step into a uqbench.lanes.ReplayBuffer.
     """
     found = ""
-    if subject.difference(read=True, overwrite=True):
-        found = subject.difference(overwrite=True)
-    if not found and subject.difference(overwrite=True, long=True, among=True):
-        found = subject.difference(overwrite=True, long=True)
+    if subject.difference("read", "overwrite"):
+        found = subject.difference("overwrite")
+    if not found and subject.difference("overwrite", "long", "among"):
+        found = subject.difference("overwrite", "long")
     if found:
         raise Failed(f"with a step's tensors overwritten after observe, {found}")
 
@@ -95,8 +94,8 @@ def lanes(subject: AgentSubject) -> None:
         Nothing may mix lanes: no mean over dimension 0, no shared optimizer state or generator;
         sums and products as in uqbench.lanes.numerics.
     """
-    if subject.difference(overwrite=True, long=True, among=True):
-        difference = subject.difference(long=True, among=True)
+    if subject.difference("overwrite", "long", "among"):
+        difference = subject.difference("long", "among")
         if difference:
             raise Failed(f"{difference}, between alone and among others")
     _no_difference(subject.run([5, 3], 5).lane(0), subject.alone, "alone and in another order")
@@ -130,14 +129,14 @@ def checkpoint(subject: AgentSubject) -> None:
         numbers, modules, optimizers and replay buffers.
     """
     trace = subject.baseline
-    agent = subject.make(SEEDS, CPU)
+    agent = subject.new()
     saved = {}
     for t in range(len(trace.stream)):
         if t in subject.stops:
             saved[t] = through_a_file(agent.state_dict())
         replay_step(agent, trace, t)
     for stop, state in saved.items():
-        resumed = subject.make(SEEDS, CPU)
+        resumed = subject.new()
         resumed.load_state_dict(state)
         for t in range(stop, len(trace.stream)):
             action = replay_step(resumed, trace, t)

@@ -6,10 +6,10 @@ that pass within a short run; one that no suite uses, in ``RotatingPixels``.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -18,6 +18,7 @@ from uqbench.agent import Agent, EnvironmentInfo
 from uqbench.config import as_table, at_most
 from uqbench.environment import LaneEnv, TimeLimit
 from uqbench.errors import unknown
+from uqbench.estimator import Dataset
 from uqbench.registry.definitions import summary
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
@@ -29,19 +30,17 @@ from uqbench.suites.reading import Catalog, read_suites
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method, Task
 from uqbench.testing.conformance.actors import ACTORS
-from uqbench.testing.conformance.agent_runs import AgentSubject, MakeAgent
+from uqbench.testing.conformance.agent_runs import CPU, AgentSubject
 from uqbench.testing.conformance.check import Subject
 from uqbench.testing.conformance.claims import ClaimSubject
-from uqbench.testing.conformance.components import ComponentSubject
-from uqbench.testing.conformance.environment_runs import EnvironmentSubject
+from uqbench.testing.conformance.environments import EnvironmentSubject
 from uqbench.testing.conformance.estimators import DatasetSubject, EstimatorSubject
 from uqbench.testing.conformance.loop_agents import LoopAgentSubject
-from uqbench.testing.conformance.packages import PackageSubject
+from uqbench.testing.conformance.packages import ComponentSubject, PackageSubject
 from uqbench.testing.conformance.repeatability import stops_of
 from uqbench.testing.conformance.risks import RiskSubject
 from uqbench.testing.worlds import RotatingPixels
 
-CPU = torch.device("cpu")
 WARM_UP, SCHEDULES = 40, 120
 """Environment steps within which learning starts, and every schedule of a config has passed."""
 NOWHERE = "no installed suite uses it"
@@ -62,20 +61,28 @@ def subjects(host: Host, name: str) -> list[Subject]:
     plugins = [p for p in host.plugins if (distribution or name) in (p.name, p.distribution)]
     catalog, chosen = read_suites(host), one if distribution else ""
     made = [subject for plugin in plugins for subject in _of(plugin, host, catalog, chosen)]
+    if not made and distribution:
+        names = [f"{p.distribution}:{n}" for p in host.plugins for _, n in _registered(host, p)]
+        raise unknown("plugin", name, names)
     if not made:
-        raise unknown("plugin", name, [f"{p.distribution}:{n}" for p in host.plugins
-                                       for n in _names(host, p)] if distribution else
-                      [plugin.name for plugin in host.plugins])  # fmt: skip
+        raise unknown("plugin", name, [plugin.name for plugin in host.plugins])
     return made
 
 
-def _names(host: Host, plugin: Plugin) -> list[str]:
-    return [n for registry in host.registries for n in registry if registry.origin(n) == plugin]
+def _registered(host: Host, plugin: Plugin) -> list[tuple[Registry[Any], str]]:
+    return [(r, name) for r in host.registries for name in r if r.origin(name) == plugin]
 
 
 def _of(plugin: Plugin, host: Host, catalog: Catalog, one: str) -> Iterable[Subject]:
+    registered = _registered(host, plugin)
     if not one:
-        yield _package(plugin, host, catalog)
+        yield PackageSubject(
+            name=plugin.name,
+            module=plugin.module,
+            names=[(registry.kind, n, summary(registry[n])) for registry, n in registered],
+            problems=[p.reason for p in catalog.problems if p.plugin == plugin],
+            failure=plugin.failure,
+        )
     if plugin.failure:
         return
     expected = host.expected_failures(plugin)
@@ -87,102 +94,79 @@ def _of(plugin: Plugin, host: Host, catalog: Catalog, one: str) -> Iterable[Subj
         (host.risk_measures, _risk),
         (host.claim_kinds, _claim),
     ]
-    for registry, make in makers:
-        for name in registry:
-            if registry.origin(name) != plugin or one not in ("", name.rpartition(":")[2]):
-                continue
-            what = f"{registry.kind} {name}"
+    for of, make in makers:
+        for name in (n for r, n in registered if r is of and one in ("", n.rpartition(":")[2])):
+            what = f"{of.kind} {name}"
             try:
                 subject = make(name, host, catalog) or ComponentSubject(name=what, problem=NOWHERE)
             except Exception as error:  # a plugin may raise anything
                 subject = ComponentSubject(name=what, problem=error)
             known = {} if isinstance(subject, ComponentSubject) else expected.get(what, {})
-            yield dataclasses.replace(subject, expected_failures=known)
+            yield replace(subject, expected_failures=known)
 
 
-def _package(plugin: Plugin, host: Host, catalog: Catalog) -> Subject:
-    names = [
-        (registry.kind, name, summary(spec))
-        for registry in host.registries
-        for name, spec in registry.items()
-        if registry.origin(name) == plugin
-    ]
-    return PackageSubject(
-        name=plugin.name,
-        module=plugin.module,
-        names=names,
-        problems=[p.reason for p in catalog.problems if p.plugin == plugin],
-        failure=plugin.failure,
-    )
+Use = tuple[Suite, Method, Task]
+"""Where a method is used."""
 
 
-@dataclasses.dataclass(frozen=True)
-class _Use:
-    """Where a suite uses something; of what no suite does, a task of its own."""
-
-    task: Task
-    suite: Suite | None = None
-    method: Method | None = None
-
-    def config(self, host: Host) -> Any:
-        """The method's config there."""
-        assert self.suite is not None
-        assert self.method is not None
-        where, budget = f"{self.suite.name}: methods.{self.method.name}", self.suite.budget("smoke")
-        return method_config(self.method, self.task, host, where=where, budget=("smoke", budget))
-
-    @property
-    def limit(self) -> TimeLimit | None:
-        """The task's time limit."""
-        limit = self.task.time_limit
-        return None if limit is None else TimeLimit(limit, self.task.time_limit_is)
-
-    def lanes(self, host: Host) -> Callable[[Sequence[int], TimeLimit | None], LaneEnv]:
-        """What makes the task's environment."""
-        config = task_config(self.task, host, where=self.task.name)
-        spec = host.environments[str(self.task.environment)]
-        return lambda seeds, limit: lanes_of(spec, config, list(seeds), limit, CPU)
-
-
-def _of_method(catalog: Catalog, fits: Callable[[Method], bool]) -> _Use | None:
+def _use(catalog: Catalog, kind: Literal["agent", "estimator"], name: str) -> Use | None:
     """The first use of a method; the shortest config first."""
     uses = [
-        _Use(task, suite, method)
+        (suite, method, task)
         for suite in catalog.suites.values()
         for method in suite.methods
-        if fits(method)
+        if getattr(method, kind) == name
         for task in suite.tasks_of(suite.budget("smoke"))
         if method.suits(task)
     ]
-    return min(uses, key=lambda use: len(use.method.config if use.method else ()), default=None)
+    return min(uses, key=lambda use: len(use[1].config), default=None)
 
 
-def _of_task(catalog: Catalog, fits: Callable[[Task], bool], otherwise: Task) -> _Use:
+def _config(use: Use, host: Host) -> Any:
+    """The method's config there."""
+    suite, method, task = use
+    where, budget = f"{suite.name}: methods.{method.name}", ("smoke", suite.budget("smoke"))
+    return method_config(method, task, host, where=where, budget=budget)
+
+
+def _task(catalog: Catalog, otherwise: Task) -> Task:
+    """The first task of the same environment or data set; a task of its own where there is none."""
     tasks = (
         task
         for suite in catalog.suites.values()
         for task in suite.tasks_of(suite.budget("smoke"))
-        if fits(task)
+        if (task.environment, task.dataset) == (otherwise.environment, otherwise.dataset)
     )
-    return _Use(next(tasks, otherwise))
+    return next(tasks, otherwise)
+
+
+def _limit(task: Task) -> TimeLimit | None:
+    return None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
+
+
+def _lanes(task: Task, host: Host) -> Callable[[Sequence[int], TimeLimit | None], LaneEnv]:
+    """What makes the task's environment."""
+    config = task_config(task, host, where=task.name)
+    spec = host.environments[str(task.environment)]
+    return lambda seeds, limit: lanes_of(spec, config, list(seeds), limit, CPU)
 
 
 def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
     spec = host.agents[name]
-    make, use = spec.load_factory(), _of_method(catalog, lambda m: m.agent == name)
+    make, use = spec.load_factory(), _use(catalog, "agent", name)
     if use is None:
         config, info = spec.load_config()(), RotatingPixels.info()
         world: Callable[[int, int], LaneEnv] = RotatingPixels
     else:
-        config, lanes, limit = use.config(host), use.lanes(host), use.limit
+        task = use[-1]
+        config, lanes, limit = _config(use, host), _lanes(task, host), _limit(task)
 
         def world(lane_count: int, first: int) -> LaneEnv:
             return lanes(range(first, first + lane_count), limit)
 
-        sample, discount = world(1, 0), float(use.task.discount or 0.0)
+        sample, discount = world(1, 0), float(task.discount or 0.0)
         info = EnvironmentInfo(sample.observation_space, sample.n_actions, discount, 10_000)
     config = at_most(config, SCHEDULES, WARM_UP)
-    with_actors = dataclasses.replace(info, actors=ACTORS)
 
     def loop(info: EnvironmentInfo) -> LoopAgentSubject:
         return LoopAgentSubject(
@@ -193,42 +177,36 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
             actors=info.actors,
         )
 
-    if spec.owns_loop:
-        several = loop(with_actors) if spec.takes_actors else None
-        return dataclasses.replace(loop(info), several=several)
+    def made(info: EnvironmentInfo, seeds: Sequence[int], device: torch.device) -> Agent:
+        agent: Agent = make(info, list(seeds), config, device)
+        return agent
 
     def subject(info: EnvironmentInfo) -> AgentSubject:
         return AgentSubject(
             name=name,
-            make=lambda seeds, device: make(info, list(seeds), config, device),
+            make=partial(made, info),
             world=world,
             info=info,
             role=spec.role,
             config=config,
             stops=stops_of(160 // info.actors, derive_seed("stops", name)),
             long=600 if info.actors == 1 else 160,
-            discounted=partial(_discounted, make, info, config),
+            discounted=lambda discount: partial(made, replace(info, discount=discount)),
             calibrated=spec.calibrated,
             recipe=(spec.factory, info, config),
         )
 
-    own = subject(with_actors) if spec.takes_actors else None
-    return dataclasses.replace(subject(info), several=own)
-
-
-def _discounted(
-    make: Callable[..., Agent], info: EnvironmentInfo, config: Any, discount: float
-) -> MakeAgent:
-    other = dataclasses.replace(info, discount=discount)
-    return lambda seeds, device: make(other, list(seeds), config, device)
+    of: Any = loop if spec.owns_loop else subject
+    several = of(replace(info, actors=ACTORS)) if spec.takes_actors else None
+    tried: Subject = replace(of(info), several=several)
+    return tried
 
 
 def _environment(name: str, host: Host, catalog: Catalog) -> Subject:
     spec = host.environments[name]
-    default = Task(name="default", environment=name, discount=0.99)
-    use = _of_task(catalog, lambda task: task.environment == name, default)
-    make, discount = use.lanes(host), float(use.task.discount or 0.0)
-    config, factory = task_config(use.task, host, where=name), spec.load_factory()
+    task = _task(catalog, Task(name="default", environment=name, discount=0.99))
+    make, discount = _lanes(task, host), float(task.discount or 0.0)
+    config, factory = task_config(task, host, where=name), spec.load_factory()
     optimal_q, optimal_return = imported(spec.optimal_q), imported(spec.optimal_return)
     single = isinstance(make([0], None), GymnasiumLanes)
     return EnvironmentSubject(
@@ -237,30 +215,34 @@ def _environment(name: str, host: Host, catalog: Catalog) -> Subject:
         single=partial(factory, config) if single else None,
         events=spec.events,
         discount=discount,
-        limit=use.limit,
+        limit=_limit(task),
         optimal_q=None if optimal_q is None else partial(optimal_q, config, discount),
         optimal_return=None if optimal_return is None else partial(optimal_return, config),
     )
 
 
+def _made(task: Task, host: Host) -> Dataset:
+    factory = host.datasets[str(task.dataset)].load_factory()
+    dataset: Dataset = factory(task_config(task, host, where=task.name))
+    return dataset
+
+
 def _dataset(name: str, host: Host, catalog: Catalog) -> Subject:
-    spec, default = host.datasets[name], Task(name="default", dataset=name)
-    task = _of_task(catalog, lambda task: task.dataset == name, default).task
-    dataset = spec.load_factory()(task_config(task, host, where=name))
-    return DatasetSubject(name=name, dataset=dataset, scores=spec.scores)
+    task = _task(catalog, Task(name="default", dataset=name))
+    return DatasetSubject(name=name, dataset=_made(task, host), scores=host.datasets[name].scores)
 
 
 def _estimator(name: str, host: Host, catalog: Catalog) -> Subject | None:
-    use = _of_method(catalog, lambda m: m.estimator == name)
-    if use is None or use.suite is None:
+    use = _use(catalog, "estimator", name)
+    if use is None:
         return None  # there is nothing that it could estimate
-    make, config, task = host.estimators[name].load_factory(), use.config(host), use.task
-    dataset = host.datasets[str(task.dataset)].load_factory()(task_config(task, host, where=name))
+    suite, _, task = use
+    make, config = host.estimators[name].load_factory(), _config(use, host)
     return EstimatorSubject(
         name=name,
         make=lambda dataset, seeds: make(dataset, list(seeds), config, CPU),
-        dataset=dataset,
-        steps=min(use.suite.budget("smoke").on(task).steps, 50),
+        dataset=_made(task, host),
+        steps=min(suite.budget("smoke").on(task).steps, 50),
     )
 
 

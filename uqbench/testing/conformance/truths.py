@@ -11,7 +11,7 @@ from torch import Tensor
 from uqbench.environment import LaneEnv, OptimalQ, Outcome
 from uqbench.testing.conformance.agent_runs import copy_of
 from uqbench.testing.conformance.check import Failed, Skipped, check
-from uqbench.testing.conformance.environment_runs import EnvironmentSubject, Met, play
+from uqbench.testing.conformance.environments import EnvironmentSubject, Met, play
 
 LANES = 256
 STEPS = 120
@@ -32,9 +32,7 @@ def optimal_q(subject: EnvironmentSubject) -> None:
         Q*(s, a) = E[r + γ max Q*(s', ·)], zero after a terminal state, NaN where a is not
         available; no time limit.
     """
-    truth = _truth(subject)
-    rows = _rows(truth)
-    best = truth.values.nan_to_num(-math.inf).amax(-1)
+    truth, rows, best = _truth(subject)
     residuals: dict[tuple[int, int], list[float]] = {}
     rewards: list[float] = []
     for obs, _, actions, outcome in _played(subject):
@@ -68,13 +66,13 @@ def greedy(subject: EnvironmentSubject) -> None:
     Fix:
         The values are expected discounted returns from the observation that they belong to.
     """
-    truth = _truth(subject)
+    truth, rows, best = _truth(subject)
     if subject.discount >= 1:
         raise Skipped("without a discount a rollout may have no end")
     horizon = math.ceil(math.log(TAIL) / math.log(subject.discount))
     if horizon > 2_000:
         raise Skipped(f"a rollout would take {horizon} steps")
-    rows, env = _rows(truth), subject.make(range(LANES), None)
+    env = subject.make(range(LANES), None)
     obs, _ = env.reset()
     begun = _at(rows, obs)
     if None in begun:
@@ -92,7 +90,6 @@ def greedy(subject: EnvironmentSubject) -> None:
         obs = outcome.obs.clone()
         if not running.any():
             break
-    best = truth.values.nan_to_num(-math.inf).amax(-1)
     expected = [float(best[row]) for row in begun if row is not None]
     size = max(1.0, max(abs(value) for value in expected)) + TAIL / (1 - subject.discount)
     differences = [r - e for r, e in zip(returns.tolist(), expected, strict=True)]
@@ -159,14 +156,13 @@ def _constant(env: LaneEnv, action: int) -> list[Outcome]:
     return outcomes
 
 
-def _truth(subject: EnvironmentSubject) -> OptimalQ:
+def _truth(subject: EnvironmentSubject) -> tuple[OptimalQ, dict[bytes, int], Tensor]:
+    """Q*, the row of each observation, and the best values of the rows."""
     if subject.optimal_q is None:
         raise Skipped("it states no Q*")
-    return subject.once("truth", subject.optimal_q)
-
-
-def _rows(truth: OptimalQ) -> dict[bytes, int]:
-    return {_key(obs): row for row, obs in enumerate(truth.obs)}
+    truth = subject.once("truth", subject.optimal_q)
+    rows = {_key(obs): row for row, obs in enumerate(truth.obs)}
+    return truth, rows, truth.values.nan_to_num(-math.inf).amax(-1)
 
 
 def _at(rows: dict[bytes, int], obs: Tensor) -> list[int | None]:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from uqbench.agent import Uncertainty
 from uqbench.runner.train.guards import UNBOUNDED, VALUES, VARIANCES
-from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject
+from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.agents import FORMS
 from uqbench.testing.conformance.check import Failed, Skipped, check
 
@@ -32,7 +32,7 @@ def forms(subject: AgentSubject) -> None:
     _predicted(subject)
     n_actions = subject.info.n_actions
     for lanes, queries in FORMS:
-        agent = subject.make(range(lanes), CPU)
+        agent = subject.new(range(lanes))
         obs, _ = subject.world(lanes, 0).reset()
         asked = obs[:, None].expand(lanes, queries, *obs.shape[1:])
         predicted = agent.uncertainty(asked)
@@ -61,15 +61,12 @@ def finite(subject: AgentSubject) -> None:
     Fix:
         No division by a count that may be zero, no logarithm of zero: state a prior.
     """
-    for when, predicted in _predicted(subject).items():
-        for name, value in vars(predicted).items():
-            if value is None:
-                continue
-            fine = value.isfinite()
-            if name in UNBOUNDED:
-                fine |= value == torch.inf
-            if not fine.all():
-                raise Failed(f"{name} is not finite {when}")
+    for when, name, value in _values(subject):
+        fine = value.isfinite()
+        if name in UNBOUNDED:
+            fine |= value == torch.inf
+        if not fine.all():
+            raise Failed(f"{name} is not finite {when}")
 
 
 @check(AgentSubject, "uncertainty-variances", after=("uncertainty-finite",))
@@ -82,11 +79,9 @@ def variances(subject: AgentSubject) -> None:
         Variances are in squared units of return: not a logarithm, not a difference that rounds
         below zero (clamp that).
     """
-    for when, predicted in _predicted(subject).items():
-        for name in VARIANCES:
-            value = getattr(predicted, name)
-            if value is not None and (value < 0).any():
-                raise Failed(f"{name} is {value.min().item():.4g} {when}")
+    for when, name, value in _values(subject):
+        if name in VARIANCES and (value < 0).any():
+            raise Failed(f"{name} is {value.min().item():.4g} {when}")
 
 
 @check(AgentSubject, "uncertainty-order", after=("uncertainty-variances",))
@@ -166,6 +161,14 @@ def samples(subject: AgentSubject) -> None:
                 raise Failed(f"their variance is off by a factor of {factor:.3g} {when}")
 
 
+def _values(subject: AgentSubject) -> Iterator[tuple[str, str, Tensor]]:
+    """When, and each prediction with its name."""
+    for when, predicted in _predicted(subject).items():
+        for name, value in vars(predicted).items():
+            if value is not None:
+                yield when, name, value
+
+
 def _each(subject: AgentSubject, *names: str) -> Iterator[tuple[Any, ...]]:
     """When, and the fields of that name; skips an agent that does not predict all of them."""
     for when, predicted in _predicted(subject).items():
@@ -184,7 +187,7 @@ def _predicted(subject: AgentSubject) -> dict[str, Uncertainty]:
 
     def ask() -> dict[str, Uncertainty]:
         trace = subject.baseline
-        agents = {"before learning": subject.make(SEEDS, CPU), "after learning": trace.agent}
+        agents = {"before learning": subject.new(), "after learning": trace.agent}
         answers = {when: agent.uncertainty(trace.questions) for when, agent in agents.items()}
         return {when: answer for when, answer in answers.items() if answer is not None}
 

@@ -27,7 +27,7 @@ class TestQuamDQN(AgentTests):
         return QuamDQN(RotatingPixels.info(), seeds, SMALL, device)
 
     def test_bonuses_are_positive_after_learning(self) -> None:
-        trained = self.train([3, 5], first=0)
+        trained = self.subject().run([3, 5], first=0)
         assert (trained.metrics[-1]["bonus"] > 0).all()
 
 
