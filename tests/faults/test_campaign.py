@@ -209,20 +209,15 @@ def test_under_a_limit_a_run_fails_with_a_sentence_and_the_next_one_does_it(limi
     assert set(states) == {RunState.FINISHED}
 
 
-KILLED = [("toy", "smoke"), ("five-state", "smoke"), ("windy-cliff", "smoke")]
-
-
 @LONG
-@pytest.mark.parametrize(("suite", "budget"), KILLED)
-@pytest.mark.parametrize("executor", ["local", "slurm"])
-def test_commands_killed_at_any_moment_end_with_the_same_results(suite, budget, executor, tmp_path):
-    """Ten kills of each of six: sixty."""
+@pytest.mark.parametrize(
+    ("suite", "budget"), [("toy", "smoke"), ("five-state", "smoke"), ("windy-cliff", "smoke")]
+)
+def test_commands_killed_at_any_moment_end_with_the_same_results(suite, budget, tmp_path):
+    """Ten kills of each of three; ``tox -e slurm`` has as many on Slurm."""
     arguments = ["run", "--suite", suite, "--budget", budget, "--seeds", "2"]
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(TOY), *filter(os.path.isabs, sys.path)])}
-    if executor != "local":
-        pytest.importorskip("uqbench_slurm")
-        arguments += ["--executor", "slurm", "--slurm", "cluster=local", "--wait"]
-    rng, kills = random.Random(f"{suite}/{executor}"), 0
+    rng, kills = random.Random(suite), 0
 
     def digests(out: str) -> dict[str, str]:
         found = dict(Store(tmp_path / out).states())

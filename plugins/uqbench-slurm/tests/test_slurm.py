@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from uqbench.results.store import RunState, Store
 
 pytest.importorskip("uqbench_slurm", reason="tox -e slurm installs the plugin")
 NEEDED = ("slurmctld", "slurmd", "munged")
@@ -310,3 +313,42 @@ def test_what_slurm_refuses_is_passed_on(cluster: Cluster, tmp_path: Path) -> No
     refused = ("--seeds", "1", *on(tmp_path, "partition=none"))
     _, said = run(tmp_path / "results", *refused, code=2)
     assert "invalid partition" in said
+
+
+@pytest.mark.parametrize("suite", ["toy", "five-state", "windy-cliff"])
+def test_drivers_killed_at_any_moment_end_with_local_results(
+    cluster: Cluster, suite: str, tmp_path: Path
+) -> None:
+    """Ten kills each; half of the time the jobs are canceled by Slurm, too."""
+    env = variables()
+    del env["UQBENCH_PLUGINS"]  # all that are installed
+    common = ["--budget", "smoke", "--seeds", "2"]
+    rng, kills = random.Random(suite), 0
+
+    def start(out: str, *more: str) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", "uqbench", "run", "--suite", suite, *common, *more]
+        return subprocess.Popen(
+            [*command, "--out", tmp_path / out], env=env, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def digests(out: str) -> dict[str, str]:
+        found = dict(Store(tmp_path / out).states())
+        assert {stored.state for stored in found.values()} == {RunState.FINISHED}
+        return {place: stored.record.digests["results"] for place, stored in found.items()}
+
+    assert start("local").wait(WAIT_SECONDS) == 0
+    slurm = (*on(tmp_path, "time=30"), "--wait")
+    while kills < 10:
+        driver = start("slurm", *slurm)
+        time.sleep(rng.uniform(0.5, 30))
+        if driver.poll() is not None:
+            shutil.rmtree(tmp_path / "slurm")
+            continue
+        os.killpg(driver.pid, signal.SIGKILL)
+        driver.wait()
+        if kills % 2:
+            cluster.call("scancel", "--me")
+        kills += 1
+    assert start("slurm", *slurm).wait(WAIT_SECONDS) == 0
+    assert digests("slurm") == digests("local")
