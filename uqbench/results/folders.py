@@ -197,7 +197,12 @@ class Folder:
             last = max(0, status.st_size - size)
             return _of(status), file.read(size), os.pread(file.fileno(), size, last)
 
-    def _descriptor(self, name: str) -> int:
+    def open(self, name: str) -> BufferedReader:
+        """Open a regular file for reading; links, folders, pipes and devices are refused.
+
+        Raises:
+            OSError: it cannot be opened; one of ``NOT_A_FILE`` if it is not a regular file.
+        """
         with self._opened() as folder:
             try:
                 descriptor = os.open(name, _FILE, dir_fd=folder)
@@ -207,19 +212,11 @@ class Folder:
                 raise
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISREG(mode):
-            return descriptor
+            return os.fdopen(descriptor, "rb")
         os.close(descriptor)
         if stat.S_ISDIR(mode):
             raise OSError(errno.EISDIR, "it is a folder", str(self / name))
         raise OSError(errno.ENXIO, "it is a pipe or a device", str(self / name))
-
-    def open(self, name: str) -> BufferedReader:
-        """Open a regular file for reading; links, folders, pipes and devices are refused.
-
-        Raises:
-            OSError: it cannot be opened; one of ``NOT_A_FILE`` if it is not a regular file.
-        """
-        return os.fdopen(self._descriptor(name), "rb")
 
     def read(self, name: str, most: int | None = None) -> bytes:
         """The contents of a file.
@@ -285,25 +282,16 @@ class Folder:
             StorageError: it cannot be read, or the copy not be written.
         """
 
-        def pour(target: BinaryIO) -> None:
-            while piece := read(1 << 20):
-                target.write(piece)
-
-        def read(size: int) -> bytes:
+        def pieces() -> Iterator[bytes]:
             try:
-                return file.read(size)
+                with source.open(name) as file:
+                    while piece := file.read(1 << 20):
+                        yield piece
             except OSError as error:
-                raise unreadable(error) from error
+                why = f"{source / name} cannot be read: {error.strerror}"
+                raise StorageError(why) from error
 
-        def unreadable(error: OSError) -> StorageError:
-            return StorageError(f"{source / name} cannot be read: {error.strerror}")
-
-        try:
-            file = source.open(name)
-        except OSError as error:
-            raise unreadable(error) from error
-        with file:
-            self.write(name, pour)
+        self.write(name, lambda target: target.writelines(pieces()))
 
     def remove(self, *names: str) -> None:
         """Remove files and links, and empty folders; what is not there is no matter.

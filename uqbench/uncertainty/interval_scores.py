@@ -50,19 +50,16 @@ def score_uncertainty(predicted: Uncertainty, optimal_q: Tensor) -> Mapping[str,
     truth = optimal_q.nan_to_num()
     scores = {}
     for level in LEVELS:
-        interval = central_interval(predicted, level)
-        if interval is not None:
-            low, high = interval
-            name = f"{PREFIX}coverage_{round(100 * level)}"
-            scores[name] = _mean(((low <= truth) & (truth <= high)).double(), known)
-    interval = central_interval(predicted, SHARPNESS_LEVEL)
-    if interval is not None:
+        interval, percent = central_interval(predicted, level), round(100 * level)
+        if interval is None:
+            continue
         low, high = interval
-        percent = round(100 * SHARPNESS_LEVEL)
-        scores[f"{PREFIX}width_{percent}"] = _mean(high - low, known)
-        scores[f"{PREFIX}interval_score_{percent}"] = _mean(
-            interval_score(low, high, truth, SHARPNESS_LEVEL), known
-        )
+        inside = (low <= truth) & (truth <= high)
+        scores[f"{PREFIX}coverage_{percent}"] = _mean(inside.double(), known)
+        if level == SHARPNESS_LEVEL:
+            scores[f"{PREFIX}width_{percent}"] = _mean(high - low, known)
+            missed = interval_score(low, high, truth, level)
+            scores[f"{PREFIX}interval_score_{percent}"] = _mean(missed, known)
     if predicted.mean is not None:
         scores[f"{PREFIX}error"] = _mean((predicted.mean.double() - truth) ** 2, known).sqrt()
     if predicted.epistemic_var is not None and predicted.oracle_var is not None:

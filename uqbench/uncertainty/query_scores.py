@@ -7,7 +7,7 @@ Scores are named ``queries/NAME``; what each asks, and what it cannot say, is in
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -76,7 +76,15 @@ def score_queries(
         truth: likewise.
         climatology: of each lane; None where it is not known, and nothing is scored against it.
     """
-    return [_score(lane) for lane in _lanes(stated, truth, climatology)]
+    predictions = {name: x for name, x in vars(stated).items() if x is not None}
+    facts = {name: x for name, x in vars(truth).items() if x is not None}
+    found = []
+    for lane, known in enumerate(~truth.q.isnan()):
+        own = {name: x[lane][known].double()[None, :, None] for name, x in predictions.items()}
+        about = Truth(**{name: x[lane][known] for name, x in facts.items()})
+        reference = None if climatology is None else climatology[lane]
+        found.append(_score(_Lane(Uncertainty(**own), about, known.nonzero(), reference)))
+    return found
 
 
 def novelty(stated_seen: Uncertainty, stated_unseen: Uncertainty) -> list[float] | None:
@@ -280,18 +288,3 @@ def _epistemic_std(stated: Uncertainty) -> Tensor | None:
     if stated.epistemic_var is not None:
         return stated.epistemic_var.double().clamp(min=0).sqrt()
     return None if stated.value_samples is None else stated.value_samples.double().std(-1)
-
-
-def _lanes(
-    stated: Uncertainty, truth: Truth, climatology: Sequence[Climatology] | None
-) -> Iterator[_Lane]:
-    predictions = {name: x for name, x in vars(stated).items() if x is not None}
-    facts = {name: x for name, x in vars(truth).items() if x is not None}
-    for lane, known in enumerate(~truth.q.isnan()):
-        own = {name: x[lane][known].double()[None, :, None] for name, x in predictions.items()}
-        yield _Lane(
-            Uncertainty(**own),
-            Truth(**{name: x[lane][known] for name, x in facts.items()}),
-            known.nonzero(),
-            None if climatology is None else climatology[lane],
-        )

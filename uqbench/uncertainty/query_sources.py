@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -19,6 +18,7 @@ from uqbench.queries import QueryStates, visit
 from uqbench.seeding import derive_seed
 from uqbench.suites.tables import Queries
 from uqbench.truth import Climatology, ExactTruth, Truth
+from uqbench.uncertainty.monte_carlo_returns import MonteCarloSource
 from uqbench.uncertainty.rollouts import Make, rollout_returns
 from uqbench.uncertainty.visits import Visits
 
@@ -26,34 +26,6 @@ POLICIES = 8
 """Deterministic policies, drawn uniformly, in the climatology of an environment that is known."""
 IMPROVEMENTS = 100
 """The most steps of policy iteration to its best policy."""
-
-
-class QuerySource(Protocol):
-    """States and the truth about them after ``step`` steps of training.
-
-    Attributes:
-        name: stands before the names of the scores.
-    """
-
-    name: str
-
-    @property
-    def counter(self) -> Visits | None:
-        """Of how often training comes to each of the M states; None where it is not counted."""
-
-    def obs(self, agent: Queried, step: int) -> Tensor | None:
-        """Observations of the M states, ``[L, M, *obs]``; None where nothing is asked now."""
-
-    def truth(self, agent: Queried, step: int) -> Truth:
-        """About the agent's evaluated policy in these states."""
-
-    @property
-    def climatology(self) -> Sequence[Climatology] | None:
-        """Of each lane; None where it is not known."""
-
-    @property
-    def novel(self) -> tuple[Tensor, Tensor] | None:
-        """Observations ``[L, M, *obs]`` that are reached, and others that none is; or None."""
 
 
 class ExactSource:
@@ -222,3 +194,15 @@ class RolloutSource:
             standing.copy_lanes(numbers, walkers, lanes, random_numbers=True)
             obs |= dict(zip(numbers.tolist(), seen, strict=True))
         return torch.stack([obs[number] for number in range(self._count)]), standing
+
+
+QuerySource = ExactSource | RolloutSource | MonteCarloSource
+"""States, and the truth about them after ``step`` steps of training:
+
+- ``name`` stands before the names of the scores;
+- ``obs(agent, step)``: observations of the M states, ``[L, M, *obs]``; None where nothing is asked;
+- ``truth(agent, step)``: about the agent's evaluated policy in these states;
+- ``counter``: of how often training comes to each of them; None where that is not counted;
+- ``climatology``: of each lane; None where it is not known;
+- ``novel``: observations ``[L, M, *obs]`` that are reached, and others that none is; or None.
+"""
