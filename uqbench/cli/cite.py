@@ -7,7 +7,7 @@ from uqbench.cli.terminal import say
 
 
 @takes(names={"name": "SUITE|METHOD"})
-def command(name: str) -> int:
+def command(name: str, *, statistics: bool = False) -> int:
     """Print the papers of a suite, or of a method, as BibTeX.
 
     A suite's are those of its tasks, methods and claims. A method is one of any suite, or an agent
@@ -17,7 +17,12 @@ def command(name: str) -> int:
     Examples:
       uqbench cite minatar
       uqbench cite ua-dqn
+      uqbench cite --statistics minatar
+
+    Args:
+        statistics: Print how a suite's boards make intervals and ranks, for a paper, instead.
     """
+    from uqbench.boards.statistics_sentence import statistics_sentence
     from uqbench.errors import unknown
     from uqbench.registry.definitions import source
     from uqbench.registry.papers import cited
@@ -26,6 +31,12 @@ def command(name: str) -> int:
 
     host = load_host()
     suites = read_suites(host, check=()).suites
+    if statistics:
+        if name not in suites:
+            raise unknown("suite", name, suites)
+        suite = suites[name]
+        say(statistics_sentence(suite, suite.budget(suite.default_budget)))
+        return 0
     if name in suites:
         sources = sources_of(suites[name], host)
     else:
