@@ -18,7 +18,7 @@ from uqbench import specs
 from uqbench.identity import Run
 
 if TYPE_CHECKING:  # pandas is imported where there are figures
-    from uqbench.figure import BoardTables, Figure, InstalledSuite
+    from uqbench.figure import Figure, InstalledSuite
 
 CONTRACT = "0.1"
 ENTRY_POINT_GROUP = "uqbench"
@@ -74,9 +74,12 @@ def uqbench_executors() -> Iterable[specs.ExecutorSpec]:  # type: ignore[empty-b
 
 @hookspec
 def uqbench_figures(  # type: ignore[empty-body]
-    board: BoardTables, suite: InstalledSuite | None
+    board: Any, suite: InstalledSuite | None
 ) -> Iterable[Figure]:
-    """Figures of a stored board, and its suite as installed; none for boards of other suites."""
+    """Figures of a ``uqbench.boards.stored.StoredBoard``; none for boards of other suites.
+
+    ``suite`` is the board's as it is installed.
+    """
 
 
 @hookspec

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 from uqbench.cli.options import Folder, FolderThere, load_host, names, takes
 from uqbench.cli.terminal import say
 from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
-    from uqbench.figure import BoardTables, Figure
+    from uqbench.figure import Figure
 
 
 @takes(names={"formats": "--format"})
@@ -73,7 +73,7 @@ def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]
     from uqbench.suites.reading import read_suites
 
     host = load_host()
-    board: BoardTables = SelectedRows(StoredBoard.read(folder), methods, tasks)
+    board = cast("StoredBoard", SelectedRows(StoredBoard.read(folder), methods, tasks))
     suite = read_suites(host, check=()).suites.get(board.suite)
     if what != ["all"]:
         return [draw(board, name, suite, host) for name in what]

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError, unknown
-from uqbench.figure import BoardTables, Figure, NotDrawableError
+from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import (
     claims,
     curves,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.suites.suite import Suite
 
-FIGURES: Mapping[str, Callable[[BoardTables], Figure]] = {
+FIGURES: Mapping[str, Callable[[StoredBoard], Figure]] = {
     "trust": trust.figure,
     "intervals": intervals.figure,
     "pairs": pairs.figure,
@@ -39,7 +40,7 @@ FIGURES: Mapping[str, Callable[[BoardTables], Figure]] = {
 """Those of every board."""
 
 
-def draw(board: BoardTables, what: str, suite: Suite | None, host: Host) -> Figure:
+def draw(board: StoredBoard, what: str, suite: Suite | None, host: Host) -> Figure:
     """One figure of a board.
 
     Args:
@@ -64,7 +65,7 @@ def draw(board: BoardTables, what: str, suite: Suite | None, host: Host) -> Figu
 
 
 def drawable(
-    board: BoardTables, names: Iterable[str], suite: Suite | None, host: Host
+    board: StoredBoard, names: Iterable[str], suite: Suite | None, host: Host
 ) -> tuple[list[Figure], list[str]]:
     """Those of some figures that a board has, and why it has not the others."""
     figures, lacking = [], []
@@ -77,7 +78,7 @@ def drawable(
 
 
 def plugin_figures(
-    board: BoardTables, suite: Suite | None, host: Host
+    board: StoredBoard, suite: Suite | None, host: Host
 ) -> tuple[list[Figure], list[str]]:
     """The figures that plugins add to a board, and a message for each plugin that failed.
 

@@ -13,7 +13,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from uqbench.figure import BoardTables, Figure, NotDrawableError
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
 from uqbench.plots.words import spelled
 from uqbench.wording import count
@@ -78,7 +79,7 @@ def chart(data: pd.DataFrame) -> alt.VConcatChart:
     return alt.vconcat(*titled, spacing=14)
 
 
-def figure(board: BoardTables, published: Published | None = None) -> Figure:
+def figure(board: StoredBoard, published: Published | None = None) -> Figure:
     """The claims of a board that were compared."""
     data = frame(board.claims, published)
     if data.empty:
@@ -95,7 +96,7 @@ def figure(board: BoardTables, published: Published | None = None) -> Figure:
     )
 
 
-def panels(board: BoardTables, published: Published | None = None) -> dict[str, Figure]:
+def panels(board: StoredBoard, published: Published | None = None) -> dict[str, Figure]:
     """A figure for each claim that was compared, by the claim's name."""
     if board.claims.empty:
         return {}

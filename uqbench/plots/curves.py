@@ -9,7 +9,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from uqbench.figure import BoardTables, Figure, NotDrawableError
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
 from uqbench.statistics.quantiles import student
 from uqbench.wording import count
@@ -76,7 +77,7 @@ def chart(
     return theme.by_task(alt.layer(*layers, data=both), data["task"], own="xy")
 
 
-def figure(board: BoardTables, across: Across = "step") -> Figure:
+def figure(board: StoredBoard, across: Across = "step") -> Figure:
     """The learning curves of a board."""
     cost = board.cost if board.has("cost.csv") else None
     data = frame(board.curves, cost)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from uqbench.figure import BoardTables, Figure, NotDrawableError
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
 from uqbench.plots.layers import estimates
 from uqbench.plots.words import aligned, spelled, statistic_label
@@ -58,7 +59,7 @@ def chart(data: pd.DataFrame, label: str) -> alt.HConcatChart:
     return alt.hconcat(alt.layer(rules, points, data=data), words, spacing=4)
 
 
-def figure(board: BoardTables) -> Figure:
+def figure(board: StoredBoard) -> Figure:
     """The board's ranking statistic."""
     data = frame(board.leaderboard, board.ranking)
     if data.empty:

@@ -8,7 +8,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from uqbench.figure import BoardTables, Figure, NotDrawableError
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
 from uqbench.wording import count
 
@@ -71,7 +72,7 @@ def chart(data: pd.DataFrame, methods: Sequence[str]) -> alt.LayerChart | alt.Fa
     return alt.layer(cells, words, dots, data=data)
 
 
-def figure(board: BoardTables) -> Figure:
+def figure(board: StoredBoard) -> Figure:
     """All pairs of a board's fully scored rows."""
     data = frame(board.pairs, board.methods)
     if data.empty:

@@ -8,7 +8,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from uqbench.figure import BoardTables, Figure, NotDrawableError
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
 from uqbench.statistics.estimate import share
 
@@ -57,7 +58,7 @@ def chart(
     return alt.layer(bands, lines, data=data)
 
 
-def figure(board: BoardTables) -> Figure:
+def figure(board: StoredBoard) -> Figure:
     """The profiles of a board's fully scored methods."""
     data = frame(board.scores)
     if data.empty:

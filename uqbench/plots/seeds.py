@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from uqbench.figure import BoardTables, Figure, NotDrawableError
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
 
 ROW = 18
@@ -34,7 +35,7 @@ def chart(data: pd.DataFrame, methods: Sequence[str], label: str) -> alt.FacetCh
     return theme.by_task(alt.layer(ticks, means, data=data), data["task"], own="x")
 
 
-def figure(board: BoardTables) -> Figure:
+def figure(board: StoredBoard) -> Figure:
     """The normalized scores of all runs."""
     data = frame(board.scores)
     if data.empty:

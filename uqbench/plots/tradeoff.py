@@ -5,7 +5,8 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from uqbench.figure import BoardTables, Figure, NotDrawableError
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
 from uqbench.plots.labels import named
 from uqbench.plots.layers import crosses, estimates, reach
@@ -39,7 +40,7 @@ def chart(data: pd.DataFrame, across: str, up: str) -> alt.LayerChart | alt.Face
     return alt.layer(*crosses(rules, x, y), points, *names)
 
 
-def figure(board: BoardTables) -> Figure:
+def figure(board: StoredBoard) -> Figure:
     """The board's ranking statistic, and a risk of its suite.
 
     That is the first secondary score that is a CVaR by its name, else the worst quarter of seeds.

@@ -9,7 +9,8 @@ import altair as alt
 import pandas as pd
 
 from uqbench.boards.calibration import band, coverage_column
-from uqbench.figure import BoardTables, Figure, NotDrawableError
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
 from uqbench.plots.labels import named
 from uqbench.plots.layers import crosses, estimates, reach
@@ -96,7 +97,7 @@ def chart(
     )
 
 
-def figure(board: BoardTables) -> Figure:
+def figure(board: StoredBoard) -> Figure:
     """The board's score against how many true values lie in its methods' stated intervals."""
     data, level = frame(board.leaderboard, board.ranking)
     own = data[data["role"] == "method"]

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from uqbench.boards.curves import mean_curves
-from uqbench.figure import BoardTables, Figure, NotDrawableError
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
 
 KINDS = {
@@ -87,7 +88,7 @@ def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetCha
     return theme.by_task(alt.layer(perfect, band, line, data=data), data["task"])
 
 
-def figure(board: BoardTables, kind: str) -> Figure:
+def figure(board: StoredBoard, kind: str) -> Figure:
     """One kind of curve of a board."""
     return of_curves(board.title, board.uncertainty, kind, board.methods)
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import altair as alt
 import pandas as pd
 
-from uqbench.figure import BoardTables, Figure
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure
 from uqbench.plots import theme
 
 TABLE_1 = {
@@ -23,7 +24,7 @@ TABLE_1 = {
 COLUMNS = {"value": "value", "value_cvar": "CVaR 0.25", "crashes": "crashes"}
 
 
-def table_1(board: BoardTables) -> Iterator[Figure]:
+def table_1(board: StoredBoard) -> Iterator[Figure]:
     """The measured numbers with their intervals beside the published ones."""
     table = board.tasks.set_index("method")
     if not {*COLUMNS} <= {*table.columns}:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 
 if TYPE_CHECKING:
-    from uqbench.figure import BoardTables, Figure
+    from uqbench.boards.stored import StoredBoard
+    from uqbench.figure import Figure
 
 
 @hookimpl
@@ -65,7 +66,7 @@ def uqbench_suites() -> Iterable[Traversable]:
 
 
 @hookimpl
-def uqbench_figures(board: BoardTables) -> Iterable[Figure]:
+def uqbench_figures(board: StoredBoard) -> Iterable[Figure]:
     """Table 1, measured and published."""
     if board.suite != "highway":
         return []

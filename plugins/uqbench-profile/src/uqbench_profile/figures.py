@@ -8,7 +8,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from uqbench.figure import BoardTables, Figure
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure
 from uqbench.plots import theme
 from uqbench.plots.words import spelled
 from uqbench_profile.capabilities import CAPABILITIES, profile, table
@@ -16,7 +17,7 @@ from uqbench_profile.capabilities import CAPABILITIES, profile, table
 SCALE = "0 is what knows nothing, 1 exact Bayes or posterior sampling"
 
 
-def profiles(board: BoardTables) -> Iterator[Figure]:
+def profiles(board: StoredBoard) -> Iterator[Figure]:
     """A table of all methods, then each method's strengths, best methods first."""
     data = profile(board.scores)
     if data.empty:

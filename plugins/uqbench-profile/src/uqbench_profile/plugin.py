@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 
 if TYPE_CHECKING:
-    from uqbench.figure import BoardTables, Figure
+    from uqbench.boards.stored import StoredBoard
+    from uqbench.figure import Figure
 
 
 @hookimpl
@@ -69,7 +70,7 @@ def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
 
 
 @hookimpl
-def uqbench_figures(board: BoardTables) -> Iterable[Figure]:
+def uqbench_figures(board: StoredBoard) -> Iterable[Figure]:
     """The profile of all methods, and of each."""
     if board.suite != "profile":
         return []

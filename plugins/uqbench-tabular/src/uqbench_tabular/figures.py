@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import altair as alt
 import pandas as pd
 
-from uqbench.figure import BoardTables, Figure, InstalledSuite
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure, InstalledSuite
 from uqbench.plots import claims, theme
 from uqbench.plots.words import natural
 
@@ -15,7 +16,7 @@ CLAIMS = "published-"
 """Begins the names of the claims that a method has the published numbers."""
 
 
-def published_panels(board: BoardTables, suite: InstalledSuite) -> Iterator[Figure]:
+def published_panels(board: StoredBoard, suite: InstalledSuite) -> Iterator[Figure]:
     """A panel a task: each method's score with its interval, and the published one."""
     data = claims.frame(board.claims, claims.published_numbers(suite))
     data = data[data["claim"].str.startswith(CLAIMS) & data["published"].notna()]

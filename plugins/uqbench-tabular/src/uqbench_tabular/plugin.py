@@ -16,7 +16,8 @@ from uqbench_tabular.environments.ground_truth import (
 )
 
 if TYPE_CHECKING:
-    from uqbench.figure import BoardTables, Figure, InstalledSuite
+    from uqbench.boards.stored import StoredBoard
+    from uqbench.figure import Figure, InstalledSuite
 
 SUITES = (
     "five-state",
@@ -207,7 +208,7 @@ def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
 
 
 @hookimpl
-def uqbench_figures(board: BoardTables, suite: InstalledSuite | None) -> Iterable[Figure]:
+def uqbench_figures(board: StoredBoard, suite: InstalledSuite | None) -> Iterable[Figure]:
     """Measured regret against the published panels."""
     if board.suite not in ("deepsea", "widenarrow", "priormdp") or suite is None:
         return []

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import altair as alt
 import pandas as pd
 
-from uqbench.figure import BoardTables, Figure
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure
 from uqbench.plots import theme
 from uqbench.plots.words import spelled
 
@@ -19,7 +20,7 @@ COLUMNS = {
 }
 
 
-def disentangled(board: BoardTables) -> Iterator[Figure]:
+def disentangled(board: StoredBoard) -> Iterator[Figure]:
     """Aleatoric and epistemic standard deviations on data and off data, by estimator."""
     table = board.tasks
     if not {*COLUMNS} <= {*table.columns}:

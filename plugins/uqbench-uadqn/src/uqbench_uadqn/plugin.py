@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
 
 if TYPE_CHECKING:
-    from uqbench.figure import BoardTables, Figure
+    from uqbench.boards.stored import StoredBoard
+    from uqbench.figure import Figure
 
 
 @hookimpl
@@ -123,7 +124,7 @@ def uqbench_suites() -> Iterable[Traversable]:
 
 
 @hookimpl
-def uqbench_figures(board: BoardTables) -> Iterable[Figure]:
+def uqbench_figures(board: StoredBoard) -> Iterable[Figure]:
     """Aleatoric and epistemic uncertainty, on data and off data."""
     if board.suite != "uncertainty-toy":
         return []

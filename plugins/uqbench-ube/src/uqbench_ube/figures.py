@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import altair as alt
 import pandas as pd
 
-from uqbench.figure import BoardTables, Figure
+from uqbench.boards.stored import StoredBoard
+from uqbench.figure import Figure
 from uqbench.plots import theme
 from uqbench.plots.words import number
 
@@ -18,7 +19,7 @@ KINDS = {
 UBE = "ube"
 
 
-def regret_by_beta(board: BoardTables) -> Iterator[Figure]:
+def regret_by_beta(board: StoredBoard) -> Iterator[Figure]:
     """Cumulative regret of the bonuses by β, and that of the UBE, which has none."""
     table = board.tasks
     if "cumulative_regret" not in table:

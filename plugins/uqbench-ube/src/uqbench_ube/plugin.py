@@ -11,7 +11,8 @@ from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 from uqbench_ube.chain.config import best_return
 
 if TYPE_CHECKING:
-    from uqbench.figure import BoardTables, Figure
+    from uqbench.boards.stored import StoredBoard
+    from uqbench.figure import Figure
 
 SUITES = ("ube-chain", "minatar", "atari", "noise-and-ignorance", "profile")
 
@@ -88,7 +89,7 @@ def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
 
 
 @hookimpl
-def uqbench_figures(board: BoardTables) -> Iterable[Figure]:
+def uqbench_figures(board: StoredBoard) -> Iterable[Figure]:
     """Figure 2."""
     if board.suite != "ube-chain":
         return []
