@@ -15,9 +15,7 @@ from pathlib import Path
 from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.plots import catalog, render
 from uqbench.registry.load_host import load_host
-from uqbench.report.pictures import claims_matrix
 from uqbench.suites.reading import read_suites
-from uqbench.views.verdicts import by_paper, judged_claims
 
 ROOT = Path(__file__).resolve().parents[1]
 BOARDS = ROOT / "leaderboards"
@@ -32,10 +30,6 @@ SHOWN = (
 
 def pictures() -> Iterator[tuple[str, str]]:
     """Name and SVG of each picture."""
-    boards = [StoredBoard.read(folder) for folder in board_folders(BOARDS)]
-    matrix = claims_matrix(by_paper([claim for board in boards for claim in judged_claims(board)]))
-    assert matrix is not None
-    yield "claims.svg", render.svg(matrix, adaptive=True)
     host = load_host()
     suites = read_suites(host, check=()).suites
     for suite, name, figure in SHOWN:

@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from uqbench.boards.curves import mean_curves
 from uqbench.boards.stored import StoredBoard
 from uqbench.figure import NotDrawableError
-from uqbench.plots import claims, curves, intervals, pairs, profiles, seeds, uncertainty
+from uqbench.plots import claims, curves, intervals, pairs, profiles, uncertainty
 from uqbench.plots.words import natural, number
 from uqbench.statistics.estimate import share
 
@@ -79,11 +79,6 @@ def test_intervals_are_those_of_the_leaderboard_and_a_column_that_it_lacks_is_na
         intervals.frame(BOARD.leaderboard, "speed")
 
 
-def test_seeds_are_the_scores_of_all_runs():
-    csv = pd.read_csv(BOARD.folder / "scores.csv")
-    assert sorted(seeds.frame(BOARD.scores)["score"]) == sorted(csv["score"])
-
-
 def curve(values: list[list[float]]) -> pd.DataFrame:
     return pd.DataFrame(
         [
@@ -96,8 +91,7 @@ def curve(values: list[list[float]]) -> pd.DataFrame:
 
 def test_a_learning_curve_is_the_mean_of_the_seeds_that_have_an_episode():
     nan = math.nan
-    cost = pd.DataFrame([{"task": "t", "method": "m", "steps_per_s": 10.0}])
-    found = curves.frame(curve([[1, 4], [2, nan], [3, nan]]), cost)
+    found = curves.frame(curve([[1, 4], [2, nan], [3, nan]]))
     assert found["value"].tolist() == [2.0, 4.0]
     assert found["seeds"].tolist() == [3, 1]
     reach = 4.302652729911275 / math.sqrt(
@@ -105,7 +99,6 @@ def test_a_learning_curve_is_the_mean_of_the_seeds_that_have_an_episode():
     )  # Student's quantile, two degrees, standard deviation 1
     assert found["high"].iloc[0] == pytest.approx(2 + reach)
     assert math.isnan(found["low"].iloc[1])
-    assert found["hours"].tolist() == [1 / 3600, 2 / 3600]
 
 
 def test_a_claim_is_drawn_with_its_region_and_what_was_published():

@@ -66,17 +66,17 @@ def test_the_command_writes_files_and_names_what_a_board_lacks(tmp_path, monkeyp
             main()
         return int(ended.value.code or 0), capsys.readouterr().err
 
-    assert run("seeds,disentangled", "--format", "svg,csv") == (0, "")
+    assert run("intervals,disentangled", "--format", "svg,csv") == (0, "")
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         f"uncertainty-toy-paper-{name}.{form}"
-        for name in ("disentangled", "seeds")
+        for name in ("disentangled", "intervals")
         for form in ("csv", "svg")
     ]
     code, error = run("curves")
     assert code == 2
     assert "has no curves.parquet" in error
     monkeypatch.setitem(sys.modules, "altair", None)
-    code, error = run("seeds")
+    code, error = run("intervals")
     assert code == 2
     assert "pip install 'uqbench[plots]'" in error
     monkeypatch.undo()

@@ -25,10 +25,10 @@ def command(
 ) -> int:
     """Draw figures of a leaderboard: BOARD is its folder.
 
-    Figures: trust, intervals, pairs, seeds, profiles, claims, risk, curves, curves-hours,
-    reliability, sparsification, pit, and those that the plugin of the
-    suite adds. Files are named SUITE-BUDGET-FIGURE and have the same bytes every time; the CSV has
-    the numbers that are drawn. A method has the same color in all figures of its board.
+    Figures: trust, intervals, pairs, profiles, claims, curves, reliability, sparsification, pit,
+    and those that the plugin of the suite adds. Files are named SUITE-BUDGET-FIGURE and have the
+    same bytes every time; the CSV has the numbers that are drawn. A method has the same color in
+    all figures of its board.
 
     \b
     Examples:

@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError, unknown
 from uqbench.figure import Figure, NotDrawableError
-from uqbench.plots import (
-    claims,
-    curves,
-    intervals,
-    pairs,
-    profiles,
-    seeds,
-    tradeoff,
-    trust,
-    uncertainty,
-)  # fmt: skip
+from uqbench.plots import claims, curves, intervals, pairs, profiles, trust, uncertainty
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
@@ -29,12 +19,9 @@ FIGURES: Mapping[str, Callable[[StoredBoard], Figure]] = {
     "trust": trust.figure,
     "intervals": intervals.figure,
     "pairs": pairs.figure,
-    "seeds": seeds.figure,
     "profiles": profiles.figure,
     "claims": claims.figure,
-    "risk": tradeoff.figure,
     "curves": curves.figure,
-    "curves-hours": lambda board: curves.figure(board, "hours"),
     **{kind: partial(uncertainty.figure, kind=kind) for kind in uncertainty.KINDS},
 }
 """Those of every board."""

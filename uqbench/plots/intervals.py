@@ -8,12 +8,33 @@ import pandas as pd
 from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.plots.layers import estimates
 from uqbench.plots.words import aligned, spelled, statistic_label
 
+ENDS = ("", "_low", "_high")
 ROW = 22
 """Pixels of a method's row."""
 ROLES = alt.Scale(domain=["method", "trivial", "oracle"], range=["circle", "square", "diamond"])
+
+
+def estimates(leaderboard: pd.DataFrame, *names: str) -> pd.DataFrame:
+    """``method``, ``role``, then of each name ``x``, ``x_low``, ``x_high``, ``y``, ….
+
+    Args:
+        leaderboard: ``leaderboard.csv``.
+        names: of columns of it that have an interval, such as ``"iqm"``; at most two.
+
+    Raises:
+        NotDrawableError: there is no such column.
+    """
+    for name in names:
+        if not {f"{name}{end}" for end in ENDS} <= {*leaderboard}:
+            known = [c.removesuffix("_low") for c in leaderboard if c.endswith("_low")]
+            raise NotDrawableError(
+                f"the leaderboard has no {name} with an interval; it has {', '.join(known)}."
+            )
+    found = leaderboard[["method", "role", *(f"{name}{end}" for name in names for end in ENDS)]]
+    axes = [f"{axis}{end}" for axis in "xy"[: len(names)] for end in ENDS]
+    return found.set_axis(["method", "role", *axes], axis="columns")
 
 
 def frame(leaderboard: pd.DataFrame, statistic: str) -> pd.DataFrame:

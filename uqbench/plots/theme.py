@@ -6,7 +6,7 @@ has a name here, so that a page can show them on a dark ground (``uqbench.plots.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import altair as alt
@@ -35,15 +35,15 @@ DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2))
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 """Of the same widths on every machine: the first ships with the renderer."""
 
-VERDICTS: Mapping[str, tuple[str, str, str]] = {
-    "holds": (GREEN, "circle", "●"),
-    "does not hold": (VERMILION, "cross", "✕"),
-    "equal": (SKY, "circle", "="),
-    "undecided": (ORANGE, "diamond", "◐"),
-    "not run": (FAINT, "square", "○"),
-    "not applicable": (FAINT, "triangle-up", "–"),
+SIGNS = {
+    "holds": "●",
+    "does not hold": "✕",
+    "equal": "=",
+    "undecided": "◐",
+    "not run": "○",
+    "not applicable": "–",
 }
-"""Color, shape and sign of each verdict."""
+"""A sign of each verdict."""
 
 _GUIDE: dict[str, Any] = {
     "labelColor": INK,

@@ -12,8 +12,8 @@ from uqbench.boards.calibration import band, coverage_column
 from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
+from uqbench.plots.intervals import ENDS, estimates
 from uqbench.plots.labels import named
-from uqbench.plots.layers import crosses, estimates, reach
 from uqbench.plots.words import spelled, statistic_label
 
 SIZE = WIDTH, HEIGHT = 420, 300
@@ -65,7 +65,9 @@ def chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Points with both intervals, the band of honest ones; baselines are dashed lines."""
     methods = data[data["role"] == "method"].assign(height=lambda own: own["y"].fillna(BELOW))
-    ends = reach(data, "x", 0.04)
+    lowest, highest = data[[f"x{end}" for end in ENDS]].stack().agg(["min", "max"])
+    slack = 0.04 * (highest - lowest) or 1.0
+    ends = [float(lowest - slack), float(highest + slack)]
     x_scale, y_scale = (alt.Scale(domain=pair, nice=False) for pair in (ends, UP))
     percent = theme.up(5, "%")
     percent["values"] = [0, 0.25, 0.5, 0.75, 1]
@@ -90,9 +92,11 @@ def chart(
     left = words.transform_filter(f"datum.x < {middle}").mark_text(align="left", dx=4, **style)
     right = words.transform_filter(f"datum.x >= {middle}").mark_text(align="right", dx=-4, **style)
     points = base.mark_point(size=60, filled=True, opacity=1).encode(x, y, color=color)
-    intervals = crosses(base.mark_rule(strokeWidth=1.4), x, y, color=color)
+    rule = base.mark_rule(strokeWidth=1.4)
+    across_rule = rule.encode(alt.X("x_low:Q"), y, x2="x_high:Q", color=color)
+    up_rule = rule.encode(x, alt.Y("y_low:Q"), y2="y_high:Q", color=color)
     names = named(methods, "height", (ends, UP), SIZE)
-    return alt.layer(area, rules, left, right, *intervals, points, *names).properties(
+    return alt.layer(area, rules, left, right, across_rule, up_rule, points, *names).properties(
         title=alt.TitleParams(wrap(title, LETTERS, break_on_hyphens=False), fontSize=13)
     )
 

@@ -17,7 +17,7 @@ from uqbench.boards.protocol import versions_here
 from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError
 from uqbench.plots.render import dark_style
-from uqbench.plots.theme import VERDICTS
+from uqbench.plots.theme import SIGNS
 from uqbench.report.drawing import drawing
 from uqbench.report.methods import method_sections
 from uqbench.report.runs import run_data
@@ -82,7 +82,7 @@ def page(
         front=front,
         trust=trust,
         verdicts=COUNTED,
-        signs={word: sign for word, (_, _, sign) in VERDICTS.items()},
+        signs=SIGNS,
         runs=sum(len(board.scores) for board in tables),
         earlier=[section for section in boards if section.earlier],
         run_data=Markup(run_data(tables, [section.earlier for section in boards])),

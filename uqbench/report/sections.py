@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.suites.suite import Suite
 
-MOST_TICKS = 1_500
-"""Runs of a board whose seeds the page draws one by one."""
 SHOWN = (
-    "trust", "intervals", "pairs", "risk", "curves", "reliability", "sparsification",
-    "pit", "profiles", "seeds",
+    "trust", "intervals", "pairs", "curves", "reliability", "sparsification", "pit", "profiles",
 )  # fmt: skip
 
 
@@ -63,9 +60,7 @@ class BoardSection:
         self.view = BoardView.of(board)
         self.claims = judged_claims(board)
         added, problems = catalog.plugin_figures(board, suite, host)
-        few = len(board.scores) <= MOST_TICKS
-        shown = [name for name in SHOWN if few or name != "seeds"]
-        own, lacking = catalog.drawable(board, shown, suite, host)
+        own, lacking = catalog.drawable(board, SHOWN, suite, host)
         panels = claims.panels(board, claims.published_numbers(suite)) if self.claims else {}
         draw = partial(begin, f"{board.suite}-{board.name}-")
         self._added, self._own = list(map(draw, added)), list(map(draw, own))
@@ -74,9 +69,6 @@ class BoardSection:
             *(why.replace(str(board.folder), board.title) for why in lacking),
             *problems,
         ]
-        if not few:
-            what = f"{len(board.scores):,} seeds: uqbench plot --what seeds draws them"
-            self._missing.append(what)
         sums = pd.DataFrame(columns=["device_hours", "runs"])
         if board.has("cost.csv"):
             sums = board.cost.groupby("method")[["device_hours", "runs"]].sum()
