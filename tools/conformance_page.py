@@ -36,11 +36,11 @@ def test_it_conforms(subject, check):
     run_check(subject, check)
 ```
 
-`uqbench.testing.agents.AgentTests` makes the same checks of an agent with a config of your choice.
-In the test above each check is a test of its own: `pytest -k agent-lanes` runs that one, after
-those that it builds on. What is known to fail is named by the hook `uqbench_expected_failures` (or
-the attribute `expected_failures` of `AgentTests`), with a reason: a strict `xfail`, which fails
-where the check passes.
+`AgentSubject` (`uqbench.testing.conformance.agent_runs`), instead of `subjects`, is an agent with a
+config of your choice. In the test above each check is a test of its own: `pytest -k agent-lanes`
+runs that one, after those that it builds on. What is known to fail is named by the hook
+`uqbench_expected_failures` (or the argument `expected_failures` of `AgentSubject`), with a reason:
+a strict `xfail`, which fails where the check passes.
 """
 
 

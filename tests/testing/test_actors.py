@@ -23,13 +23,13 @@ from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
-from uqbench.testing.capture import run
+from uqbench.testing.capture import simulated
 from uqbench.testing.conformance.actors import mixes, with_actors
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.check import Failed
 from uqbench.testing.conformance.devices import _elsewhere
 from uqbench.testing.conformance.subjects import subjects
-from uqbench.testing.same_bits import difference
+from uqbench.testing.same_bits import difference, train
 from uqbench.testing.worlds import RotatingPixels, step_of_actors, transitions
 
 CPU = torch.device("cpu")
@@ -255,7 +255,7 @@ def test_captured_steps_with_actors_end_in_the_state_of_those_from_python(horizo
         hidden=(8,), channels=4, horizon=horizon, batch_size=4, learning_starts=12
     )
     agents = [UBEDQN(RotatingPixels.info(actors=3), [1, 2], config, CPU) for _ in range(2)]
-    for agent, captured in zip(agents, (False, True), strict=True):
-        run(agent, 2, 90, captured=captured, actors=3)
+    for agent, capture in zip(agents, (None, simulated), strict=True):
+        list(train(agent, RotatingPixels(6), 90, capture, 3))
     plain, captured = (agent.state_dict() for agent in agents)
     assert difference(plain, captured, "state") is None

@@ -605,7 +605,7 @@ def test_what_waits_for_a_failure_is_one_line(capsys):
     results([agent(AGENTS["agent-forms"])], only="agent", show=_show)
     head, failed, rule, fix, waiting = capsys.readouterr().out.splitlines()
     assert "1 failed" in head
-    assert "agent-forms: failed: policy with L = 1, M = 1 returned" in failed
+    assert "agent-forms: failed: the agent's policy with L = 1, M = 1 returned" in failed
     assert rule.startswith("    rule: `act` returns int64 [L, K]")
     assert "docs/conformance.md#agent-forms" in fix
     assert re.fullmatch(r"  blocked: \d\d checks until agent-forms passes", waiting)

@@ -15,32 +15,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from uqbench.agent import Agent
-from uqbench.environment import LaneEnv
 from uqbench.runner.train.compiling import Graph
-from uqbench.testing.same_bits import train
-from uqbench.testing.worlds import RotatingPixels
-
-
-def run(
-    agent: Agent, lanes: int, steps: int, *, captured: bool, first: int = 0, actors: int = 1
-) -> LaneEnv:
-    """Run an agent in :class:`RotatingPixels`, captured or executed from Python.
-
-    If its steps can be captured, two identically made agents end in the same state either way.
-
-    Args:
-        agent: a new one for ``RotatingPixels(lanes)``.
-        lanes: L.
-        steps: environment steps of each run.
-        captured: whether steps are recorded once per phase and replayed.
-        first: number of the first lane's world; the others count up from it.
-        actors: K.
-    """
-    env = RotatingPixels(lanes * actors, first * actors)
-    for _ in train(agent, env, steps, simulated if captured else None, actors):
-        pass
-    return env
 
 
 def simulated(step: Callable[[], None]) -> Graph:

@@ -86,7 +86,7 @@ def _plain(structure: Any) -> Any:
 
 
 def train(
-    agent: Agent, env: LaneEnv, steps: int, capture: Capture | None, actors: int = 1
+    agent: Agent, env: LaneEnv, steps: int, capture: Capture | None = None, actors: int = 1
 ) -> Iterator[Position]:
     """An agent's training."""
     first, _ = env.reset()

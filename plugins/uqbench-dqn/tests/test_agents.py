@@ -28,8 +28,10 @@ from uqbench_dqn.vdqn import VDQN
 
 from uqbench.risk import CVaR, Expectation, MarginalRisk, WeightedRisk
 from uqbench.runner.train.compiling import compile_agent
-from uqbench.testing.agents import AgentTests
-from uqbench.testing.capture import run
+from uqbench.testing.capture import simulated
+from uqbench.testing.conformance.agent_runs import AgentSubject
+from uqbench.testing.results import results
+from uqbench.testing.same_bits import train
 from uqbench.testing.worlds import RotatingPixels
 
 SEEDS = [3, 5]
@@ -71,20 +73,18 @@ FAMILY: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 }
 
 
-class TestFamily(AgentTests):
+@pytest.mark.parametrize("name", FAMILY)
+def test_it_conforms(name: str) -> None:
     """The start of learning, synced targets, new blocks of draws, a buffer that is overwritten."""
+    kind, config, settings = FAMILY[name]
 
-    steps = 260
-    stops = (20, 110, 200)
-
-    @pytest.fixture(params=FAMILY, autouse=True)
-    def kind(self, request: pytest.FixtureRequest) -> None:
-        self.name = request.param
-
-    def make(self, seeds: Sequence[int], device: torch.device = CPU) -> DeepQ:
-        kind, config, settings = FAMILY[self.name]
+    def make(seeds: Sequence[int], device: torch.device) -> DeepQ:
         agent: DeepQ = kind(RotatingPixels.info(), seeds, config(**SHORT | settings), device)
         return agent
+
+    subject = AgentSubject(name=name, make=make, steps=260, stops=(20, 110, 200))
+    made = results([subject], only="not agent-compiles")
+    assert not [str(result) for result in made if not result.ok]
 
 
 def test_a_number_of_the_host_in_a_step_shows_in_the_capture() -> None:
@@ -93,8 +93,8 @@ def test_a_number_of_the_host_in_a_step_shows_in_the_capture() -> None:
             return super().bellman_target(batch) + self.clock.t
 
     plain, captured = make(Baked), make(Baked)
-    run(plain, len(SEEDS), 60, captured=False)
-    run(captured, len(SEEDS), 60, captured=True)
+    list(train(plain, RotatingPixels(len(SEEDS)), 60))
+    list(train(captured, RotatingPixels(len(SEEDS)), 60, simulated))
     assert not torch.equal(plain.metrics()["loss"], captured.metrics()["loss"])
 
 
@@ -107,7 +107,7 @@ def test_compiled_updates_agree_with_eager_ones(kind: type[DeepQ]) -> None:
     """
     eager, compiled = make(kind), make(kind)
     compile_agent(compiled)
-    run(eager, len(SEEDS), 39, captured=False)
+    list(train(eager, RotatingPixels(len(SEEDS)), 39))
     index = torch.arange(32).repeat(len(SEEDS), 1)
     for _ in range(5):
         compiled.load_state_dict(eager.state_dict())
@@ -134,7 +134,8 @@ def test_a_compiled_lane_does_the_same_alone_and_among_others_bit_for_bit(
     for agent in (alone, among):
         torch.compiler.reset()
         compile_agent(agent)
-        run(agent, len(agent.replay._lane), 90, captured=False, first=5 if agent is alone else 4)
+        first = 5 if agent is alone else 4
+        list(train(agent, RotatingPixels(len(agent.replay._lane), first), 90))
     for one, three in zip(alone.optimizer.parameters, among.optimizer.parameters, strict=True):
         assert torch.equal(three[1], one[0])
     assert torch.equal(alone.metrics()["loss"][0], among.metrics()["loss"][1])
@@ -147,7 +148,7 @@ PINNED = {DQN: (0.0744879, 0.0461162), QRDQN: (11.8362, 0.0098250)}
 def test_a_short_run_ends_with_the_numbers_that_it_always_had(kind: type[DeepQ]) -> None:
     """Whoever changes these numbers has changed the algorithm, not its speed."""
     agent = make(kind)
-    run(agent, len(SEEDS), 120, captured=False)
+    list(train(agent, RotatingPixels(len(SEEDS)), 120))
     loss, mean = agent.metrics()["loss"][0].item(), mean_value(agent)
     assert (loss, mean) == pytest.approx(PINNED[kind], rel=1e-3, abs=1e-5)
 

@@ -21,7 +21,8 @@ from uqbench.environment import TimeLimit
 from uqbench.risk import CVaR, Expectation, RiskMeasure, Wang, additive, compose
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
-from uqbench.testing.agents import AgentTests
+from uqbench.testing.conformance.agent_runs import AgentSubject
+from uqbench.testing.results import results
 from uqbench.testing.worlds import RotatingPixels, act, as_step
 
 CPU = torch.device("cpu")
@@ -315,16 +316,16 @@ def test_a_risk_neutral_member_alone_is_a_categorical_dqn() -> None:
 # --- lanes, resuming, what all agents do -------------------------------------------------------
 
 
-class TestSentinel(AgentTests):
+@pytest.mark.parametrize("settings", VARIANTS, ids=str)
+def test_it_conforms(settings: dict[str, Any]) -> None:
     """Learning, synced targets, a buffer that is overwritten."""
 
-    @pytest.fixture(params=VARIANTS, ids=str, autouse=True)
-    def variant(self, request: pytest.FixtureRequest) -> None:
-        self.settings = request.param
+    def make(seeds: Sequence[int], device: torch.device) -> Sentinel:
+        return Sentinel(RotatingPixels.info(), seeds, SentinelConfig(**SMALL | settings), device)
 
-    def make(self, seeds: Sequence[int], device: torch.device = CPU) -> Sentinel:
-        config = SentinelConfig(**SMALL | self.settings)
-        return Sentinel(RotatingPixels.info(), seeds, config, device)
+    subject = AgentSubject(name="sentinel", make=make)
+    made = results([subject], only="not agent-compiles")
+    assert not [str(result) for result in made if not result.ok]
 
 
 def test_a_member_with_a_convolution_is_the_network_that_all_others_have() -> None:

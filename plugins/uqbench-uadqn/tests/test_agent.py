@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 import torch
@@ -18,8 +19,9 @@ from uqbench.agent import EnvironmentInfo
 from uqbench.lanes import Normal
 from uqbench.registry.plugins import Host
 from uqbench.runner.train.compiling import compile_agent
-from uqbench.testing.agents import AgentTests
-from uqbench.testing.capture import run
+from uqbench.testing.conformance.agent_runs import AgentSubject
+from uqbench.testing.results import results
+from uqbench.testing.same_bits import train
 from uqbench.testing.worlds import RotatingPixels, act, step_of_actors, transitions
 
 CPU = torch.device("cpu")
@@ -310,13 +312,11 @@ def on_pixels(seeds: Sequence[int], device: torch.device = CPU, **settings: str)
     return UADQN(RotatingPixels.info(), seeds, config, device)
 
 
-class TestUADQN(AgentTests):
-    @pytest.fixture(params=["epsilon-greedy", "none"], autouse=True)
-    def exploration(self, request):
-        self.exploration = request.param
-
-    def make(self, seeds, device=CPU):
-        return on_pixels(seeds, device, exploration=self.exploration)
+@pytest.mark.parametrize("exploration", ["epsilon-greedy", "none"])
+def test_it_conforms(exploration):
+    subject = AgentSubject(name="ua-dqn", make=partial(on_pixels, exploration=exploration))
+    made = results([subject], only="not agent-compiles")
+    assert not [str(result) for result in made if not result.ok]
 
 
 def filled() -> UADQN:
@@ -343,7 +343,7 @@ def test_compiled_updates_agree_with_eager_ones() -> None:
 def test_a_short_run_ends_with_the_numbers_that_it_always_had() -> None:
     """Whoever changes these numbers has changed the algorithm, not its speed."""
     agent = on_pixels([3, 5])
-    run(agent, 2, 120, captured=False)
+    list(train(agent, RotatingPixels(2), 120))
     stored = agent.replay.gather(torch.arange(100).repeat(2, 1))
     predicted = agent.uncertainty(stored["obs"])
     found = [

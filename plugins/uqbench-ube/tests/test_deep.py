@@ -25,8 +25,9 @@ from uqbench.registry.plugins import Host
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.runner.train.exported_agents import exported_agent
 from uqbench.suites.reading import read_suites
-from uqbench.testing.agents import AgentTests
-from uqbench.testing.capture import run
+from uqbench.testing.conformance.agent_runs import AgentSubject
+from uqbench.testing.results import results
+from uqbench.testing.same_bits import train
 from uqbench.testing.worlds import RotatingPixels, act, step_of_actors, transitions
 
 CPU = torch.device("cpu")
@@ -319,21 +320,18 @@ def test_the_bonus_is_the_root_of_the_local_uncertainty():
 # -- lanes, resuming, capture, compilation ---------------------------------------------------------
 
 
-class TestDeepAgents(AgentTests):
+@pytest.mark.parametrize("kind", DISTINCT)
+def test_it_conforms(kind):
     """Learning, synced targets, windows of both kinds of ending, a buffer that is overwritten."""
-
-    @pytest.fixture(params=DISTINCT, autouse=True)
-    def kind(self, request):
-        self.name = request.param
-
-    def make(self, seeds, device=CPU):
-        return make(self.name, seeds, device)
+    subject = AgentSubject(name=kind, make=partial(make, kind))
+    made = results([subject], only="not agent-compiles")
+    assert not [str(result) for result in made if not result.ok]
 
 
 def test_the_inverse_counts_of_a_lane_are_the_same_alone_and_among_others():
     alone, among = make("n-step", [5]), make("n-step", [3, 5, 8])
-    run(alone, 1, 100, captured=False, first=5)
-    run(among, 3, 100, captured=False, first=4)
+    list(train(alone, RotatingPixels(1, 5), 100))
+    list(train(among, RotatingPixels(3, 4), 100))
     assert torch.equal(alone.counts.matrices, among.counts.matrices[4:8])
 
 
@@ -383,7 +381,7 @@ PINNED = {
 def test_a_short_run_ends_with_the_numbers_that_it_always_had(kind):
     """Whoever changes these numbers has changed the algorithm, not its speed."""
     agent = make(kind)
-    run(agent, 2, 120, captured=False)
+    list(train(agent, RotatingPixels(2), 120))
     last = agent.metrics()
     found = last["loss"][0].item(), last["bonus" if kind == "intrinsic" else "u"][0].item()
     assert found == pytest.approx(PINNED[kind], rel=1e-3)

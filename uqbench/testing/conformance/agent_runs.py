@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -17,6 +17,7 @@ from uqbench.runner.train.loop import by_actor, reset_by_actor
 from uqbench.specs import Role
 from uqbench.testing.conformance.check import Subject
 from uqbench.testing.same_bits import difference
+from uqbench.testing.worlds import RotatingPixels
 
 QUESTIONS = 4
 """Number of observations on which predictions are compared."""
@@ -82,7 +83,8 @@ class AgentSubject(Subject):
         role: trivial and oracle rows need not use their seeds, nor spare the device.
         config: the config that ``make`` uses; None where a check need not know.
         several: the same agent with several actors; None where it learns from one.
-        steps: length of the runs: with ``make``'s config they must show everything.
+        steps: length of the runs: with ``make``'s config they must show everything: learning, a
+            target network that is synced, a replay buffer that overflows.
         long: length of the runs for what begins late, such as what a full buffer forgets.
         stops: steps after which a run resumes from its saved state.
         discounted: makes the function that makes it under another γ; None where that is unknown.
@@ -93,8 +95,8 @@ class AgentSubject(Subject):
 
     kind: ClassVar[str] = "agent"
     make: MakeAgent
-    world: Callable[[int, int], LaneEnv]
-    info: EnvironmentInfo
+    world: Callable[[int, int], LaneEnv] = RotatingPixels
+    info: EnvironmentInfo = field(default_factory=RotatingPixels.info)
     role: Role = "method"
     config: Any = None
     several: AgentSubject | None = None

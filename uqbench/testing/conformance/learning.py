@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from gymnasium import spaces
 from torch import Tensor
+from torch.utils._pytree import tree_map
 
 from uqbench.agent import Agent, Step, Uncertainty
 from uqbench.lanes import Normal, Uniform
@@ -268,16 +269,11 @@ def _states(subject: AgentSubject) -> Tensor:
 
 def _learned(agent: Agent) -> object:
     """Floating-point tensors of what it exports; None where it exports nothing."""
-    state = state_of(agent, "exported_state")
 
-    def tensors(part: object) -> object:
-        if isinstance(part, dict):
-            return {key: tensors(value) for key, value in part.items()}
-        if isinstance(part, list | tuple):
-            return [tensors(value) for value in part]
+    def learned(part: object) -> Tensor | None:
         return part if isinstance(part, Tensor) and part.is_floating_point() else None
 
-    return None if state is None else tensors(state)
+    return tree_map(learned, state_of(agent, "exported_state"))
 
 
 def _mean(said: Uncertainty) -> Tensor:

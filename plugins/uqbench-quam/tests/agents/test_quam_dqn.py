@@ -12,7 +12,8 @@ from uqbench_quam.agents.quam_dqn import Evidence, QuamDQN, QuamDQNConfig, bonus
 
 from uqbench.agent import EnvironmentInfo
 from uqbench.lanes import greedy
-from uqbench.testing.agents import AgentTests
+from uqbench.testing.conformance.agent_runs import AgentSubject
+from uqbench.testing.results import results
 from uqbench.testing.worlds import RotatingPixels, act, step_of_actors
 
 CPU = torch.device("cpu")
@@ -22,13 +23,18 @@ SMALL = QuamDQNConfig(
 )  # fmt: skip
 
 
-class TestQuamDQN(AgentTests):
-    def make(self, seeds, device=CPU) -> QuamDQN:
-        return QuamDQN(RotatingPixels.info(), seeds, SMALL, device)
+def on_pixels(seeds, device) -> QuamDQN:
+    return QuamDQN(RotatingPixels.info(), seeds, SMALL, device)
 
-    def test_bonuses_are_positive_after_learning(self) -> None:
-        trained = self.subject().run([3, 5], first=0)
-        assert (trained.metrics[-1]["bonus"] > 0).all()
+
+def test_it_conforms() -> None:
+    made = results([AgentSubject(name="quam-dqn", make=on_pixels)], only="not agent-compiles")
+    assert not [str(result) for result in made if not result.ok]
+
+
+def test_bonuses_are_positive_after_learning() -> None:
+    trained = AgentSubject(name="quam-dqn", make=on_pixels).run([3, 5], first=0)
+    assert (trained.metrics[-1]["bonus"] > 0).all()
 
 
 def agent(seeds, steps: int, config: QuamDQNConfig = SMALL) -> QuamDQN:
