@@ -21,7 +21,6 @@ the digest of the record is of.
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -33,7 +32,7 @@ from uqbench.errors import StorageError
 from uqbench.identity import canonical
 from uqbench.results.folders import Folder, Signature
 from uqbench.results.record_files import RECORD
-from uqbench.results.records import Process, Resumed, RunRecord, Timing
+from uqbench.results.records import RunRecord
 
 FILE = ".index"
 MOST_BYTES = 2 << 30
@@ -102,7 +101,8 @@ class RunCache:
         if _digest(template, own).encode() != digest:  # somebody else wrote the line
             self._put(key, None)
             return None
-        return self._record(template, own)
+        record = RunRecord.model_validate_json(_together(template, own))
+        return self._shared(record.model_copy(update={"digest": digest.decode()}), template)
 
     def is_verified(self, key: str, files: Mapping[str, Signature | None]) -> bool:
         """Whether data files are as they were when their digests were verified."""
@@ -126,7 +126,7 @@ class RunCache:
             if _digest(self._template, own) == record.digest:
                 line = b"\t".join((_text(read), record.digest.encode(), b"", *own))
                 self._put(key, (self._template, line))
-                return self._record(self._template, own)
+                return self._shared(record, self._template)
         return record
 
     def verify(self, key: str, files: Mapping[str, Signature | None], folder: Folder) -> None:
@@ -166,24 +166,12 @@ class RunCache:
         else:
             self._lines[key] = line
 
-    def _record(self, template: bytes, own: list[bytes]) -> RunRecord:
-        """The record of a line, whose digest ``run.json`` states: its contents are the same."""
-        if template not in self._first:
-            self._first[template] = RunRecord.model_validate_json(_together(template, own))
-        first = self._first[template]
-        values = json.loads(b"[%s]" % b",".join(own))
-        began, digests, seed, process, resumed, *scalars = values[:-3]
-        step, timing, updated = values[-3:]
-        fields = first.__dict__ | {
-            "began": began, "digests": digests, "step": step, "updated": updated,
-            "identity": {**first.identity, "seed": seed},
-            "process": Process.model_construct(**process),
-            "resumed": tuple(Resumed.model_construct(**one) for one in resumed),
-            "timing": timing and Timing.model_construct(**timing),
-            "scalars": dict(zip(first.scalars, scalars, strict=True)),
-            "digest": _digest(template, own),
-        }  # fmt: skip
-        return RunRecord.model_construct(first.model_fields_set, **fields)
+    def _shared(self, record: RunRecord, template: bytes) -> RunRecord:
+        """The same record, with what it has from the template in memory once for its cell."""
+        first = self._first.setdefault(template, record)
+        identity = {**first.identity, "seed": record.identity["seed"]}
+        same = {"identity": identity, "metrics": first.metrics, "provenance": first.provenance}
+        return record.model_copy(update=same)
 
 
 def _is_same(files: Mapping[str, Signature | None], folder: Folder) -> bool:
