@@ -124,33 +124,26 @@ class Needed:
 
 def seeds_needed(evidence: Evidence, findings: Sequence[Finding], seeds: int) -> Needed:
     """How many seeds it takes."""
-
-    def needed(shifted: float) -> int | None:
-        return _deciding_seeds(evidence, findings, seeds, shifted)
-
-    return Needed(needed(0.0), needed(1.0), needed(-1.0))
-
-
-def _deciding_seeds(
-    evidence: Evidence, findings: Sequence[Finding], seeds: int, shifted: float
-) -> int | None:
-    """The least number of seeds that decides, with estimates ``shifted`` from the boundary."""
     open_ones = max(1, sum(finding.true is None for finding in findings))
     slack = 2 * (1 - POWER) / open_ones  # two-sided level of an interval that is missed so often
 
-    def decides(seeds: int) -> bool:
+    def decides(seeds: int, shifted: float) -> bool:
         true = [_expected(f, seeds, slack, shifted) for f in findings]
         return combine(evidence, true) is not Verdict.UNDECIDED
 
-    too_few, enough = seeds, seeds + 1
-    while not decides(enough):
-        if enough >= MOST_SEEDS:
-            return None
-        too_few, enough = enough, min(2 * enough, MOST_SEEDS)
-    while enough - too_few > 1:
-        middle = (too_few + enough) // 2
-        too_few, enough = (too_few, middle) if decides(middle) else (middle, enough)
-    return enough
+    def needed(shifted: float) -> int | None:
+        """The least number of seeds that decides, with estimates that far from the boundary."""
+        too_few, enough = seeds, seeds + 1
+        while not decides(enough, shifted):
+            if enough >= MOST_SEEDS:
+                return None
+            too_few, enough = enough, min(2 * enough, MOST_SEEDS)
+        while enough - too_few > 1:
+            middle = (too_few + enough) // 2
+            too_few, enough = (too_few, middle) if decides(middle, shifted) else (middle, enough)
+        return enough
+
+    return Needed(needed(0.0), needed(1.0), needed(-1.0))
 
 
 def _expected(finding: Finding, seeds: int, slack: float, shifted: float) -> bool | None:
