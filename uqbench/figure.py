@@ -7,10 +7,9 @@ the tables of a ``uqbench.boards.stored.StoredBoard``.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from uqbench.errors import UqbenchError
 
@@ -53,15 +52,3 @@ class Figure:
         """What a notebook shows; the library that draws is only imported for it."""
         text: str = import_module("uqbench.plots.render").svg(self)
         return text
-
-
-class InstalledSuite(Protocol):
-    """What figures ask of a suite as it is installed."""
-
-    @property
-    def name(self) -> str:
-        """Of the suite."""
-
-    @property
-    def claims(self) -> Sequence[Any]:
-        """Its claims: ``id``, ``settings`` (the keys of their kind), …."""

@@ -18,7 +18,7 @@ from uqbench import specs
 from uqbench.identity import Run
 
 if TYPE_CHECKING:  # pandas is imported where there are figures
-    from uqbench.figure import Figure, InstalledSuite
+    from uqbench.figure import Figure
 
 CONTRACT = "0.1"
 ENTRY_POINT_GROUP = "uqbench"
@@ -73,12 +73,10 @@ def uqbench_executors() -> Iterable[specs.ExecutorSpec]:  # type: ignore[empty-b
 
 
 @hookspec
-def uqbench_figures(  # type: ignore[empty-body]
-    board: Any, suite: InstalledSuite | None
-) -> Iterable[Figure]:
+def uqbench_figures(board: Any, suite: Any) -> Iterable[Figure]:  # type: ignore[empty-body]
     """Figures of a ``uqbench.boards.stored.StoredBoard``; none for boards of other suites.
 
-    ``suite`` is the board's as it is installed.
+    ``suite`` is the board's as it is installed, a ``uqbench.suites.suite.Suite``, or None.
     """
 
 

@@ -20,7 +20,7 @@ from uqbench.plots.words import spelled
 from uqbench.wording import count
 
 if TYPE_CHECKING:
-    from uqbench.figure import InstalledSuite
+    from uqbench.suites.suite import Suite
 
 PROBABILITIES = ("probability of improvement", "concordance", "share")
 """Statistics that lie between 0 and 1 whatever the claim; matched as beginnings."""
@@ -38,7 +38,7 @@ Published = Mapping[str, Mapping[str, float]]
 """Published numbers by claim and group; group "" for all of them."""
 
 
-def published_numbers(suite: InstalledSuite | None) -> Published:
+def published_numbers(suite: Suite | None) -> Published:
     """The published numbers that a suite's ``band`` claims compare with, by claim and task."""
     found: dict[str, dict[str, float]] = {}
     for claim in () if suite is None else suite.claims:

@@ -8,15 +8,16 @@ import altair as alt
 import pandas as pd
 
 from uqbench.boards.stored import StoredBoard
-from uqbench.figure import Figure, InstalledSuite
+from uqbench.figure import Figure
 from uqbench.plots import claims, theme
 from uqbench.plots.words import natural
+from uqbench.suites.suite import Suite
 
 CLAIMS = "published-"
 """Begins the names of the claims that a method has the published numbers."""
 
 
-def published_panels(board: StoredBoard, suite: InstalledSuite) -> Iterator[Figure]:
+def published_panels(board: StoredBoard, suite: Suite) -> Iterator[Figure]:
     """A panel a task: each method's score with its interval, and the published one."""
     data = claims.frame(board.claims, claims.published_numbers(suite))
     data = data[data["claim"].str.startswith(CLAIMS) & data["published"].notna()]

@@ -17,7 +17,8 @@ from uqbench_tabular.environments.ground_truth import (
 
 if TYPE_CHECKING:
     from uqbench.boards.stored import StoredBoard
-    from uqbench.figure import Figure, InstalledSuite
+    from uqbench.figure import Figure
+    from uqbench.suites.suite import Suite
 
 SUITES = (
     "five-state",
@@ -208,7 +209,7 @@ def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
 
 
 @hookimpl
-def uqbench_figures(board: StoredBoard, suite: InstalledSuite | None) -> Iterable[Figure]:
+def uqbench_figures(board: StoredBoard, suite: Suite | None) -> Iterable[Figure]:
     """Measured regret against the published panels."""
     if board.suite not in ("deepsea", "widenarrow", "priormdp") or suite is None:
         return []
