@@ -12,7 +12,6 @@ from uqbench.figure import Figure
 from uqbench.plots import catalog
 from uqbench.registry.plugins import Host
 from uqbench.report import sections
-from uqbench.report.drawing import drawing
 
 FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
 DATA = pd.DataFrame({"x": [1.0, 2.0], "url": ["http://x.test"] * 2})
@@ -66,8 +65,7 @@ def test_a_plugin_that_fails_is_named_and_the_others_draw(host, monkeypatch):
     ]  # fmt: skip
     assert catalog.draw(board, "two-points", None, host).data is DATA
     monkeypatch.setattr(sections, "SHOWN", ())
-    with drawing() as begin:
-        section = sections.BoardSection(board, None, {}, host, begin)
+    section = sections.BoardSection(board, None, {}, host)
     assert [picture.figure.name for picture in section.figures] == ["two-points"]
     assert section.figures[0].svg.startswith("<svg ")
     assert any("refers to nothing outside of itself" in text for text in section.missing)

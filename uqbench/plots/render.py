@@ -77,22 +77,13 @@ def svg(figure: Figure, *, adaptive: bool = False, prefix: str = "") -> str:
         adaptive: with a style that follows the reader's preference for light or dark.
         prefix: of the ids in it, which are unique where several figures share a page.
     """
-    return drawn(specification(figure), figure, adaptive=adaptive, prefix=prefix)
-
-
-def specification(figure: Figure) -> dict[str, Any]:
-    """A figure in Vega-Lite, with the data and our theme."""
     with warnings.catch_warnings(), alt.data_transformers.disable_max_rows():
         warnings.simplefilter("ignore")  # Altair's, of names that pandas may reserve some day
         chart: dict[str, Any] = figure.chart.to_dict(validate=False)
-    return {**chart, "config": {**chart.get("config", {}), **theme.CONFIG}}
-
-
-def drawn(
-    chart: dict[str, Any], figure: Figure, *, adaptive: bool = False, prefix: str = ""
-) -> str:
-    """A figure's specification as SVG; see :func:`svg`."""
-    text = vl_convert.vegalite_to_svg(chart, vl_version=_version(), allowed_base_urls=[])
+    chart["config"] = {**chart.get("config", {}), **theme.CONFIG}
+    known: list[str] = vl_convert.get_vegalite_versions()
+    version = _SCHEMA if _SCHEMA in known else known[-1]
+    text = vl_convert.vegalite_to_svg(chart, vl_version=version, allowed_base_urls=[])
     if _EXTERNAL.search(text):
         raise UqbenchError(
             f"the figure {figure.name!r} has an image or a link, which is not drawn: a figure "
@@ -100,13 +91,6 @@ def drawn(
         )
     return _with_text(
         _small(text, prefix + figure.name), figure, dark_style("svg ") if adaptive else ""
-    )
-
-
-def warm_up() -> None:
-    """Start the renderer, which takes most of a second, and goes on beside Python."""
-    vl_convert.vegalite_to_svg(
-        {"data": {"values": [{}]}, "mark": "point"}, vl_version=_version(), allowed_base_urls=[]
     )
 
 
@@ -122,11 +106,6 @@ def dark_style(inside: str) -> str:
 
 def _in_order(entries: re.Match[bytes]) -> bytes:
     return b"".join(sorted(entries[0].splitlines(keepends=True)))
-
-
-def _version() -> str:
-    known: list[str] = vl_convert.get_vegalite_versions()
-    return _SCHEMA if _SCHEMA in known else known[-1]
 
 
 def _small(text: str, name: str) -> str:

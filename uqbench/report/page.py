@@ -18,10 +18,9 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError
 from uqbench.plots.render import dark_style
 from uqbench.plots.theme import SIGNS
-from uqbench.report.drawing import drawing
 from uqbench.report.methods import method_sections
 from uqbench.report.runs import run_data
-from uqbench.report.sections import BoardSection
+from uqbench.report.sections import BoardSection, picture
 from uqbench.views.board_view import parts
 from uqbench.views.verdicts import COUNTED, Counted, by_paper, distinct
 
@@ -48,11 +47,11 @@ def page(
     """
     versions, boards, damaged = versions_here(host), [], []
     # without Altair's checks of every chart, a second of them: `uqbench plot` makes them
-    with drawing() as begin, debug_mode(False):
+    with debug_mode(False):
         for folder in folders:
             try:
                 board = StoredBoard.read(folder)
-                section = BoardSection(board, suites.get(board.suite), versions, host, begin)
+                section = BoardSection(board, suites.get(board.suite), versions, host)
                 _ = board.scores, board.provenance
                 boards.append(section)
             except UqbenchError as error:  # it costs itself, and no other
@@ -62,13 +61,13 @@ def page(
         tables = [section.board for section in boards]
         # the first board that ranks and has the picture of score against coverage
         of_trust = (
-            (section, picture.figure)
+            (section, drawn.figure)
             for section in boards
-            for picture in section.figures
-            if section.board.ranks and picture.figure.name == "trust"
+            for drawn in section.figures
+            if section.board.ranks and drawn.figure.name == "trust"
         )
         front, figure = next(of_trust, (None, None))
-        trust = None if figure is None else begin("front-", figure)
+        trust = None if figure is None else picture("front-", figure)
     claims = [claim for section in boards for claim in section.claims]
     papers = by_paper(claims)
     script, style = _part("report.js"), _part("report.css") + dark_style(".figure svg ")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from uqbench.boards.calibration import coverage_column
 from uqbench.boards.protocol import departures
 from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure
 from uqbench.plots import catalog, claims
-from uqbench.report.drawing import Picture
+from uqbench.plots.render import svg
 from uqbench.views.board_view import IMPROVEMENT, BoardView, Column, stored_estimate
 from uqbench.views.verdicts import judged_claims
 
@@ -26,14 +28,33 @@ SHOWN = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A figure, drawn."""
+
+    figure: Figure
+    svg: Markup
+
+
+def picture(prefix: str, figure: Figure) -> Picture:
+    """A figure's picture, the ids in it having a prefix.
+
+    Raises:
+        Exception: whatever is wrong with the chart.
+    """
+    return Picture(figure, Markup(svg(figure, prefix=prefix)))
+
+
 class BoardSection:
-    """A board on the page; its pictures begin to be drawn when it is made.
+    """A board on the page.
 
     Attributes:
         earlier: what its suite does otherwise by now; empty for a board of today's protocol.
         view: its rows and columns.
         claims: those of the board, as they were judged.
         panels: the picture of each claim that was compared, by the claim's name.
+        figures: its pictures, plugins' first; those that could not be drawn are left out.
+        missing: which figures it has not, and why.
         hours: of one core or device a run, by method; none where they were not measured.
         all_hours: of all of its runs.
 
@@ -42,7 +63,6 @@ class BoardSection:
         suite: as it is installed; None where it is not.
         versions: of the installed agents and estimators, by name.
         host: the plugins, some of which add figures.
-        begin: begins a picture, given the prefix of its ids.
     """
 
     def __init__(
@@ -51,7 +71,6 @@ class BoardSection:
         suite: Suite | None,
         versions: Mapping[str, str],
         host: Host,
-        begin: Callable[[str, Figure], Picture],
     ) -> None:
         self.board, self.id = board, f"board-{board.suite}-{board.name}"
         self.summary = "" if suite is None else suite.summary
@@ -62,30 +81,22 @@ class BoardSection:
         added, problems = catalog.plugin_figures(board, suite, host)
         own, lacking = catalog.drawable(board, SHOWN, suite, host)
         panels = claims.panels(board, claims.published_numbers(suite)) if self.claims else {}
-        draw = partial(begin, f"{board.suite}-{board.name}-")
-        self._added, self._own = list(map(draw, added)), list(map(draw, own))
+        draw = partial(picture, f"{board.suite}-{board.name}-")
+        self.figures: list[Picture] = []
+        self.missing = [why.replace(str(board.folder), board.title) for why in lacking] + problems
+        for figure in added:
+            try:
+                self.figures.append(draw(figure))
+            except Exception as error:  # a plugin's chart may be wrong in any way
+                why = f"{type(error).__name__}: {error!s:.300}"
+                self.missing.append(f"{board.title}: {figure.name}: {why}")
+        self.figures += map(draw, own)
         self.panels = {claim: draw(figure) for claim, figure in panels.items()}
-        self._missing = [
-            *(why.replace(str(board.folder), board.title) for why in lacking),
-            *problems,
-        ]
         sums = pd.DataFrame(columns=["device_hours", "runs"])
         if board.has("cost.csv"):
             sums = board.cost.groupby("method")[["device_hours", "runs"]].sum()
         self.hours = dict(sums["device_hours"] / sums["runs"])
         self.all_hours = float(sums["device_hours"].sum()) if self.hours else None
-
-    @property
-    def figures(self) -> list[Picture]:
-        """Its pictures, plugins' first; those that could not be drawn are left out."""
-        return [*(picture for picture in self._added if not picture.failure), *self._own]
-
-    @property
-    def missing(self) -> list[str]:
-        """Which figures it has not, and why."""
-        failed = ((picture.figure.name, picture.failure) for picture in self._added)
-        title = self.board.title
-        return [*self._missing, *(f"{title}: {name}: {why}" for name, why in failed if why)]
 
     @cached_property
     def columns(self) -> list[Column]:
