@@ -407,7 +407,6 @@ def test_a_plugin_adds_a_kind(host):
         ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 2\nat_least = 0.5\n'
          'tasks = ["near"]',
          "5 seeds can never decide it"),
-        (f"{ORDER}\nper_task = true\npaired = true", "5 seeds can never decide it"),
         (f'{ORDER}\nreadings = ["decai"]\n{READING}', "no reading 'decai'. Did you mean 'decay'"),
         (f"{ORDER}\n{READING}".replace("moved", "move"), "decay: unknown key 'move'. Did you mean"),
     ],

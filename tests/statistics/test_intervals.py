@@ -1,6 +1,7 @@
 """The intervals that verdicts rest on: exact facts, and error rates over simulated scores."""
 
 import math
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -629,31 +630,34 @@ def test_an_estimate_on_the_boundary_is_decided_by_no_number_of_seeds():
 
 
 @pytest.mark.parametrize(
-    ("kind", "seeds", "tasks"),
+    ("kind", "seeds", "tasks", "paired"),
     [
-        (Order(metric="m", methods=("a", "b")), 3, 1),
-        (Order(metric="m", methods=("a", "b"), per_task=True), 3, 57),
-        (Order(metric="m", methods=("a", "b"), paired=True), 5, 1),
-        (Order(metric="m", methods=("a", "b"), paired=True), 5, 9),
+        (Order(metric="m", methods=("a", "b")), 3, 1, False),
+        (Order(metric="m", methods=("a", "b"), per_task=True), 3, 57, False),
+        (Order(metric="m", methods=("a", "b")), 5, 1, True),
+        (Order(metric="m", methods=("a", "b")), 5, 9, True),
         (
             Trend(metric="m", methods=("a", "b", "c"), values=(1, 2, 3), direction="increasing"),
             4,
             1,
+            False,
         ),
-        (ShareClaim(metric="m", method="a", better_than="b", at_least=0.5), 5, 1),
-        (Band(metric="m", method="a", low=0.0), 2, 1),
+        (ShareClaim(metric="m", method="a", better_than="b", at_least=0.5), 5, 1, False),
+        (Band(metric="m", method="a", low=0.0), 2, 1, False),
     ],
 )
 def test_claims_that_no_runs_of_a_budget_could_decide_are_told_and_indeed_never_are(
-    kind, seeds, tasks
+    kind, seeds, tasks, paired
 ):
     names = [f"t{t}" for t in range(tasks)]
     with pytest.raises(ValueError, match="can never decide it"):
-        kind.check_seeds(seeds, names, paired=False)
+        kind.check_seeds(seeds, names, paired=paired)
     if seeds >= 3:
         best = {m: np.full((seeds, tasks), i) + np.arange(seeds)[:, None] / 100.0
                 for m, i in (("a", 5.0), ("b", 0.0), ("c", 9.0))}  # fmt: skip
-        evidence = kind.compare(observe({m: best[m] for m in kind.named_methods}))
+        evidence = kind.compare(
+            replace(observe({m: best[m] for m in kind.named_methods}), paired=paired)
+        )
         found = [f.true for f in find(evidence, intervals=True)]
         assert combine(evidence, found) is Verdict.UNDECIDED
-    kind.check_seeds(4 * seeds, names, paired=False)
+    kind.check_seeds(4 * seeds, names, paired=paired)

@@ -21,7 +21,6 @@ from uqbench.statistics.location import (
     Exact,
     OverTasks,
     Ratio,
-    Statistic,
     Value,
     location,
 )
@@ -29,16 +28,15 @@ from uqbench.statistics.location import (
 
 @dataclass(frozen=True, kw_only=True)
 class Band(TaskwiseKind):
-    """A statistic of a method's runs, or its ratio to another's, lies within bounds.
+    """The mean of a method's runs, or its ratio to another's, lies within bounds.
 
     Attributes:
         method: whose runs.
-        ratio_to: the method, or methods, whose statistic is divided by, one after the other.
+        ratio_to: the method, or methods, whose mean is divided by, one after the other.
         value: the published number, or one for each task, which are then looked at one by one.
         tolerance: how far from ``value`` it may lie.
         low: instead of ``value`` and ``tolerance``: the lower bound; None for none.
         high: the upper bound; None for none.
-        by: the statistic, over runs and tasks.
         normalized: whether it is of scores instead of raw values.
         exact: whether the metric has no randomness, so that all of a method's runs on a task must
             be equal and their value is what it is.
@@ -52,7 +50,6 @@ class Band(TaskwiseKind):
     tolerance: float | None = None
     low: float | None = None
     high: float | None = None
-    by: Statistic = "mean"
     normalized: bool = False
     exact: bool = False
 
@@ -110,7 +107,7 @@ class Band(TaskwiseKind):
                 comparisons.append(
                     Comparison(
                         about=self.method if other is None else f"{self.method} / {other}",
-                        statistic=self.by if other is None else f"ratio of {self.by}",
+                        statistic="mean" if other is None else "ratio of mean",
                         measured=self._measure(observations, other, tasks),
                         region=self.region(group),
                         group=group,
@@ -130,25 +127,25 @@ class Band(TaskwiseKind):
         first = values(self.method, tasks)
         second = None if other is None else values(other, tasks)
         if self.exact:
-            of = location(first, self.by)
-            return Exact.of(of, None if second is None else location(second, self.by))
+            of = location(first, "mean")
+            return Exact.of(of, None if second is None else location(second, "mean"))
         if observations.shared:
             if len(tasks) < MINIMUM_TASKS:
                 raise CannotCompareError(
                     f"the runs of a batch share {self.metric}, so a task is one observation, and "
                     f"{len(tasks)} of the {MINIMUM_TASKS} are here that an interval needs"
                 )
-            return OverTasks.of_runs(self.by, first, second)
+            return OverTasks.of_runs("mean", first, second)
         normalizers = [observations.normalize[t] if self.normalized else float for t in tasks]
         failures = failures_of(
             observations.fails_beyond, observations.bounds, observations.direction, normalizers
         )
-        if failures is not None and self.by == "mean":
+        if failures is not None:
             mean = FailingMean.of(first, failures)
             if second is None:
                 return mean
             return Apart(mean, FailingMean.of(second, failures), ratio=True)
-        own = location(first, self.by, clustered=observations.paired)
+        own = location(first, "mean", clustered=observations.paired)
         if second is None:
             return Value(own)
-        return Ratio(own, location(second, self.by, clustered=observations.paired))
+        return Ratio(own, location(second, "mean", clustered=observations.paired))

@@ -23,8 +23,6 @@ class Order(TaskwiseKind):
         by: the probability of improvement (Agarwal et al. 2021) of raw values, or the difference
             of a statistic of the normalized scores.
         threshold: which it must be above; None for 1/2, or for 0 where it is a difference.
-        paired: whether runs of the same seed are compared with each other; None for what the suite
-            says of its worlds and data sets.
 
     Source: Agarwal et al. 2021
     """
@@ -32,7 +30,6 @@ class Order(TaskwiseKind):
     methods: tuple[str | tuple[str, ...], ...]
     by: Literal["improvement", "iqm", "mean", "median"] = "improvement"
     threshold: float | None = None
-    paired: bool | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -76,7 +73,7 @@ class Order(TaskwiseKind):
         )
         if self.by != "improvement":
             return
-        if self._is_paired(paired):
+        if paired:
             check_shares(seeds, self.boundary, comparisons)
         else:
             together = 1 if self.per_task else len(tasks)
@@ -87,7 +84,7 @@ class Order(TaskwiseKind):
         statistic = (
             "probability of improvement" if self.by == "improvement" else f"difference of {self.by}"
         )
-        if self._is_paired(observations.paired):
+        if observations.paired:
             statistic = f"paired {statistic}"
         comparisons = [
             Comparison(
@@ -108,10 +105,6 @@ class Order(TaskwiseKind):
         ]
         return Evidence(tuple(comparisons), self.at_least)
 
-    def _is_paired(self, suite: bool) -> bool:
-        """Whether runs are compared seed by seed, in a suite that does so or not."""
-        return suite if self.paired is None else self.paired
-
     def _measure(
         self, observations: Observations, better: str, worse: str, tasks: Sequence[str]
     ) -> Measurement:
@@ -120,7 +113,7 @@ class Order(TaskwiseKind):
             assert difference is not None  # ``check`` has refused what has no scale
             return difference
         first, second = (observations.signed(name, tasks) for name in (worse, better))
-        if self._is_paired(observations.paired):
+        if observations.paired:
             return Share.of((second > first) + 0.5 * (second == first), methods=2)
         return concordance([list(groups) for groups in zip(first.T, second.T, strict=True)])
 
@@ -139,6 +132,6 @@ class Order(TaskwiseKind):
         else:
             return None
         first, second = of(better, tasks), of(worse, tasks)
-        if self._is_paired(observations.paired):
+        if observations.paired:
             return paired_difference(first, second, by)
         return Difference(location(first, by), location(second, by))
