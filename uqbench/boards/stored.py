@@ -375,10 +375,8 @@ def board_at(path: Path) -> Folder:
 
 def boards_below(root: Folder) -> list[Folder]:
     """The boards below a folder of leaderboards; none that a link leads to."""
-    folders = []
-    for suite in _folders(root):
-        folders += [folder for folder in _folders(suite) if folder.has(MANIFEST)]
-    return folders
+    suites = _folders(root)
+    return [folder for at in suites for folder in _folders(at) if folder.has(MANIFEST)]
 
 
 def board_folders(root: Path) -> list[Folder]:

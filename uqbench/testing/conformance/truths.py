@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.environment import LaneEnv, OptimalQ, Outcome
-from uqbench.testing.conformance.agent_runs import copy_of
+from uqbench.environment import OptimalQ
+from uqbench.lanes import Uniform
+from uqbench.lanes.exploration import random_action
 from uqbench.testing.conformance.check import Failed, Skipped, check
 from uqbench.testing.conformance.environments import EnvironmentSubject, Met, play
 
@@ -129,31 +130,24 @@ def optimal_return(subject: EnvironmentSubject) -> None:
 
 
 def _returns(subject: EnvironmentSubject, fixed: int | None) -> list[float]:
-    """Of the episodes that end, with random actions, or with one that is never masked."""
+    """Of the episodes that end, with random actions, or with one; none where that is masked."""
     env = subject.make(range(LANES), subject.limit)
-    if fixed is None:
-        outcomes = [outcome for *_, outcome in play(env, range(LANES), STEPS)]
-    else:
-        outcomes = _constant(env, fixed)
+    draws, (_, valid) = Uniform(range(LANES), "conformance", ()), env.reset()
     totals, returns = torch.zeros(LANES, dtype=torch.float64), []
-    for outcome in outcomes:
+    for t in range(STEPS):
+        if fixed is None:
+            action = random_action(draws.at(t), env.n_actions, valid)
+        elif valid is None or bool(valid[:, fixed].all()):
+            action = torch.full((LANES,), fixed)
+        else:
+            return []
+        outcome = env.step(action)
         totals += outcome.reward
         for lane in (outcome.terminated | outcome.truncated).nonzero()[:, 0].tolist():
             returns.append(float(totals[lane]))
             totals[lane] = 0.0
+        valid = outcome.valid
     return returns
-
-
-def _constant(env: LaneEnv, action: int) -> list[Outcome]:
-    """What one action leads to in all lanes; nothing where it is masked in a state of any."""
-    _, valid = env.reset()
-    outcomes: list[Outcome] = []
-    for _ in range(STEPS):
-        if valid is not None and not bool(valid[:, action].all()):
-            return []
-        outcomes.append(copy_of(env.step(torch.full((LANES,), action))))
-        valid = outcomes[-1].valid
-    return outcomes
 
 
 def _truth(subject: EnvironmentSubject) -> tuple[OptimalQ, dict[bytes, int], Tensor]:
