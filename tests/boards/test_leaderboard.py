@@ -22,6 +22,8 @@ from uqbench.suites.reading import read_suites
 def plan() -> Plan:
     host = Host.load()
     suite = read_suites(host).suite("minatar")
+    five = suite.budget("cpu").model_copy(update={"seeds": 5, "primary": None})
+    suite = suite.model_copy(update={"budgets": suite.budgets | {"cpu": five}})
     return make_plan(suite, host, "cpu", device="cpu", methods=["dqn", "qr-dqn"])
 
 
