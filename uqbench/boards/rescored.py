@@ -114,7 +114,7 @@ def board_with(score: str, plan: Plan, host: Host, store: Store) -> Board:
     if without:
         raise UqbenchError(
             f"--rescore: {len(without)} runs kept no predictions, such as {without[0]}: make them "
-            f"again with uqbench run --fresh."
+            f"again with uqbench run --rerun."
         )
     return Board.of(changed, list(made.values()))
 

@@ -16,7 +16,7 @@ from uqbench.results.states import StoredRun
 from uqbench.results.store import Store
 
 EARLIER = ".earlier"
-"""Below it are stores, by number, of runs that were made again by ``uqbench run --fresh``."""
+"""Below it are stores, by number, of runs that were made again by ``uqbench run --rerun``."""
 
 
 def move_earlier(
