@@ -8,15 +8,13 @@ import torch
 from torch import Tensor
 from uqbench_ube.equation import solve_uncertainty
 
-from uqbench.agent import EnvironmentInfo, Uncertainty
-from uqbench.lanes import greedy
+from uqbench.agent import EnvironmentInfo
 from uqbench_tabular.agents.config import MomentMatchingConfig
-from uqbench_tabular.agents.exploration import GaussianThompson
-from uqbench_tabular.agents.model_based import ModelBased
+from uqbench_tabular.agents.factored_thompson import FactoredThompson
 from uqbench_tabular.planning import greedy_policy, greedy_values
 
 
-class MomentMatching(ModelBased):
+class MomentMatching(FactoredThompson):
     """Thompson noise from the epistemic variance of Q by moment matching.
 
     The epistemic equation, Bellman's for second moments, is an uncertainty Bellman equation whose
@@ -36,20 +34,8 @@ class MomentMatching(ModelBased):
         config: MomentMatchingConfig,
         device: torch.device,
     ) -> None:
-        super().__init__(info, seeds, config, device)
+        super().__init__(info, seeds, config, device, "moment-matching/noise")
         self.noise = config.noise
-        self.thompson = GaussianThompson(
-            config.zeta, info.n_actions, seeds, "moment-matching/noise", device
-        )
-
-    def make_plan(self) -> Tensor:
-        """μ and ``ζ σ̃`` of the values to act by, ``[L, S, A, 2]``."""
-        values = self.action_values()
-        return self.thompson.plan(values, self.variance(values))
-
-    def choose(self, plan: Tensor, valid: Tensor) -> Tensor:
-        """The available action with the largest sampled value."""
-        return self.thompson.choose(plan, self.t, valid)
 
     def variance(self, values: Tensor) -> Tensor:
         """``σ̃²_z*(s, a)``, by the definition that ``noise`` names, ``[L, S, A]``.
@@ -67,12 +53,3 @@ class MomentMatching(ModelBased):
         if self.noise == "code":
             return epistemic / self.discount**2
         return epistemic
-
-    def uncertainty(self, obs: Tensor) -> Uncertainty:
-        """The Gaussian that is acted by, and the variance of ``Q^π`` under posterior samples.
-
-        π is greedy in ``Q*`` of the posterior-mean MDP, as in the equation.
-        """
-        values = self.action_values()
-        exact = self.policy_variance(greedy(values, self.available))
-        return self.thompson.uncertainty(values, self.variance(values), exact, obs)

@@ -9,16 +9,14 @@ from torch import Tensor
 from uqbench_ube.equation import solve_uncertainty
 from uqbench_ube.local import dirichlet_moments, ratio
 
-from uqbench.agent import EnvironmentInfo, Uncertainty
-from uqbench.lanes import greedy
+from uqbench.agent import EnvironmentInfo
 from uqbench_tabular.agents.config import UBEConfig
-from uqbench_tabular.agents.exploration import GaussianThompson
-from uqbench_tabular.agents.model_based import ModelBased
+from uqbench_tabular.agents.factored_thompson import FactoredThompson
 from uqbench_tabular.planning import greedy_policy
 from uqbench_tabular.posteriors.mdp_posterior import MDPPosterior
 
 
-class UBE(ModelBased):
+class UBE(FactoredThompson):
     """Uncertainty Bellman equation: Thompson noise from a bound of Q's variance.
 
     The noise has variance ``ζ² u*``, where ``u*`` solves the equation without unrolling.
@@ -29,19 +27,9 @@ class UBE(ModelBased):
     def __init__(
         self, info: EnvironmentInfo, seeds: Sequence[int], config: UBEConfig, device: torch.device
     ) -> None:
-        super().__init__(info, seeds, config, device)
+        super().__init__(info, seeds, config, device, "ube/noise")
         self.q_max = config.r_max / (1 - self.discount)
         self.bound_discount = self.discount if config.discount_bound else 1.0
-        self.thompson = GaussianThompson(config.zeta, info.n_actions, seeds, "ube/noise", device)
-
-    def make_plan(self) -> Tensor:
-        """μ and ``ζ √u*`` of the values to act by, ``[L, S, A, 2]``."""
-        values = self.action_values()
-        return self.thompson.plan(values, self.variance(values))
-
-    def choose(self, plan: Tensor, valid: Tensor) -> Tensor:
-        """The available action with the largest sampled value."""
-        return self.thompson.choose(plan, self.t, valid)
 
     def variance(self, values: Tensor) -> Tensor:
         """``u*(s, a)``, lines 2 and 3: a bound of the epistemic variance (here a heuristic).
@@ -53,15 +41,6 @@ class UBE(ModelBased):
         policy = greedy_policy(values, self.available)
         local = local_uncertainty(self.posterior, self.q_max, self.bound_discount)
         return solve_uncertainty(local, policy, mean.transitions, self.discount)
-
-    def uncertainty(self, obs: Tensor) -> Uncertainty:
-        """The Gaussian that is acted by, and the variance of ``Q^π`` under posterior samples.
-
-        π is greedy in ``Q*`` of the posterior-mean MDP, as in the equation.
-        """
-        values = self.action_values()
-        exact = self.policy_variance(greedy(values, self.available))
-        return self.thompson.uncertainty(values, self.variance(values), exact, obs)
 
 
 def local_uncertainty(posterior: MDPPosterior, q_max: float, discount: float) -> Tensor:
