@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
+from uqbench.registry import local
 from uqbench.registry.plugins import Host
 
 TOY = Path(__file__).parent / "toy"
@@ -15,6 +17,14 @@ TOY = Path(__file__).parent / "toy"
 @pytest.fixture(scope="session", autouse=True)
 def one_torch_thread() -> None:
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def local_plugins_end_with_their_module() -> Iterator[None]:
+    """What a test adds by ``register`` or ``--plugin`` is for its process and those it starts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(local.VARIABLE, "[]")
+        yield
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from uqbench.cli import COMMANDS
+from uqbench.registry import local
 
 HEAVY = ("torch", "pandas", "pyarrow", "gymnasium", "pydantic", "rich", "rliable", "numpy")
 
@@ -34,8 +35,10 @@ def test_listing_suites_imports_no_plugin_that_needs_torch():
         "finally: print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+        [sys.executable, "-c", script],
+        env=os.environ | {local.VARIABLE: "[]"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
     assert "minatar" in done.stdout
     assert not {"torch", "pandas", "gymnasium"} & set(json.loads(done.stderr.splitlines()[-1]))
 
@@ -58,7 +61,7 @@ def test_planning_imports_no_torch_where_the_suite_names_what_needs_none(tmp_pat
     toy = str(Path(__file__).parents[1] / "toy")
     done = subprocess.run(
         [sys.executable, "-c", script, tmp_path / "results"],
-        env=os.environ | {"PYTHONPATH": toy, "UQBENCH_PLUGINS": "toy"},
+        env=os.environ | {"PYTHONPATH": toy, "UQBENCH_PLUGINS": "toy", local.VARIABLE: "[]"},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "in all, on one core" in done.stdout
