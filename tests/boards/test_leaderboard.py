@@ -149,6 +149,12 @@ def test_boards_are_ranked_by_the_mean_and_one_of_one_task_shows_no_median(plan,
     assert Board.of(plan, scores).ranking == "mean"
 
 
+def test_places_on_a_task_are_those_of_a_board_of_that_task(plan, scores):
+    turned = [replace(s, score=-s.score) if s.task == "freeway" else s for s in scores]
+    whole, alone = Board.of(plan, turned), Board.of(*on_one_task(plan, turned))
+    assert whole.places_on("freeway") == alone.places != whole.places_on("breakout")
+
+
 def test_a_suite_says_by_what_it_ranks(plan, scores):
     """A method whose worst run never recovers is first by IQM, and second by the mean."""
     spoilt = [

@@ -130,27 +130,37 @@ class Board:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """All pairs of fully scored rows."""
-        if self.compared is not None:
-            return self.compared
+        return self._compare(self._matrices) if self.compared is None else self.compared
+
+    def _compare(self, matrices: Mapping[str, Matrix], *tasks: str) -> tuple[Pair, ...]:
+        """All pairs of fully scored rows, on all tasks where none is named."""
+        of = sorted(tasks or {score.task for score in self.scores})
         return compare(
-            self._matrices,
+            matrices,
             self.ranking,
             paired=self.plan.suite.paired,
             unranked=[name for name, role in self.plan.roles.items() if role != "method"],
-            failures=failures_by_task(
-                self.plan.suite, self.primary, sorted({score.task for score in self.scores})
-            ),
+            failures=failures_by_task(self.plan.suite, self.primary, of),
             margin=self.primary.margin,
         )
 
     @cached_property
     def places(self) -> dict[str, Place]:
         """Place of each fully scored method; none under a budget that cannot rank."""
-        if not self.plan.budget.ranks:
-            return {}
+        return self._places(self._matrices, self.pairs) if self.ranks else {}
+
+    def _places(self, matrices: Mapping[str, Matrix], pairs: Sequence[Pair]) -> dict[str, Place]:
         roles = self.plan.roles
-        ranked = {name: m for name, m in self._matrices.items() if roles[name] == "method"}
-        return places(ranked, self.pairs, self.ranking)
+        ranked = {name: values for name, values in matrices.items() if roles[name] == "method"}
+        return places(ranked, pairs, self.ranking)
+
+    def places_on(self, task: str) -> dict[str, Place]:
+        """Place of each fully scored method by its runs on one task alone."""
+        matrices = {
+            name: values[:, [self.methods[name].tasks.index(task)]]
+            for name, values in self._matrices.items()
+        }
+        return self._places(matrices, self._compare(matrices, task))
 
     @cached_property
     def trivial(self) -> TrivialBaseline | None:

@@ -18,6 +18,7 @@ from uqbench.errors import UqbenchError
 from uqbench.results.folders import Folder
 from uqbench.suites.suite import Suite
 from uqbench.views.board_view import IMPROVEMENT, BoardView, board_notes
+from uqbench.views.by_task import by_task
 from uqbench.views.differences import differences
 from uqbench.views.groups import group_columns, groups_note
 from uqbench.views.verdicts import (
@@ -75,6 +76,7 @@ def page(
         f"> {statistics_sentence(suite, plan.budget)}",
         *board_notes(board, view),
         differences(board),
+        _by_task(board, view),
         _groups(board, view),
         older and f"**Of older code** than was installed when this page was written: {older}.",
         _claims(board),
@@ -95,6 +97,12 @@ def _ranking(board: Board, view: BoardView) -> str:
     texts = {column.name: column.texts for column in columns}
     texts["method"] = tuple(f"`{line.method}`{line.remark}" for line in view.lines)
     return _table([column.header for column in columns], _rows(list(texts.values())))
+
+
+def _by_task(board: Board, view: BoardView) -> str:
+    tasks, lines, note = by_task(board, view)
+    table = _titled("Task by task", ",".join(["method", *tasks]), lines)
+    return table and f"{table}\n\n{note}"
 
 
 def _groups(board: Board, view: BoardView) -> str:
