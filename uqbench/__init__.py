@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from uqbench.api.options import Options
     from uqbench.api.plan import Planned
     from uqbench.api.profile import profile
-    from uqbench.api.register import register
     from uqbench.api.report import write_report
     from uqbench.api.results import Results
     from uqbench.api.run import plan, run, until_decided
@@ -55,7 +54,7 @@ __all__ = [
     "CONTRACT", "AgentSpec", "DatasetSpec", "EnvironmentSpec", "EstimatorSpec", "ExecutorSpec",
     "Experiment", "Options", "Planned", "Results", "ScoreSpec", "Spec", "__version__",
     "check_leaderboard", "grid", "hookimpl", "leaderboard", "load", "merge", "plan", "profile",
-    "register", "rewrite_leaderboard", "run", "status", "submit", "until_decided", "verdicts",
+    "rewrite_leaderboard", "run", "status", "submit", "until_decided", "verdicts",
     "verify", "verify_submission", "write_report",
 ]  # fmt: skip
 
@@ -68,7 +67,6 @@ _LAZY = {
     "load": "uqbench.api.load",
     "plan": "uqbench.api.run",
     "profile": "uqbench.api.profile",
-    "register": "uqbench.api.register",
     "run": "uqbench.api.run",
     "status": "uqbench.api.status",
     "until_decided": "uqbench.api.run",

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from uqbench.suites.suite import Suite
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

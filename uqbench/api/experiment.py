@@ -161,7 +161,7 @@ class Experiment:
         """The plugins, with the files that the options name."""
         for path in (*self.options.plugins, *self.options.suite_files):
             local.add_file(Path(path))
-        _ = self.selection  # classes and files among the methods join first
+        _ = self.selection  # files among the methods join first
         return load_host(self.say)
 
     @cached_property

@@ -29,8 +29,7 @@ class Options:
     Attributes:
         suite: The suite.
         budget: The budget; the suite names the default.
-        methods: Only these methods, e.g. dqn,qr-dqn, or of a file, mine.py:Mine. In Python classes,
-            too, which join the suite.
+        methods: Only these methods, e.g. dqn,qr-dqn, or of a file, mine.py:Mine.
         tasks: Only these tasks.
         seeds: Seeds 0 to N-1. In Python a sequence is exactly these seeds.
         steps: Steps per run, for a trial.
@@ -57,7 +56,7 @@ class Options:
 
     suite: str = ""
     budget: str | None = None
-    methods: Sequence[str | type[Any]] | str | None = None
+    methods: Sequence[str] | str | None = None
     tasks: Sequence[str] | str | None = None
     seeds: int | Sequence[int] | None = None
     steps: int | None = None
@@ -140,21 +139,22 @@ class Options:
         return None if self.out is None else Path(self.out)
 
 
-def _methods(methods: Sequence[str | type[Any]] | str | None, suite: str) -> tuple[str, ...] | None:
-    """Names of methods; what is a class, or one of a file, joins the suite."""
+def _methods(methods: Sequence[str] | str | None, suite: str) -> tuple[str, ...] | None:
+    """Names of methods; a class of a file joins the suite."""
 
-    def name(method: str | type[Any]) -> str:
+    def name(method: str) -> str:
         if not isinstance(method, str):
-            from uqbench.api.register import register
-
-            return register(method, suite=suite)
+            raise UqbenchError(
+                f"methods: expected names, got {method!r}: name a class by its file, as in "
+                f"'mine.py:Mine'; the first line '%%writefile mine.py' makes a notebook's cell one."
+            )
         if ".py" not in method:
             return method
         from uqbench.registry.named import add, is_file
 
         return add(method, [suite] if suite else [])[0] if is_file(method) else method
 
-    given = [methods] if isinstance(methods, str) else methods
+    given = names(methods)
     return None if given is None else tuple(map(name, given))
 
 

@@ -175,7 +175,7 @@ class Board:
 
     @property
     def local(self) -> frozenset[str]:
-        """The methods that no installed package provides: a file, or a notebook's cell."""
+        """The methods that no installed package provides: of a file."""
         return frozenset(
             cell.method.name
             for cell in self.plan.cells

@@ -27,7 +27,7 @@ def command(
 
     The class derives from Agent, LoopAgent or Estimator; its constructor's parameter config is
     annotated with a dataclass if there is something to set. No package is needed, and nothing is
-    kept; runs of a method that uqbench.register or a package adds are. The row is marked "local".
+    kept; uqbench run --methods mine.py:Mine keeps its runs. The row is marked "local".
 
     \b
     Examples:

@@ -69,42 +69,35 @@ def added(entry_point: metadata.EntryPoint) -> Added:
     return Added({kind: [spec_of(kind, entry_point.name, entry_point.value, version)]})
 
 
-def spec_of(
-    kind: str, name: str, factory: Any, version: str, config: type[Any] | None = None
-) -> specs.Spec:
-    """What a class, or a function that makes an object, is registered as.
+def spec_of(kind: str, name: str, factory: type[Any] | str, version: str) -> specs.Spec:
+    """What a class is registered as.
 
     Args:
         kind: one of :data:`KINDS`.
         name: of what is registered.
-        factory: the class or function, or ``"package.module:Name"``.
+        factory: the class, or its ``"package.module:Name"``.
         version: where it states none.
-        config: its config's type; None for what :func:`uqbench.specs.config_of` finds.
     """
     spec, _ = KINDS[kind]
     own = {field.name for field in dataclasses.fields(spec)} - {"name", "factory", "config"}
     says = {"version": version} | stated(factory, own)
-    return spec(name=name, factory=factory, config=config, **says)
+    return spec(name=name, factory=factory, **says)
 
 
-def kind_of(factory: Any, kind: str | None = None) -> str:
-    """What a factory makes.
-
-    Args:
-        factory: a class, or a function.
-        kind: of what a function makes.
+def kind_of(made: Any) -> str:
+    """What a class is of.
 
     Raises:
         UqbenchError: it is of no kind.
     """
-    made = next((one for one, (_, bases) in KINDS.items() if specs.derives(factory, *bases)), kind)
-    if made is None or not callable(factory):
-        raise UqbenchError(
-            f"{factory!r} is no uqbench.agent.Agent, uqbench.agent.LoopAgent, "
-            f"uqbench.estimator.Estimator, uqbench.environment.LaneEnv or gymnasium.Env: derive "
-            f"it from one, or say kind='agent' of a function."
-        )
-    return made
+    for kind, (_, bases) in KINDS.items():
+        if specs.derives(made, *bases):
+            return kind
+    raise UqbenchError(
+        f"{made!r} is no uqbench.agent.Agent, uqbench.agent.LoopAgent, "
+        f"uqbench.estimator.Estimator, uqbench.environment.LaneEnv or gymnasium.Env: derive it "
+        f"from one."
+    )
 
 
 def classes_in(module: Any) -> list[str]:

@@ -1,13 +1,9 @@
-"""Local plugins: a Python file, a class of it, a suite file, or a method from a notebook.
+"""Local plugins: a Python file, a class of it, or a suite file.
 
 Nothing is installed. The processes that compute find them by the environment variable
 :data:`VARIABLE`, which names each file with its digest: a file that changed in between is refused.
 What they register gets the digest as part of its version, so that edited code makes new runs, and
 boards can mark it *local*.
-
-A method from a notebook has no file of its own. It travels as a cloudpickle in a temporary folder
-of the process that registered it, readable by its user alone; nothing pickled is ever stored with
-results, or read from them.
 """
 
 from __future__ import annotations
@@ -15,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import pickle
 import re
 import sys
 import tomllib
@@ -28,7 +23,6 @@ from typing import Any
 
 from uqbench.errors import UqbenchError, see, unknown
 from uqbench.registry import classes
-from uqbench.specs import AgentSpec, Spec
 
 VARIABLE = "UQBENCH_LOCAL"
 """Environment variable with the local plugins, as JSON."""
@@ -36,15 +30,14 @@ PREFIX = "local-"
 """Before the name of one, where an installed plugin has its distribution, and its package."""
 MARK = "+local."
 """In the version of what they register, before the first digits of the digest."""
-PICKLE = ".cloudpickle"
 
 
 @dataclass(frozen=True)
 class LocalPlugin:
-    """A file that is a plugin: Python (``.py``), a suite (``.toml``), or a notebook's method.
+    """A file that is a plugin: Python (``.py``) or a suite (``.toml``).
 
     Attributes:
-        digest: sha256 of the file; of a notebook's method, of its source.
+        digest: sha256 of the file.
         attribute: name of the class of a Python file; the whole file has hooks where it is empty.
         joins: ``[extend.NAME]`` tables by which a method joins suites.
     """
@@ -62,10 +55,6 @@ class SuiteTable:
 
     name: str
     table: Mapping[str, Any]
-
-
-_specs: dict[str, Spec] = {}
-"""By path, those of methods that this process defined itself, and does not load again."""
 
 
 def current() -> list[LocalPlugin]:
@@ -152,7 +141,6 @@ def join(
     kind: str,
     suites: Iterable[str],
     settings: Mapping[str, Any],
-    spec: Spec | None = None,
     entry: str | None = None,
 ) -> None:
     """Add a local plugin, and let what it is join suites.
@@ -162,11 +150,8 @@ def join(
         kind: of the method.
         suites: that it joins.
         settings: values of its config's fields.
-        spec: of a method that this process defined itself.
         entry: name of an installed agent or estimator, of a plugin that is nothing else.
     """
-    if spec is not None:
-        _specs[plugin.path] = spec
     runs = {kind: entry or f"{PREFIX}{plugin.name}:{plugin.name}", "config": dict(settings)}
     methods = [{"name": plugin.name, **runs}]
     add(replace(plugin, joins={suite: {"methods": methods} for suite in suites}))
@@ -178,25 +163,21 @@ def load(plugin: LocalPlugin) -> object:
     Raises:
         UqbenchError: its file is not the one that was added.
     """
-    path, spec, kind = Path(plugin.path), _specs.get(plugin.path), ""
     joins = [SuiteTable(f"{plugin.name}.toml", {"extend": plugin.joins})] if plugin.joins else []
-    if spec is None and plugin.path:
-        data = path.read_bytes()
-        if path.suffix == PICKLE:
-            spec = _unpickled(data)
-        elif hashlib.sha256(data).hexdigest() != plugin.digest:
-            raise UqbenchError(f"{plugin.path} was edited since the command began; run it again.")
-        elif path.suffix == ".toml":
-            joins = [SuiteTable(path.name, tomllib.loads(data.decode("utf-8")))]
-        else:
-            module = _module(plugin, data)
-            if not plugin.attribute:
-                return module
-            factory = vars(module)[plugin.attribute]
-            kind = classes.kind_of(factory)
-            spec = classes.spec_of(kind, plugin.name, factory, "1")
-    kind = kind or ("agent" if isinstance(spec, AgentSpec) else "estimator")
-    return classes.Added({} if spec is None else {kind: [spec]}, joins)
+    if not plugin.path:
+        return classes.Added(suites=joins)
+    path = Path(plugin.path)
+    data = path.read_bytes()
+    if hashlib.sha256(data).hexdigest() != plugin.digest:
+        raise UqbenchError(f"{plugin.path} was edited since the command began; run it again.")
+    if path.suffix == ".toml":
+        return classes.Added(suites=[SuiteTable(path.name, tomllib.loads(data.decode("utf-8")))])
+    module = _module(plugin, data)
+    if not plugin.attribute:
+        return module
+    factory = vars(module)[plugin.attribute]
+    kind = classes.kind_of(factory)
+    return classes.Added({kind: [classes.spec_of(kind, plugin.name, factory, "1")]}, joins)
 
 
 def loaders() -> list[tuple[LocalPlugin, Callable[[], object]]]:
@@ -214,16 +195,6 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UqbenchError(f"{path} cannot be read: {error.strerror}") from None
-
-
-def _unpickled(data: bytes) -> Spec:
-    """A notebook's method; its config gets the module by which this process names it too."""
-    spec: Spec
-    spec, config = pickle.loads(data)
-    if config is not None:
-        home = sys.modules.setdefault(config.__module__, ModuleType(config.__module__))
-        setattr(home, config.__qualname__, config)
-    return spec
 
 
 def _module(plugin: LocalPlugin, data: bytes) -> ModuleType:

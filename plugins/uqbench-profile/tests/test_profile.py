@@ -1,28 +1,37 @@
-"""The profile of a class from Python."""
+"""The profile of a class of a file, from Python."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from uqbench_profile.bandit_agents import Climatology
 
 import uqbench
 from uqbench.errors import UqbenchError
 from uqbench.plots.render import render
 
+CLASSES = """
+from uqbench_profile.bandit_agents import Climatology
 
 class Mine(Climatology):
-    """As climatology."""
-
+    pass
 
 class Broken(Climatology):
-    """Fails at once."""
-
-    def observe(self, step) -> None:
+    def observe(self, step):
         raise ValueError("no")
+"""
 
 
-def test_a_class_gets_a_picture_of_its_strengths(tmp_path) -> None:
-    figure = uqbench.profile(Mine, "smoke", tasks=["bandit-table", "sea-6"], out=tmp_path)
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(CLASSES)
+    return path
+
+
+def test_a_class_gets_a_picture_of_its_strengths(mine, tmp_path) -> None:
+    tasks, out = ["bandit-table", "sea-6"], tmp_path / "results"
+    figure = uqbench.profile(f"{mine}:Mine", "smoke", tasks=tasks, out=out)
     found = figure.data.set_index("capability")["estimate"]
     assert set(figure.data["method"]) == {"mine"}
     assert abs(found["aleatoric calibration"]) < 0.01
@@ -31,6 +40,8 @@ def test_a_class_gets_a_picture_of_its_strengths(tmp_path) -> None:
     assert b"epistemic calibration" in render(figure, "svg")
 
 
-def test_a_run_that_fails_is_told_with_its_reason(tmp_path) -> None:
+def test_a_run_that_fails_is_told_with_its_reason(mine, tmp_path) -> None:
     with pytest.raises(UqbenchError, match=r"broken/0 did not finish: .*no"):
-        uqbench.profile(Broken, "smoke", tasks=["sea-6"], seeds=1, out=tmp_path)
+        uqbench.profile(
+            f"{mine}:Broken", "smoke", tasks=["sea-6"], seeds=1, out=tmp_path / "results"
+        )

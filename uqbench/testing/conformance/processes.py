@@ -115,7 +115,7 @@ def followed(folder: Path) -> None:
         load()
     try:
         recipe, stop, state, seen = pickle.loads((folder / TASK).read_bytes())
-    except (ImportError, AttributeError) as error:  # a class of a notebook, or of a test
+    except (ImportError, AttributeError) as error:  # a class of a test
         print(error, file=sys.stderr)
         sys.exit(UNKNOWN)
     factory, info, config = recipe

@@ -1,4 +1,4 @@
-"""Methods that no package provides: from a notebook's cell, or a file."""
+"""Methods that no package provides: of a file."""
 
 import json
 import os
@@ -8,39 +8,37 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.api.register import register
+from uqbench.api.options import Options
 from uqbench.errors import UqbenchError
 from uqbench.registry import local
 from uqbench.registry.plugins import Host
 from uqbench.suites.selection import Selection
 
 TOY = Path(__file__).parents[1] / "toy"
-SCRIPT = """
-import dataclasses, json, sys
-import torch, uqbench
+CLASS = """
+import dataclasses
+import torch
 from uqbench.agent import Agent
-
-STEP = {step}
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MyConfig:
-    action: int = 0
-
-def chosen(config):
-    return config.action * STEP
+    action: int = {action}
 
 class MyAgent(Agent):
-    def __init__(self, info, seeds, config, device):
-        self.action = chosen(config)
+    def __init__(self, info, seeds, config: MyConfig, device):
+        self.action = config.action
     def act(self, obs, valid=None):
         return torch.full(obs.shape[:2], self.action)
     def observe(self, step):
         pass
     def policy(self, obs, valid=None):
         return torch.full(obs.shape[:2], self.action)
+"""
+SCRIPT = """
+import json, sys
+import uqbench
 
-uqbench.register(MyAgent, suite="toy", config=MyConfig, settings={{"action": 1}})
-arguments = dict(methods=["my-agent", "fast"], tasks="short", seeds=1, out=sys.argv[1])
+arguments = dict(methods=["mine.py:MyAgent", "fast"], tasks="short", seeds=1, out="results")
 if {execute}:
     results = uqbench.run("toy", workers=1, progress=False, **arguments)
     board = results.board()[["method", "local", "runs_scored"]].values.tolist()
@@ -60,12 +58,13 @@ def uqbench_agents():
 SUITE = '[[extend.toy.methods]]\nname = "filed"\nagent = "filed"\n'
 
 
-def script(out: Path, step: int, execute: bool) -> list[object]:
-    path = out / "script.py"  # without a guard: workers must not execute it
-    path.write_text(SCRIPT.format(step=step, execute=execute))
+def script(folder: Path, action: int, execute: bool) -> list[object]:
+    (folder / "mine.py").write_text(CLASS.format(action=action))
+    path = folder / "script.py"  # without a guard: workers must not execute it
+    path.write_text(SCRIPT.format(execute=execute))
     variables = {"PYTHONPATH": str(TOY), "UQBENCH_PLUGINS": "toy,builtin"}
     done = subprocess.run(
-        [sys.executable, path, out / "results"], env=os.environ | variables,
+        [sys.executable, path], cwd=folder, env=os.environ | variables,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -73,8 +72,8 @@ def script(out: Path, step: int, execute: bool) -> list[object]:
     return found
 
 
-def test_a_method_of_a_script_is_run_by_workers_and_marked_local(tmp_path):
-    board, folders = script(tmp_path, step=1, execute=True)
+def test_a_class_of_a_file_is_run_by_workers_and_marked_local(tmp_path):
+    board, folders = script(tmp_path, action=1, execute=True)
     assert board == [["fast", "no", 1], ["my-agent", "yes", 1]]
     record = json.loads((tmp_path / "results" / folders[1] / "run.json").read_text())
     version = record["identity"]["method"]["version"]
@@ -82,8 +81,8 @@ def test_a_method_of_a_script_is_run_by_workers_and_marked_local(tmp_path):
     digest = record["provenance"]["content"]["local-my-agent"]
     assert version == f"1+local.{digest[:8]}"
     assert not list((tmp_path / "results").rglob("*pickle*"))
-    # another value of a name that the class uses makes another run, of this method alone
-    edited = script(tmp_path, step=0, execute=False)
+    # another file makes another run, of this method alone
+    edited = script(tmp_path, action=0, execute=False)
     assert edited[0] != folders[1]
     assert folders[0] in edited
 
@@ -136,14 +135,9 @@ def test_a_file_of_another_kind_is_refused(toy, tmp_path):
         local.add_file(tmp_path / "filed.txt")
 
 
-def test_what_cannot_be_registered_says_why(toy):
+def test_a_class_itself_is_refused_with_what_to_write(toy):
     class Thing:
         pass
 
-    for arguments, said in (
-        ({"factory": Thing}, r"is no uqbench\.agent\.Agent"),
-        ({"factory": Thing, "name": "My Thing"}, "expected small letters"),
-        ({"factory": Thing, "config": Thing}, "expected a dataclass"),
-    ):
-        with pytest.raises(UqbenchError, match=said):
-            register(**arguments, suite="toy")
+    with pytest.raises(UqbenchError, match=r"methods: expected names, got .*Thing.*mine\.py:Mine"):
+        _ = Options("toy", methods=[Thing]).selection  # type: ignore[list-item]
