@@ -7,8 +7,8 @@ From Python::
     results = uqbench.run("windy-cliff", budget="smoke", seeds=3)
     results.board()
 
-Every command is a function here, too: ``run``, ``verify``, ``submit`` and so on, each a call of an
-:class:`~uqbench.api.experiment.Experiment`. They are imported when they are first used.
+What the other commands do with runs (boards, verdicts, verification, submissions) are methods of an
+:class:`~uqbench.api.experiment.Experiment`. All is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -29,16 +29,6 @@ from uqbench.specs import (
 from uqbench.version import __version__
 
 if TYPE_CHECKING:
-    from uqbench.api.calls import (
-        check_leaderboard,
-        leaderboard,
-        merge,
-        rewrite_leaderboard,
-        submit,
-        verdicts,
-        verify,
-        verify_submission,
-    )
     from uqbench.api.experiment import Experiment
     from uqbench.api.load import load
     from uqbench.api.options import Options
@@ -52,10 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONTRACT", "AgentSpec", "DatasetSpec", "EnvironmentSpec", "EstimatorSpec", "ExecutorSpec",
-    "Experiment", "Options", "Planned", "Results", "ScoreSpec", "Spec", "__version__",
-    "check_leaderboard", "grid", "hookimpl", "leaderboard", "load", "merge", "plan", "profile",
-    "rewrite_leaderboard", "run", "status", "submit", "until_decided", "verdicts",
-    "verify", "verify_submission", "write_report",
+    "Experiment", "Options", "Planned", "Results", "ScoreSpec", "Spec", "__version__", "grid",
+    "hookimpl", "load", "plan", "profile", "run", "status", "until_decided", "write_report",
 ]  # fmt: skip
 
 _LAZY = {
@@ -72,13 +60,13 @@ _LAZY = {
     "until_decided": "uqbench.api.run",
     "write_report": "uqbench.api.report",
 }
-"""Modules by the name that they define; all other names are calls of an experiment."""
+"""Modules by the name that they define."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(_LAZY.get(name, "uqbench.api.calls")), name)
+    found = getattr(import_module(_LAZY[name]), name)
     globals()[name] = found
     return found
 

@@ -11,7 +11,7 @@ import uqbench
 from uqbench.boards.verification import Agreement
 from uqbench.cli import claims as claims_command
 from uqbench.errors import UqbenchError
-from uqbench.results.merge import Outcome
+from uqbench.results.merge import Outcome, merge
 
 TOY = Path(__file__).parents[1] / "toy"
 
@@ -38,8 +38,13 @@ def out(toy, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def boards(out: Path, tmp_path: Path) -> Path:
     """Their board, alone."""
     boards = tmp_path / "boards"
-    uqbench.leaderboard("toy", seeds=2, out=out, to=boards)
+    experiment(out).leaderboard(boards)
     return boards
+
+
+def experiment(out: Path | None) -> uqbench.Experiment:
+    """Of the two seeds, and runs in ``out``."""
+    return uqbench.Experiment(uqbench.Options("toy", seeds=2, out=out))
 
 
 def tables(folder: Path) -> dict[str, bytes]:
@@ -49,7 +54,7 @@ def tables(folder: Path) -> dict[str, bytes]:
 
 def test_a_board_is_that_of_the_run_and_passes_the_check(out, boards):
     assert tables(boards) == tables(out / "leaderboards")
-    checked = uqbench.check_leaderboard("toy", seeds=2, out=out, to=boards)
+    checked = experiment(out).check(boards)
     assert checked.good
     assert "8 of its 8 rows compared" in checked.lines[0]
 
@@ -58,21 +63,22 @@ def test_a_table_that_was_edited_is_named_and_rewritten(out, boards):
     before = tables(boards)
     (path,) = boards.glob("toy/*/leaderboard.csv")
     path.write_bytes(path.read_bytes().replace(b"fast", b"last"))
-    checked = uqbench.check_leaderboard("toy", seeds=2, out=out, to=boards)
+    checked = experiment(out).check(boards)
     assert not checked.good
     assert "leaderboard.csv: differs" in checked.lines[0]
-    assert uqbench.rewrite_leaderboard("toy", seeds=2, to=boards) == [path]
+    assert experiment(out).rewrite(boards)[1] == [path]
     assert tables(boards) == before
 
 
 def test_a_board_by_another_risk_measure_has_a_folder_of_its_own(out, tmp_path):
-    written = uqbench.leaderboard("toy", seeds=2, out=out, to=tmp_path, risk="cvar(0.25)")
+    written = experiment(out).leaderboard(tmp_path, risk="cvar(0.25)")
     assert written.folder.name.endswith("-cvar-0-25")
     assert written.board.primary.risk == "cvar(0.25)"
 
 
 def test_verdicts_of_all_suites_are_those_of_the_command(out):
-    (found,) = [one for one in uqbench.verdicts(out=out) if one.suite == "toy"]
+    all_suites = uqbench.Experiment(uqbench.Options(out=out)).verdicts()
+    (found,) = [one for one in all_suites if one.suite == "toy"]
     shown = CliRunner().invoke(claims_command.command, ["--out", str(out), "--json"])
     assert found.as_json() in json.loads(shown.stdout)
     assert sum(found.verdicts.values()) == found.claims > 0
@@ -81,26 +87,26 @@ def test_verdicts_of_all_suites_are_those_of_the_command(out):
 
 
 def test_runs_of_a_stored_board_have_the_same_bits_once_more_and_none_is_kept(boards):
-    verified = uqbench.verify("toy", seeds=2, boards=boards, sample=1)
+    verified = experiment(None).verify(boards, size=1)
     assert list(verified.agreement.values()) == [Agreement.SAME_BITS]
     assert verified.good
     assert [path.name for path in boards.parent.iterdir()] == ["boards"]
 
 
 def test_a_copy_of_the_runs_is_merged_and_listed(out, tmp_path):
-    merged = uqbench.merge([out], tmp_path / "all")
+    merged = list(merge([out], tmp_path / "all"))
     assert {one.outcome for one in merged} == {Outcome.COPIED}
     listed = uqbench.status(tmp_path / "all")
     assert sorted(row["run"] for row in listed) == sorted(str(one.run) for one in merged)
     assert {(row["state"], row["step"]) for row in listed} == {("finished", 600)}
-    assert {one.outcome for one in uqbench.merge([out], tmp_path / "all")} == {Outcome.THERE}
+    assert {one.outcome for one in merge([out], tmp_path / "all")} == {Outcome.THERE}
 
 
 def test_a_submission_never_overwrites_a_file(out, tmp_path):
     path = tmp_path / "mine.zip"
     path.write_text("mine")
     with pytest.raises(UqbenchError, match="nothing is overwritten"):
-        uqbench.submit("toy", methods="fast", out=out, to=path)
+        uqbench.Experiment(uqbench.Options("toy", methods="fast", out=out)).submit(path)
     assert path.read_text() == "mine"
 
 

@@ -27,10 +27,13 @@ def command(
         dry_run: Say what would be copied, and stop.
         as_json: Print JSON.
     """
-    from uqbench.api.calls import merge
-    from uqbench.results.merge import Outcome
+    from uqbench.results.merge import Outcome, merge
+    from uqbench.results.store import Store
 
-    merged = merge(sources, into, dry_run=dry_run, say=warn)
+    note = "" if dry_run else Store(into).prepare()
+    if note:
+        warn(f"Runs are locked by leases: {note}.")
+    merged = list(merge(sources, into, dry_run))
     counted = Counter(one.outcome for one in merged)
     if as_json:
         keys = ("from", "run", "outcome", "reason")
