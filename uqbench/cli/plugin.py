@@ -62,7 +62,7 @@ def new(
 def check(
     name: str,
     *,
-    only: Annotated[str, "EXPRESSION"] = "",
+    only: Annotated[str, "NAME"] = "",
     as_json: bool = False,
 ) -> int:
     """Check what is registered, or a class of a file, against the rules of docs/conformance.md.
@@ -76,7 +76,7 @@ def check(
       uqbench plugin check mine.py:Mine
 
     Args:
-        only: Subjects or checks whose name contains this, as pytest's -k: 'dqn and not compiles'.
+        only: Subjects or checks whose name contains this, e.g. agent-seeds.
         as_json: Print JSON.
     """
     from uqbench.testing.results import check_plugin, target

@@ -14,7 +14,7 @@ def check(what: type[Any] | str, only: str = "") -> list[Result]:
     Args:
         what: a class; ``"FILE.py:CLASS"``; the name of an installed plugin or its distribution; or
             ``"DISTRIBUTION:NAME"`` of one thing that it registers.
-        only: an expression as pytest's ``-k`` about names of subjects and checks; empty for all.
+        only: part of the name of a subject or check; empty for all.
 
     Returns:
         The results of all checks.
