@@ -1,6 +1,7 @@
 """What sources cite is found as BibTeX, in the plugin that implements it."""
 
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -10,6 +11,8 @@ from uqbench.registry.papers import cited, papers
 from uqbench.registry.plugins import Host
 from uqbench.suites.reading import read_suites
 from uqbench.suites.sources import sources_of
+
+BOARDS = Path(__file__).parents[2] / "leaderboards"
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +70,29 @@ def test_cite_prints_the_papers_of_a_suite_and_of_a_method():
 def test_cite_names_the_nearest_name_of_what_there_is_not():
     done = CliRunner().invoke(command, ["ube-chian"], standalone_mode=False)
     assert "Did you mean 'ube-chain'" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("suite", "says"),
+    [
+        ("five-state", "of the mean over runs (Student's t, widened by Hall's (1992)"),
+        ("ube-chain", "from the share of failed runs (Clopper & Pearson 1934)"),
+        ("cartpole", "Methods are equivalent (=) where two one-sided tests"),
+        ("deepsea", "Satterthwaite's degrees of freedom over method × task cells"),
+        ("simplex", "the signs of seeds' differences are flipped"),
+    ],
+)
+def test_cite_prints_the_statistics_of_a_suite_as_they_stand_on_its_board(suite, says):
+    done = CliRunner().invoke(command, ["--statistics", suite], standalone_mode=False)
+    assert done.return_value == 0
+    sentence = done.output.strip()
+    assert says in sentence
+    assert sentence.startswith("Brackets are 95 % confidence intervals of the ")
+    (board,) = (BOARDS / suite).glob("paper/README.md")
+    assert f"> {sentence}\n" in board.read_text(encoding="utf-8")
+
+
+def test_a_method_has_no_statistics():
+    done = CliRunner().invoke(command, ["--statistics", "ube"], standalone_mode=False)
+    assert done.return_value is None
+    assert "There is no suite 'ube'. Did you mean 'ube-chain'" in str(done.exception)
