@@ -29,8 +29,6 @@ ROUTES = {
     "board": "#board-highway-paper",
     "claims": "#claim-highway-paper-table-1-value",
     "method": "#method-ua-dqn",
-    "cell": "#run=deepsea/paper//psrl",
-    "run": "#run=highway/paper/five-lanes/cdqn/3",
 }
 WIDTHS = (360, 1920)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -78,10 +76,6 @@ class Visit:
         """Open a route as a fresh page."""
         self.page.goto("about:blank")
         self.page.goto(self.address + route)
-        self.page.wait_for_function(
-            "!location.hash.startsWith('#run=')"
-            " || document.querySelector('#run-view dl, #run-view table')"
-        )
 
 
 @pytest.fixture(params=[(w, s) for w in WIDTHS for s in SCHEMES], ids=lambda p: f"{p[0]}-{p[1]}")
@@ -145,22 +139,19 @@ def test_every_page_is_reached_by_keyboard(visit: Visit):
     assert str(board).startswith("board-")
 
 
-def test_a_run_is_reached_from_its_board(visit: Visit):
+def test_a_table_is_sorted_by_full_values_and_filtered(visit: Visit):
     visit.go("#board-highway-paper")
-    visit.page.click("[data-method=cdqn] a[href^='#run=']")
-    visit.page.wait_for_selector("#run-view table")
-    visit.page.click("#run-view tbody a >> nth=3")
-    visit.page.wait_for_selector("#run-view dl")
-    assert visit.page.inner_text("#run-view h1") == "cdqn on five-lanes, seed 3"
-    command = visit.page.inner_text("#run-view pre")
-    assert command == (
-        "uqbench run --suite highway --budget paper --tasks five-lanes --methods cdqn --seed 3"
+    board = "#board-highway-paper table.board"
+    visit.page.click(f"{board} thead th:nth-child(3) button")
+    values = visit.page.evaluate(
+        f"[...document.querySelectorAll('{board} tbody tr')]"
+        ".map((row) => Number(row.cells[2].querySelector('data').value))"
     )
-    visit.page.go_back()
-    visit.page.go_back()
-    assert visit.page.evaluate(
-        "document.getElementById('board-highway-paper').offsetParent !== null"
-    )
+    assert values == sorted(values, reverse=True)
+    visit.page.fill("#board-highway-paper .filter", "cdqn")
+    shown = visit.page.locator(f"{board} tbody tr:visible").all_inner_texts()
+    assert 0 < len(shown) < len(values)
+    assert all("cdqn" in text for text in shown)
 
 
 CONTRAST = """(selector) => {

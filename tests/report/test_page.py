@@ -13,7 +13,6 @@ import pytest
 from uqbench.boards.stored import StoredBoard
 from uqbench.registry.load_host import load_host
 from uqbench.report.page import page, policy
-from uqbench.report.runs import read_run_data
 from uqbench.suites.reading import read_suites
 from uqbench.views.verdicts import by_paper, judged_claims
 
@@ -70,24 +69,6 @@ def test_numbers_are_those_of_the_leaderboard(text):
     for (method, column), shown in parsed.cells.items():
         expected = [rows[method][f"{column}{end}"] for end in ("", "_low", "_high")]
         assert shown == [float(cell) for cell in expected if cell], (method, column)
-
-
-def test_runs_are_those_of_the_scores(text):
-    packed = re.search(r'id="runs-data">([^<]*)<', text)
-    assert packed is not None
-    (board,) = read_run_data(packed[1])
-    with (FOLDER / "scores.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert len(board["rows"]) == len(rows)
-    for row, own in zip(rows, board["rows"], strict=True):
-        assert (own[0], own[1], str(own[2]), own[3]) == (
-            row["task"], row["method"], row["seed"], row["status"]
-        )  # fmt: skip
-        assert row["run"].endswith(f"/{own[2]}-{own[5]}")
-        assert any(value.startswith(own[6]) for value in row.values())
-        assert own[8] == pytest.approx(float(row["score"]), rel=1e-6)
-        raw = [float(row[name]) for name in board["metrics"]]
-        assert own[9:] == pytest.approx(raw, rel=1e-6)
 
 
 def test_nothing_is_fetched_and_ids_are_unique(text):

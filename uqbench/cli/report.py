@@ -13,7 +13,7 @@ def command(folder: FolderThere = Path("results"), *, output: File = Path("repor
     """Write a report about FOLDER: results, leaderboards, or the folder of one board.
 
     One file that requests nothing: claims of the papers, who may be first in each suite, every
-    board, method and run. Open it with a browser.
+    board and method. Open it with a browser.
 
     \b
     Examples:

@@ -111,12 +111,12 @@ def _in_order(entries: re.Match[bytes]) -> bytes:
 def _small(text: str, name: str) -> str:
     """Without what no reader sees; ids are those of the figure, as several share a page."""
     text = re.sub(r' (aria-[a-z]+|role|class|pointer-events|stroke-miterlimit)="[^"]*"', "", text)
-    text = re.sub(r' font-family="[^"]*"', "", text)
+    text = re.sub(r' (font-family="[^"]*"|font-weight="normal"|stroke-width="1")', "", text)
     text = re.sub(r'<path d="" ?(display="none")?/>|<path[^>]* display="none"/>', "", text)
-    text = re.sub(r'<path d="M0,0h0v0h0Z"/>', "", text)
-    before = None
+    text = re.sub(r'<path d="M0,0h[\d.]+v[\d.]+h-?[\d.]+Z"/>', "", text)  # grounds without a fill
+    before, text = None, text.replace(' transform="translate(0,0)"', "")
     while before != text:
-        before, text = text, re.sub(r"<g( transform=\"translate\(0,0\)\")?></g>", "", text)
+        before, text = text, text.replace("<g></g>", "")
     text = text.replace('fill="white"', f'fill="{theme.WHITE}"')
     text = text.replace(' opacity="1"', "").replace(' fill="transparent"', ' fill="none"')
     text = _TAG.sub(lambda tag: _NUMBER.sub(_short, tag[0]), text)

@@ -19,7 +19,6 @@ from uqbench.errors import UqbenchError
 from uqbench.plots.render import dark_style
 from uqbench.plots.theme import SIGNS
 from uqbench.report.methods import method_sections
-from uqbench.report.runs import run_data
 from uqbench.report.sections import BoardSection, picture
 from uqbench.views.board_view import parts
 from uqbench.views.verdicts import COUNTED, Counted, by_paper, distinct
@@ -52,13 +51,12 @@ def page(
             try:
                 board = StoredBoard.read(folder)
                 section = BoardSection(board, suites.get(board.suite), versions, host)
-                _ = board.scores, board.provenance
+                _ = board.scores
                 boards.append(section)
             except UqbenchError as error:  # it costs itself, and no other
                 damaged.append(str(error))
         if damaged and not boards:
             raise UqbenchError(damaged[0])
-        tables = [section.board for section in boards]
         # the first board that ranks and has the picture of score against coverage
         of_trust = (
             (section, drawn.figure)
@@ -82,9 +80,8 @@ def page(
         trust=trust,
         verdicts=COUNTED,
         signs=SIGNS,
-        runs=sum(len(board.scores) for board in tables),
+        runs=sum(len(section.board.scores) for section in boards),
         earlier=[section for section in boards if section.earlier],
-        run_data=Markup(run_data(tables, [section.earlier for section in boards])),
         script=Markup(script),
         style=Markup(style),
         policy=policy(script),
