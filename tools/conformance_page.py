@@ -13,7 +13,7 @@ that a plugin registers; failures name the rule, what was found, and what to do.
 
 ```sh
 uqbench plugin check my-method                       # exit code 1 if a required rule is broken
-uqbench plugin check my-method --only "agent and not compiles"    # an expression as pytest's -k
+uqbench plugin check my-method --only agent-seeds    # subjects or checks whose name contains this
 uqbench plugin check my-method --json                # for other tools
 ```
 
@@ -23,24 +23,21 @@ have intervals for Q that cover what they say. A check whose prerequisite failed
 one mistake is one message. Zero checks are a failure. Data that is not on the machine, which a
 `uqbench.errors.MissingDataError` says, and what no installed suite uses, are skipped and listed.
 
-In a plugin's tests (`pip install "uqbench[testing]"`; `pytest --junit-xml` reports each check):
+In a plugin's tests:
 
 ```python
-from uqbench.registry.plugins import Host
-from uqbench.testing.checks import parametrize_with_checks, run_check
-from uqbench.testing.conformance.subjects import subjects
+from uqbench import testing
 
 
-@parametrize_with_checks(subjects(Host.load(), "my-method"))
-def test_it_conforms(subject, check):
-    run_check(subject, check)
+def test_it_conforms():
+    testing.check("my-method")  # or a class
 ```
 
-`AgentSubject` (`uqbench.testing.conformance.agent_runs`), instead of `subjects`, is an agent with a
-config of your choice. In the test above each check is a test of its own: `pytest -k agent-lanes`
-runs that one, after those that it builds on. What is known to fail is named by the hook
-`uqbench_expected_failures` (or the argument `expected_failures` of `AgentSubject`), with a reason:
-a strict `xfail`, which fails where the check passes.
+It raises with every required rule that is broken; `only="agent-lanes"` makes that check alone,
+after those that it builds on. An agent with a config of your choice is an `AgentSubject`
+(`uqbench.testing.conformance.agent_runs`): `uqbench.testing.results.results([subject])` makes its
+checks. What is known to fail is named by the hook `uqbench_expected_failures` (or the argument
+`expected_failures` of `AgentSubject`), with a reason; where such a check passes, that is a failure.
 """
 
 

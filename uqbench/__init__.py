@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from uqbench.api.profile import profile
     from uqbench.api.report import write_report
     from uqbench.api.results import Results
-    from uqbench.api.run import plan, run, until_decided
+    from uqbench.api.run import plan, run
     from uqbench.api.status import status
     from uqbench.suites.variants import grid
 
 __all__ = [
     "CONTRACT", "AgentSpec", "DatasetSpec", "EnvironmentSpec", "EstimatorSpec", "ExecutorSpec",
     "Experiment", "Options", "Planned", "Results", "ScoreSpec", "Spec", "__version__", "grid",
-    "hookimpl", "load", "plan", "profile", "run", "status", "until_decided", "write_report",
+    "hookimpl", "load", "plan", "profile", "run", "status", "write_report",
 ]  # fmt: skip
 
 _LAZY = {
@@ -57,7 +57,6 @@ _LAZY = {
     "profile": "uqbench.api.profile",
     "run": "uqbench.api.run",
     "status": "uqbench.api.status",
-    "until_decided": "uqbench.api.run",
     "write_report": "uqbench.api.report",
 }
 """Modules by the name that they define."""

@@ -112,12 +112,15 @@ def test_a_submission_never_overwrites_a_file(out, tmp_path):
 
 def test_until_decided_chooses_the_seeds(out, tmp_path):
     with pytest.raises(UqbenchError, match="--until-decided chooses the seeds"):
-        uqbench.until_decided("toy", seeds=3, out=out)
+        experiment(out).until_decided()
     grown = tmp_path / "results"
     shutil.copytree(out, grown)
-    results = uqbench.until_decided("toy", max_seeds=3, workers=1, out=grown, progress=False)
-    assert sorted(set(results.runs["seed"])) == [0, 1, 2]
-    assert set(results.board()["runs_scored"]) == {6}
+    options = uqbench.Options("toy", workers=1, out=grown)
+    done = uqbench.Experiment(options, say=print).until_decided(3)
+    assert done is not None
+    assert {score.seed for score in done[0].board.scores} == {0, 1, 2}
+    assert {row["runs_scored"] for row in done[0].board.rows()} == {"6"}
+    assert (done[1] / "leaderboard.csv").exists()
 
 
 def test_nothing_is_kept_where_no_folder_is_given(toy, tmp_path, monkeypatch):

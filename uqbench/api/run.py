@@ -11,7 +11,7 @@ from uqbench.api.options import Options, Place
 from uqbench.api.plan import Planned
 from uqbench.api.results import Results
 from uqbench.boards.leaderboard import Board
-from uqbench.errors import UqbenchError, UqbenchWarning
+from uqbench.errors import UqbenchWarning
 from uqbench.results.store import Store
 from uqbench.runner.display import Terminal
 from uqbench.runner.watcher import Quiet, Watcher
@@ -85,41 +85,6 @@ def plan(suite: str, budget: str | None = None, **options: Any) -> Planned:
         >>> uqbench.plan("windy-cliff", "smoke").methods  # doctest: +SKIP
     """
     return Experiment(Options(suite, budget, **options)).dry_run()
-
-
-def until_decided(
-    suite: str,
-    budget: str | None = None,
-    *,
-    max_seeds: int | None = None,
-    progress: bool | Watcher = True,
-    **options: Any,
-) -> Results:
-    """Add seeds to what claims (or ranks) leave open, until they are decided.
-
-    The same as ``uqbench run --until-decided``: the runs of a growing number of seeds, with the
-    error of 5 % shared by all interim analyses.
-
-    Args:
-        suite: name of the suite.
-        budget: name of a budget that ranks; None for the suite's default.
-        max_seeds: of a method; None for 40.
-        progress: whether to show progress on stderr, or what to show it by.
-        options: of :class:`~uqbench.api.options.Options`, but for ``seeds``.
-
-    Raises:
-        UqbenchError: the budget cannot rank methods, seeds are given, or a run did not finish.
-    """
-    watcher = _watcher(progress)
-    chosen = Options(suite, budget, **{"wait": True} | options)
-    experiment = Experiment(chosen, watcher, watcher.say)
-    done = experiment.until_decided(max_seeds)
-    if done is None:
-        raise UqbenchError(
-            f"a run did not finish, so that nothing is decided: uqbench.status({chosen.out!r}) "
-            f"says which."
-        )
-    return results_of(done[0].board, experiment.store)
 
 
 def _watcher(progress: bool | Watcher) -> Watcher:

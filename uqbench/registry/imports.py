@@ -1,34 +1,28 @@
 """Importing plugins, which may hang, or end the process: the one that does it gets a name.
 
 While a plugin is imported, a file in the user's cache says so
-(``$XDG_CACHE_HOME/uqbench/importing/``, named by distribution and content). A file that is there
-and that no living process has locked is of a process that ended meanwhile. It may have been killed,
-by the kernel on a machine without memory, so that the plugin is tried once more, and said; after
-two such ends in a row it is left out. Workers import what the command has imported before, and are
-killed for many reasons: they leave no file.
+(``$XDG_CACHE_HOME/uqbench/importing/DISTRIBUTION``). One that no living process has locked is of a
+process that ended meanwhile, which the next command says; it may have been killed for another
+reason, so that the plugin is imported all the same. Workers import what the command has imported
+before, and are killed for many reasons: they leave no file.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-import platform
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import metadata
 from pathlib import Path
 
 from uqbench.hookspecs import ENTRY_POINT_GROUP
-from uqbench.identity import digest_of
 from uqbench.registry.classes import added
-from uqbench.registry.contents import content_hash, package_of
 
 HANG_SECONDS = 10.0
 """After which it is said that a plugin is still being imported."""
-ENDS = 2
-"""Processes in a row that ended while they imported a plugin which is then left out."""
 
 EntryPoint = tuple[metadata.Distribution, metadata.EntryPoint]
 
@@ -37,7 +31,6 @@ def load(distribution: metadata.Distribution, entry_point: metadata.EntryPoint) 
     """Import a plugin.
 
     Raises:
-        ImportError: the last processes that imported it ended meanwhile.
         Exception: whatever its import raises.
     """
     if entry_point.group != ENTRY_POINT_GROUP:
@@ -50,31 +43,31 @@ def load(distribution: metadata.Distribution, entry_point: metadata.EntryPoint) 
     late.daemon = True
     late.start()
     try:
-        with _marked(_file(distribution, entry_point), who):
+        with _marked(distribution.name, who):
             return entry_point.load()
     finally:
         late.cancel()
 
 
 @contextmanager
-def _marked(path: Path | None, who: str) -> Iterator[None]:
-    """Hold a file with a byte for this process, and for each that ended before in this place."""
-    try:
-        descriptor = -1 if path is None else _locked(path)
-    except OSError:
-        descriptor = -1  # a home that cannot be written, or another process that imports it now
-    if path is None or descriptor < 0:
+def _marked(distribution: str, who: str) -> Iterator[None]:
+    """Hold the file of a plugin, with a byte in it: it stays if the process ends meanwhile."""
+    processes = sys.modules.get("multiprocessing")
+    descriptor = -1
+    if distribution != "uqbench" and not (processes and processes.parent_process()):
+        with suppress(OSError, RuntimeError):  # no home to write, or another process imports it now
+            home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+            path = home / "uqbench" / "importing" / distribution
+            descriptor = _locked(path)
+    if descriptor < 0:
         yield
         return
     try:
-        ends = os.fstat(descriptor).st_size
-        if ends >= ENDS:
-            raise ImportError(
-                f"the last {ends} processes that imported it ended, or were killed, meanwhile; "
-                f"remove {path} to try it again"
+        if os.fstat(descriptor).st_size:
+            _say(
+                f"the last process that imported {who} ended meanwhile; if it does so again, "
+                f"uninstall it, or name the plugins to load without it in UQBENCH_PLUGINS"
             )
-        if ends:
-            _say(f"{who}: the last process that imported it ended meanwhile; it is tried once more")
         os.write(descriptor, b".")
         try:
             yield
@@ -94,20 +87,6 @@ def _locked(path: Path) -> int:
         os.close(descriptor)
         raise
     return descriptor
-
-
-def _file(distribution: metadata.Distribution, entry_point: metadata.EntryPoint) -> Path | None:
-    """The file of a plugin; None where none is needed, or there is nothing to import."""
-    processes = sys.modules.get("multiprocessing")
-    if distribution.name == "uqbench" or (processes and processes.parent_process()):
-        return None
-    try:
-        content = content_hash(package_of(entry_point.module))
-        home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
-    except (ImportError, OSError, ValueError, RuntimeError):
-        return None
-    key = digest_of([platform.python_version(), distribution.version, entry_point.value, content])
-    return Path(home) / "uqbench" / "importing" / f"{distribution.name}-{key[:16]}"
 
 
 def _say(text: str) -> None:
