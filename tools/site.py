@@ -1,18 +1,20 @@
-"""What the repository shows of its boards: ``leaderboards/index.html``, and pictures.
+"""The site, below ``build/site``, and the pictures that the README shows.
 
     python tools/site.py
 
-writes both, with ``--pictures`` only these; they are the same bytes for the same boards. The
-pictures follow the reader's preference for light or dark.
+makes both, with ``--pictures`` only these; pictures are the same bytes for the same boards, and
+follow the reader's preference for light or dark. The site is built by MkDocs: ``mkdocs.yml`` has
+its pages, ``site_hook.py`` those that are made from the boards.
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from uqbench.boards.stored import StoredBoard, board_folders
+from uqbench.boards.stored import StoredBoard
 from uqbench.plots import catalog, render
 from uqbench.registry.load_host import load_host
 from uqbench.suites.reading import read_suites
@@ -46,13 +48,9 @@ def main() -> None:
         print(PICTURES / name)
     if "--pictures" in sys.argv[1:]:
         return
-    from uqbench.report.page import page
-
-    host = load_host()
-    suites = read_suites(host, check=()).suites
-    text, _ = page(board_folders(BOARDS), BOARDS.name, suites, host)
-    (BOARDS / "index.html").write_text(text, encoding="utf-8")
-    print(BOARDS / "index.html")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    subprocess.run(build, cwd=ROOT, check=True)
+    print(ROOT / "build" / "site" / "index.html")
 
 
 if __name__ == "__main__":

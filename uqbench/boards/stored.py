@@ -165,7 +165,7 @@ class StoredBoard:
     @property
     def finding(self) -> str:
         """What the board comes to, in a sentence or two."""
-        return finding(self.leaderboard, self.ranking, ranks=self.ranks)
+        return finding(self.leaderboard.sort_values("method"), self.ranking, ranks=self.ranks)
 
     @property
     def methods(self) -> list[str]:

@@ -1,0 +1,197 @@
+"""The site in a browser: both widths, light and dark, by keyboard; how much it loads at first.
+
+    tox -e browser
+
+builds it with MkDocs, serves it from this machine, and keeps a screenshot of each page.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urljoin
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = os.environ.get("UQBENCH_CHROMIUM", "/usr/bin/chromium")
+MOST_BYTES = 1_000_000
+"""Of the first load, uncompressed."""
+ROUTES = {
+    "front": "",
+    "board": "#board=deepsea-paper",
+    "boards": "boards/",
+    "methods": "methods/",
+    "claims": "verdicts/",
+    "notebook": "notebooks/first-board/",
+}
+WIDTHS = (390, 1200)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves files and says nothing."""
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def pictures() -> Path:
+    folder = Path(os.environ["UQBENCH_PICTURES"])
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the site: UQBENCH_SITE, a folder in which it is already built, or built."""
+    folder = os.environ.get("UQBENCH_SITE") or str(tmp_path_factory.mktemp("site"))
+    if "UQBENCH_SITE" not in os.environ:
+        build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", folder]
+        subprocess.run(build, cwd=ROOT, check=True)
+    handler = functools.partial(Quiet, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The browser; without a sandbox, as CI is root in a container."""
+    if not Path(CHROMIUM).exists():
+        pytest.fail(f"{CHROMIUM} is not there: apt-get install chromium, or set UQBENCH_CHROMIUM")
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(params=[(w, s) for w in WIDTHS for s in SCHEMES], ids=lambda p: f"{p[0]}-{p[1]}")
+def page(request: pytest.FixtureRequest, browser: Browser, site: str) -> Iterator[Page]:
+    """A page of one width and scheme; it fails where it complained, or asked another server."""
+    width, scheme = request.param
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    found, complaints = context.new_page(), list[str]()
+    found.on("console", lambda said: complaints.append(f"{said.type}: {said.text}"))
+    found.on("pageerror", lambda error: complaints.append(str(error)))
+    found.on(
+        "response",
+        lambda answer: (
+            None
+            if answer.ok and answer.url.startswith((site, "data:"))
+            else complaints.append(f"{answer.status}: {answer.url[:200]}")
+        ),
+    )
+    yield found
+    context.close()
+    assert complaints == []
+
+
+def go(page: Page, site: str, route: str) -> None:
+    page.goto(site + route)
+    page.wait_for_load_state("networkidle")
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_a_page_fits_its_width(page: Page, site: str, name: str, pictures: Path):
+    go(page, site, ROUTES[name])
+    size = page.viewport_size
+    assert size is not None
+    dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    path = pictures / f"site-{name}-{size['width']}-{'dark' if dark else 'light'}.png"
+    page.screenshot(path=path, full_page=name == "front")
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    assert page.locator("h1").count() == 1
+
+
+def test_the_first_load_is_small(browser: Browser, site: str):
+    page, loaded = browser.new_page(), list[int]()
+    page.on("response", lambda answer: loaded.append(len(answer.body())))
+    go(page, site, "")
+    page.close()
+    assert 0 < sum(loaded) <= MOST_BYTES
+
+
+def test_the_chooser_answers_to_the_keyboard(page: Page, site: str):
+    go(page, site, "")
+    shown = "[...document.querySelectorAll('.uq-card')].filter((one) => !one.hidden)"
+    before = page.inner_text("#uq-headline")
+    page.focus("input[name=world]:checked")
+    for _ in range(2):  # tabular, small, pixels
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.name") == "need"
+    outline = "getComputedStyle(document.activeElement.nextElementSibling).outlineStyle"
+    assert page.evaluate(outline) != "none"
+    for _ in range(2):  # a high score, low risk, honest uncertainty
+        page.keyboard.press("ArrowRight")
+    assert page.inner_text("#uq-headline") != before
+    asked = page.evaluate(f"{shown}.map((one) => [one.dataset.world, one.dataset.need])")
+    assert asked
+    assert all(one == ["pixels", "uncertainty"] for one in asked)
+    assert "world=pixels&need=uncertainty" in page.url
+    page.wait_for_function("document.querySelector('#uq-board-view h3').textContent != ''")
+    first = page.evaluate(f"{shown}[0].querySelector('h3').textContent.trim()")
+    opened = f"document.querySelector('#uq-board-view h3').textContent === {first.split(' ‡')[0]!r}"
+    page.wait_for_function(opened)
+    said = page.inner_text("#uq-headline")
+    page.reload()
+    assert page.inner_text("#uq-headline") == said
+
+
+def test_a_board_is_fetched_sorted_and_filtered(page: Page, site: str):
+    asked = list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    go(page, site, "boards/")
+    assert not [url for url in asked if "/data/" in url]
+    page.click("a[href='#board=deepsea-paper']")
+    table = page.locator("#uq-board-view table")
+    table.wait_for()
+    assert [url for url in asked if url.endswith("/data/deepsea-paper.json")]
+    column = "#uq-board-view thead th:nth-child(3)"
+    page.focus(f"{column} button")
+    for direction in ("descending", "ascending"):
+        page.keyboard.press("Enter")
+        assert page.get_attribute(column, "aria-sort") == direction
+        cells = "[...document.querySelectorAll('#uq-board-view tbody td:nth-child(3)')]"
+        keys = page.evaluate(f"{cells}.map((cell) => Number(cell.dataset.key))")
+        assert keys == sorted(keys, reverse=direction == "descending")
+    rows = table.locator("tbody tr:visible")
+    before = rows.count()
+    page.fill("#uq-board-view .uq-filter", "honest")
+    assert 0 < rows.count() < before
+    assert all("honest" in text for text in rows.all_inner_texts())
+
+
+def test_every_link_of_the_made_pages_leads_somewhere(browser: Browser, site: str):
+    page, known = browser.new_page(), dict[str, set[str]]()
+    for route in ("", "boards/", "methods/", "verdicts/"):
+        page.goto(site + route)
+        ids = "[...document.querySelectorAll('[id]')].map((one) => one.id)"
+        known[site + route] = set(page.evaluate(ids))
+    wrong, others = [], dict[str, bool]()
+    for address in list(known):
+        page.goto(address)
+        links = "[...document.querySelectorAll('.md-content a[href]')].map((a) => a.href)"
+        for link in page.evaluate(links):
+            target, _, anchor = link.partition("#")
+            if anchor.startswith("board="):
+                target, anchor = urljoin(site, f"data/{anchor[6:]}.json"), ""
+            target = target.split("?")[0]
+            if target in known:
+                if anchor and anchor not in known[target]:
+                    wrong.append(link)
+            elif target not in others:
+                others[target] = page.request.head(target).ok
+    page.close()
+    assert [*wrong, *(target for target, there in others.items() if not there)] == []

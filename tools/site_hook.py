@@ -1,0 +1,217 @@
+"""The site's pages that are made from the committed boards, for ``mkdocs build``.
+
+Front page, boards, methods and claims are laid out by the templates in ``tools/site_pages``;
+boards' tables and pictures are files of their own, which a page fetches when a board is opened.
+Notebooks become pages.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from site_boards import NEEDS, NONE_OF, SECONDS, WORLDS, SiteBoard, profiles, site_boards, tally
+
+from uqbench.plots.theme import SIGNS
+from uqbench.views.board_view import shown
+from uqbench.views.verdicts import COUNTED, Counted, by_paper, distinct
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parents[1]
+BOARDS = ROOT / "leaderboards"
+PAGES = {
+    "boards.md": ("Boards", "boards", "Every committed leaderboard. Open one: its table sorts by a "
+                  "click on a header and filters by words."),
+    "methods.md": ("Methods", "methods", "Every method, and its row on each board."),
+    "verdicts.md": ("What papers claim", "claims", "Each claim once, on the board of a budget that "
+                    "it needs, judged by the runs."),
+}  # fmt: skip
+"""Title, part and first sentence of the pages that are made from boards alone."""
+PART = re.compile(r'<div data-part="([a-z]+)"></div>')
+BUDGETS = {"seconds": "10 seconds", "minutes": "10 minutes", "any": "any"}
+
+
+@cache
+def boards() -> tuple[SiteBoard, ...]:
+    """The committed boards."""
+    return tuple(site_boards(BOARDS))
+
+
+def parts(name: str, base: str) -> str:
+    """The HTML of a part of a page.
+
+    Args:
+        name: of the part.
+        base: how the page refers to the site's root.
+    """
+    made = {
+        "chooser": _chooser,
+        "board": lambda: _laid_out("board", boards=boards(), base=base, first=_first()),
+        "boards": lambda: (
+            _laid_out("boards", boards=boards())
+            + _laid_out("board", boards=boards(), base=base, first="")
+        ),
+        "counts": lambda: _laid_out("counts", link="verdicts/", **_claims()),
+        "claims": lambda: (
+            _laid_out("counts", link="", **_claims()) + _laid_out("claims", **_claims())
+        ),
+        "methods": lambda: _laid_out("methods", profiles=list(profiles(boards())), shown=shown),
+    }
+    return made[name]()
+
+
+def data_files() -> Iterator[tuple[str, str]]:
+    """Name and contents of each board's files."""
+    for one in boards():
+        svg, text = one.picture
+        yield f"data/{one.id}.json", json.dumps({**one.json, "words": text}, allow_nan=False)
+        yield f"data/{one.id}.svg", svg
+
+
+def your_method() -> str:
+    """The README's section on a method of one's own, as a part of a page in ``docs``."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    _, _, after = text.partition("## Your method\n")
+    own, _, _ = after.partition("\n## ")
+    if not own:
+        raise ValueError("README.md: expected a section 'Your method', which the site shows.")
+    return own.replace("](docs/", "](").strip()
+
+
+def notebook(path: Path) -> str:
+    """A notebook as Markdown: its cells, and what they printed or showed."""
+    text = []
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        own = "".join(cell["source"])
+        text.append(f"```python\n{own}\n```" if cell["cell_type"] == "code" else own)
+        for output in cell.get("outputs", []):
+            text.append(_shown_by(output))
+    link = f"[Download the notebook]({path.name}).\n"
+    return "\n\n".join([*filter(None, text), link])
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages, the boards' data and the notebooks."""
+    from mkdocs.structure.files import File
+
+    for name, (title, part, said) in PAGES.items():
+        place = f'<div data-part="{part}"></div>'
+        text = f"---\nhide: [navigation, toc]\n---\n# {title}\n\n{said}\n\n{place}\n"
+        files.append(File.generated(config, name, content=text))
+    for name, text in data_files():
+        files.append(File.generated(config, name, content=text))
+    for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
+        name = f"notebooks/{path.stem}.md"
+        files.append(File.generated(config, name, content=notebook(path)))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put the README's section where a page asks for it."""
+    return markdown.replace("<!-- your method -->", your_method())
+
+
+def on_page_content(html: str, page: Page, **_: Any) -> str:
+    """Put the parts where a page asks for them."""
+    base = "../" * page.url.count("/")
+    return PART.sub(lambda found: parts(found[1], base), html)
+
+
+def _chooser() -> str:
+    chosen = {"world": "tabular", "need": "return", "budget": "any"}
+    cards = [
+        {"one": one, "need": need, "answer": answer, "shown": _is(one, need, chosen)}
+        for one in boards()
+        for need in NEEDS
+        if one.world is not None and (answer := one.answer(need)) is not None
+    ]
+    choices = [
+        ("world", "My agent sees", [(name, name, more) for name, more in WORLDS.items()]),
+        ("need", "I need", [(name, text, "") for name, text in NEEDS.items()]),
+        ("budget", "A run may take, on one core", [(n, t, "") for n, t in BUDGETS.items()]),
+    ]
+    tallies = {
+        f"{world}/{need}/{budget}": tally(boards(), world, need, budget)
+        for world in WORLDS
+        for need in NEEDS
+        for budget in SECONDS
+    }
+    seconds = {name: most if most < float("inf") else None for name, most in SECONDS.items()}
+    return _laid_out(
+        "chooser",
+        choices=choices,
+        chosen=chosen,
+        cards=cards,
+        tally=tallies,
+        seconds=seconds,
+        none_of=NONE_OF,
+    )
+
+
+def _is(one: SiteBoard, need: str, chosen: Mapping[str, str]) -> bool:
+    fits = one.a_run <= SECONDS[chosen["budget"]]
+    return one.world == chosen["world"] and need == chosen["need"] and fits
+
+
+def _first() -> str:
+    """The board that is shown first: the first of the first answer."""
+    return next(
+        (one.id for one in boards() if one.world == "tabular" and one.answer("return")),
+        boards()[0].id,
+    )
+
+
+@cache
+def _claims() -> dict[str, Any]:
+    judged = [claim for one in boards() for claim in one.claims]
+    every = Counted("all papers", tuple(distinct(judged)))
+    return {"papers": by_paper(judged), "every": every, "verdicts": COUNTED, "signs": SIGNS}
+
+
+def _shown_by(output: Mapping[str, Any]) -> str:
+    data = output.get("data", {})
+    for kind in ("image/svg+xml", "text/html"):
+        if kind in data:
+            text = re.sub(r"<style.*?</style>", "", "".join(data[kind]), flags=re.S)
+            return f'<div class="uq-output">{" ".join(text.split())}</div>'
+    said = "".join(data.get("text/plain", output.get("text", "")))
+    return f"```text\n{said.rstrip()}\n```" if said else ""
+
+
+def _laid_out(name: str, **values: Any) -> str:
+    return _environment().get_template(f"{name}.html.j2").render(**values)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "site_pages"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"slug": _slug, "anchor": _slug, "duration": _duration}
+    return environment
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def _duration(seconds: float) -> str:
+    """Two digits of the unit that suits them."""
+    units: Sequence[tuple[float, str]] = ((100, "s"), (6000, "min"), (float("inf"), "h"))
+    size = {"s": 1, "min": 60, "h": 3600}
+    unit = next(name for most, name in units if seconds < most)
+    value = seconds / size[unit]
+    return f"{value:.2g} {unit}" if value < 10 else f"{value:.0f} {unit}"
