@@ -1,6 +1,7 @@
 """Loggers write what the life-cycle hooks say, below the results folder, and nothing else."""
 
-import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from uqbench.errors import UqbenchError
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
-from uqbench.runner.loggers import logging
+from uqbench.runner.loggers import LOGGERS, Write, logging
 from uqbench.suites.selection import Selection
 
 TOY = Path(__file__).parents[1] / "toy"
@@ -37,36 +38,44 @@ def go(host: Host, run: Run) -> list[str]:
     )
 
 
-def test_csv_has_a_row_a_metric_and_the_final_ones(host, run, tmp_path):
-    with logging(host, ("csv",), tmp_path):
+@pytest.fixture
+def logged(monkeypatch: pytest.MonkeyPatch) -> list[tuple]:
+    """What a logger wrote that is named like an installed library, ``json``."""
+    rows: list[tuple] = []
+
+    @contextmanager
+    def open_log(root: Path, run: Run) -> Iterator[Write]:
+        yield lambda step, metrics: rows.append((step, dict(metrics)))
+        rows.append(("closed",))
+
+    monkeypatch.setitem(LOGGERS, "json", open_log)
+    return rows
+
+
+def test_a_log_has_each_metric_and_the_final_ones_and_is_closed(host, run, tmp_path, logged):
+    with logging(host, ("json",), tmp_path):
         assert go(host, run) == []
-    path = tmp_path / "logs" / "csv" / f"{run.folder}.csv"
-    assert list(csv.reader(path.read_text().splitlines())) == [
-        ["step", "metric", "value"],
-        ["100", "reward", "50.0"],
-        ["100", "events/falls", "1.0"],
-        ["200", "reward", "100.0"],
-        ["200", "events/falls", "1.0"],
-        ["", "final/score", "0.5"],
-    ]
+        assert logged == [
+            (100, {"reward": 50.0, "events/falls": 1.0}),
+            (200, {"reward": 100.0, "events/falls": 1.0}),
+            (None, {"final/score": 0.5}),
+            ("closed",),
+        ]
 
 
-def test_a_resumed_run_continues_its_log(host, run, tmp_path):
-    for _ in range(2):
-        with logging(host, ("csv",), tmp_path):
-            go(host, run)
-    (path,) = tmp_path.rglob("*.csv")
-    assert path.read_text().count("step,metric,value") == 1
-    assert path.read_text().count("final/score") == 2
+def test_a_log_is_closed_at_an_interrupt(host, run, tmp_path, logged):
+    with logging(host, ("json",), tmp_path):
+        host.call_hook("uqbench_run_started", run=run)
+    assert logged == [(None, {}), ("closed",)]
 
 
-def test_nothing_is_logged_unless_it_is_asked_for(host, run, tmp_path):
+def test_nothing_is_logged_unless_it_is_asked_for(host, run, tmp_path, logged):
     with logging(host, (), tmp_path):
         go(host, run)
-    with logging(host, ("csv",), tmp_path):
+    with logging(host, ("json",), tmp_path):
         pass
     go(host, run)
-    assert list(tmp_path.iterdir()) == []
+    assert logged == []
 
 
 def test_tensorboard_reads_back_what_was_logged(host, run, tmp_path):

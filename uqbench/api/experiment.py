@@ -442,7 +442,7 @@ class Experiment:
         return replace(verified, copies=tuple(copies(board.scores)), added=folder.path)
 
     def submit(self, to: Path | None = None) -> Submission:
-        """Put scores, curves, manifest, versions and conformance of methods into one file.
+        """Put scores, manifest, versions and conformance of methods into one file.
 
         Args:
             to: the file; None for one that is named after suite, budget and methods.

@@ -82,7 +82,7 @@ _OWN: dict[str, dict[str, Any]] = {
     "memory": {"metavar": "GB"},
     "run_memory": {"metavar": "GB"},
     "checkpoint_seconds": {"type": click.FloatRange(min=0)},
-    "log": {"type": click.Choice(["csv", "tensorboard", "wandb"]), "multiple": True},
+    "log": {"type": click.Choice(["tensorboard", "wandb"]), "multiple": True},
 }
 """What the declaration in Python does not say of an option."""
 

@@ -10,7 +10,7 @@ from uqbench.errors import UqbenchError
 
 @takes("suite", "budget", "methods", "out")
 def command(options: Options, *, to: File | None = None) -> int:
-    """Put scores, curves, manifest, versions and conformance of methods into one file.
+    """Put scores, manifest, versions and conformance of methods into one file.
 
     Their runs must be done, with the code that is installed, and their plugins pass the required
     checks, which are made now. CONTRIBUTING.md says how the file becomes a row.

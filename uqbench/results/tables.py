@@ -149,29 +149,25 @@ def read_checked(folder: Folder, name: str, digest: str | None) -> bytes:
     return data
 
 
-def parse_table(
-    data: bytes, where: str, most_rows: int | None = None, filters: Any = None
-) -> pa.Table:
+def parse_table(data: bytes, where: str, filters: Any = None) -> pa.Table:
     """A table from the bytes of its file.
 
     Args:
         data: the file.
         where: what errors call it.
-        most_rows: that it may have; None for :data:`MOST_ROWS`.
         filters: see :func:`read_table`.
 
     Raises:
         UqbenchError: it is damaged, or would not fit in memory.
     """
-    most = MOST_ROWS if most_rows is None else most_rows
     try:
         file = pq.ParquetFile(io.BytesIO(data))
         about = file.metadata
         size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-        if size > MOST_BYTES or about.num_rows > most:
+        if size > MOST_BYTES or about.num_rows > MOST_ROWS:
             raise UqbenchError(
                 f"{where} is refused: {about.num_rows:,} rows of {size:,} bytes; at most "
-                f"{most:,} rows of {MOST_BYTES:,} bytes are read."
+                f"{MOST_ROWS:,} rows of {MOST_BYTES:,} bytes are read."
             )
         if filters is not None:
             return pq.read_table(io.BytesIO(data), filters=filters)

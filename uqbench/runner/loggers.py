@@ -1,13 +1,11 @@
 """Loggers of runs: life-cycle plugins that are off unless they are asked for.
 
-``--log csv`` writes ``OUT/logs/RUN.csv``; ``tensorboard`` and ``wandb`` write below the same
-folder, by the libraries of those names. A logger sees what the display sees, and changes nothing.
+``--log tensorboard`` and ``--log wandb`` write below ``OUT/logs``, by the libraries of those names.
+A logger sees what the display sees, and changes nothing.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
@@ -82,24 +80,6 @@ class Logger:
 
 
 @contextmanager
-def csv_log(root: Path, run: Run) -> Iterator[Write]:
-    """Columns ``step``, ``metric``, ``value``; a resumed run continues its file."""
-    folder = Folder(root, (LOGS, "csv")).at(run.place).path
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    path = folder.with_name(f"{folder.name}.csv")
-    with path.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if file.seek(0, io.SEEK_END) == 0:
-            writer.writerow(("step", "metric", "value"))
-
-        def write(step: int | None, metrics: Mapping[str, float]) -> None:
-            writer.writerows((step, name, repr(value)) for name, value in metrics.items())
-            file.flush()
-
-        yield write
-
-
-@contextmanager
 def tensorboard_log(root: Path, run: Run) -> Iterator[Write]:
     """An event file in a folder of the run's own."""
     from torch.utils.tensorboard import SummaryWriter
@@ -139,11 +119,7 @@ def wandb_log(root: Path, run: Run) -> Iterator[Write]:
         yield write
 
 
-LOGGERS: dict[str, OpenLog] = {
-    "csv": csv_log,
-    "tensorboard": tensorboard_log,
-    "wandb": wandb_log,
-}
+LOGGERS: dict[str, OpenLog] = {"tensorboard": tensorboard_log, "wandb": wandb_log}
 
 
 @contextmanager
@@ -161,7 +137,7 @@ def logging(host: Host, names: tuple[str, ...], root: Path) -> Iterator[None]:
     for name in names:
         if name not in LOGGERS:
             raise UqbenchError(f"--log: there is no logger {name!r}. {did_you_mean(name, LOGGERS)}")
-        if name != "csv" and find_spec(name) is None:  # the others are named like their library
+        if find_spec(name) is None:  # they are named like their library
             raise UqbenchError(
                 f"--log {name} needs {name}, which is not installed: pip install 'uqbench[{name}]'."
             )

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -66,7 +67,7 @@ def submission(host, path: Path, method: str, **changed: bytes) -> Path:
         {"toy-uqbench": [{"status": "passed", "level": "required", "check": "lanes"}]}
     ).encode()
     for name, data in changed.items():
-        files[name.replace("_csv", ".csv").replace("_json", ".json")] = data
+        files[re.sub("_(?=csv|json|parquet)", ".", name)] = data
     write_bundle(path, "toy", "paper", [method], files)
     return path
 
@@ -159,7 +160,9 @@ def test_a_damaged_file_is_refused_with_its_name(host, tmp_path, name, data, sai
 def test_rows_join_a_board_verified_or_self_reported_and_the_board_follows(host, tmp_path, capsys):
     boards = tmp_path / "boards"
     slow = judged(host, submission(host, tmp_path / "slow.zip", "slow"), tmp_path / "1")
-    fast = judged(host, submission(host, tmp_path / "fast.zip", "fast"), tmp_path / "2")
+    # as versions before this one wrote it, with curves, which nothing reads
+    curves = {"curves_parquet": b"PAR1", "uncertainty_parquet": b"PAR1"}
+    fast = judged(host, submission(host, tmp_path / "fast.zip", "fast", **curves), tmp_path / "2")
     quiet = lambda _: None  # noqa: E731
     folder = boards / "toy" / "paper"
 
@@ -186,6 +189,7 @@ def test_rows_join_a_board_verified_or_self_reported_and_the_board_follows(host,
     assert (kept["rows"], kept["new_runs"], kept["sandbox"]) == (6, 6, True)
     assert kept["bundle"] == fast.bundle.digest
     assert (folder / "cost.csv").read_text().count("\n") == 3
+    assert not list(folder.glob("*.parquet"))
     assert json.loads((folder / "manifest.json").read_text())["standard"] is True
     # the board is checked like any other
     whole = Selection("toy", "paper")

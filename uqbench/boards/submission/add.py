@@ -11,7 +11,6 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.statistics_sentence import papers
 from uqbench.boards.stored import PROVENANCE, StoredBoard, board_folder
-from uqbench.boards.submission.curves import CURVE_FILES, merged
 from uqbench.boards.submitted import NAME, Submitted, states, submitted_json
 from uqbench.boards.verification import Verification
 from uqbench.boards.with_stored import as_run_today
@@ -89,10 +88,5 @@ def add(
         "papers.bib": papers(plan, host).encode(),
         NAME: submitted_json(rows).encode(),
     }
-    for name in CURVE_FILES:
-        if name in judged.bundle.files:
-            recorded[name] = merged(
-                name, judged.bundle.files[name], judged.board.plan, recorded.get(name), plan
-            )
     board = replace(Board.of(plan, scores), submitted=states(rows))
     return folder, board, recorded

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from packaging.utils import canonicalize_name
 
 from uqbench.boards.cost import cost_csv
-from uqbench.boards.curves import curve_files
 from uqbench.boards.leaderboard import board
 from uqbench.boards.provenance import of_older_code, provenance, provenance_json
 from uqbench.boards.stored import PROVENANCE
@@ -70,7 +69,6 @@ def submit(plan: Plan, host: Host, store: Store, path: Path, check: Checks) -> s
     files["cost.csv"] = cost_csv(plan, result.scores).encode()
     files[LOCK] = lock().encode()
     files[CHECK] = json.dumps(report(host, components(plan, host), check), indent=1).encode()
-    files |= curve_files(plan, result.scores, store)
     return write_bundle(path, plan.suite.name, plan.budget_name, sorted(plan.roles), files)
 
 
