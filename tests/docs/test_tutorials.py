@@ -1,5 +1,6 @@
 """The tutorials are executed: each page is one program, and prints what it says."""
 
+import importlib.util
 import re
 import sys
 import tomllib
@@ -32,6 +33,8 @@ def test_there_is_a_tutorial_for_every_kind_of_plugin():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_tutorial_runs_and_prints_what_it_says(page, capsys, monkeypatch):
+    if page.stem == "jax" and importlib.util.find_spec("jax") is None:
+        pytest.skip("needs jax: tox -e jax")
     monkeypatch.setenv("UQBENCH_PLUGINS", "builtin")
     module = ModuleType(f"tutorial_{page.stem.replace('-', '_')}")
     monkeypatch.setitem(sys.modules, module.__name__, module)  # where dataclasses look up names

@@ -1,0 +1,1 @@
+"""Agents in JAX for uqbench: pure functions on pytrees."""
