@@ -290,7 +290,7 @@ def _metrics(functions: Functions, state: Any) -> Any:
 
 
 def _is_key(leaf: Array) -> bool:
-    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return bool(jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key))
 
 
 def _data(leaf: Array) -> Array:
