@@ -49,7 +49,7 @@ def test_it_conforms():
     made = results([SUBJECT])
     assert not [str(result) for result in made if not result.ok]
     passed = {result.check.id for result in made if result.status == "passed"}
-    assert passed >= {"agent-lanes", "agent-checkpoint", "agent-actors", "uncertainty-values"}
+    assert passed >= {"agent-lanes", "agent-checkpoint", "agent-buffers", "uncertainty-samples"}
 
 
 class Keeper(Functions):
