@@ -36,9 +36,9 @@ from uqbench.views.verdicts import JudgedClaim, judged_claims
 World = Literal["tabular", "small", "pixels", "predictions"]
 WORLDS: dict[World, str] = {
     "tabular": "numbered states",
-    "small": "a short vector of numbers",
+    "small": "a short vector",
     "pixels": "images",
-    "predictions": "a data set, no control",
+    "predictions": "a data set",
 }
 """What agents observe, by name, in words."""
 Need = Literal["return", "risk", "uncertainty"]
