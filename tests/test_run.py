@@ -620,6 +620,7 @@ def test_list_and_doctor_see_the_plugin():
     assert {"name": "walker", "plugin": "toy-uqbench"}.items() <= next(
         agent for agent in listing["agents"] if agent["name"] == "walker"
     ).items()
-    assert "plugin toy (toy-uqbench 0.1): environment corridor, agent walker" in (
-        uqbench("doctor", "--out", "/proc/nothing", code=1).stdout
-    )
+    told = uqbench("doctor", "--out", "/proc/nothing", code=1).stdout
+    assert "plugin toy (toy-uqbench 0.1): environment corridor, agent walker" in told
+    (wrong,) = [line for line in told.splitlines() if line.startswith("WRONG")]
+    assert "/proc/nothing" in wrong

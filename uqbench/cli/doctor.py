@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 from uqbench.api.options import Options
@@ -15,7 +14,7 @@ from uqbench.cli.terminal import say
 
 @takes("out")
 def command(options: Options) -> int:
-    """Check this installation: Python, torch, devices, plugins, suites, aggregation, disk.
+    """Check this installation: Python, torch, devices, plugins, suites, disk.
 
     Exit 1 where something is wrong. Whether a GPU computes what the CPU does, and how fast:
     python benchmarks/gpu_compare.py, in a checkout.
@@ -51,14 +50,6 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
     compiler = next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "clang++"))), "")
     without = "no C++ compiler: budgets with numerics = 'compiled' need one; install g++"
     yield bool(compiler), f"C++ compiler: {compiler}" if compiler else without
-    try:
-        import_module("uqbench.statistics.aggregate")
-        from uqbench.statistics.levels import MINIMUM_SEEDS
-    except Exception as error:  # any import failure below rliable is what is asked for here
-        reason = f"{type(error).__name__}: {error}"
-        yield False, f"aggregation: {reason}; install rliable==1.2.0 with pandas<3"
-    else:
-        yield True, f"aggregation: rliable imports ({MINIMUM_SEEDS} seeds for an interval)"
     host = Host.load()
     for plugin in host.plugins:
         what = plugin.failure or ", ".join(host.added_by(plugin)) or "adds nothing"
