@@ -83,7 +83,7 @@ def figure(board: StoredBoard) -> Figure:
         f"{board.title}: who beats whom",
         f"Probability in percent that a run of the row beats a run of the column, for "
         f"{count(len(data) // 2, 'pair')} of {data['row'].nunique()} rows; {sure} of the "
-        f"differences are significant at 5 % after Holm's correction and have a dot.",
+        f"differences are significant at a familywise error of 5 % and have a dot.",
         data,
         chart(data, board.methods),
     )

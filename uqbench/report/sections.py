@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from markupsafe import Markup
@@ -16,7 +16,7 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure
 from uqbench.plots import catalog, claims
 from uqbench.plots.render import svg
-from uqbench.views.board_view import IMPROVEMENT, BoardView, Column, stored_estimate
+from uqbench.views.board_view import IMPROVEMENT, BoardView, Column
 from uqbench.views.verdicts import judged_claims
 
 if TYPE_CHECKING:
@@ -107,15 +107,6 @@ class BoardSection:
         about = ["calibration", coverage[0]] if coverage is not None else []
         names = dict.fromkeys([self.board.ranking, *about, "worst_quarter", *over, "fail_share"])
         return [self.view.column(name) for name in names if name in known]
-
-    @property
-    def comparisons(self) -> list[dict[str, Any]]:
-        """Rows of the claims' comparisons, ``estimate`` being one with its interval."""
-        if not self.claims:
-            return []
-        ends = {"low": "estimate_low", "high": "estimate_high"}
-        rows = claims.frame(self.board.claims).rename(columns=ends).to_dict("records")
-        return [{**row, "estimate": stored_estimate(row, "estimate")} for row in rows]
 
     @property
     def finished(self) -> int:
