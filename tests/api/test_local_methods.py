@@ -1,5 +1,6 @@
 """Methods that no package provides: of a file."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -135,9 +136,25 @@ def test_a_file_of_another_kind_is_refused(toy, tmp_path):
         local.add_file(tmp_path / "filed.txt")
 
 
-def test_a_class_itself_is_refused_with_what_to_write(toy):
-    class Thing:
-        pass
+def test_a_class_of_a_module_is_that_of_its_file(toy, tmp_path, monkeypatch):
+    (tmp_path / "with_class.py").write_text(CLASS.format(action=1))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    given = importlib.import_module("with_class").MyAgent
+    (named,) = local_methods(f"{tmp_path / 'with_class.py'}:MyAgent")
+    (of_class,) = local_methods(given)
+    assert of_class == named
+    assert "MyAgent" in str(of_class)
 
-    with pytest.raises(UqbenchError, match=r"methods: expected names, got .*Thing.*mine\.py:Mine"):
-        _ = Options("toy", methods=[Thing]).selection  # type: ignore[list-item]
+
+def test_a_class_of_no_file_is_refused_with_what_to_write(toy):
+    cell = type("Thing", (), {"__module__": "builtins"})
+    with pytest.raises(UqbenchError, match=r"Thing is of no file; .*'mine\.py:Thing'"):
+        _ = Options("toy", methods=[cell]).selection
+
+
+def local_methods(method: str | type) -> list[local.LocalPlugin]:
+    """What one method adds."""
+    _ = Options("toy", methods=[method]).selection
+    found = local.current()
+    os.environ.pop(local.VARIABLE)
+    return found

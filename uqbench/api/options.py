@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -56,7 +57,7 @@ class Options:
 
     suite: str = ""
     budget: str | None = None
-    methods: Sequence[str] | str | None = None
+    methods: Sequence[str | type] | str | None = None
     tasks: Sequence[str] | str | None = None
     seeds: int | Sequence[int] | None = None
     steps: int | None = None
@@ -139,22 +140,33 @@ class Options:
         return None if self.out is None else Path(self.out)
 
 
-def _methods(methods: Sequence[str] | str | None, suite: str) -> tuple[str, ...] | None:
+def _of_file(of: type) -> str:
+    """A class as ``FILE:CLASS``."""
+    try:
+        file = Path(inspect.getsourcefile(of) or "")
+    except (TypeError, OSError):  # a class of a notebook's cell is of no file
+        file = Path()
+    if not file.is_file():
+        raise UqbenchError(
+            f"methods: {of.__name__} is of no file; expected a class of one, as of a notebook's "
+            f"cell that begins with '%%writefile mine.py': methods=['mine.py:{of.__name__}']."
+        )
+    return f"{file}:{of.__name__}"
+
+
+def _methods(methods: Sequence[str | type] | str | None, suite: str) -> tuple[str, ...] | None:
     """Names of methods; a class of a file joins the suite."""
 
-    def name(method: str) -> str:
-        if not isinstance(method, str):
-            raise UqbenchError(
-                f"methods: expected names, got {method!r}: name a class by its file, as in "
-                f"'mine.py:Mine'; the first line '%%writefile mine.py' makes a notebook's cell one."
-            )
+    def name(method: str | type) -> str:
+        if isinstance(method, type):
+            method = _of_file(method)
         if ".py" not in method:
             return method
         from uqbench.registry.named import add, is_file
 
         return add(method, [suite] if suite else [])[0] if is_file(method) else method
 
-    given = names(methods)
+    given = [methods] if isinstance(methods, str) else methods
     return None if given is None else tuple(map(name, given))
 
 

@@ -30,7 +30,7 @@ from uqbench.risk import CVaR, Expectation, MarginalRisk, WeightedRisk
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.capture import simulated
 from uqbench.testing.conformance.agent_runs import AgentSubject
-from uqbench.testing.results import results
+from uqbench.testing.conformance.check import checks_for
 from uqbench.testing.same_bits import train
 from uqbench.testing.worlds import RotatingPixels
 
@@ -83,7 +83,8 @@ def test_it_conforms(name: str) -> None:
         return agent
 
     subject = AgentSubject(name=name, make=make, steps=260, stops=(20, 110, 200))
-    made = results([subject], only="not agent-compiles")
+    made = [subject.result(check) for check in checks_for(subject) if check.id != "agent-compiles"]
+    assert sum(result.status == "passed" for result in made) > 10
     assert not [str(result) for result in made if not result.ok]
 
 

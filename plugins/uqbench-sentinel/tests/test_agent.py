@@ -22,7 +22,7 @@ from uqbench.risk import CVaR, Expectation, RiskMeasure, Wang, additive, compose
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
 from uqbench.testing.conformance.agent_runs import AgentSubject
-from uqbench.testing.results import results
+from uqbench.testing.conformance.check import checks_for
 from uqbench.testing.worlds import RotatingPixels, act, as_step
 
 CPU = torch.device("cpu")
@@ -324,7 +324,8 @@ def test_it_conforms(settings: dict[str, Any]) -> None:
         return Sentinel(RotatingPixels.info(), seeds, SentinelConfig(**SMALL | settings), device)
 
     subject = AgentSubject(name="sentinel", make=make)
-    made = results([subject], only="not agent-compiles")
+    made = [subject.result(check) for check in checks_for(subject) if check.id != "agent-compiles"]
+    assert sum(result.status == "passed" for result in made) > 10
     assert not [str(result) for result in made if not result.ok]
 
 

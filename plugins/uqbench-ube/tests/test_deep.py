@@ -26,7 +26,7 @@ from uqbench.runner.train.compiling import compile_agent
 from uqbench.runner.train.exported_agents import exported_agent
 from uqbench.suites.reading import read_suites
 from uqbench.testing.conformance.agent_runs import AgentSubject
-from uqbench.testing.results import results
+from uqbench.testing.conformance.check import checks_for
 from uqbench.testing.same_bits import train
 from uqbench.testing.worlds import RotatingPixels, act, step_of_actors, transitions
 
@@ -324,7 +324,8 @@ def test_the_bonus_is_the_root_of_the_local_uncertainty():
 def test_it_conforms(kind):
     """Learning, synced targets, windows of both kinds of ending, a buffer that is overwritten."""
     subject = AgentSubject(name=kind, make=partial(make, kind))
-    made = results([subject], only="not agent-compiles")
+    made = [subject.result(check) for check in checks_for(subject) if check.id != "agent-compiles"]
+    assert sum(result.status == "passed" for result in made) > 10
     assert not [str(result) for result in made if not result.ok]
 
 
