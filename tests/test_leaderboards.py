@@ -15,7 +15,7 @@ LEADERBOARDS = Path(__file__).parents[1] / "leaderboards"
 INDEX = LEADERBOARDS / "README.md"
 SHOWN = {
     "deepsea/demo": ("rank", "method", "mean", "intervals"),
-    "minatar/cpu": ("rank", "method", "mean", "P(better than dqn)"),
+    "minatar/cpu": ("rank", "method", "mean", "intervals", "P(better than dqn)"),
 }
 """The boards that the README shows, and their columns there."""
 BOARDS = [path.parent for path in sorted(LEADERBOARDS.glob("*/*/scores.csv"))]

@@ -25,6 +25,7 @@ PICTURES = ROOT / "docs" / "pictures"
 SHOWN = (
     ("deepsea", "demo", "trust"),
     ("deepsea", "paper", "intervals"),
+    ("minatar", "cpu", "trust"),
     ("priormdp-sbc", "paper", "reliability"),
 )
 """Suite, board and figure that the README and docs/uncertainty.md show."""

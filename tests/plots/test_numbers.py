@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from uqbench.boards.curves import mean_curves
 from uqbench.boards.stored import StoredBoard
 from uqbench.figure import NotDrawableError
-from uqbench.plots import claims, curves, intervals, pairs, profiles, uncertainty
+from uqbench.plots import claims, curves, intervals, pairs, profiles, trust, uncertainty
 from uqbench.plots.words import natural, number
 from uqbench.statistics.estimate import share
 
@@ -164,6 +164,13 @@ def test_bands_of_shares_stay_between_0_and_1(kind):
     assert (found["low"] >= 0).all()
     assert (found["high"] <= 1).all()
     assert found["y"].between(found["low"] - 1e-9, found["high"] + 1e-9).all()
+
+
+def test_intervals_of_coverage_stay_between_0_and_1():
+    board = StoredBoard.read(BOARD.folder.parents[1] / "minatar" / "cpu")
+    found, _ = trust.frame(board.leaderboard, board.ranking)
+    assert found["y_low"].min() == 0
+    assert found["y_high"].max() == 1
 
 
 def test_a_method_has_the_same_color_and_dash_in_every_figure_of_a_board():
