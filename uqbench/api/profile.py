@@ -13,14 +13,14 @@ from uqbench.plots.catalog import draw
 from uqbench.runner.display import Terminal
 
 
-def profile(method: str, budget: str | None = None, **options: Any) -> Figure:
+def profile(method: str | type, budget: str | None = None, **options: Any) -> Figure:
     """Run the suite ``profile`` for one method, and show its strengths by capability.
 
     The suite is of the package ``uqbench-profile``. Finished runs are not run again.
 
     Args:
         method: the name of one of its methods, or a class of a file, ``"mine.py:Mine"``, which
-            joins it.
+            joins it; or that class.
         budget: name of the budget; None for ``quick``, a few minutes.
         options: of :class:`~uqbench.api.options.Options`, such as ``out``, where runs are stored.
 
