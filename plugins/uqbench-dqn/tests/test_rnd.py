@@ -62,6 +62,18 @@ def test_the_bonus_fades_where_one_has_been_and_the_random_network_stays() -> No
         assert torch.equal(now, then)
 
 
+def test_where_every_step_ends_an_episode_there_is_no_bonus() -> None:
+    agent = make()
+    ends, never = torch.ones(2, dtype=torch.bool), torch.zeros(2, dtype=torch.bool)
+    for t in range(40):
+        obs, action = torch.eye(5)[[t % 5]].expand(2, 5), torch.full((2,), t % 3)
+        agent.observe(step_of_actors(t, obs, action, torch.ones(2), ends, never, obs))
+    batch = agent.replay.gather(torch.arange(20).expand(2, -1))
+    taken = agent.online(batch["obs"]).squeeze(-1).gather(-1, batch["action"][..., None])
+    loss = F.huber_loss(taken.squeeze(-1), torch.ones(2, 20), reduction="none")
+    torch.testing.assert_close(agent.objective(batch), loss)
+
+
 def test_settings_that_make_no_sense_are_refused() -> None:
     with pytest.raises(ValueError, match=r"bonus >= 0 and features >= 1, got -1.0 and 16"):
         RNDConfig(bonus=-1.0)

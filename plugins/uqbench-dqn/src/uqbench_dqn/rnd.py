@@ -55,13 +55,14 @@ class RND(DQN):
 
         ē is the running mean of e over all gradient steps (section 2.4 divides by a running
         standard deviation, for the same reason: the scale of e is the network's). Where an episode
-        ended nothing follows, and nothing is predicted.
+        ended nothing follows, and nothing is predicted; while every step ends one there is no bonus.
         """
         error = self.errors(batch["next_obs"]) * ~batch["terminated"]
         seen = error.detach()
         self._total += seen.mean(-1)
         self._steps += 1
-        bonus = self.config.bonus * seen * (self._steps / self._total)[:, None]
+        scale = torch.where(self._total > 0, self._steps / self._total, 0.0)
+        bonus = self.config.bonus * seen * scale[:, None]
         return super().objective({**batch, "reward": batch["reward"] + bonus}) + error
 
     def metrics(self) -> Mapping[str, Tensor]:
