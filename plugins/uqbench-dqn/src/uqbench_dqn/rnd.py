@@ -55,7 +55,7 @@ class RND(DQN):
 
         ē is the running mean of e over all gradient steps (section 2.4 divides by a running
         standard deviation, for the same reason: the scale of e is the network's). Where an episode
-        ended nothing follows, and nothing is predicted; while every step ends one there is no bonus.
+        ended nothing follows, and nothing is predicted; where each step ends one there is no bonus.
         """
         error = self.errors(batch["next_obs"]) * ~batch["terminated"]
         seen = error.detach()
