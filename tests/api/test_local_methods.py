@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import uqbench
 from uqbench.api.options import Options
 from uqbench.errors import UqbenchError
 from uqbench.registry import local
@@ -134,6 +135,16 @@ def test_a_file_of_another_kind_is_refused(toy, tmp_path):
     (tmp_path / "filed.txt").write_text(SUITE)
     with pytest.raises(UqbenchError, match=r"expected a Python file \(\.py\) or a suite file"):
         local.add_file(tmp_path / "filed.txt")
+
+
+def test_a_file_joins_the_suite_for_one_call_and_stays_a_plugin(toy, tmp_path):
+    (tmp_path / "mine.py").write_text(CLASS.format(action=1))
+    methods = uqbench.plan("toy", tasks="short", out=tmp_path).methods
+    one = uqbench.plan("toy", methods=[f"{tmp_path / 'mine.py'}:MyAgent"], out=tmp_path).methods
+    assert list(one["method"]) == ["my-agent"]
+    again = uqbench.plan("toy", tasks="short", out=tmp_path).methods
+    assert list(again["method"]) == list(methods["method"])
+    assert "local-my-agent:my-agent" in Host.load().agents
 
 
 def test_a_class_of_a_module_is_that_of_its_file(toy, tmp_path, monkeypatch):

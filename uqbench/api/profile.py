@@ -10,9 +10,11 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError
 from uqbench.figure import Figure
 from uqbench.plots.catalog import draw
+from uqbench.registry import local
 from uqbench.runner.display import Terminal
 
 
+@local.joined()
 def profile(method: str | type, budget: str | None = None, **options: Any) -> Figure:
     """Run the suite ``profile`` for one method, and show its strengths by capability.
 

@@ -12,12 +12,14 @@ from uqbench.api.plan import Planned
 from uqbench.api.results import Results
 from uqbench.boards.leaderboard import Board
 from uqbench.errors import UqbenchWarning
+from uqbench.registry import local
 from uqbench.results.store import Store
 from uqbench.runner.display import Terminal
 from uqbench.runner.watcher import Quiet, Watcher
 from uqbench.wording import count
 
 
+@local.joined()
 def run(
     suite: str,
     budget: str | None = None,
@@ -69,6 +71,7 @@ def run(
     return results
 
 
+@local.joined()
 def plan(suite: str, budget: str | None = None, **options: Any) -> Planned:
     """What :func:`uqbench.run` would do with these arguments; nothing is executed or written.
 

@@ -14,7 +14,8 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -155,6 +156,17 @@ def join(
     runs = {kind: entry or f"{PREFIX}{plugin.name}:{plugin.name}", "config": dict(settings)}
     methods = [{"name": plugin.name, **runs}]
     add(replace(plugin, joins={suite: {"methods": methods} for suite in suites}))
+
+
+@contextmanager
+def joined() -> Iterator[None]:
+    """What joins a suite within it leaves in the end; its file stays a plugin, for its agents."""
+    before = {plugin.name: plugin.joins for plugin in current()}
+    try:
+        yield
+    finally:
+        for plugin in current():
+            add(replace(plugin, joins=before.get(plugin.name, {})))
 
 
 def load(plugin: LocalPlugin) -> object:
