@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
@@ -113,18 +114,21 @@ def _oracle(environment: str, config: str) -> AgentSpec:
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
     """The chain, the paper's three, MDPs drawn for every seed, worlds with known posteriors."""
+    enumerated = partial(
+        EnvironmentSpec,
+        optimal_reward=optimal_reward,
+        optimal_q=optimal_q,
+        exact_truth=exact_truth,
+    )
     return [
-        EnvironmentSpec(
+        enumerated(
             name="chain",
             version="1",
             factory="uqbench_tabular.environments.chain:Chain",
             config="uqbench_tabular.environments.config:ChainConfig",
             has_state_dict=True,
-            optimal_reward=optimal_reward,
-            optimal_q=optimal_q,
-            exact_truth=exact_truth,
         ),
-        EnvironmentSpec(
+        enumerated(
             name="deepsea",
             version="1",
             factory="uqbench_tabular.environments.deep_sea:make_lanes",
@@ -132,31 +136,22 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             state_map="uqbench_tabular.environments.pictures:deep_sea_map",
             lanes=True,
             events=("regret",),
-            optimal_reward=optimal_reward,
-            optimal_q=optimal_q,
-            exact_truth=exact_truth,
         ),
-        EnvironmentSpec(
+        enumerated(
             name="widenarrow",
             version="2",
             factory="uqbench_tabular.environments.wide_narrow:make_lanes",
             config="uqbench_tabular.environments.config:WideNarrowConfig",
             lanes=True,
             events=("regret",),
-            optimal_reward=optimal_reward,
-            optimal_q=optimal_q,
-            exact_truth=exact_truth,
         ),
-        EnvironmentSpec(
+        enumerated(
             name="priormdp",
             version="1",
             factory="uqbench_tabular.environments.prior_mdp:make_lanes",
             config="uqbench_tabular.environments.config:PriorMDPConfig",
             lanes=True,
             events=("regret",),
-            optimal_reward=optimal_reward,
-            optimal_q=optimal_q,
-            exact_truth=exact_truth,
         ),
         EnvironmentSpec(
             name="drawn-mdp",

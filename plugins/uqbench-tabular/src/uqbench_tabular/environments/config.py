@@ -75,38 +75,6 @@ class WideNarrowConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PriorMDPConfig:
-    """Config of a PriorMDP.
-
-    Attributes:
-        states: N_s.
-        actions: N_a.
-        seed: which MDP of the prior.
-        mu0: μ of the normal-gamma prior over rewards.
-        lam: λ.
-        alpha: α.
-        beta: β.
-        oracle_discount: γ of the optimal policy that the regret compares with.
-    """
-
-    states: int = 4
-    actions: int = 2
-    seed: int = 0
-    mu0: float = 0.0
-    lam: float = 1.0
-    alpha: float = 4.0
-    beta: float = 4.0
-    oracle_discount: float = 0.9
-
-    def __post_init__(self) -> None:
-        if self.states < 1 or self.actions < 1:
-            raise ValueError(
-                f"a PriorMDP has at least one state and action; got {self.states}, {self.actions}"
-            )
-        require_positive(self, "lam", "alpha", "beta")
-
-
-@dataclass(frozen=True, kw_only=True)
 class DrawnMDPConfig:
     """Config of the MDPs that are drawn anew for every seed.
 
@@ -137,6 +105,20 @@ class DrawnMDPConfig:
                 f"an MDP has at least one state and action; got {self.states}, {self.actions}"
             )
         require_positive(self, "lam", "alpha", "beta")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriorMDPConfig(DrawnMDPConfig):
+    """Config of a PriorMDP, one MDP of the paper's prior for all seeds.
+
+    Attributes:
+        seed: which MDP of the prior.
+    """
+
+    seed: int = 0
+    lam: float = 1.0
+    alpha: float = 4.0
+    beta: float = 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
