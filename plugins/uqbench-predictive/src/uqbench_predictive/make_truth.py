@@ -28,37 +28,25 @@ from uqbench_predictive.problems.diagnostics import bulk_ess, r_hat, tail_ess
 from uqbench_predictive.problems.infinite_width import posterior
 from uqbench_predictive.uncertainty import entropy
 
+of_one_length = partial(HMCConfig, jitter=0.0)
+"""Trajectories as they were when the files were made."""
 CONFIGS = {
-    "two-moons": HMCConfig(
-        hidden=(100, 100),
-        chains=4,
-        burn_in=50,
-        iterations=150,
-        leapfrog=150,
-        step_size=6e-3,
-        jitter=0.0,
+    "two-moons": of_one_length(
+        hidden=(100, 100), chains=4, burn_in=50, iterations=150, leapfrog=150, step_size=6e-3
     ),
-    "simplex": HMCConfig(
-        hidden=(10, 10),
-        chains=8,
-        burn_in=100,
-        iterations=500,
-        leapfrog=100,
-        step_size=1e-2,
-        jitter=0.0,
+    "simplex": of_one_length(
+        hidden=(10, 10), chains=8, burn_in=100, iterations=500, leapfrog=100, step_size=1e-2
     ),
-    "sine-hmc": HMCConfig(
-        hidden=(200, 200, 200),
+    "sine-hmc": of_one_length(
+        hidden=(200,) * 3,
         chains=4,
         burn_in=80,
         iterations=150,
         leapfrog=100,
         step_size=1.5e-3,
-        jitter=0.0,
         prior="scaled",
     ),
 }
-"""Their trajectories are all of one length, as when the files were made."""
 TOGETHER = {"two-moons": 2, "simplex": 24}
 """Data sets whose chains move at once: as many as fit the caches. No number depends on it."""
 Arrays = dict[str, NDArray[np.float32]]

@@ -8,6 +8,7 @@ entropies: far from the boundary a difference would be rounding noise.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log, pi
 
 import torch
@@ -99,17 +100,15 @@ def regression(means: Tensor, noise_var: Tensor) -> PredictiveUncertainty:
         noise_var: σ̂² of equation 28, of a shape that broadcasts to ``[...]``.
     """
     center = mean(means)
-    epistemic = mean((means - center).square())
-    aleatoric = noise_var.expand_as(epistemic)
-    return PredictiveUncertainty(
-        aleatoric + epistemic,
-        aleatoric,
-        epistemic,
-        None,
-        "variance",
-        mean=center,
-        members=means.unsqueeze(-1),
-    )
+    spread = mean((means - center).square())
+    return replace(values(center, spread, noise_var), members=means.unsqueeze(-1))
+
+
+def values(mean: Tensor, epistemic: Tensor, noise_var: Tensor) -> PredictiveUncertainty:
+    """A regression by its mean, the mean's variance, and the noise's: ``[...]``, broadcast."""
+    aleatoric = noise_var.expand_as(mean)
+    total = aleatoric + epistemic
+    return PredictiveUncertainty(total, aleatoric, epistemic, None, "variance", mean=mean)
 
 
 def mean(members: Tensor, weights: Tensor | None = None) -> Tensor:

@@ -9,11 +9,8 @@ import numpy as np
 import pytest
 import torch
 from uqbench_predictive.baselines.laplace import Laplace, LaplaceConfig
-from uqbench_predictive.networks.training import TrainingConfig
-from uqbench_predictive.problems import fashion
-from uqbench_predictive.problems.fashion import Fashion, FashionConfig, normalized
+from uqbench_predictive.problems.fashion import Fashion, FashionConfig
 from uqbench_predictive.problems.idx import File
-from uqbench_predictive.problems.image_files import VARIABLE
 
 CPU = torch.device("cpu")
 
@@ -23,7 +20,7 @@ def images(count: int, seed: int) -> np.ndarray:
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, idx):
+def folder(tmp_path, small_lenet, idx):
     """Small files in the place of the published ones, identified by their contents."""
     labels = (np.arange(40) % 10).astype(np.uint8)
     rows = np.concatenate([images(6, 3).reshape(6, -1), np.arange(6)[:, None]], 1)
@@ -32,8 +29,8 @@ def folder(tmp_path, monkeypatch, idx):
         "train-labels": idx(labels),
         "test-images": idx(images(20, 2)),
         "test-labels": idx(labels[:20]),
+        "digits": "\n".join(",".join(map(str, row)) for row in rows.tolist()).encode(),
     }
-    digits = "\n".join(",".join(map(str, row)) for row in rows.tolist()).encode()
 
     def write(file: File, inside: bytes) -> File:
         path = tmp_path / file.path
@@ -41,16 +38,8 @@ def folder(tmp_path, monkeypatch, idx):
         path.write_bytes(gzip.compress(inside))
         return File(file.path, file.md5, file.where, sha256(inside).hexdigest())
 
-    files = {name: write(fashion.FILES[name], inside) for name, inside in contents.items()}
-    monkeypatch.setattr(fashion, "FILES", files)
-    monkeypatch.setattr(fashion, "DIGITS", write(fashion.DIGITS, digits))
-    monkeypatch.setattr(fashion, "REFERENCE_STEPS", 3)
-    small = TrainingConfig(architecture="lenet", batch_size=10)
-    monkeypatch.setattr(fashion, "REFERENCE", small)
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
-    fashion._reference.cache_clear()
-    yield tmp_path
-    fashion._reference.cache_clear()
+    files = {name: write(Fashion.files[name], inside) for name, inside in contents.items()}
+    small_lenet(Fashion, files, tmp_path)
 
 
 def asked(task: Fashion, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -64,12 +53,12 @@ def test_test_images_are_rotated_or_inverted_and_digits_are_others(folder):
     assert torch.equal(rotated, torch.rot90(tested, dims=(1, 2)))
     same, inverted = asked(Fashion(FashionConfig(against="inverted", points=4)), 0)
     assert torch.equal(same, tested)
-    gray = (tested * fashion.DEVIATION + fashion.MEAN) * 255
+    gray = (tested * Fashion.deviation + Fashion.mean) * 255
     assert torch.allclose(
-        (inverted * fashion.DEVIATION + fashion.MEAN) * 255, 255 - gray, atol=1e-3
+        (inverted * Fashion.deviation + Fashion.mean) * 255, 255 - gray, atol=1e-3
     )
     _, digits = asked(Fashion(FashionConfig(against="digits", points=4)), 0)
-    known = {row.numpy().tobytes() for row in normalized(images(6, 3))}
+    known = {row.numpy().tobytes() for row in Fashion.normalized(images(6, 3))}
     assert {row.numpy().tobytes() for row in digits} <= known
 
 
@@ -84,7 +73,7 @@ def test_an_estimator_goes_through_and_tasks_of_a_seed_share_the_reference_model
     given = task.predictions([0, 1], estimator.predict, task.reference_model([0, 1]))
     scores = task.score([0, 1], given)
     assert all(score.shape == (2,) and score.isfinite().all() for score in scores.values())
-    points = normalized(images(3, 4))[None]
+    points = Fashion.normalized(images(3, 4))[None]
     one = other.reference_model([1]).log_probs(points)
     assert torch.equal(
         task.reference_model([0, 1]).log_probs(points.expand(2, -1, -1, -1))[1], one[0]

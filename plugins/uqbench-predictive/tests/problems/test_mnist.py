@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 import torch
 from uqbench_predictive.baselines.laplace import Laplace, LaplaceConfig
-from uqbench_predictive.networks.training import TrainingConfig
 from uqbench_predictive.problems import mnist
 from uqbench_predictive.problems.idx import DataError, File
 from uqbench_predictive.problems.image_files import VARIABLE, data_folder
-from uqbench_predictive.problems.mnist import MNIST, MNISTConfig, normalized
+from uqbench_predictive.problems.mnist import MNIST, MNISTConfig
 
 CPU = torch.device("cpu")
 
@@ -26,7 +25,7 @@ def images(count: int, seed: int) -> np.ndarray:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idx) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idx, small_lenet) -> Path:
     """Small data sets in the place of the published ones, under their names."""
     from PIL import Image
 
@@ -57,12 +56,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idx) -> Path:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(data)
         files[name] = File(file.path, md5(data).hexdigest(), file.where)
-    monkeypatch.setattr(mnist, "FILES", files)
-    monkeypatch.setattr(mnist, "REFERENCE_STEPS", 3)
-    monkeypatch.setattr(mnist, "TRAINED", 30)
-    small = TrainingConfig(architecture="lenet", batch_size=10)
-    monkeypatch.setattr(mnist, "REFERENCE", small)
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    small_lenet(MNIST, files, tmp_path)
+    monkeypatch.setattr(MNIST, "trained", 30)
     return tmp_path
 
 
@@ -78,13 +73,15 @@ def test_without_the_folder_the_error_says_which_files_to_put_where(monkeypatch,
 
 
 def test_out_of_distribution_images_are_oriented_as_mnists(folder):
-    letters = mnist.ood_images(folder, "emnist")
+    letters = mnist.letters(folder, MNIST.files["emnist"])
     assert np.array_equal(letters, images(12, 5).transpose(0, 2, 1))
-    drawings = mnist.ood_images(folder, "omniglot")
+    drawings = mnist.drawings(folder, MNIST.files["omniglot"])
     assert drawings.shape == (2, 28, 28)
     assert drawings[0].min() == 255  # a/1.png, black on the file: white
     assert drawings[1].max() == 0
-    assert np.array_equal(mnist.ood_images(folder, "kmnist"), images(15, 4))
+    asked = MNIST(MNISTConfig(against="kmnist", points=15)).outside([0])[0]
+    as_stored = {row.numpy().tobytes() for row in MNIST.normalized(images(15, 4))}
+    assert {row.numpy().tobytes() for row in asked} == as_stored
 
 
 @pytest.mark.parametrize("against", ["fmnist", "omniglot"])
@@ -94,7 +91,7 @@ def test_an_estimator_goes_through_mnist(folder, against):
     data = task.data(seeds)
     assert data.inputs.shape == (2, 30, 28, 28)
     assert not torch.equal(data.targets[0], data.targets[1])
-    gray = normalized(np.array([[[0, 255]]], np.uint8)).flatten().tolist()
+    gray = MNIST.normalized(np.array([[[0, 255]]], np.uint8)).flatten().tolist()
     assert gray == pytest.approx([-0.1307 / 0.3081, (1 - 0.1307) / 0.3081])
     estimator = Laplace(task, seeds, LaplaceConfig(samples=5), CPU)
     estimator.fit(data, task.reference_model(seeds), steps=1)

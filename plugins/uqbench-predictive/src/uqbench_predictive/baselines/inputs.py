@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
 from uqbench_predictive.networks.architectures import ROWS
-from uqbench_predictive.uncertainty import entropy
+from uqbench_predictive.uncertainty import entropy, values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +53,8 @@ class Inputs(Estimator):
         targets, zero = self.data.targets, torch.zeros_like(score)
         if self.n_classes == 0:
             lanes = [(lane.mean(), lane.var()) for lane in targets.double()]  # each by itself
-            mean, noise = (
-                torch.stack(part)[:, None].expand_as(score) for part in zip(*lanes, strict=True)
-            )
-            return PredictiveUncertainty(
-                noise, noise, zero, None, "variance", mean=mean, score=score
-            )
+            mean, noise = (torch.stack(part)[:, None] for part in zip(*lanes, strict=True))
+            return replace(values(mean.expand_as(score), zero, noise), score=score)
         if self.reference_model is None:
             shares = torch.nn.functional.one_hot(targets, self.n_classes).double().mean(1)
             log_probs = shares[:, None].expand(*score.shape, -1).clamp(min=1e-12).log()

@@ -21,7 +21,7 @@ from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, R
 from uqbench_predictive.networks.architectures import HEAD
 from uqbench_predictive.networks.learning import losses, mean_loss
 from uqbench_predictive.networks.training import Trainer, TrainingConfig
-from uqbench_predictive.uncertainty import classification
+from uqbench_predictive.uncertainty import classification, values
 
 LOG10_PRECISIONS = torch.linspace(-4, 4, 161, dtype=torch.float64)
 """The grid on which the prior precision is searched."""
@@ -99,16 +99,8 @@ class Laplace(Estimator):
         features, mean = self._outputs(x)
         variances = self._output_variances(features, self.precision)
         if self.trainer.regression:
-            epistemic = variances.squeeze(-1).cpu()
-            aleatoric = self.noise_var.cpu()[:, None].expand_as(epistemic)
-            return PredictiveUncertainty(
-                aleatoric + epistemic,
-                aleatoric,
-                epistemic,
-                None,
-                "variance",
-                mean=mean.squeeze(-1).cpu(),
-            )
+            center, spread = (part.squeeze(-1).cpu() for part in (mean, variances))
+            return values(center, spread, self.noise_var.cpu()[:, None])
         noise = self._noise(mean.shape[1])
         scaled = noise * variances.sqrt()
         logits = mean + (scaled.unsqueeze(-2) @ self.output_vectors.mT.unsqueeze(1)).squeeze(-2)

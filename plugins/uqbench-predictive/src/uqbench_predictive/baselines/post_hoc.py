@@ -15,7 +15,7 @@ from uqbench_predictive.baselines.inputs import nearest
 from uqbench_predictive.networks.architectures import HEAD
 from uqbench_predictive.networks.learning import losses, mean_loss
 from uqbench_predictive.networks.training import Trainer, TrainingConfig
-from uqbench_predictive.uncertainty import entropy
+from uqbench_predictive.uncertainty import entropy, values
 
 TEMPERATURES = torch.logspace(-1, 1, 201, dtype=torch.float64)
 """The grid on which the temperature is searched."""
@@ -102,9 +102,7 @@ class PostHoc(Estimator):
         features, outputs = self._outputs(inputs.to(self.trainer.device))
         if self.trainer.regression:
             mean = outputs.squeeze(-1).cpu()
-            noise = self.noise_var.cpu()[:, None].expand_as(mean)
-            zero = torch.zeros_like(mean)
-            return PredictiveUncertainty(noise, noise, zero, None, "variance", mean=mean)
+            return values(mean, torch.zeros_like(mean), self.noise_var.cpu()[:, None])
         scaled = outputs / self.temperature[:, None, None]
         score = self.score(features, scaled).cpu()
         log_probs = scaled.log_softmax(-1).cpu()

@@ -16,7 +16,7 @@ from uqbench.seeding import derive_seed
 from uqbench_predictive.networks.architectures import LeNet, Mlp, Network, initial_weights
 from uqbench_predictive.networks.learning import Dropout, fit
 from uqbench_predictive.networks.modules import module_named
-from uqbench_predictive.networks.reference import open_network
+from uqbench_predictive.networks.reference import ReferenceNetwork, open_network
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +140,29 @@ class Trainer(Generic[Config]):
         if reference_model is None:
             return self.network, self.train(data, steps)
         return open_network(reference_model, self.device)
+
+
+def trained_reference(
+    task: Dataset,
+    name: str,
+    seeds: Sequence[int],
+    config: TrainingConfig,
+    steps: int,
+    drop: float = 0.0,
+) -> ReferenceNetwork:
+    """A problem's own reference model: a network per lane, trained on the lane's data on the CPU.
+
+    Args:
+        task: the problem; its :meth:`data` are learned.
+        name: of the problem; the networks follow from it and the seeds.
+        seeds: one per lane.
+        config: the networks'.
+        steps: of Adam.
+        drop: probability of dropout while training.
+    """
+    own = [derive_seed(name, "reference", seed) for seed in seeds]
+    trainer = Trainer(task, own, config, torch.device("cpu"))
+    return ReferenceNetwork(trainer.network, trainer.train(task.data(seeds), steps, drop=drop))
 
 
 def repeat(data: Data, members: int) -> Data:

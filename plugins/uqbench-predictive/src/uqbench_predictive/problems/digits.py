@@ -20,7 +20,7 @@ from torch import Tensor
 from uqbench.estimator import Data, EvaluationSet
 from uqbench.seeding import derive_seed
 from uqbench_predictive.networks.reference import ReferenceNetwork
-from uqbench_predictive.networks.training import Trainer, TrainingConfig
+from uqbench_predictive.networks.training import TrainingConfig, trained_reference
 from uqbench_predictive.problems.detection import Detection, order
 
 CLASSES = 8
@@ -82,10 +82,9 @@ class Digits(Detection):
 
     def reference_model(self, seeds: Sequence[int]) -> ReferenceNetwork:
         """A network trained with dropout on the lane's images."""
-        own = [derive_seed("digits", "reference", seed) for seed in seeds]
-        trainer = Trainer(self, own, REFERENCE, torch.device("cpu"))
-        weights = trainer.train(self.data(seeds), REFERENCE_STEPS, drop=REFERENCE_DROPOUT)
-        return ReferenceNetwork(trainer.network, weights)
+        return trained_reference(
+            self, "digits", seeds, REFERENCE, REFERENCE_STEPS, REFERENCE_DROPOUT
+        )
 
     def inside(self, seeds: Sequence[int]) -> EvaluationSet:
         """100 test images per lane, 200 where errors are to be detected."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from uqbench.estimator import Data, Dataset, EvaluationSet, Predictions
 from uqbench.seeding import derive_seed
 from uqbench_predictive.networks.reference import ReferenceNetwork
-from uqbench_predictive.networks.training import Trainer, TrainingConfig
+from uqbench_predictive.networks.training import TrainingConfig, trained_reference
 from uqbench_predictive.problems.ground_truth import ClassTruth, read
 
 DATASETS = 24
@@ -74,9 +74,7 @@ class Simplex(Dataset):
         """A network trained on the lane's data, a function of the data set alone."""
         if self.config.setting == "selected":
             return None
-        own = [derive_seed("simplex", "reference", seed) for seed in seeds]
-        trainer = Trainer(self, own, REFERENCE, torch.device("cpu"))
-        return ReferenceNetwork(trainer.network, trainer.train(self.data(seeds), REFERENCE_STEPS))
+        return trained_reference(self, "simplex", seeds, REFERENCE, REFERENCE_STEPS)
 
     def evaluation_sets(self, seeds: Sequence[int]) -> Mapping[str, EvaluationSet]:
         """The query."""
