@@ -14,7 +14,7 @@ from uqbench.plots import theme
 from uqbench.plots.words import spelled
 from uqbench_profile.capabilities import CAPABILITIES, profile, table
 
-SCALE = "0 is what knows nothing, 1 exact Bayes or posterior sampling"
+SCALE = "0 is what knows nothing or minds no risk, 1 the best that can be had"
 
 
 def profiles(board: StoredBoard) -> Iterator[Figure]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
-    """A sea to explore, and a table of bandits with a known posterior."""
+    """A sea to explore, a table of bandits with a known posterior, and bets to be careful in."""
     return [
         EnvironmentSpec(
             name="deep-sea",
@@ -33,6 +33,13 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             factory="uqbench_profile.bandit_table:BanditTable",
             lanes=True,
             exact_truth="uqbench_profile.bandit_scores:exact_truth",
+        ),
+        EnvironmentSpec(
+            name="risk-bets",
+            version="1",
+            factory="uqbench_profile.risk_bets:RiskBets",
+            lanes=True,
+            exact_truth="uqbench_profile.risk_truth:exact_truth",
         ),
     ]
 

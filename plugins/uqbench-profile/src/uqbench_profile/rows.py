@@ -11,11 +11,15 @@ from uqbench.specs import NoConfig
 from uqbench_profile.bandit_agents import Bayes
 from uqbench_profile.bandit_table import BanditTable
 from uqbench_profile.psrl import DeepSeaPSRL
+from uqbench_profile.risk_bets import BestForCVaR, RiskBets
 
 
 def oracle(
     info: EnvironmentInfo, seeds: Sequence[int], config: NoConfig, device: torch.device
 ) -> Agent:
-    """In each world who knows it best: posterior sampling in a sea, exact Bayes of bandits."""
-    bandits = observation_shape(info) == BanditTable.observation_space.shape
-    return (Bayes if bandits else DeepSeaPSRL)(info, seeds, config, device)
+    """In each world who knows it best: posterior sampling, exact Bayes, the best policy."""
+    known = {
+        BanditTable.observation_space.shape: Bayes,
+        RiskBets.observation_space.shape: BestForCVaR,
+    }
+    return known.get(observation_shape(info), DeepSeaPSRL)(info, seeds, config, device)
