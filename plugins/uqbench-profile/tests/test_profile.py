@@ -30,14 +30,17 @@ def mine(tmp_path: Path) -> Path:
 
 
 def test_a_class_gets_a_picture_of_its_strengths(mine, tmp_path) -> None:
-    tasks, out = ["bandit-table", "sea-6"], tmp_path / "results"
+    tasks, out = ["bandit-table", "sea-6", "risk-bets"], tmp_path / "results"
     figure = uqbench.profile(f"{mine}:Mine", "smoke", tasks=tasks, out=out)
     found = figure.data.set_index("capability")["estimate"]
     assert set(figure.data["method"]) == {"mine"}
     assert abs(found["aleatoric calibration"]) < 0.01
     assert found["unseen states"] == found["deep exploration"] == 0.0
     assert found["epistemic calibration"] == -1.0
-    assert b"epistemic calibration" in render(figure, "svg")
+    assert found["risk control"] == pytest.approx(-0.246, abs=1e-3)  # always cautious
+    picture = render(figure, "svg")
+    assert b"epistemic calibration" in picture
+    assert b"risk control" in picture
 
 
 def test_a_run_that_fails_is_told_with_its_reason(mine, tmp_path) -> None:

@@ -38,6 +38,8 @@ def profile(scores: pd.DataFrame) -> pd.DataFrame:
         for capability, (metric, prefix) in CAPABILITIES.items():
             of = finished["task"].str.startswith(prefix)
             tasks = finished.loc[of, "task"].nunique()
+            if not tasks:
+                continue  # a board made before there was such a task has no such column
             own = finished[of & (finished["method"] == method)]
             values = pd.to_numeric(own[metric], errors="coerce").groupby(own["seed"])
             seeds = values.mean()[values.count() == tasks]

@@ -128,7 +128,8 @@ def _worlds() -> Worlds:
         for action, outcomes in zip(ACTIONS, both, strict=True):
             for outcome, (chance, pays, to) in enumerate(outcomes):
                 following = end if to == END else to
-                table[number, action, outcome] = torch.tensor([chance, pays, following])
+                row = torch.tensor([chance, pays, following], dtype=torch.float64)
+                table[number, action, outcome] = row
     money = torch.tensor([*(one for one, *_ in states), 0.0], dtype=torch.float64)
     p, reward, after = table.unbind(-1)
     return Worlds(p, reward, after.long(), money, torch.tensor(starts), torch.tensor(variant))
