@@ -15,6 +15,7 @@ from scipy import stats
 from torch import Tensor
 
 from uqbench.lanes import DistinctIntegers, Normal, Uniform
+from uqbench.lanes.random import distinct
 
 Source = Uniform | DistinctIntegers
 Maker = Callable[[list[int], str], Source]
@@ -119,6 +120,18 @@ def test_integers_are_distinct_and_lie_in_the_pool(count: int, capacity: int) ->
         assert all(len(set(lane)) == count for lane in integers.tolist())
         assert integers.min() >= 0
         assert integers.max() < min(t + 1, capacity)
+
+
+@pytest.mark.parametrize(("count", "pool"), [(1, 3), (5, 5), (7, 12), (32, 40), (32, 5000)])
+def test_distinct_integers_are_those_of_floyds_algorithm_one_by_one(count: int, pool: int) -> None:
+    uniform = np.random.default_rng(0).random((300, count))
+    pools = np.arange(300) // 100 + pool
+    for row, own, size in zip(distinct(uniform, pools).tolist(), uniform, pools, strict=True):
+        chosen: list[int] = []
+        for u, last in zip(own, range(size - count, size), strict=True):
+            candidate = min(int(u * (last + 1)), last)
+            chosen.append(last if candidate in chosen else candidate)
+        assert row == chosen
 
 
 def test_the_whole_pool_is_drawn_when_it_is_as_small_as_the_batch() -> None:

@@ -192,11 +192,14 @@ def distinct(u: NDArray[np.float64], pool: NDArray[np.int64]) -> NDArray[np.int6
 
     Every subset of size K is equally likely (Bentley & Floyd 1987, "A sample of brilliance").
     """
-    steps, count = u.shape
-    chosen = np.empty((steps, count), np.int64)
-    for k in range(count):
-        last = pool - count + k
-        candidate = np.minimum((u[:, k] * (last + 1)).astype(np.int64), last)
-        repeated = (chosen[:, :k] == candidate[:, None]).any(1)
-        chosen[:, k] = np.where(repeated, last, candidate)
+    count = u.shape[1]
+    last = pool[:, None] - np.arange(count, 0, -1)
+    chosen = np.minimum((u * (last + 1)).astype(np.int64), last)
+    ordered = np.sort(chosen, 1)
+    (again,) = (ordered[:, 1:] == ordered[:, :-1]).any(1).nonzero()  # few rows, of a large pool
+    rows = chosen[again]
+    for k in range(1, count):
+        repeated = (rows[:, :k] == rows[:, k, None]).any(1)
+        rows[repeated, k] = last[again[repeated], k]
+    chosen[again] = rows
     return chosen
