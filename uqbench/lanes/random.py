@@ -194,7 +194,7 @@ def distinct(u: NDArray[np.float64], pool: NDArray[np.int64]) -> NDArray[np.int6
     """
     count = u.shape[1]
     last = pool[:, None] - np.arange(count, 0, -1)
-    chosen = np.minimum((u * (last + 1)).astype(np.int64), last)
+    chosen: NDArray[np.int64] = np.minimum((u * (last + 1)).astype(np.int64), last)
     ordered = np.sort(chosen, 1)
     (again,) = (ordered[:, 1:] == ordered[:, :-1]).any(1).nonzero()  # few rows, of a large pool
     rows = chosen[again]
