@@ -14,6 +14,7 @@ from uqbench_predictive.baselines.laplace import Laplace, LaplaceConfig
 from uqbench_predictive.baselines.mc_dropout import MCDropout, MCDropoutConfig
 from uqbench_predictive.baselines.post_hoc import PostHoc, PostHocConfig
 from uqbench_predictive.baselines.reference_entropy import ReferenceEntropy, ReferenceEntropyConfig
+from uqbench_predictive.baselines.swag import SWAG, SWAGConfig
 from uqbench_predictive.uncertainty import entropy
 from uqbench_quam.methods.config import QuamConfig
 from uqbench_quam.methods.quam import Quam
@@ -33,6 +34,10 @@ CASES = {
     "csg-hmc": (
         CyclicalSGHMC,
         CyclicalSGHMCConfig(iterations=40, cycles=2, samples=5, chain_batch_size=10, **SMALL),
+    ),
+    "swag": (
+        SWAG,
+        SWAGConfig(iterations=20, states=5, rank=3, samples=4, descent_batch_size=10, **SMALL),
     ),
     "post-hoc": (PostHoc, PostHocConfig(**SMALL)),
     "mahalanobis": (PostHoc, PostHocConfig(score="mahalanobis", **SMALL)),

@@ -127,6 +127,18 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
             config="uqbench_predictive.baselines.csg_hmc:CyclicalSGHMCConfig",
         ),
         EstimatorSpec(
+            name="swag",
+            version="1",
+            factory="uqbench_predictive.baselines.swag:SWAG",
+            config="uqbench_predictive.baselines.swag:SWAGConfig",
+        ),
+        EstimatorSpec(
+            name="conformal",
+            version="1",
+            factory="uqbench_predictive.baselines.conformal:Conformal",
+            config="uqbench_predictive.networks.training:TrainingConfig",
+        ),
+        EstimatorSpec(
             name="hmc",
             version="2",
             factory="uqbench_predictive.baselines.hmc:HMC",
