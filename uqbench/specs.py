@@ -140,8 +140,8 @@ class EnvironmentSpec(Spec):
     ``factory(config)`` returns one ``gymnasium.Env``; the harness makes one per lane and batches
     them. With ``lanes=True``, ``factory(config, seeds, time_limit, device)`` returns a
     :class:`uqbench.environment.LaneEnv` that steps all lanes itself. With ``vector=True``,
-    ``factory(config, num_envs)`` returns a ``gymnasium.vector.VectorEnv``
-    (:class:`uqbench.adapters.vector.VectorLanes`).
+    ``factory(config, num_envs)`` returns a ``gymnasium.vector.VectorEnv`` in any autoreset mode
+    (:mod:`uqbench.adapters.vector`); where it has a parameter ``seeds``, that is one of each.
 
     Attributes:
         events: names of the events the environment counts, e.g. ``("falls",)``.

@@ -1,7 +1,9 @@
 """Gymnasium's vector environments: used as lanes, and made of lanes.
 
 Both begin the next episode in the step that ends one (Gymnasium's ``SAME_STEP``), as a
-:class:`uqbench.environment.LaneEnv` does, whatever the vector environment does by itself.
+:class:`uqbench.environment.LaneEnv` does, whatever the vector environment does by itself. One that
+begins it a step later (``NEXT_STEP``) cannot do that for one lane without stepping all others, so
+each lane has its own (:class:`OnlyEnv`).
 """
 
 from __future__ import annotations
@@ -9,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import gymnasium
 import numpy as np
 import torch
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 from torch import Tensor
@@ -21,7 +24,72 @@ from uqbench.adapters.gymnasium_lanes import count_of
 from uqbench.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.errors import UqbenchError
 
+SEEDS = 2**31
+"""That every library takes; compiled ones have signed integers."""
 Results = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Any]
+
+
+def steps_together(env: VectorEnv[Any, Any, Any]) -> bool:
+    """Whether it can be :class:`VectorLanes`: begin an episode where one ended and step no other.
+
+    Gymnasium's ``SyncVectorEnv`` and ``AsyncVectorEnv`` can in each autoreset mode, all others
+    unless theirs is ``NEXT_STEP``.
+    """
+    own = isinstance(env.unwrapped, SyncVectorEnv | AsyncVectorEnv)
+    return own or env.metadata.get("autoreset_mode") is not AutoresetMode.NEXT_STEP
+
+
+class OnlyEnv(gymnasium.Env[Any, Any]):
+    """The one environment of a vector environment that begins the next episode a step later.
+
+    After an episode that the vector environment ended, ``reset()`` takes the step whose action and
+    reward do not count; after one that a time limit cut off, it resets.
+
+    Args:
+        make: makes the vector environment, from a list of one seed.
+        seeded: whether that seeds it; otherwise ``reset`` is given the seed, of 31 bits.
+    """
+
+    def __init__(
+        self, make: Callable[[list[int]], VectorEnv[Any, Any, Any]], *, seeded: bool
+    ) -> None:
+        self._make, self._seeded, self._ended = make, seeded, False
+        self._env = make([0])
+        self.observation_space = self._env.single_observation_space
+        self.action_space = self._env.single_action_space
+
+    @property
+    def unwrapped(self) -> Any:
+        """The vector environment."""
+        return self._env.unwrapped
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode."""
+        if seed is None and self._ended:
+            obs, _, _, _, infos = self._env.step(np.zeros(1, np.int64))
+        else:
+            seed = None if seed is None else seed % SEEDS
+            if seed is not None and self._seeded:
+                self._env, seed = self._make([seed]), None
+            obs, infos = self._env.reset(seed=seed)
+        self._ended = False
+        return np.asarray(obs)[0], _only(infos)
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take an action."""
+        obs, reward, terminated, truncated, infos = self._env.step(np.array([action]))
+        ends = bool(terminated[0]), bool(truncated[0])
+        self._ended = any(ends)
+        return np.asarray(obs)[0], float(reward[0]), *ends, _only(infos)
+
+
+def _only(infos: Mapping[str, Any]) -> dict[str, Any]:
+    """What is read of infos, of the first environment."""
+    events = infos.get("events", {})
+    info = {"events": {name: events[name][0] for name in events if not name.startswith("_")}}
+    return info if "action_mask" not in infos else info | {"action_mask": infos["action_mask"][0]}
 
 
 class VectorLanes(LaneEnv):
@@ -31,8 +99,9 @@ class VectorLanes(LaneEnv):
     single environments. It is not saved: runs have no checkpoints.
 
     Args:
-        env: with one sub-environment a seed. Unless its autoreset mode is ``SAME_STEP``, ended
-            episodes are followed by ``reset(options={"reset_mask": …})`` at once.
+        env: with one sub-environment per seed, for which :func:`steps_together` holds. Unless its
+            autoreset mode is ``SAME_STEP``, ended episodes are followed by
+            ``reset(options={"reset_mask": …})`` at once.
         seeds: of the lanes.
         time_limit: for it, too, the environment must take that.
         events: names that ``infos["events"]`` counts.
@@ -71,7 +140,7 @@ class VectorLanes(LaneEnv):
     def reset(self) -> tuple[Tensor, Tensor | None]:
         """Reset every environment with its own seed."""
         self._length[:] = 0
-        each: Any = self._seeds  # Gymnasium's own take a list, which its base class does not say
+        each: Any = np.array(self._seeds, object)  # some take a list, ale_py's an array
         obs, infos = self._env.reset(seed=each)
         return self._tensor(obs), self._tensor(_masks(infos))
 

@@ -56,7 +56,6 @@ class BoardSection:
         figures: its pictures, plugins' first; those that could not be drawn are left out.
         missing: which figures it has not, and why.
         hours: of one core or device a run, by method; none where they were not measured.
-        all_hours: of all of its runs.
 
     Args:
         board: stored.
@@ -96,7 +95,6 @@ class BoardSection:
         if board.has("cost.csv"):
             sums = board.cost.groupby("method")[["device_hours", "runs"]].sum()
         self.hours = dict(sums["device_hours"] / sums["runs"])
-        self.all_hours = float(sums["device_hours"].sum()) if self.hours else None
 
     @cached_property
     def columns(self) -> list[Column]:

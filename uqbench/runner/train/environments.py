@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from inspect import signature
 from typing import Any
 
 import torch
@@ -26,28 +28,33 @@ def lanes_of(
         UqbenchError: the factory made something else than the spec says.
     """
     make = spec.load_factory()
+    single = partial(make, config)
     if spec.makes_vector:
         from gymnasium.vector import VectorEnv
 
-        from uqbench.adapters.vector import VectorLanes
+        from uqbench.adapters.vector import SEEDS, OnlyEnv, VectorLanes, steps_together
 
-        env = make(config, len(seeds))
-        if not isinstance(env, VectorEnv):
-            raise _wrong(spec, "vector=True", env, "gymnasium.vector.VectorEnv")
-        return VectorLanes(env, seeds, limit, spec.events, device)
+        seeded = "seeds" in signature(make).parameters
+
+        def vector(seeds: list[int]) -> VectorEnv[Any, Any, Any]:
+            given = {"seeds": [seed % SEEDS for seed in seeds]} if seeded else {}
+            env = make(config, len(seeds), **given)
+            if not isinstance(env, VectorEnv):
+                raise _wrong(spec, "vector=True", env, "gymnasium.vector.VectorEnv")
+            return env
+
+        env = vector(list(seeds))
+        if steps_together(env):
+            return VectorLanes(env, seeds, limit, spec.events, device)
+        env.close()
+        single = partial(OnlyEnv, vector, seeded=seeded)
     if spec.makes_lanes:
         lanes = make(config, seeds, limit, device)
         if not isinstance(lanes, LaneEnv):
             raise _wrong(spec, "lanes=True", lanes, "uqbench.environment.LaneEnv")
         return lanes
-    return GymnasiumLanes(
-        lambda: make(config),
-        seeds,
-        limit,
-        spec.events,
-        device,
-        has_state_dict=spec.has_state_dict,
-    )
+    saved = spec.has_state_dict
+    return GymnasiumLanes(single, seeds, limit, spec.events, device, has_state_dict=saved)
 
 
 def _wrong(spec: EnvironmentSpec, says: str, made: object, expected: str) -> UqbenchError:
