@@ -1,7 +1,5 @@
 """``uqbench.load``: results from a folder of runs, or of leaderboards."""
 
-from __future__ import annotations
-
 from os import PathLike
 from pathlib import Path
 

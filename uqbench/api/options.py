@@ -1,7 +1,5 @@
 """Which runs are meant, where they are stored, and where and how they are executed."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -108,7 +106,7 @@ class Options:
         )
 
     @cached_property
-    def where(self) -> Where:
+    def where(self) -> "Where":
         """Where the runs are executed, and what they may take.
 
         Raises:

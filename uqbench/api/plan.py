@@ -1,7 +1,5 @@
 """What would run, and how long it would take: what ``uqbench.plan`` returns."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

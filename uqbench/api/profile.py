@@ -1,7 +1,5 @@
 """``uqbench.profile``: what a method's uncertainty is good for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from uqbench.api.experiment import Experiment

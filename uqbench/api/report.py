@@ -1,7 +1,5 @@
 """``uqbench.write_report``: one HTML file about results, leaderboards, or a single board."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``uqbench.run``: do what is missing of a suite, and return the results."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path, PurePosixPath
 from typing import Any

@@ -1,18 +1,13 @@
 """What is done, running and failed in a results folder."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from uqbench.results.store import Store, StoredRun
 from uqbench.runner.checkpoints.resume import saved_step
-from uqbench.runner.dispatch.event_log import latest_steps
-
-if TYPE_CHECKING:
-    from uqbench.runner.dispatch.event_log import Latest
+from uqbench.runner.dispatch.event_log import Latest, latest_steps
 
 
 def status(out: str | PathLike[str] = "results") -> list[dict[str, Any]]:

@@ -4,8 +4,6 @@ Such a name says what was set, so that a board can hold several side by side, an
 from it again. ``--set dqn.learning_rate=1e-4,3e-4`` stands for one variant a value.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib
