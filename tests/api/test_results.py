@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from inspect import isfunction, signature
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,16 @@ def test_all_of_its_names_are_there_and_no_other():
     assert {name for name in uqbench.__all__ if getattr(uqbench, name) is None} == set()
     with pytest.raises(AttributeError, match="no attribute 'runs'"):
         _ = uqbench.runs
+
+
+def test_a_shell_lists_its_names_and_shows_types_of_calls():
+    assert dir(uqbench) == sorted(uqbench.__all__)
+    calls = [call for name in uqbench.__all__ if isfunction(call := getattr(uqbench, name))]
+    assert uqbench.run in calls
+    for call in (*calls, uqbench.Options, uqbench.Results, uqbench.Experiment):
+        shown = signature(call)
+        types = [one.annotation for one in shown.parameters.values()]
+        assert not any(isinstance(one, str) for one in (*types, shown.return_annotation)), call
 
 
 @pytest.mark.parametrize("name", ["leaderboard.csv", "pairs.csv", "claims.csv", "scores.csv"])

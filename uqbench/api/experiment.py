@@ -1,7 +1,5 @@
 """Runs of a suite, from the plan to the board: what every command and every call goes through."""
 
-from __future__ import annotations
-
 import json
 import signal
 import tempfile

@@ -1,7 +1,5 @@
 """Results: runs, boards and verdicts as pandas frames."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
 
 POINTS = ("task", "method", "seed", "step", "metric", "value")
 """Columns of the curves that stored boards keep."""
+DIGESTS = ("results_digest", "content")
 NOT_FROM_BOARDS = (
     "{what} are in the runs' own files, which a stored board has not: load the results folder "
     "instead, e.g. uqbench.load('results')."
@@ -66,16 +65,7 @@ class Results:
         if self.store is not None:
             return runs_frame(self.found)
         scores = self.scores
-        known = [
-            "suite",
-            "board",
-            *CELL[2:],
-            "status",
-            "device",
-            "run",
-            "results_digest",
-            "content",
-        ]
+        known = ("suite", "board", *CELL[2:], "status", "device", "run", *DIGESTS)
         return scores.filter(known).rename(columns={"status": "state"})
 
     @cached_property
@@ -156,7 +146,7 @@ class Results:
         chosen = self._chosen(suite, board)
         return _joined([(one, one.table(name)) for one in chosen], ())
 
-    def agent(self, run: str) -> ExportedAgent:
+    def agent(self, run: str) -> "ExportedAgent":
         """The trained agent of a run that was made with ``keep_agents``.
 
         Args:
