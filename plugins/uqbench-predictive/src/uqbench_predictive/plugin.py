@@ -25,6 +25,14 @@ SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
     "far_auroc": ("max", "the same for inputs of other data"),
     "corrupted_nll": ("min", "negative log-likelihood on corrupted test inputs, nats"),
     "corrupted_ece": ("min", "calibration error on corrupted test inputs"),
+    "shifted_nll": ("min", "negative log-likelihood, mean of five strengths of a shift, nats"),
+    "shifted_ece": ("min", "calibration error, mean of five strengths of a shift"),
+    "shifted_accuracy": ("max", "accuracy, mean of five strengths of a shift"),
+    "nll_1": ("min", "negative log-likelihood at the first strength of a shift, nats"),
+    "nll_2": ("min", "the same at the second strength"),
+    "nll_3": ("min", "the same at the third strength"),
+    "nll_4": ("min", "the same at the fourth strength"),
+    "nll_5": ("min", "the same at the fifth strength"),
 }
 """Direction and summary of each function of :mod:`uqbench_predictive.scores.registered`."""
 DETECTION = ("auroc", "aupr", "fpr95", "retention_auc")
@@ -66,6 +74,12 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             version="1",
             factory="uqbench_predictive.problems.tables:Real",
             config="uqbench_predictive.problems.tables:RealConfig",
+        ),
+        DatasetSpec(
+            name="shifted-digits",
+            version="1",
+            factory="uqbench_predictive.problems.shifted:ShiftedDigits",
+            config="uqbench_predictive.problems.shifted:ShiftedConfig",
         ),
         DatasetSpec(
             name="ood-digits",

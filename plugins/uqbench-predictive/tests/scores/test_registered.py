@@ -130,5 +130,23 @@ def test_sets_of_other_inputs_are_told_from_the_test_set_by_their_novelty():
     assert registered.far_auroc({**given, "far": other["test"]}) == pytest.approx(7 / 8)
 
 
+def test_scores_of_a_shift_are_those_of_its_strengths_and_their_mean():
+    """At strength k the class has the probability 1/k: right at the first, and then no more."""
+    sets = {}
+    for k in range(1, 6):
+        other = (1 - 1 / k) / 2
+        probs = [[1 / k, other + 1e-6, other - 1e-6]] * 4 if k > 2 else [[1 / k, 1 - 1 / k, 0]] * 4
+        sets[f"strength-{k}"] = classes(probs, [0] * 4)["test"]
+    assert [getattr(registered, f"nll_{k}")(sets) for k in range(1, 6)] == pytest.approx(
+        [log(k) for k in range(1, 6)]
+    )
+    assert registered.shifted_nll(sets) == pytest.approx(log(120) / 5)
+    assert registered.shifted_accuracy(sets) == pytest.approx(2 / 5)  # a tie is right at the second
+    gaps = [0, 1 / 2, 1 / 3, 3 / 8, 2 / 5]
+    assert registered.shifted_ece(sets) == pytest.approx(sum(gaps) / 5, abs=1e-5)
+    assert isnan(registered.shifted_nll(classes([[0.5, 0.5]], [0])))
+    assert isnan(registered.nll_5(classes([[0.5, 0.5]], [0])))
+
+
 def test_every_name_is_a_function():
     assert all(callable(getattr(registered, name)) for name in SCORES)

@@ -7,7 +7,7 @@ enough: a regression has no Brier score, and classes have no CRPS.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import log, nan, pi
 
@@ -163,6 +163,23 @@ def corrupted_nll(given: Given) -> float:
 def corrupted_ece(given: Given) -> float:
     """The calibration error on corrupted inputs."""
     return ece(given, "corrupted") if "corrupted" in given else nan
+
+
+def shifted(given: Given, score: Callable[[Given, str], float], strengths: Sequence[int]) -> float:
+    """The mean of a score over the sets ``strength-1`` to ``strength-5``, or some of them.
+
+    Source: Ovadia et al. 2019
+    """
+    names = [f"strength-{strength}" for strength in strengths]
+    return sum(score(given, name) for name in names) / len(names) if names[0] in given else nan
+
+
+shifted_nll, shifted_ece, shifted_accuracy = (
+    partial(shifted, score=score, strengths=range(1, 6)) for score in (nll, ece, accuracy)
+)
+nll_1, nll_2, nll_3, nll_4, nll_5 = (
+    partial(shifted, score=nll, strengths=(strength,)) for strength in range(1, 6)
+)
 
 
 def _targets(one: Predictions) -> Tensor:
