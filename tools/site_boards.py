@@ -274,7 +274,8 @@ class SiteBoard:
             figure = catalog.draw(self.board, "trust", self.suite, self.host)
         except NotDrawableError:
             figure = catalog.draw(self.board, "intervals", self.suite, self.host)
-        return render.svg(figure, adaptive=True), figure.text
+        words = f"{figure.text} {figure.numbers}".strip()
+        return render.svg(figure, adaptive=True), words
 
 
 @dataclass(frozen=True)

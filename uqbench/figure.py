@@ -7,7 +7,8 @@ the tables of a ``uqbench.boards.stored.StoredBoard``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -30,16 +31,21 @@ class Figure:
     Attributes:
         name: of its files: lower-case letters, digits and hyphens, at most 60.
         title: in a few words.
-        text: the text alternative: what is shown, and what it comes to.
+        text: what is shown, and what it comes to: its caption.
         data: the numbers that are drawn, one row a mark.
         chart: an Altair chart without configuration of its own.
+        numbers: what it shows in words, which the text alternative says after the text.
+        stretched: the chart with panels so many times as wide; None where nothing else in it
+            depends on that.
     """
 
     name: str
     title: str
     text: str
-    data: pd.DataFrame
-    chart: Any
+    data: pd.DataFrame = field(repr=False)
+    chart: Any = field(repr=False)
+    numbers: str = ""
+    stretched: Callable[[float], Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.name) > 60 or not NAME.fullmatch(self.name):

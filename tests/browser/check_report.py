@@ -28,7 +28,7 @@ ROUTES = {
     "front": "",
     "board": "#board-highway-paper",
     "claims": "#claim-highway-paper-table-1-value",
-    "method": "#method-ua-dqn",
+    "night": "#board-minatar-cpu",
 }
 WIDTHS = (360, 1920)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -152,6 +152,32 @@ def test_a_table_is_sorted_by_full_values_and_filtered(visit: Visit):
     shown = visit.page.locator(f"{board} tbody tr:visible").all_inner_texts()
     assert 0 < len(shown) < len(values)
     assert all("cdqn" in text for text in shown)
+
+
+def test_headers_and_points_say_what_they_are_by_keyboard_and_pointer(visit: Visit):
+    visit.go("#board-minatar-cpu")
+    page, board, tip = visit.page, "#board-minatar-cpu", visit.page.locator(".tip")
+    assert not tip.is_visible()
+    page.hover(f"{board} table.board thead th:nth-child(4)")
+    assert "stated intervals" in tip.inner_text()
+    page.focus(f"{board} .filter")
+    for said in ("ranks that the runs leave open", "With its role"):
+        page.keyboard.press("Tab")
+        while page.evaluate("document.activeElement.tagName") != "BUTTON":
+            page.keyboard.press("Tab")
+        assert said in tip.inner_text()
+    page.focus(f"{board} .f-coverage .scroll")
+    seen = []
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+        seen.append(tip.inner_text())
+    assert [text.split(":")[0] for text in seen] == [
+        "ua-dqn, Asterix", "ua-dqn, Breakout", "ua-dqn, Freeway"
+    ]  # fmt: skip
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+    page.keyboard.press("ArrowLeft")
+    assert tip.inner_text().startswith("sentinel-4-composite, Space Invaders")
 
 
 CONTRAST = """(selector) => {

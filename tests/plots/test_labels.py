@@ -11,20 +11,18 @@ import pytest
 from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.figure import NotDrawableError
 from uqbench.plots import trust
-from uqbench.plots.labels import LETTER, TALL, label_positions
+from uqbench.plots.labels import LETTERS, TALL, label_positions
 
 BOARDS = Path(__file__).parents[2] / "leaderboards"
 SIZE = (400.0, 300.0)
-ENDS = ((0.0, 1.0), (0.0, 1.0))
 
 
 def boxes(placed):
     """Left, top, right, bottom and own point of each name, in pixels."""
     for row in placed.itertuples():
-        left, middle = row.label_x * SIZE[0], (1 - row.label_y) * SIZE[1]
-        width = LETTER * len(row.method)
-        box = (left, middle - TALL / 2, left + width, middle + TALL / 2)
-        yield row.method, box, (row.x * SIZE[0], (1 - row.y) * SIZE[1])
+        width = sum(LETTERS.get(letter, 6.2) for letter in row.method)
+        top = row.label_y - TALL / 2
+        yield row.method, (row.label_x, top, row.label_x + width, top + TALL), (row.x, row.y)
 
 
 def overlap(a, b):
@@ -37,40 +35,55 @@ def distance(box, point):
     )
 
 
-@pytest.mark.parametrize("many", [1, 2, 5, 12, 22])
-def test_no_name_covers_another_or_is_nearest_to_anothers_point(many):
-    generator = np.random.default_rng(many)
-    for size in (1.0, 0.05):  # all over the panel, and in one corner of it
-        at = size * generator.random((many, 2))
-        points = pd.DataFrame({"method": [f"method-{i}" for i in range(many)]})
-        points["x"], points["y"] = at[:, 0], at[:, 1]
-        placed = list(boxes(label_positions(points, ENDS, SIZE)))
-        assert not any(overlap(a, b) for (_, a, _), (_, b, _) in combinations(placed, 2))
-        if any(box[0] > SIZE[0] for _, box, _ in placed):
-            assert all(box[0] > SIZE[0] for _, box, _ in placed)  # a column, lines lead to it
-            continue
-        for name, box, point in placed:
-            others = [distance(box, other) for method, _, other in placed if method != name]
+def check(placed, size):
+    """No name covers another; each is nearest to its own point, or a line leads to it outside."""
+    names = list(boxes(placed))
+    assert not any(overlap(a, b) for (_, a, _), (_, b, _) in combinations(names, 2))
+    for name, box, point in names:
+        others = [distance(box, other) for method, _, other in names if method != name]
+        if box[0] > size[0]:
+            line = placed.set_index("method").loc[name, ["line_x", "line_y"]]
+            assert tuple(line) == (box[0], (box[1] + box[3]) / 2), name
+        else:
             assert distance(box, point) < min(others, default=np.inf), name
 
 
-def test_names_of_few_points_stand_beside_them():
-    points = pd.DataFrame({"method": ["a", "b"], "x": [0.2, 0.8], "y": [0.2, 0.8]})
-    placed = label_positions(points, ENDS, SIZE)
-    assert (abs(placed["label_x"] - placed["x"]) < 0.1).all()
+@pytest.mark.parametrize("many", [1, 2, 5, 12, 22])
+def test_no_name_covers_another_or_is_nearest_to_anothers_point(many):
+    generator = np.random.default_rng(many)
+    for share in (1.0, 0.05):  # all over the panel, and in one corner of it
+        at = share * generator.random((many, 2)) * SIZE
+        points = pd.DataFrame({"method": [f"method-{i}" for i in range(many)]})
+        points["x"], points["y"] = at[:, 0], at[:, 1]
+        check(label_positions(points, SIZE), SIZE)
 
 
-def test_trust_is_drawn_of_every_board_that_has_it():
-    drawn = 0
+def test_names_of_few_points_stand_beside_them_and_across_no_bar():
+    points = pd.DataFrame({"method": ["a", "b"], "x": [80.0, 320.0], "y": [240.0, 60.0]})
+    placed = label_positions(points, SIZE)
+    assert (abs(placed["label_x"] - placed["x"]) < 20).all()
+    assert (placed["line_x"] == placed["x"]).all()  # no line leads to a name that is near
+    right = (80.0, 240.0, 200.0, 240.0)
+    barred = label_positions(points, SIZE, [right]).iloc[0]
+    assert barred["label_y"] != 240.0
+
+
+@pytest.mark.parametrize("wide", [1.0, 0.6])
+def test_no_name_of_a_committed_board_is_nearest_to_anothers_point(wide):
+    drawn = beside = 0
     for folder in board_folders(BOARDS):
         board = StoredBoard.read(folder)
         try:
-            figure = trust.figure(board)
+            data, level = trust.frame(board.leaderboard, board.ranking)
         except NotDrawableError:
             continue
-        drawn += 1
-        assert set(figure.data["method"]) <= set(board.methods)
-    assert drawn > 3
+        chart = trust.chart(data, level, "score", board.finding, wide)
+        placed = chart.layer[-1].data
+        check(placed, (trust.WIDTH * wide, np.inf))
+        assert set(placed["method"]) <= set(board.methods)
+        drawn, beside = drawn + len(placed), beside + (placed["label_x"] < trust.WIDTH * wide).sum()
+    assert drawn > 70
+    assert beside > 0.7 * drawn
 
 
 def test_trust_has_coverage_of_methods_alone_and_one_baseline_of_a_kind():

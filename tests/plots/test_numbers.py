@@ -139,7 +139,7 @@ def test_curves_of_uncertainty_are_of_the_last_occasion():
     )
     shares = uncertainty.frame(means, "sparsification")
     assert shares["y"].tolist() == [1.0, 0.5]
-    assert shares["best"].tolist() == [1.0, 0.25]
+    assert shares["gray"].tolist() == [1.0, 1.0]
     with pytest.raises(NotDrawableError, match="no run has the curve 'pit'"):
         uncertainty.frame(means, "pit")
 

@@ -29,7 +29,7 @@ def figure(mark: str = "point", **encoding: object) -> Figure:
 
 
 def test_a_figure_has_the_same_bytes_every_time():
-    drawn = claims.figure(StoredBoard.read(FOLDER))
+    (drawn, *_) = claims.figures(StoredBoard.read(FOLDER), {}).values()
     for form in render.FORMATS:
         assert render.render(drawn, form) == render.render(drawn, form), form
     assert render.render(drawn, "pdf").startswith(b"%PDF")

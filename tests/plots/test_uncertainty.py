@@ -3,7 +3,6 @@
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -12,7 +11,8 @@ from uqbench.errors import UqbenchError
 from uqbench.figure import NotDrawableError
 from uqbench.plots import uncertainty
 
-FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
+BOARDS = Path(__file__).parents[2] / "leaderboards"
+FOLDER = BOARDS / "uncertainty-toy" / "paper"
 
 
 def test_a_board_without_curves_of_uncertainty_says_why_that_may_be(tmp_path):
@@ -32,20 +32,12 @@ def test_a_damaged_file_of_them_is_named(kept, tmp_path):
 
 
 def test_a_figure_of_curves_says_how_far_from_perfect_each_method_is():
-    levels = np.arange(1, 10) / 10
-    rows = [
-        {
-            "task": "t",
-            "method": method,
-            "seed": 0,
-            "step": 1,
-            "curve": "reliability",
-            "x": x,
-            "y": y,
-        }
-        for method, shift in (("right", 0.0), ("sure", -0.05))
-        for x, y in zip(levels, levels + shift, strict=True)
-    ]
-    found = uncertainty.of_curves("toy", pd.DataFrame(rows), "reliability", ["sure", "right"])
-    assert "right 0.000; sure 0.050" in found.text
-    assert len(found.data) == 18
+    figure = uncertainty.figure(StoredBoard.read(BOARDS / "priormdp-sbc" / "paper"), "reliability")
+    gaps = (figure.data["y"] - figure.data["x"]).groupby(figure.data["method"]).mean()
+    assert gaps["bql"] < -0.1 < gaps["psrl"]
+    assert f"bql {gaps['bql']:+.3f}; " in figure.numbers
+
+
+def test_errors_of_what_is_left_are_not_below_zero():
+    figure = uncertainty.figure(StoredBoard.read(BOARDS / "minatar" / "cpu"), "sparsification")
+    assert figure.data["low"].min() == 0

@@ -35,7 +35,7 @@ def write_report(folder: Path | str, output: Path | str = "report.html", say: Sa
     Args:
         folder: of results, of leaderboards, or of one board.
         output: the file to write.
-        say: is told what the boards lack.
+        say: is told which boards are damaged, and which plugins failed.
 
     Returns:
         ``output``.
@@ -54,8 +54,8 @@ def write_report(folder: Path | str, output: Path | str = "report.html", say: Sa
         )
     host = load_host()
     suites = read_suites(host, check=()).suites
-    text, missing_figures = page(folders, str(folder), suites, host)
+    text, problems = page(folders, str(folder), suites, host)
     write_output(Path(output), text.encode())
-    if missing_figures:
-        say(f"uqbench: {len(missing_figures)} figures are not shown, since boards lack their data.")
+    for problem in problems:
+        say(f"uqbench: {problem}")
     return Path(output)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from uqbench.cli.options import Folder, FolderThere, load_host, names, takes
 from uqbench.cli.terminal import say
-from uqbench.errors import UqbenchError
 
 if TYPE_CHECKING:
     from uqbench.figure import Figure
@@ -21,43 +20,41 @@ def command(
     formats: Annotated[str, "F,G"] = "svg,csv",
     methods: Annotated[str | None, "A,B"] = None,
     tasks: Annotated[str | None, "T,U"] = None,
+    width: Literal["column", "text"] | None = None,
     to: Folder | None = None,
 ) -> int:
     """Draw figures of a leaderboard: BOARD is its folder.
 
-    Figures: trust, intervals, pairs, profiles, claims, curves, reliability, sparsification, pit,
-    and those that the plugin of the suite adds. Files are named SUITE-BUDGET-FIGURE and have the
-    same bytes every time; the CSV has the numbers that are drawn. A method has the same color in
-    all figures of its board.
+    Figures: trust, coverage, intervals, pairs, curves, reliability, sparsification, pit, profiles,
+    claim-NAME of each claim, and those that the plugin of the suite adds. Files are named
+    SUITE-BUDGET-FIGURE and have the same bytes every time; the CSV has the numbers that are drawn.
+    A method has the same color in all figures of its board.
 
     \b
     Examples:
       uqbench plot leaderboards/deepsea/paper --what intervals,pairs --format svg,pdf,csv
-      uqbench plot results/leaderboards/minatar/quick --what curves
+      uqbench plot leaderboards/minatar/cpu --what curves --width column --format pdf,txt
 
     Args:
         what: Figures by name, or all that the board has.
-        formats: svg, pdf, png, csv.
+        formats: svg, pdf, png, csv; txt for the caption.
         methods: Only these methods.
         tasks: Only these tasks.
+        width: As wide as a paper's column (234 pt) or text (397 pt), with letters of 7 pt.
         to: Folder for the files; default: here.
     """
     from uqbench.api.report import require
 
     require("plots", "altair", "vl_convert")
-    from uqbench.plots.render import FORMATS, render
+    from uqbench.plots.render import render
     from uqbench.results.files import write_output
 
-    wanted = _listed(formats)
-    for form in wanted:
-        if form not in FORMATS:
-            raise UqbenchError(f"--format {form}: expected {', '.join(FORMATS)}.")
     folder = Path() if to is None else to
     stem = f"{board.resolve().parent.name}-{board.resolve().name}"
     for figure in _figures(board, _listed(what), _listed(methods), _listed(tasks)):
-        for form in wanted:
+        for form in _listed(formats):
             path = folder / f"{stem}-{figure.name}.{form}"
-            write_output(path, render(figure, form))
+            write_output(path, render(figure, form, width))
             say(str(path))
     return 0
 
@@ -68,7 +65,7 @@ def _listed(text: str | None) -> list[str]:
 
 def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]) -> list[Figure]:
     from uqbench.boards.stored import StoredBoard
-    from uqbench.plots.catalog import FIGURES, draw, drawable, plugin_figures
+    from uqbench.plots.catalog import draw, drawable, further
     from uqbench.plots.selected import SelectedRows
     from uqbench.suites.reading import read_suites
 
@@ -77,8 +74,8 @@ def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]
     suite = read_suites(host, check=()).suites.get(board.suite)
     if what != ["all"]:
         return [draw(board, name, suite, host) for name in what]
-    figures, lacking = drawable(board, FIGURES, suite, host)
-    added, problems = plugin_figures(board, suite, host)
+    figures, lacking = drawable(board)
+    added, problems = further(board, suite, host)
     for why in [*(f"left out: {one}" for one in lacking), *problems]:
         say(f"uqbench: {why}", err=True)
     return figures + added

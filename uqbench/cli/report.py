@@ -12,8 +12,8 @@ from uqbench.cli.terminal import say, warn
 def command(folder: FolderThere = Path("results"), *, output: File = Path("report.html")) -> int:
     """Write a report about FOLDER: results, leaderboards, or the folder of one board.
 
-    One file that requests nothing: claims of the papers, who may be first in each suite, every
-    board and method. Open it with a browser.
+    One file that requests nothing: what each board comes to, claims of the papers, and every board
+    with its figures. Open it with a browser.
 
     \b
     Examples:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError, unknown
 from uqbench.figure import Figure, NotDrawableError
-from uqbench.plots import claims, curves, intervals, pairs, profiles, trust, uncertainty
+from uqbench.plots import claims, coverage, curves, intervals, pairs, profiles, trust, uncertainty
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 FIGURES: Mapping[str, Callable[[StoredBoard], Figure]] = {
     "trust": trust.figure,
+    "coverage": coverage.figure,
     "intervals": intervals.figure,
     "pairs": pairs.figure,
-    "profiles": profiles.figure,
-    "claims": claims.figure,
     "curves": curves.figure,
     **{kind: partial(uncertainty.figure, kind=kind) for kind in uncertainty.KINDS},
+    "profiles": profiles.figure,
 }
-"""Those of every board."""
+"""Those of every board that has their data."""
 
 
 def draw(board: StoredBoard, what: str, suite: Suite | None, host: Host) -> Figure:
@@ -32,18 +32,16 @@ def draw(board: StoredBoard, what: str, suite: Suite | None, host: Host) -> Figu
 
     Args:
         board: to draw.
-        what: one of :data:`FIGURES`, or the name of a figure that a plugin adds to it.
+        what: one of :data:`FIGURES`, ``claim-`` and a claim's name, or that of a plugin's figure.
         suite: as it is installed; None where it is not.
         host: the plugins.
 
     Raises:
         UqbenchError: there is no such figure, or the board lacks what it shows.
     """
-    if what == "claims":
-        return claims.figure(board, claims.published_numbers(suite))
     if what in FIGURES:
         return FIGURES[what](board)
-    added, problems = plugin_figures(board, suite, host)
+    added, problems = further(board, suite, host)
     for figure in added:
         if figure.name == what:
             return figure
@@ -51,17 +49,21 @@ def draw(board: StoredBoard, what: str, suite: Suite | None, host: Host) -> Figu
     raise UqbenchError("\n".join(map(str, [error, *problems])))
 
 
-def drawable(
-    board: StoredBoard, names: Iterable[str], suite: Suite | None, host: Host
-) -> tuple[list[Figure], list[str]]:
-    """Those of some figures that a board has, and why it has not the others."""
+def drawable(board: StoredBoard) -> tuple[list[Figure], list[str]]:
+    """Those of :data:`FIGURES` that a board has, and why it has not the others."""
     figures, lacking = [], []
-    for name in names:
+    for name, make in FIGURES.items():
         try:
-            figures.append(draw(board, name, suite, host))
+            figures.append(make(board))
         except NotDrawableError as error:
             lacking.append(f"{name}: {error}")
     return figures, lacking
+
+
+def further(board: StoredBoard, suite: Suite | None, host: Host) -> tuple[list[Figure], list[str]]:
+    """The figures of claims and of plugins, and a message for each plugin that failed."""
+    added, problems = plugin_figures(board, suite, host)
+    return [*claims.figures(board, claims.published_numbers(suite)).values(), *added], problems
 
 
 def plugin_figures(

@@ -14,10 +14,9 @@ import numpy as np
 import pandas as pd
 
 from uqbench.boards.stored import StoredBoard
-from uqbench.figure import Figure, NotDrawableError
+from uqbench.figure import Figure
 from uqbench.plots import theme
-from uqbench.plots.words import spelled
-from uqbench.wording import count
+from uqbench.plots.words import said, spelled, spoken
 
 if TYPE_CHECKING:
     from uqbench.suites.suite import Suite
@@ -28,11 +27,10 @@ COLUMNS = [
     "claim", "verdict", "label", "group", "statistic", "estimate", "low", "high", "above", "below",
     "is", "published",
 ]  # fmt: skip
+ENDS = ("estimate", "low", "high")
 ROW = 17
 LABEL = 250
 """Most pixels of the names of comparisons."""
-LETTER = 5.8
-"""Pixels of one of their letters, at most on average."""
 
 Published = Mapping[str, Mapping[str, float]]
 """Published numbers by claim and group; group "" for all of them."""
@@ -68,56 +66,28 @@ def frame(claims: pd.DataFrame, published: Published | None = None) -> pd.DataFr
     return made[COLUMNS].reset_index(drop=True)
 
 
-def chart(data: pd.DataFrame) -> alt.VConcatChart:
-    """A panel a claim, under its name and verdict."""
-    room = _room(data)
-    titled = []
-    for claim, own in data.groupby("claim", sort=False):
-        verdict = str(own["verdict"].iloc[0])
-        title = alt.TitleParams(str(claim), subtitle=verdict, frame="bounds", offset=4)
-        titled.append(panel(own.reset_index(drop=True), room).properties(title=title))
-    return alt.vconcat(*titled, spacing=14)
-
-
-def figure(board: StoredBoard, published: Published | None = None) -> Figure:
-    """The claims of a board that were compared."""
-    data = frame(board.claims, published)
-    if data.empty:
-        raise NotDrawableError(f"{board.folder}: none of its claims was compared with runs.")
-    verdicts = data.drop_duplicates("claim")["verdict"].value_counts()
-    said = ", ".join(f"{number} {word}" for word, number in verdicts.items())
-    return Figure(
-        "claims",
-        f"{board.title}: claims",
-        f"{count(len(data), 'comparison')} of {count(data['claim'].nunique(), 'claim')} ({said}): "
-        f"estimates with simultaneous intervals, against the shaded region in which each must lie.",
-        data,
-        chart(data),
-    )
-
-
-def panels(board: StoredBoard, published: Published | None = None) -> dict[str, Figure]:
+def figures(board: StoredBoard, published: Published) -> dict[str, Figure]:
     """A figure for each claim that was compared, by the claim's name."""
     if board.claims.empty:
         return {}
     return {
         str(claim): Figure(
-            f"claim-{number}",
-            f"{board.title}: {claim}",
-            f"{', '.join(dict.fromkeys(own['statistic']))}: "
-            + spelled((r.label, r.estimate, r.low, r.high) for r in own.itertuples()),
+            f"claim-{claim}"[:60],
+            f"{board.title}: {claim}: {own['verdict'].iloc[0]}",
+            f"{spoken(', '.join(dict.fromkeys(own['statistic'])))} with simultaneous intervals, "
+            f"against the shaded region in which each must lie.",
             own.reset_index(drop=True),
-            panel(own.reset_index(drop=True), _room(own)),
+            chart(own),
+            spelled((r.label, r.estimate, r.low, r.high) for r in own.itertuples()),
         )
-        for number, (claim, own) in enumerate(
-            frame(board.claims, published).groupby("claim", sort=False)
-        )
+        for claim, own in frame(board.claims, published).groupby("claim", sort=False)
     }
 
 
-def panel(own: pd.DataFrame, room: int = LABEL) -> alt.LayerChart | alt.FacetChart:
-    """One claim's comparisons; ``room`` is for their names, in pixels."""
+def chart(own: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
+    """One claim's comparisons."""
     domain = _domain(own)
+    own = own.assign(label=own["label"].map(spoken), said=said(own["label"], own[[*ENDS]]))
     order = list(dict.fromkeys(own["label"]))
     shown = own.assign(
         region_low=own["above"].fillna(domain[0]).clip(*domain),
@@ -127,11 +97,10 @@ def panel(own: pd.DataFrame, room: int = LABEL) -> alt.LayerChart | alt.FacetCha
         published=own["published"].where(own["published"].between(*domain)),
     )
     base = alt.Chart(width=220, height=alt.Step(ROW)).encode(
-        alt.Y("label:N", sort=order, title=None,
-              axis=alt.Axis(labelLimit=room, minExtent=room, maxExtent=room, labelFontSize=11))
-    )  # fmt: skip
+        alt.Y("label:N", sort=order, title=None, axis=alt.Axis(labelLimit=LABEL, labelFontSize=11))
+    )
     scale = alt.Scale(domain=domain, nice=False, zero=False)
-    title = ", ".join(dict.fromkeys(own["statistic"]))
+    title = ", ".join(dict.fromkeys(map(spoken, own["statistic"])))
     x = alt.X("region_low:Q", scale=scale, title=title, axis=alt.Axis(tickCount=4, grid=False))
     region = base.mark_bar(height=ROW, color=theme.GRID, opacity=0.9).encode(x, x2="region_high:Q")
     truth = ["true", "false", "open"]
@@ -139,16 +108,15 @@ def panel(own: pd.DataFrame, room: int = LABEL) -> alt.LayerChart | alt.FacetCha
     shapes = alt.Scale(domain=truth, range=["circle", "cross", "diamond"])
     tint = alt.Color("is:N", scale=colors, legend=None)
     rules = base.mark_rule(strokeWidth=1.5).encode(x="from_:Q", x2="to_:Q", color=tint)
-    points = base.mark_point(filled=True, size=48, opacity=1).encode(
-        x="estimate:Q", color=tint, shape=alt.Shape("is:N", scale=shapes, legend=None)
+    points = base.mark_point(filled=True, size=48, opacity=1, aria=True).encode(
+        x="estimate:Q",
+        color=tint,
+        shape=alt.Shape("is:N", scale=shapes, legend=None),
+        description="said:N",
     )
     ticks = base.mark_tick(thickness=2, size=ROW, color=theme.INK).encode(x="published:Q")
     published = [ticks] if own["published"].notna().any() else []
     return alt.layer(region, *published, rules, points, data=shown)
-
-
-def _room(data: pd.DataFrame) -> int:
-    return int(min(LABEL, 14 + LETTER * data["label"].str.len().max()))
 
 
 def _domain(own: pd.DataFrame) -> list[float]:

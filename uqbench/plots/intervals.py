@@ -8,7 +8,7 @@ import pandas as pd
 from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
-from uqbench.plots.words import aligned, spelled, statistic_label
+from uqbench.plots.words import said, score_label, spelled
 
 ENDS = ("", "_low", "_high")
 ROW = 22
@@ -54,30 +54,28 @@ def frame(leaderboard: pd.DataFrame, statistic: str) -> pd.DataFrame:
     return found[found["estimate"].notna()].reset_index(drop=True)
 
 
-def chart(data: pd.DataFrame, label: str) -> alt.HConcatChart:
+def chart(data: pd.DataFrame, label: str) -> alt.LayerChart | alt.FacetChart:
     """A row a method, in the frame's order; ``label`` is the axis's title."""
-    order = list(data["method"])
-    data = data.assign(text=aligned(data["estimate"]))
-    y = alt.Y("method:N", sort=order, title=None)
-    base = alt.Chart(width=230, height=alt.Step(ROW))
+    data = data.assign(
+        text=[f"{round(x, 3) + 0.0:.3f}".replace("-", "−") for x in data["estimate"]],
+        said=said(data["method"], data[["estimate", "low", "high"]]),
+    )
+    y = alt.Y("method:N", sort=list(data["method"]), title=None)
+    base = alt.Chart(width=230, height=alt.Step(ROW)).encode(y)
     color = alt.condition("datum.first", alt.value(theme.BLUE), alt.value(theme.MUTED))
     x = alt.X(
         "low:Q", title=label, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5)
     )
-    rules = base.mark_rule(strokeWidth=1.5).encode(y, x, x2="high:Q", color=color)
-    points = base.mark_point(size=46, opacity=1, strokeWidth=1.5).encode(
-        y,
+    rules = base.mark_rule(strokeWidth=1.5).encode(x, x2="high:Q", color=color)
+    points = base.mark_point(size=46, opacity=1, strokeWidth=1.5, aria=True).encode(
         alt.X("estimate:Q"),
         color=color,
         fill=alt.condition("datum.first", alt.value(theme.BLUE), alt.value(theme.WHITE)),
         shape=alt.Shape("role:N", scale=ROLES, legend=None),
+        description="said:N",
     )
-    words = (
-        alt.Chart(data, width=44, height=alt.Step(ROW))
-        .mark_text(align="right", x=44)
-        .encode(alt.Y("method:N", sort=order, axis=None), text="text:N")
-    )
-    return alt.hconcat(alt.layer(rules, points, data=data), words, spacing=4)
+    words = base.mark_text(align="right", dx=48).encode(x=alt.value("width"), text="text:N")
+    return alt.layer(rules, points, words, data=data)
 
 
 def figure(board: StoredBoard) -> Figure:
@@ -85,13 +83,13 @@ def figure(board: StoredBoard) -> Figure:
     data = frame(board.leaderboard, board.ranking)
     if data.empty:
         raise NotDrawableError(f"{board.folder}: no method has all of its runs.")
-    what = f"{statistic_label(board.ranking)} of the score"
+    what = score_label(board)
     return Figure(
         "intervals",
         f"{board.title}: {what}",
-        f"{what[0].upper()}{what[1:]} of {len(data)} rows with 95 % intervals over seeds. "
-        + spelled((r.method, r.estimate, r.low, r.high) for r in data.itertuples())
+        f"{what[0].upper()}{what[1:]} of {len(data)} rows with 95 % intervals over seeds."
         + (" Filled and blue: may be first." if data["first"].any() else ""),
         data,
         chart(data, f"{what}, 95 % interval"),
+        spelled((r.method, r.estimate, r.low, r.high) for r in data.itertuples()),
     )

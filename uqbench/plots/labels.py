@@ -1,8 +1,8 @@
-"""Where names stand: beside their points, or in a column at the right where points are crowded."""
+"""Where names stand: beside their points, or at the right where there is no room for them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import cos, hypot, pi, sin
 
 import altair as alt
@@ -10,120 +10,104 @@ import pandas as pd
 
 from uqbench.plots import theme
 
-LETTER = 6.2
-"""Mean width of a letter of 11 pixels."""
+LETTERS = dict.fromkeys("ijl", 2.5) | dict.fromkeys("ft.r-", 3.7) | {"m": 9.2, "w": 8.0}
+"""Widths of letters of 11 pixels; others are of 6.2 at most."""
 TALL = 12.0
-RADII = (9, 14, 20, 28, 38)
-Ends = Sequence[float]
+RADII = (9, 12, 16, 22, 30, 40)
+NEAR = 14
+"""Pixels from a point to its name within which no line leads there; as bad as a bar across it."""
+Point = tuple[float, float]
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom, in pixels."""
 
 
-def named(
-    points: pd.DataFrame, up: str, ends: tuple[Ends, Ends], size: tuple[float, float]
-) -> tuple[alt.Chart, alt.Chart]:
-    """Layers of the names of points, and of thin lines from points to names.
+def named(points: pd.DataFrame, size: Point, bars: Sequence[Box]) -> tuple[alt.Chart, alt.Chart]:
+    """Layers of the names of points, and of thin lines from points to names that are far.
 
     Args:
-        points: ``method``, ``x``, and a column that goes up.
-        up: the name of that column.
-        ends: of the x and of the y axis.
-        size: width and height of the panel in pixels.
+        points: ``method``, ``x`` and ``y`` in pixels of the panel, ``y`` from the top.
+        size: width and height of the panel.
+        bars: lines in it, which names rather do not cross.
     """
-    placed = alt.Chart(label_positions(points[["method", "x", up]], ends, size))
+    placed = alt.Chart(label_positions(points, size, bars))
+    at = {name: alt.X(f"{name}:Q", scale=None) for name in ("x", "label_x")}
+    up = {name: alt.Y(f"{name}:Q", scale=None) for name in ("y", "label_y")}
     lines = placed.mark_rule(color=theme.FAINT, strokeWidth=0.7).encode(
-        x="x:Q", y=f"{up}:Q", x2="line_x:Q", y2="label_y:Q"
+        at["x"], up["y"], x2="line_x:Q", y2="line_y:Q"
     )
-    names = placed.mark_text(align="left", baseline="middle", fontSize=11).encode(
-        x="label_x:Q", y="label_y:Q", text="method:N"
-    )
-    return lines, names
+    names = placed.mark_text(align="left", baseline="middle", fontSize=11)
+    return lines, names.encode(at["label_x"], up["label_y"], text="method:N")
 
 
-def label_positions(
-    points: pd.DataFrame, ends: tuple[Ends, Ends], size: tuple[float, float]
-) -> pd.DataFrame:
-    """``points`` with ``label_x`` and ``label_y``, each name's left end at half its height.
+def label_positions(points: pd.DataFrame, size: Point, bars: Sequence[Box] = ()) -> pd.DataFrame:
+    """``method``, ``x``, ``y``, ``label_x``, ``label_y``, ``line_x``, ``line_y``, in pixels.
 
-    ``line_x`` is the end of the name that is nearer to its point.
+    A name's left end at half its height, and the end of the line from its point, which is the point
+    itself where the name is near.
 
-    Names are placed one by one, the most crowded points first, at the nearest place in which a name
-    covers no point and no other name and is nearer to its own point than to any other. If one has
-    no such place, all stand in a column at the right, from the top down as their points do.
+    Names are placed one by one, where a name covers no point and no other name and is nearer to its
+    own point than to any other: across as few bars as can be, and as near as can be. Those without
+    such a place stand in a column at the right, from the top down as their points do.
 
     Args:
-        points: names, x and y.
-        ends: of the x and of the y axis.
-        size: width and height of the panel in pixels.
+        points: see :func:`named`.
+        size: width and height of the panel.
+        bars: see :func:`named`.
     """
-    (wide, high), ((left, right), (bottom, top)) = size, ends
-    at = {
-        name: ((x - left) / (right - left) * wide, (top - y) / (top - bottom) * high)
-        for name, x, y in points.itertuples(index=False)
-    }
+    at = {name: (x, y) for name, x, y in points.itertuples(index=False)}
     placed: dict[str, Box] = {}
-    for name in sorted(at, key=lambda name: _crowding(name, at)):
-        options = _boxes(name, at[name], size)
-        box = next((box for box in options if _free(name, box, at, placed)), None)
-        if box is None:
-            placed = _column(at, size)
-            break
-        placed[name] = box
-    boxes = [placed[name] for name in at]
-    near = [
-        box[0] if box[0] >= at[name][0] else box[2] for name, box in zip(at, boxes, strict=True)
-    ]
-    unit = (right - left) / wide
-    return points.assign(
-        label_x=[left + box[0] * unit for box in boxes],
-        line_x=[left + x * unit for x in near],
-        label_y=[top - (box[1] + TALL / 2) / high * (top - bottom) for box in boxes],
-    )
+    for name, point in at.items():
+        options = [box for box in _boxes(name, point, size) if _free(name, box, at, placed)]
+        costs = [_distance(b, point) + NEAR * sum(_overlap(b, o) for o in bars) for b in options]
+        if options:
+            placed[name] = options[costs.index(min(costs))]
+    placed |= _column({name: point for name, point in at.items() if name not in placed}, size)
+    rows = []
+    for name, (x, y) in at.items():
+        left, top, right, _ = placed[name]
+        end = (min(max(x, left), right), top + TALL / 2)
+        near = _distance(placed[name], (x, y)) < NEAR
+        rows.append((name, x, y, left, top + TALL / 2, *((x, y) if near else end)))
+    names = ["method", "x", "y", "label_x", "label_y", "line_x", "line_y"]
+    return pd.DataFrame(rows, columns=names)
 
 
-def _boxes(name: str, point: tuple[float, float], size: tuple[float, float]) -> Iterator[Box]:
+def _boxes(name: str, point: Point, size: Point) -> Iterator[Box]:
     """Places for a name around its point, inside the panel, the nearest first."""
-    width = LETTER * len(name)
+    width = _width(name)
     for radius in RADII:
         for step in range(16):
-            angle = step * pi / 8
-            x, y = point[0] + radius * cos(angle), point[1] - radius * sin(angle)
-            start = x if cos(angle) > 0.1 else x - width if cos(angle) < -0.1 else x - width / 2
-            start = min(max(start, 0.0), size[0] - width)
-            middle = min(max(y, TALL / 2), size[1] - TALL / 2)
-            yield start, middle - TALL / 2, start + width, middle + TALL / 2
+            across, up = cos(step * pi / 8), sin(step * pi / 8)
+            before = 0 if across > 0.1 else width if across < -0.1 else width / 2
+            left = min(max(point[0] + radius * across - before, 0.0), size[0] - width)
+            top = min(max(point[1] - radius * up - TALL / 2, 0.0), size[1] - TALL)
+            yield left, top, left + width, top + TALL
 
 
-def _free(name: str, box: Box, at: dict[str, tuple[float, float]], placed: dict[str, Box]) -> bool:
+def _free(name: str, box: Box, at: Mapping[str, Point], placed: Mapping[str, Box]) -> bool:
     own = _distance(box, at[name])
     others = [_distance(box, point) for other, point in at.items() if other != name]
     clear = own >= 5 and all(distance >= 6 and distance > own for distance in others)
     return clear and not any(_overlap(box, other) for other in placed.values())
 
 
-def _column(at: dict[str, tuple[float, float]], size: tuple[float, float]) -> dict[str, Box]:
-    """Names one below the other, as near to the height of their points as they can."""
+def _column(at: Mapping[str, Point], size: Point) -> dict[str, Box]:
+    """Names one below the other, in the middle of the heights of their points."""
     order = sorted(at, key=lambda name: (at[name][1], -at[name][0]))
-    heights: list[float] = []
-    for name in order:
-        heights.append(max(at[name][1], heights[-1] + TALL + 1 if heights else 0.0))
-    last = size[1] - TALL / 2
-    for i in reversed(range(len(heights))):  # up again, where the column is longer than the panel
-        heights[i] = min(heights[i], last)
-        last = heights[i] - TALL - 1
-    start = size[0] + 16.0
+    step, left = TALL + 1, size[0] + 16.0
+    middle = sum(y for _, y in at.values()) / max(len(at), 1)
+    top = max(min(middle, size[1] - step * len(at) / 2) - step * len(at) / 2, 0.0)
     return {
-        name: (start, y - TALL / 2, start + LETTER * len(name), y + TALL / 2)
-        for name, y in zip(order, heights, strict=True)
+        name: (left, top + step * k, left + _width(name), top + step * k + TALL)
+        for k, name in enumerate(order)
     }
 
 
-def _crowding(name: str, at: dict[str, tuple[float, float]]) -> float:
-    x, y = at[name]
-    return min((hypot(x - a, y - b) for other, (a, b) in at.items() if other != name), default=0.0)
+def _width(name: str) -> float:
+    return sum(LETTERS.get(letter, 6.2) for letter in name)
 
 
-def _distance(box: Box, point: tuple[float, float]) -> float:
+def _distance(box: Box, point: Point) -> float:
     """From a box to a point; 0 inside."""
     across = max(box[0] - point[0], 0.0, point[0] - box[2])
     return hypot(across, max(box[1] - point[1], 0.0, point[1] - box[3]))

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure, NotDrawableError
-from uqbench.plots import theme
+from uqbench.plots import matrix
+from uqbench.plots.words import said
 from uqbench.wording import count
-
-CELL = 34
-"""Pixels of a pair."""
 
 
 def frame(pairs: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
@@ -44,32 +41,13 @@ def frame(pairs: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
 def chart(data: pd.DataFrame, methods: Sequence[str]) -> alt.LayerChart | alt.FacetChart:
     """A square a pair; a dot where the difference is significant among all pairs, at 5 %."""
     order = [name for name in methods if name in set(data["row"])]
-    data = data.assign(
-        text=[f"{100 * value:.0f}" for value in data["improvement"]],
+    names = data["row"] + " over " + data["column"] + ":"
+    cells = data.assign(
+        share=data["improvement"],
         sure=data["p_adjusted"] <= 0.05,
-        strong=np.abs(data["improvement"] - 0.5) > 0.36,
+        said=said(names, data[["improvement", "low", "high"]]),
     )
-    size = CELL * len(order)
-    base = alt.Chart(width=size, height=size).encode(
-        alt.X("column:N", sort=order, title=None,
-              axis=alt.Axis(orient="top", labelAngle=-50, grid=False, labelLimit=180,
-                            labelColor=theme.INK)),
-        alt.Y("row:N", sort=order, title=None),
-    )  # fmt: skip
-    scale = alt.Scale(
-        domain=[0, 0.5, 1], range=["#b35806", "#f3f4f6", "#0b5c93"], interpolate="lab"
-    )
-    cells = base.mark_rect(stroke=theme.WHITE, strokeWidth=2).encode(
-        color=alt.Color("improvement:Q", scale=scale, legend=None)
-    )
-    ink = alt.condition("datum.strong", alt.value("#fefefe"), alt.value("#1b1f25"))
-    words = base.mark_text(fontSize=11, dy=0).encode(text="text:N", color=ink)
-    dots = (
-        base.transform_filter("datum.sure")
-        .mark_point(shape="circle", size=9, filled=True, opacity=1, yOffset=-11, xOffset=11)
-        .encode(color=ink)
-    )
-    return alt.layer(cells, words, dots, data=data)
+    return matrix.chart(cells, order, order, 0.5)
 
 
 def figure(board: StoredBoard) -> Figure:

@@ -11,6 +11,7 @@ import pandas as pd
 from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
+from uqbench.plots.words import spoken
 from uqbench.statistics.estimate import share
 
 POINTS = 61
@@ -63,16 +64,12 @@ def figure(board: StoredBoard) -> Figure:
     data = frame(board.scores)
     if data.empty:
         raise NotDrawableError(f"{board.folder}: no method has all of its runs.")
-    middle = {
-        str(method): float(np.interp(-0.5, -own["share"], own["tau"]))
-        for method, own in data.groupby("method")
-    }
-    best = max(middle, key=lambda name: middle[name])
+    middle = board.scores.groupby("method")["score"].median().sort_values(ascending=False)
     return Figure(
         "profiles",
         f"{board.title}: performance profiles",
-        f"Share of runs with a score above τ, for {len(middle)} methods, with pointwise 95 % "
-        f"bands. Half of the runs of {best} are above {middle[best]:.3g}, the most of all.",
+        "Share of runs with a score above τ, with pointwise 95 % bands.",
         data,
-        chart(data, board.methods, f"score τ ({board.primary['name']})"),
+        chart(data, board.methods, f"score τ ({spoken(board.primary['name'])})"),
+        f"Median score: {'; '.join(f'{name} {value:.3g}' for name, value in middle.items())}.",
     )

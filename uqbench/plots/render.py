@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import warnings
+from copy import deepcopy
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -17,91 +19,92 @@ import vl_convert
 from uqbench.errors import UqbenchError
 from uqbench.figure import Figure
 from uqbench.plots import theme
+from uqbench.plots.printed import fitted, stretch
 
-FORMATS = ("svg", "pdf", "png", "csv")
+FORMATS = ("svg", "pdf", "png", "csv", "txt")
 
-PNG_SCALE = 3
-"""Pixels of a PNG for each of a figure: 288 an inch."""
+PNG_SCALE, PNG_INCH = 3, 300
+"""Pixels of a PNG for each of a figure; of an inch of one to be printed."""
 
-DARK = {
-    theme.INK: "#e8eaed",
-    theme.MUTED: "#a7b0ba",
-    theme.FAINT: "#5f6873",
-    theme.GRID: "#2c3138",
-    theme.WHITE: "#14171a",
-    theme.BLUE: "#3f93dd",
-    theme.SKY: "#a6e1ff",
-    theme.VERMILION: "#f08a4b",
-    theme.GREEN: "#3cc79c",
-    theme.BROWN: "#c9a866",
-}
-"""What stands for a color on a dark ground; the others are light enough."""
+DARK = "@media (prefers-color-scheme:dark){svg[role=img]{filter:invert(.92) hue-rotate(180deg)}}"
+"""CSS of figures on a dark ground: light and dark change places, and colors stay."""
 
-_SCHEMA = alt.SCHEMA_VERSION.removeprefix("v").rsplit(".", 1)[0]
 _EXTERNAL = re.compile(r"<image\b|<a\b|<script\b|<foreignObject\b|url\((?!#)|href=\"(?!#)", re.I)
 _RESOURCES = re.compile(rb"(?:^ +/[a-z]{2}\d+ \d+ 0 R\n)+", re.M)
 """Entries of a resource dictionary of a PDF, which the renderer writes in any order."""
+_SAID = re.compile(r'<(\w+) aria-label="([^"]*)"([^>]*)/>')
+"""A mark that says something when it is pointed at."""
 _TAG = re.compile(r"<[^>]*>")
 _NUMBER = re.compile(r'(?<![\w#.])(?<!opacity=")-?\d+\.\d{2,}')
 
 
-def render(figure: Figure, form: str) -> bytes:
-    """A figure's file.
+def render(figure: Figure, form: str, width: str | None = None) -> bytes:
+    """A figure's file; ``txt`` is its caption.
 
     Args:
         figure: to draw.
         form: one of :data:`FORMATS`.
+        width: that it is printed in, one of :data:`uqbench.plots.printed.WIDTHS`; None for a page.
 
     Raises:
-        UqbenchError: the figure refers to something outside of itself.
+        UqbenchError: the figure refers to something outside of itself, or is too wide to print.
     """
     if form == "csv":
         text: str = figure.data.to_csv(index=False, lineterminator="\n")
         return text.encode()
+    if form == "txt":
+        return f"{figure.title.removesuffix('.')}. {figure.text}\n".encode()
+    drawn = svg(figure, width=width)
     if form == "svg":
-        return svg(figure).encode()
+        return drawn.encode()
+    points = re.sub(r'(?<=\d)pt"', '"', drawn, count=2)  # a unit of an SVG is a point of a PDF
     if form == "png":
-        png: bytes = vl_convert.svg_to_png(svg(figure), scale=PNG_SCALE)
+        inch = {"scale": PNG_SCALE} if width is None else {"ppi": PNG_INCH}
+        png: bytes = vl_convert.svg_to_png(points, **inch)
         return png
     if form == "pdf":
-        pdf: bytes = vl_convert.svg_to_pdf(svg(figure))
+        pdf: bytes = vl_convert.svg_to_pdf(points)
         return _RESOURCES.sub(_in_order, pdf)
     raise UqbenchError(f"There is no format {form!r}; expected {', '.join(FORMATS)}.")
 
 
-def svg(figure: Figure, *, adaptive: bool = False, prefix: str = "") -> str:
+def svg(
+    figure: Figure, *, adaptive: bool = False, prefix: str = "", width: str | None = None
+) -> str:
     """A figure as SVG, with its title and text alternative.
 
     Args:
         figure: to draw.
         adaptive: with a style that follows the reader's preference for light or dark.
         prefix: of the ids in it, which are unique where several figures share a page.
+        width: that it is printed in; None for a page.
     """
-    with warnings.catch_warnings(), alt.data_transformers.disable_max_rows():
-        warnings.simplefilter("ignore")  # Altair's, of names that pandas may reserve some day
-        chart: dict[str, Any] = figure.chart.to_dict(validate=False)
-    chart["config"] = {**chart.get("config", {}), **theme.CONFIG}
-    known: list[str] = vl_convert.get_vegalite_versions()
-    version = _SCHEMA if _SCHEMA in known else known[-1]
-    text = vl_convert.vegalite_to_svg(chart, vl_version=version, allowed_base_urls=[])
+    specify = partial(_specification, figure)
+    text = _vega(specify(1.0)) if width is None else fitted(figure.name, specify, _vega, width)
     if _EXTERNAL.search(text):
         raise UqbenchError(
             f"the figure {figure.name!r} has an image or a link, which is not drawn: a figure "
             f"refers to nothing outside of itself."
         )
-    return _with_text(
-        _small(text, prefix + figure.name), figure, dark_style("svg ") if adaptive else ""
-    )
+    return _with_text(_small(text, prefix + figure.name), figure, DARK if adaptive else "")
 
 
-def dark_style(inside: str) -> str:
-    """CSS that gives figures ``inside`` a selector their colors on a dark ground."""
-    rules = [
-        f'{inside}[{kind}="{light}"]{{{kind}:{dark}}}'
-        for light, dark in DARK.items()
-        for kind in ("fill", "stroke")
-    ]
-    return "@media (prefers-color-scheme:dark){" + "".join(rules) + "}"
+def _specification(figure: Figure, wide: float) -> dict[str, Any]:
+    """In Vega-Lite, with panels so many times as wide."""
+    chart = figure.chart if figure.stretched is None else figure.stretched(wide)
+    with warnings.catch_warnings(), alt.data_transformers.disable_max_rows():
+        warnings.simplefilter("ignore")  # Altair's, of names that pandas may reserve some day
+        spec: dict[str, Any] = chart.to_dict(validate=False)
+    spec["config"] = {**spec.get("config", {}), **deepcopy(theme.CONFIG)}
+    if figure.stretched is None and wide != 1:
+        stretch(spec, wide)
+    return spec
+
+
+def _vega(spec: dict[str, Any]) -> str:
+    """A specification's SVG, as the renderer writes it."""
+    text: str = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+    return text
 
 
 def _in_order(entries: re.Match[bytes]) -> bytes:
@@ -110,6 +113,7 @@ def _in_order(entries: re.Match[bytes]) -> bytes:
 
 def _small(text: str, name: str) -> str:
     """Without what no reader sees; ids are those of the figure, as several share a page."""
+    text = _SAID.sub(r"<\1\3><title>\2</title></\1>", text)
     text = re.sub(r' (aria-[a-z]+|role|class|pointer-events|stroke-miterlimit)="[^"]*"', "", text)
     text = re.sub(r' (font-family="[^"]*"|font-weight="normal"|stroke-width="1")', "", text)
     text = re.sub(r'<path d="" ?(display="none")?/>|<path[^>]* display="none"/>', "", text)
@@ -117,7 +121,6 @@ def _small(text: str, name: str) -> str:
     before, text = None, text.replace(' transform="translate(0,0)"', "")
     while before != text:
         before, text = text, text.replace("<g></g>", "")
-    text = text.replace('fill="white"', f'fill="{theme.WHITE}"')
     text = text.replace(' opacity="1"', "").replace(' fill="transparent"', ' fill="none"')
     text = _TAG.sub(lambda tag: _NUMBER.sub(_short, tag[0]), text)
     ids = dict.fromkeys(re.findall(r'\bid="([^"]+)"', text))
@@ -138,8 +141,6 @@ def _with_text(text: str, figure: Figure, style: str) -> str:
     root = root.replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "").replace(
         ' version="1.1"', ""
     )
-    described = (
-        f'{root} role="img" aria-label="{escape(figure.title)}. {escape(figure.text)}" '
-        f'font-family="{escape(theme.FONT)}">'
-    )
+    said = escape(f"{figure.title}. {figure.text} {figure.numbers}".strip())
+    described = f'{root} role="img" aria-label="{said}" font-family="{escape(theme.FONT)}">'
     return described + (f"<style>{style}</style>" if style else "") + rest + "\n"

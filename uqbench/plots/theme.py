@@ -1,7 +1,6 @@
 """How figures look: one ink, thin lines, colors of Okabe & Ito (2008) that shapes or labels double.
 
-The colors are told apart with every common color vision (Okabe & Ito, Color Universal Design). Each
-has a name here, so that a page can show them on a dark ground (``uqbench.plots.render.DARK``).
+The colors are told apart with every common color vision (Okabe & Ito, Color Universal Design).
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any
 
 import altair as alt
 
-from uqbench.plots.words import natural
+from uqbench.plots.words import natural, titled
 
 INK = "#1b1f24"
 MUTED = "#5b6470"
@@ -29,7 +28,6 @@ BROWN = "#8c6d31"
 """Instead of Okabe & Ito's yellow, which cannot be seen on white."""
 
 PALETTE = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BROWN, INK)
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2))
 
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
@@ -51,7 +49,7 @@ _GUIDE: dict[str, Any] = {
     "titleFontSize": 11,
     "titleFontWeight": "normal",
 }
-_SYMBOLS = {"symbolStrokeWidth": 2, "symbolOpacity": 1}
+_SYMBOLS = {"symbolStrokeWidth": 2, "symbolOpacity": 1, "orient": "bottom", "columns": 3}
 _LINES = {"domain": False, "ticks": False, "grid": True, "gridColor": GRID, "titlePadding": 8}
 _LABELS = {"labelColor": MUTED, "labelFontSize": 11, "labelPadding": 6, "labelFlush": False}
 _TITLE = {"color": INK, "fontSize": 13, "fontWeight": "normal", "anchor": "start", "offset": 10}
@@ -106,6 +104,8 @@ def by_task(chart: Any, tasks: Iterable[str], own: Iterable[str] = ()) -> alt.Fa
         own: the axes, x or y, that each panel has for itself.
     """
     order = sorted(set(tasks), key=natural)
+    chart.data = chart.data.assign(task=chart.data["task"].map(titled))
+    order = list(map(titled, order))
     facet = alt.Facet("task:N", title=None, sort=order)
     found: alt.FacetChart = chart.facet(facet=facet, columns=min(len(order), 2))
     scales: Any = dict.fromkeys(own, "independent")
@@ -122,8 +122,3 @@ def colors(names: Sequence[str], board: Sequence[str] = ()) -> alt.Scale:
     places = [list(board or names).index(name) for name in names]
     shown = [PALETTE[place] if place < len(PALETTE) else FAINT for place in places]
     return alt.Scale(domain=list(names), range=shown)
-
-
-def shapes(names: Sequence[str]) -> alt.Scale:
-    """A shape a name."""
-    return alt.Scale(domain=list(names), range=[SHAPES[i % 7] for i in range(len(names))])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from textwrap import wrap
 from typing import Any
 
@@ -14,14 +15,16 @@ from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
 from uqbench.plots.intervals import ENDS, estimates
 from uqbench.plots.labels import named
-from uqbench.plots.words import spelled, statistic_label
+from uqbench.plots.words import number, said, score_label, spelled
 
-SIZE = WIDTH, HEIGHT = 420, 300
-UP = [-0.14, 1.04]
-LETTERS = 78
-"""Letters of a line of the title."""
-BELOW = -0.09
-"""Height of the methods that state no intervals."""
+WIDTH = 420
+UNIT = 260
+"""Pixels of all true values."""
+TOP = 1.04
+BELOW = 0.085
+"""Height of a row of a method that states no intervals, below the axis."""
+LETTER, BESIDE = 6.2, 64
+"""Pixels of a letter of the title, and of the axis beside the panel."""
 COLORS = {
     "honest": theme.GREEN,
     "overconfident": theme.VERMILION,
@@ -62,44 +65,65 @@ def frame(leaderboard: pd.DataFrame, ranking: str) -> tuple[pd.DataFrame, float]
 
 
 def chart(
-    data: pd.DataFrame, level: float, across: str, title: str
+    data: pd.DataFrame, level: float, across: str, title: str, wide: float = 1.0
 ) -> alt.LayerChart | alt.FacetChart:
-    """Points with both intervals, the band of honest ones; baselines are dashed lines."""
-    methods = data[data["role"] == "method"].assign(height=lambda own: own["y"].fillna(BELOW))
+    """Points with both intervals, the band of honest ones; baselines are dashed lines.
+
+    Methods that state no intervals have a row each below the axis. ``wide`` times as wide as usual.
+    """
+    methods = data[data["role"] == "method"].sort_values("x", ignore_index=True)
+    none = methods["y"].isna()
+    methods["height"] = methods["y"].fillna(-BELOW * none.cumsum())
+    names = methods["method"] + ": score " + methods["x"].map(number) + ", inside"
+    methods["said"] = said(names, methods[["y", "y_low", "y_high"]])
+    up_ends = [-BELOW * (int(none.sum()) + 0.6), TOP]
+    size = WIDTH * wide, UNIT * (up_ends[1] - up_ends[0])
     lowest, highest = data[[f"x{end}" for end in ENDS]].stack().agg(["min", "max"])
     slack = 0.04 * (highest - lowest) or 1.0
     ends = [float(lowest - slack), float(highest + slack)]
-    x_scale, y_scale = (alt.Scale(domain=pair, nice=False) for pair in (ends, UP))
+    x_scale, y_scale = (alt.Scale(domain=pair, nice=False) for pair in (ends, up_ends))
     percent = theme.up(5, "%")
     percent["values"] = [0, 0.25, 0.5, 0.75, 1]
     x = alt.X("x:Q", title=across, scale=x_scale, axis=alt.Axis(tickCount=6, grid=False))
-    said = f"true values inside {100 * level:.0f} % intervals"
-    y = alt.Y("height:Q", title=said, scale=y_scale, axis=percent)
+    inside = f"true values inside {100 * level:.0f} % intervals"
+    y = alt.Y("height:Q", title=inside, scale=y_scale, axis=percent)
     used = [word for word in COLORS if word in set(methods["word"])]
     legend = alt.Legend(title=None, orient="top", symbolType="circle", values=used)
     scale = alt.Scale(domain=[*COLORS], range=[*COLORS.values()])
     color = alt.Color("word:N", scale=scale, legend=legend)
     least, most = band(level)
-    base = alt.Chart(methods, width=WIDTH, height=HEIGHT)
+    base = alt.Chart(methods, width=size[0], height=size[1])
     honest = alt.Chart(pd.DataFrame({"height": [least], "most": [most]}))
     area = honest.mark_rect(color=theme.GREEN, opacity=0.14).encode(alt.Y("height:Q"), y2="most:Q")
-    baselines = data[data["role"] != "method"].sort_values("x").reset_index(drop=True)
-    baselines = baselines.assign(height=[0.72 - 0.06 * (i % 6) for i in range(len(baselines))])
-    lines = alt.Chart(baselines).encode(alt.X("x:Q"))
-    rules = lines.mark_rule(color=theme.MUTED, strokeDash=[2, 3])
-    words = lines.encode(alt.Y("height:Q"), text="method:N")
-    style: dict[str, Any] = {"fontSize": 11, "color": theme.MUTED}
-    middle = (ends[0] + ends[1]) / 2
-    left = words.transform_filter(f"datum.x < {middle}").mark_text(align="left", dx=4, **style)
-    right = words.transform_filter(f"datum.x >= {middle}").mark_text(align="right", dx=-4, **style)
-    points = base.mark_point(size=60, filled=True, opacity=1).encode(x, y, color=color)
+    baselines = data[data["role"] != "method"].sort_values("x", ignore_index=True)
+    near = baselines["x"].diff() < 0.25 * (ends[1] - ends[0])  # so that the names would touch
+    baselines["height"] = TOP + 0.025 + 0.05 * near
+    line = alt.Chart(baselines).encode(alt.X("x:Q"))
+    rules = line.mark_rule(color=theme.MUTED, strokeDash=[2, 3])
+    words = line.mark_text(color=theme.MUTED).encode(alt.Y("height:Q"), text="method:N")
+    points = base.mark_point(size=60, filled=True, opacity=1, aria=True).encode(
+        x, y, color=color, description="said:N"
+    )
     rule = base.mark_rule(strokeWidth=1.4)
     across_rule = rule.encode(alt.X("x_low:Q"), y, x2="x_high:Q", color=color)
     up_rule = rule.encode(x, alt.Y("y_low:Q"), y2="y_high:Q", color=color)
-    names = named(methods, "height", (ends, UP), SIZE)
-    return alt.layer(area, rules, left, right, across_rule, up_rule, points, *names).properties(
-        title=alt.TitleParams(wrap(title, LETTERS, break_on_hyphens=False), fontSize=13)
-    )
+
+    def left(x: Any) -> Any:
+        return (x - ends[0]) / (ends[1] - ends[0]) * size[0]
+
+    methods["down"] = UNIT * (TOP - methods["height"])
+    bars = [(left(r.x_low), r.down, left(r.x_high), r.down) for r in methods.itertuples()]
+    bars += [
+        (left(r.x), UNIT * (TOP - r.y_high), left(r.x), UNIT * (TOP - r.y_low))
+        for r in methods.itertuples()
+    ]
+    bars += [(left(x), 0.0, left(x), size[1]) for x in baselines["x"]]
+    at = pd.DataFrame({"method": methods["method"], "x": left(methods["x"]), "y": methods["down"]})
+    labels = named(at, size, bars)
+    text = title.replace(" %", "\N{NO-BREAK SPACE}%")
+    lines = wrap(text, int((size[0] + BESIDE) / LETTER), break_on_hyphens=False)
+    layers = (area, rules, words, across_rule, up_rule, points, *labels)
+    return alt.layer(*layers).properties(title=alt.TitleParams(lines, fontSize=13))
 
 
 def figure(board: StoredBoard) -> Figure:
@@ -109,12 +133,16 @@ def figure(board: StoredBoard) -> Figure:
     if own.empty:
         raise NotDrawableError(f"{board.folder}: no method has all of its runs.")
     stated = own[own["y"].notna()].sort_values("y", ascending=False)
+    across = score_label(board)
+    draw = partial(chart, data, level, across, board.finding)
     return Figure(
         "trust",
         f"{board.title}: {board.finding}",
-        f"{statistic_label(board.ranking)} of the score across; up, the share of true values "
-        f"inside the stated {100 * level:.0f} % intervals. Green: where honest intervals lie. "
-        + spelled((r.method, r.y, r.y_low, r.y_high) for r in stated.itertuples()),
+        f"{across[0].upper()}{across[1:]} across; up, the share of true values inside the stated "
+        f"{100 * level:.0f} % intervals; both with 95 % intervals over seeds. Green: where honest "
+        f"intervals lie.",
         data,
-        chart(data, level, f"{statistic_label(board.ranking)} of the score", board.finding),
+        draw(),
+        spelled((r.method, r.y, r.y_low, r.y_high) for r in stated.itertuples()),
+        lambda wide: draw(wide=wide),
     )

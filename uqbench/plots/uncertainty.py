@@ -12,24 +12,29 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from uqbench.boards.curves import mean_curves
 from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
 
+PERFECT = "gray is perfect"
 KINDS = {
-    "reliability": ("stated level", "share covered", "Reliability", "diagonal"),
-    "sparsification": ("share left out", "mean error of the rest", "Sparsification", ""),
-    "pit": ("predicted probability", "share of returns below", "PIT", "diagonal"),
+    "reliability": ("stated level", "share covered", "Reliability", PERFECT),
+    "sparsification": (
+        "share left out",
+        "mean error of the rest",
+        "Sparsification",
+        "over that of all; gray: an uncertainty that says nothing of errors",
+    ),
+    "pit": ("predicted probability", "share of returns below", "PIT", PERFECT),
 }
-"""By curve: axes, title, and whether the diagonal is perfect."""
+"""By curve: axes, title, and what its gray line is."""
 
 
 def frame(curves: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """``task``, ``method``, ``x``, ``y``, ``low``, ``high``, ``runs``.
+    """``task``, ``method``, ``x``, ``y``, ``low``, ``high``, ``runs``, ``gray``.
 
-    Sparsification is over the error of all, so that methods with different errors can be compared;
-    ``best`` is what their own errors allow.
+    Sparsification is over the error of all, so that methods with different errors can be compared.
+    ``gray`` is what to compare with.
 
     Args:
         curves: of :func:`~uqbench.boards.curves.mean_curves`.
@@ -42,15 +47,12 @@ def frame(curves: pd.DataFrame, kind: str) -> pd.DataFrame:
             f"takes (docs/uncertainty.md)."
         )
     if kind == "sparsification":
-        keys = ["task", "method"]
-        best = curves[curves["curve"] == f"{kind}_best"]
-        found = found.merge(best[[*keys, "x", "y"]].rename(columns={"y": "best"}), on=[*keys, "x"])
-        first = found.groupby(keys)["y"].transform("first")
-        for column in ("y", "low", "high", "best"):
+        first = found.groupby(["task", "method"])["y"].transform("first")
+        for column in ("y", "low", "high"):
             found[column] = found[column] / first
-    else:
-        found["low"], found["high"] = _within(found["y"], found["high"] - found["y"])
-    return found
+        return found.assign(low=found["low"].clip(0), gray=1.0)  # an error is no less
+    found["low"], found["high"] = _within(found["y"], found["high"] - found["y"])
+    return found.assign(gray=found["x"])
 
 
 def _within(share: pd.Series, reach: pd.Series) -> tuple[pd.Series, pd.Series]:
@@ -71,40 +73,30 @@ def _within(share: pd.Series, reach: pd.Series) -> tuple[pd.Series, pd.Series]:
 
 
 def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetChart:
-    """A panel a task, a line a method; gray is perfect."""
-    x, y, _, diagonal = KINDS[kind]
+    """A panel a task, a line a method; gray is what to compare with."""
+    x, y, _, _ = KINDS[kind]
     color, dash = theme.lines(methods, data["method"])
-    base = alt.Chart(width=210, height=210)
-    across = alt.X("x:Q", title=x, axis=alt.Axis(tickCount=5))
-    up = alt.Y("y:Q", title=y, axis=theme.up(5))
-    line = base.mark_line(strokeWidth=2).encode(across, up, color, dash)
-    band = base.mark_area(opacity=0.1).encode(across, alt.Y("low:Q"), y2="high:Q", color=color)
-    gray = base.mark_line(color=theme.FAINT, strokeWidth=1)
-    perfect = (
-        gray.encode(across, alt.Y("x:Q"))
-        if diagonal
-        else gray.encode(across, alt.Y("best:Q"), detail="method:N")
+    base = alt.Chart(width=210, height=210).encode(
+        alt.X("x:Q", title=x, axis=alt.Axis(tickCount=5))
     )
-    return theme.by_task(alt.layer(perfect, band, line, data=data), data["task"])
+    line = base.mark_line(strokeWidth=2).encode(
+        alt.Y("y:Q", title=y, axis=theme.up(5)), color, dash
+    )
+    band = base.mark_area(opacity=0.1).encode(alt.Y("low:Q"), y2="high:Q", color=color)
+    gray = base.mark_line(color=theme.FAINT, strokeWidth=1).encode(alt.Y("gray:Q"))
+    return theme.by_task(alt.layer(gray, band, line, data=data), data["task"])
 
 
 def figure(board: StoredBoard, kind: str) -> Figure:
     """One kind of curve of a board."""
-    return of_curves(board.title, board.uncertainty, kind, board.methods)
-
-
-def of_curves(title: str, curves: pd.DataFrame, kind: str, methods: Sequence[str]) -> Figure:
-    """The same of ``Results.uncertainty()``, the curves of single runs, or of their means."""
-    data = frame(mean_curves(curves) if "step" in curves else curves, kind)
-    x, y, name, diagonal = KINDS[kind]
-    ideal = data["x"] if diagonal else data["best"]
-    gaps = (data["y"] - ideal).abs().groupby(data["method"]).mean().sort_values()
-    said = "; ".join(f"{method} {gap:.3f}" for method, gap in gaps.items())
+    data, (x, y, name, gray) = frame(board.uncertainty, kind), KINDS[kind]
+    gaps = (data["y"] - data["gray"]).groupby(data["method"]).mean().sort_values()
+    told = "; ".join(f"{method} {gap:+.3f}" for method, gap in gaps.items())
     return Figure(
         kind,
-        f"{title}: {name.lower() if name != 'PIT' else name}",
-        f"{y.capitalize()} by {x}, mean over runs with pointwise 95 % intervals; gray is perfect. "
-        f"Mean distance from it: {said}.",
+        f"{board.title}: {name.lower() if name != 'PIT' else name}",
+        f"{y.capitalize()} by {x}, mean over runs with pointwise 95 % intervals; {gray}.",
         data,
-        chart(data, kind, methods),
+        chart(data, kind, board.methods),
+        f"Mean distance from gray: {told}.",
     )

@@ -5,8 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from uqbench.boards.tables import label
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from uqbench.boards.stored import StoredBoard
 
 MOST_SPELLED = 12
 """Rows that a text alternative spells out."""
@@ -21,25 +27,30 @@ def number(value: float) -> str:
     return text.replace("-", "−")
 
 
-def aligned(values: Iterable[float]) -> list[str]:
-    """Numbers of a column, with as many digits after the point as three significant ones take."""
-    numbers = list(values)
-    largest = max((abs(value) for value in numbers if math.isfinite(value)), default=0.0)
-    digits = 3 if largest < 10 else 2 if largest < 100 else 1 if largest < 1000 else 0
-    return [
-        f"{value:,.{digits}f}".replace("-", "−") if math.isfinite(value) else "–"
-        for value in numbers
-    ]
-
-
 def natural(name: str) -> list[str | int]:
     """Sort key: ``deepsea-4`` before ``deepsea-10``."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
-def statistic_label(name: str) -> str:
-    """A statistic's name for people."""
-    return label(name).replace("_", " ")
+def spoken(name: str) -> str:
+    """A program's name as people write it: ``space invaders``; ``bonus-0_1`` is one."""
+    words = re.sub(r"(?<=[a-z\d])_(?=[a-z])", " ", label(name))
+    return re.sub(r"\bcvar(?=\d)", "CVaR 0.", words)
+
+
+def titled(name: str) -> str:
+    """The same as the title of a panel: ``Space Invaders``."""
+    return " ".join(word[:1].upper() + word[1:] for word in spoken(name).split())
+
+
+def score_label(board: StoredBoard) -> str:
+    """What a board ranks by: ``mean score (late return)``."""
+    return f"{spoken(board.ranking)} score ({spoken(board.primary['name'])})"
+
+
+def said(names: pd.Series, numbers: pd.DataFrame) -> list[str]:
+    """What each row's mark says when it is pointed at: its name, an estimate, low and high."""
+    return [spelled([row]) for row in zip(names, *(numbers[of] for of in numbers), strict=True)]
 
 
 def spelled(rows: Iterable[tuple[str, float, float, float]]) -> str:

@@ -16,12 +16,12 @@ from markupsafe import Markup
 from uqbench.boards.protocol import versions_here
 from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError
-from uqbench.plots.render import dark_style
+from uqbench.plots.render import DARK
 from uqbench.plots.theme import SIGNS
-from uqbench.report.methods import method_sections
 from uqbench.report.sections import BoardSection, picture
 from uqbench.views.board_view import parts
 from uqbench.views.verdicts import COUNTED, Counted, by_paper, distinct
+from uqbench.wording import duration
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
@@ -59,21 +59,20 @@ def page(
             raise UqbenchError(damaged[0])
         # the first board that ranks and has the picture of score against coverage
         of_trust = (
-            (section, drawn.figure)
+            (section, figure)
             for section in boards
-            for drawn in section.figures
-            if section.board.ranks and drawn.figure.name == "trust"
+            for figure, _ in section.figures
+            if section.board.ranks and figure.name == "trust"
         )
         front, figure = next(of_trust, (None, None))
         trust = None if figure is None else picture("front-", figure)
     claims = [claim for section in boards for claim in section.claims]
     papers = by_paper(claims)
-    script, style = _part("report.js"), _part("report.css") + dark_style(".figure svg ")
+    script, style = _part("report.js"), _part("report.css") + DARK
     template = _environment().get_template("report.html.j2")
     text = template.render(
         root=root,
         boards=boards,
-        methods=method_sections(boards, host),
         papers=papers,
         every=Counted("all papers", tuple(distinct(claims))),
         front=front,
@@ -127,12 +126,7 @@ def _duration(hours: float | None) -> Markup:
     """Hours in the unit that suits them, with the full value for programs."""
     if hours is None or not math.isfinite(hours):
         return _number(None)
-    seconds = 3600 * hours
-    number, unit = (seconds, "s") if seconds < 100 else (seconds / 60, "min")
-    if seconds >= 6000:
-        number, unit = hours, "h"
-    text = f"{number:.2g}" if number < 10 else f"{number:.0f}"
-    return Markup('<data value="{}">{}</data> {}').format(repr(float(hours)), text, unit)
+    return Markup('<data value="{}">{}</data>').format(repr(float(hours)), duration(3600 * hours))
 
 
 def _estimate(estimate: Estimate | None) -> Markup:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure
 from uqbench.plots import catalog, claims
 from uqbench.plots.render import svg
+from uqbench.registry.definitions import source, summary
 from uqbench.views.board_view import IMPROVEMENT, BoardView, Column
 from uqbench.views.verdicts import judged_claims
 
@@ -23,17 +23,8 @@ if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.suites.suite import Suite
 
-SHOWN = (
-    "trust", "intervals", "pairs", "curves", "reliability", "sparsification", "pit", "profiles",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure, drawn."""
-
-    figure: Figure
-    svg: Markup
+Picture = tuple[Figure, Markup]
+"""A figure, and its SVG."""
 
 
 def picture(prefix: str, figure: Figure) -> Picture:
@@ -42,7 +33,7 @@ def picture(prefix: str, figure: Figure) -> Picture:
     Raises:
         Exception: whatever is wrong with the chart.
     """
-    return Picture(figure, Markup(svg(figure, prefix=prefix)))
+    return figure, Markup(svg(figure, prefix=prefix))
 
 
 class BoardSection:
@@ -54,7 +45,7 @@ class BoardSection:
         claims: those of the board, as they were judged.
         panels: the picture of each claim that was compared, by the claim's name.
         figures: its pictures, plugins' first; those that could not be drawn are left out.
-        missing: which figures it has not, and why.
+        missing: which figures of plugins it has not, and why.
         hours: of one core or device a run, by method; none where they were not measured.
 
     Args:
@@ -71,18 +62,19 @@ class BoardSection:
         versions: Mapping[str, str],
         host: Host,
     ) -> None:
-        self.board, self.id = board, f"board-{board.suite}-{board.name}"
+        self.board, self.host = board, host
+        self.id = f"board-{board.suite}-{board.name}"
         self.summary = "" if suite is None else suite.summary
         changed = [] if suite is None else departures(board.manifest, suite, versions)
         self.earlier = "; ".join(changed)
         self.view = BoardView.of(board)
         self.claims = judged_claims(board)
         added, problems = catalog.plugin_figures(board, suite, host)
-        own, lacking = catalog.drawable(board, SHOWN, suite, host)
-        panels = claims.panels(board, claims.published_numbers(suite)) if self.claims else {}
+        own, _ = catalog.drawable(board)
+        panels = claims.figures(board, claims.published_numbers(suite))
         draw = partial(picture, f"{board.suite}-{board.name}-")
         self.figures: list[Picture] = []
-        self.missing = [why.replace(str(board.folder), board.title) for why in lacking] + problems
+        self.missing = problems
         for figure in added:
             try:
                 self.figures.append(draw(figure))
@@ -95,6 +87,14 @@ class BoardSection:
         if board.has("cost.csv"):
             sums = board.cost.groupby("method")[["device_hours", "runs"]].sum()
         self.hours = dict(sums["device_hours"] / sums["runs"])
+
+    def about(self, method: str) -> str:
+        """What a method is an instance of, as the installed plugins say; empty where none does."""
+        cells = self.board.configs.items()
+        made = next(of for cell, of in cells if cell.rsplit("/", 1)[-1] == method)
+        known = self.host.agents if "agent" in made else self.host.estimators
+        spec = known.get(str(made.get("agent") or made.get("estimator")))
+        return "" if spec is None else f"{summary(spec)} {source(spec)}".strip()
 
     @cached_property
     def columns(self) -> list[Column]:

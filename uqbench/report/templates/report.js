@@ -42,8 +42,53 @@
     table.parentNode.before(box);
   }
 
-  document.querySelectorAll("table.board, table.filtered, table.method-lines, #claims-matrix").forEach(sortable);
+  document.querySelectorAll("table.board, table.filtered, #claims-matrix").forEach(sortable);
   document.querySelectorAll("table.filtered").forEach(filterable);
+
+  // One tooltip: of what has a title, by pointer or focus, and of the points of a picture, which the
+  // arrow keys go through while it has the focus.
+  const tip = el("div", { className: "tip", hidden: true });
+  tip.setAttribute("role", "status");
+  document.body.append(tip);
+
+  function told(node) {
+    const of = node.closest("[title], [data-said], svg :has(> title)");
+    if (of && !of.dataset.said) {
+      const inner = of.querySelector(":scope > title");
+      of.dataset.said = inner ? inner.textContent : of.title;
+      inner ? inner.remove() : of.removeAttribute("title");
+    }
+    return of;
+  }
+
+  function show(of) {
+    document.querySelectorAll(".told").forEach((old) => old.classList.remove("told"));
+    tip.hidden = !of;
+    if (!of) return;
+    of.classList.add("told");
+    tip.textContent = of.dataset.said;
+    const box = of.getBoundingClientRect(), room = document.documentElement.clientWidth - tip.offsetWidth - 8;
+    const below = box.bottom + tip.offsetHeight + 10 < window.innerHeight;
+    tip.style.left = Math.max(8, Math.min(box.left, room)) + "px";
+    tip.style.top = (below ? box.bottom + 6 : box.top - tip.offsetHeight - 6) + "px";
+  }
+
+  document.querySelectorAll("span[title], abbr[title]").forEach((of) => { of.tabIndex = 0; });
+  document.addEventListener("pointerover", (event) => show(told(event.target)));
+  document.addEventListener("focusin", (event) => show(event.target.matches(":focus-visible") ? told(event.target) : null));
+  document.addEventListener("focusout", () => show(null));
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") show(null);
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key], picture = document.activeElement;
+    if (!step || !picture.matches("figure .scroll")) return;
+    const points = [...picture.querySelectorAll("svg :has(> title), svg [data-said]")];
+    if (!points.length) return;
+    event.preventDefault();
+    const at = points.findIndex((point) => point.classList.contains("told"));
+    const next = points[(at + step + points.length + (at < 0 && step < 0 ? 1 : 0)) % points.length];
+    next.scrollIntoView({ block: "nearest", inline: "nearest" });
+    show(told(next));
+  });
 
   function title() {
     const shown = [...document.querySelectorAll("section.page")].find((page) => page.offsetParent !== null);

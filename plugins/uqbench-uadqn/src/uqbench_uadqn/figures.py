@@ -69,7 +69,7 @@ def _chart(data: pd.DataFrame, board: Sequence[str]) -> alt.FacetChart:
             alt.Y("estimate:Q"),
             color=color,
             xOffset=aside,
-            shape=alt.Shape("method:N", sort=methods, scale=theme.shapes(methods), legend=legend),
+            shape=alt.Shape("method:N", sort=methods, legend=legend),
         ),
         data=data,
     ).facet(facet=alt.Facet("part:N", title=None), columns=2)

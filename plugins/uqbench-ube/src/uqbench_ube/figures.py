@@ -72,7 +72,7 @@ def _chart(bonuses: pd.DataFrame, ube: pd.DataFrame) -> alt.LayerChart | alt.Fac
             x,
             alt.Y("estimate:Q"),
             color=color,
-            shape=alt.Shape("kind:N", sort=kinds, scale=theme.shapes(kinds), legend=legend),
+            shape=alt.Shape("kind:N", sort=kinds, legend=legend),
         ),
     ]
     if not ube.empty:
