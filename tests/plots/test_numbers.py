@@ -68,15 +68,13 @@ def test_pairs_are_rliables_both_ways():
     assert (back["low"], back["high"]) == (pytest.approx(0.1), pytest.approx(0.8))
 
 
-def test_intervals_are_those_of_the_leaderboard_and_a_column_that_it_lacks_is_named():
+def test_intervals_are_those_of_the_leaderboard():
     found = intervals.frame(BOARD.leaderboard, BOARD.ranking).set_index("method")
     csv = pd.read_csv(BOARD.folder / "leaderboard.csv", index_col="method")
     for name, column in (("estimate", ""), ("low", "_low"), ("high", "_high")):
         pd.testing.assert_series_equal(
             found[name].sort_index(), csv[BOARD.ranking + column].sort_index(), check_names=False
         )
-    with pytest.raises(NotDrawableError, match="has no speed with an interval; it has"):
-        intervals.frame(BOARD.leaderboard, "speed")
 
 
 def curve(values: list[list[float]]) -> pd.DataFrame:

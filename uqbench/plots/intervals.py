@@ -22,16 +22,7 @@ def estimates(leaderboard: pd.DataFrame, *names: str) -> pd.DataFrame:
     Args:
         leaderboard: ``leaderboard.csv``.
         names: of columns of it that have an interval, such as ``"iqm"``; at most two.
-
-    Raises:
-        NotDrawableError: there is no such column.
     """
-    for name in names:
-        if not {f"{name}{end}" for end in ENDS} <= {*leaderboard}:
-            known = [c.removesuffix("_low") for c in leaderboard if c.endswith("_low")]
-            raise NotDrawableError(
-                f"the leaderboard has no {name} with an interval; it has {', '.join(known)}."
-            )
     found = leaderboard[["method", "role", *(f"{name}{end}" for name in names for end in ENDS)]]
     axes = [f"{axis}{end}" for axis in "xy"[: len(names)] for end in ENDS]
     return found.set_axis(["method", "role", *axes], axis="columns")
@@ -43,9 +34,6 @@ def frame(leaderboard: pd.DataFrame, statistic: str) -> pd.DataFrame:
     Args:
         leaderboard: ``leaderboard.csv``.
         statistic: one of its columns that has an interval, such as ``"iqm"``.
-
-    Raises:
-        NotDrawableError: there is no such column.
     """
     found = estimates(leaderboard, statistic).rename(
         columns={"x": "estimate", "x_low": "low", "x_high": "high"}

@@ -9,8 +9,6 @@ import pandas as pd
 
 from uqbench.plots import theme
 
-CELL = 34
-"""Pixels of a square."""
 ENDS = ("#b35806", "#f3f4f6", "#0b5c93")
 """Colors of 0, of the middle, and of 1."""
 
@@ -30,7 +28,7 @@ def chart(
     data = data.sort_values(["row", "column"], key=lambda of: of.map([*rows, *columns].index))
     data = data.assign(text=[f"{100 * value:.0f}" for value in data["share"]])
     top = alt.Axis(orient="top", labelAngle=-50, grid=False, labelLimit=180, labelColor=theme.INK)
-    base = alt.Chart(width=alt.Step(CELL), height=alt.Step(CELL)).encode(
+    base = alt.Chart(width=alt.Step(34), height=alt.Step(34)).encode(
         alt.X("column:N", sort=list(columns), title=None, axis=top),
         alt.Y("row:N", sort=list(rows), title=None),
     )

@@ -15,8 +15,6 @@ POINT = 0.637
 """Points of a pixel: the smallest letters of figures, of 11 pixels, are of 7 points."""
 ROW = 17
 """Fewest pixels of a row or column with a name."""
-NARROWEST = 0.3
-"""Panels are at least so many times as wide as on a screen."""
 LEGEND = 180
 """Pixels of an entry of a legend."""
 TRIES, SLACK = 7, 8
@@ -52,7 +50,7 @@ def fitted(
             break
         rise = (pixels - before[1]) / (wide - before[0])
         before = wide, pixels
-        wide = max(wide + (room - SLACK / 2 - pixels) / rise, NARROWEST)
+        wide = max(wide + (room - SLACK / 2 - pixels) / rise, 0.3)
     if not best:
         raise UqbenchError(
             f"--width {width}: {name} has too much in a row for letters of 7 points; choose by "

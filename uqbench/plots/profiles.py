@@ -64,12 +64,10 @@ def figure(board: StoredBoard) -> Figure:
     data = frame(board.scores)
     if data.empty:
         raise NotDrawableError(f"{board.folder}: no method has all of its runs.")
-    middle = board.scores.groupby("method")["score"].median().sort_values(ascending=False)
     return Figure(
         "profiles",
         f"{board.title}: performance profiles",
         "Share of runs with a score above τ, with pointwise 95 % bands.",
         data,
         chart(data, board.methods, f"score τ ({spoken(board.primary['name'])})"),
-        f"Median score: {'; '.join(f'{name} {value:.3g}' for name, value in middle.items())}.",
     )

@@ -80,7 +80,8 @@ def svg(
         width: that it is printed in; None for a page.
     """
     specify = partial(_specification, figure)
-    text = _vega(specify(1.0)) if width is None else fitted(figure.name, specify, _vega, width)
+    draw = partial(vl_convert.vegalite_to_svg, allowed_base_urls=[])
+    text = draw(specify(1.0)) if width is None else fitted(figure.name, specify, draw, width)
     if _EXTERNAL.search(text):
         raise UqbenchError(
             f"the figure {figure.name!r} has an image or a link, which is not drawn: a figure "
@@ -99,12 +100,6 @@ def _specification(figure: Figure, wide: float) -> dict[str, Any]:
     if figure.stretched is None and wide != 1:
         stretch(spec, wide)
     return spec
-
-
-def _vega(spec: dict[str, Any]) -> str:
-    """A specification's SVG, as the renderer writes it."""
-    text: str = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
-    return text
 
 
 def _in_order(entries: re.Match[bytes]) -> bytes:

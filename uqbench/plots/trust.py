@@ -113,11 +113,6 @@ def chart(
 
     methods["down"] = UNIT * (TOP - methods["height"])
     bars = [(left(r.x_low), r.down, left(r.x_high), r.down) for r in methods.itertuples()]
-    bars += [
-        (left(r.x), UNIT * (TOP - r.y_high), left(r.x), UNIT * (TOP - r.y_low))
-        for r in methods.itertuples()
-    ]
-    bars += [(left(x), 0.0, left(x), size[1]) for x in baselines["x"]]
     at = pd.DataFrame({"method": methods["method"], "x": left(methods["x"]), "y": methods["down"]})
     labels = named(at, size, bars)
     text = title.replace(" %", "\N{NO-BREAK SPACE}%")

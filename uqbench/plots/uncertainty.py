@@ -16,16 +16,15 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
 
-PERFECT = "gray is perfect"
 KINDS = {
-    "reliability": ("stated level", "share covered", "Reliability", PERFECT),
+    "reliability": ("stated level", "share covered", "Reliability", "gray is perfect"),
     "sparsification": (
         "share left out",
         "mean error of the rest",
         "Sparsification",
         "over that of all; gray: an uncertainty that says nothing of errors",
     ),
-    "pit": ("predicted probability", "share of returns below", "PIT", PERFECT),
+    "pit": ("predicted probability", "share of returns below", "PIT", "gray is perfect"),
 }
 """By curve: axes, title, and what its gray line is."""
 
