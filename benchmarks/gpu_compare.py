@@ -10,13 +10,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from importlib.metadata import version
 
 import torch
+from timed_steps import learning_at_once
 
 from uqbench.agent import Agent
-from uqbench.config import learning_from
 from uqbench.environment import LaneEnv
 from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
@@ -175,7 +174,7 @@ def _method(
 def _made(batch: Batch, host: Host, device: torch.device) -> tuple[Agent, LaneEnv]:
     """A batch's agent, which learns from its first steps on, and its environment."""
 
-    batch = replace(batch, cell=replace(batch.cell, config=learning_from(batch.cell.config, 1)))
+    batch = learning_at_once(batch)
     env = make_lanes(batch, host, [run.environment_seed for run in batch.runs], device)
     return make_agent(batch, host, env, device), env
 

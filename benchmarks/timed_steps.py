@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from measure import seconds
 
-from uqbench.config import learning_from
+from uqbench.config import warm_up_field
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.forecast import work
@@ -15,6 +15,14 @@ from uqbench.runner.train.agents import make_agent, make_training_lanes
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
+
+
+def learning_at_once(batch: Batch) -> Batch:
+    """The batch, whose agent learns from its first step on."""
+    config = batch.cell.config
+    if name := warm_up_field(config):
+        config = replace(config, **{name: 1})
+    return replace(batch, cell=replace(batch.cell, config=config))
 
 
 def time_steps(batch: Batch, host: Host, least: float) -> float:
@@ -27,8 +35,7 @@ def time_steps(batch: Batch, host: Host, least: float) -> float:
         host: the plugins.
         least: shortest time to measure, in seconds.
     """
-    config, device = learning_from(batch.cell.config, 1), torch.device("cpu")
-    batch = replace(batch, cell=replace(batch.cell, config=config))
+    batch, device = learning_at_once(batch), torch.device("cpu")
     env = make_training_lanes(batch, host, device)
     agent = make_agent(batch, host, env, device)
     if batch.budget.numerics == "compiled":
@@ -41,6 +48,10 @@ def time_steps(batch: Batch, host: Host, least: float) -> float:
         last, ended = position.step, seconds()
         if last <= warm:
             first, began = last, ended
-        elif ended - began > least and work(config, steps, first, last) and last >= 2 * warm:
+        elif (
+            ended - began > least
+            and work(batch.cell.config, steps, first, last)
+            and last >= 2 * warm
+        ):
             break
     return lanes * (last - first) / (ended - began)

@@ -40,7 +40,7 @@ WarmUpSteps = Annotated[int, _Scheduled, _WarmUp]
 """The :data:`Steps` before a method's first gradient step, at most one field of a config.
 
 What times a method's steps, or checks how it learns, need not wait for them: see
-:func:`learning_from`.
+:func:`warm_up_field`.
 """
 
 
@@ -154,7 +154,7 @@ def at_most(config: Any, steps: int, warm_up: int) -> Any:
     """The config with every :data:`Steps` field at most so long, and :data:`WarmUpSteps`."""
     if not dataclasses.is_dataclass(config):
         return config
-    first = _warm_up_field(config)
+    first = warm_up_field(config)
     return _with_steps(config, lambda name, own: min(own, warm_up if name == first else steps))
 
 
@@ -177,13 +177,8 @@ def _is_marked(hint: object, mark: type) -> bool:
     return any(_is_marked(option, mark) for option in get_args(hint))
 
 
-def learning_from(config: Any, step: int) -> Any:
-    """The config with :data:`WarmUpSteps` of ``step``; the same config where it has none."""
-    name = _warm_up_field(config)
-    return dataclasses.replace(config, **{name: step}) if name else config
-
-
-def _warm_up_field(config: object) -> str:
+def warm_up_field(config: object) -> str:
+    """The field of :data:`WarmUpSteps`; empty where there is none."""
     if not dataclasses.is_dataclass(config):
         return ""
     hints = get_type_hints(type(config), include_extras=True)

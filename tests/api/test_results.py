@@ -59,6 +59,17 @@ def test_all_of_its_names_are_there_and_no_other():
         _ = uqbench.runs
 
 
+def test_of_several_boards_there_are_the_columns_that_all_have():
+    stored = uqbench.load(Path(__file__).parents[2] / "leaderboards")
+    board, one = stored.board(), stored.board("minatar", "cpu")
+    assert len(board) == len(stored.table("leaderboard.csv"))
+    assert len(board.columns) <= 30
+    assert board.isna().mean().mean() < 0.05
+    assert {"suite", "board", "method", "rank", "mean", "mean_low", "mean_high"} < {*board}
+    assert "late_cvar25_mean" in one
+    assert "late_cvar25_mean" not in board
+
+
 def test_a_shell_lists_its_names_and_shows_types_of_calls():
     assert dir(uqbench) == sorted(uqbench.__all__)
     calls = [call for name in uqbench.__all__ if isfunction(call := getattr(uqbench, name))]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
@@ -121,13 +121,18 @@ class Results:
         return self._data("Curves of uncertainty", CURVES, "curve", curve)
 
     def board(self, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
-        """The leaderboard: a row a method, with estimates and their 95 % intervals.
+        """The leaderboard: one row per method, with estimates and their 95 % intervals.
+
+        Of several boards, the columns that all of them have and that are not empty;
+        ``table("leaderboard.csv")`` has every column of each.
 
         Args:
             suite: only of this suite.
             board: only the board of this name, mostly a budget.
         """
-        return self.table("leaderboard.csv", suite, board)
+        chosen = self._chosen(suite, board)
+        found = _joined([(one, one.table("leaderboard.csv")) for one in chosen], (), "inner")
+        return found.dropna(axis="columns", how="all") if len(chosen) > 1 else found
 
     def pairs(self, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
         """Every pair of methods: P(improvement), difference, intervals and p-values."""
@@ -194,7 +199,9 @@ class Results:
 
 
 def _joined(
-    tables: Sequence[tuple[Board | StoredBoard, pd.DataFrame | None]], columns: Sequence[str]
+    tables: Sequence[tuple[Board | StoredBoard, pd.DataFrame | None]],
+    columns: Sequence[str],
+    join: Literal["inner", "outer"] = "outer",
 ) -> pd.DataFrame:
     """Tables below each other, with their boards; empty, with these columns, without any."""
     parts = []
@@ -206,4 +213,4 @@ def _joined(
             parts.append(part)
     if not parts:
         return pd.DataFrame(columns=["suite", "board", *columns])
-    return parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+    return parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True, join=join)
