@@ -58,11 +58,6 @@ class OnlyEnv(gymnasium.Env[Any, Any]):
         self.observation_space = self._env.single_observation_space
         self.action_space = self._env.single_action_space
 
-    @property
-    def unwrapped(self) -> Any:
-        """The vector environment."""
-        return self._env.unwrapped
-
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
