@@ -115,8 +115,7 @@ def chart(
     bars = [(left(r.x_low), r.down, left(r.x_high), r.down) for r in methods.itertuples()]
     at = pd.DataFrame({"method": methods["method"], "x": left(methods["x"]), "y": methods["down"]})
     labels = named(at, size, bars)
-    text = title.replace(" %", "\N{NO-BREAK SPACE}%")
-    lines = wrap(text, int((size[0] + BESIDE) / LETTER), break_on_hyphens=False)
+    lines = wrap(title, int((size[0] + BESIDE) / LETTER), break_on_hyphens=False)
     layers = (area, rules, words, across_rule, up_rule, points, *labels)
     return alt.layer(*layers).properties(title=alt.TitleParams(lines, fontSize=13))
 
@@ -129,7 +128,7 @@ def figure(board: StoredBoard) -> Figure:
         raise NotDrawableError(f"{board.folder}: no method has all of its runs.")
     stated = own[own["y"].notna()].sort_values("y", ascending=False)
     across = score_label(board)
-    draw = partial(chart, data, level, across, board.finding)
+    draw = partial(chart, data, level, across, board.finding.replace(" %", "\u00a0%"))
     return Figure(
         "trust",
         f"{board.title}: {board.finding}",
