@@ -47,6 +47,7 @@ class BoardSection:
         figures: its pictures, plugins' first; those that could not be drawn are left out.
         missing: which figures of plugins it has not, and why.
         hours: of one core or device a run, by method; none where they were not measured.
+        all_hours: of all of its runs; the template shows it.
 
     Args:
         board: stored.
@@ -87,6 +88,7 @@ class BoardSection:
         if board.has("cost.csv"):
             sums = board.cost.groupby("method")[["device_hours", "runs"]].sum()
         self.hours = dict(sums["device_hours"] / sums["runs"])
+        self.all_hours = float(sums["device_hours"].sum()) if self.hours else None
 
     def about(self, method: str) -> str:
         """What a method is an instance of, as the installed plugins say; empty where none does."""
