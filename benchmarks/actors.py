@@ -2,7 +2,8 @@
 
 Milliseconds of one run on one core: a vector step of K actors and one gradient step after it, as a
 budget with ``actors = K`` and ``learn_period = K`` has them. ``sb3-dqn`` and ``sb3-qr-dqn`` are
-measured the same way, with K as their ``n_envs``.
+measured the same way, with K as their ``n_envs``; ``jax-dqn`` and ``jax-qr-dqn`` are those of
+``jax_dqn.py`` with K copies of the game.
 """
 
 from __future__ import annotations
@@ -18,15 +19,20 @@ from measure import Contestant, arguments, machine, positive, seconds, take_turn
 
 from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 
-METHODS = ["dqn", "qr-dqn", "sb3-dqn", "sb3-qr-dqn"]
+METHODS = ["dqn", "qr-dqn", "sb3-dqn", "sb3-qr-dqn", "jax-dqn", "jax-qr-dqn"]
 WARM_UP = 20
 """Gradient steps before the clock starts: the first ones compile and allocate."""
 
 
 def measure(
-    options: argparse.Namespace, _turn: int, *, method: str, actors: int, batch_size: int
+    options: argparse.Namespace, turn: int, *, method: str, actors: int, batch_size: int
 ) -> float:
     """Gradient steps per second of one run."""
+    if method.startswith("jax-"):
+        from jax_dqn import measure as of_jax
+
+        return of_jax(method.removeprefix("jax-"), 1, options.steps, turn, actors, batch_size)
+
     import torch
 
     from uqbench.registry.plugins import Host

@@ -1,7 +1,8 @@
 """DQN and QR-DQN in JAX on the common work, fully jitted: gymnax, replay, acting and updates.
 
-Seeds are vmapped. All that happens in a step is inside one ``lax.scan``; its carry, replay
-included, is donated, so that nothing is copied. Written to be as fast as plain JAX gets on a CPU.
+Seeds are vmapped, and so are the K copies of the game of each, ``[seeds, K, …]``. All that happens
+in a step is inside one ``lax.scan``; its carry, replay included, is donated, so that nothing is
+copied. Written to be as fast as plain JAX gets on a CPU.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from work import (
 Params = dict[str, Array]
 ENV, ENV_PARAMS = gymnax.make("Breakout-MinAtar", use_minimal_action_set=False)
 SIDE = 10 - KERNEL + 1
+RESET = jax.vmap(jax.vmap(ENV.reset, (0, None)), (0, None))
+STEP = jax.vmap(jax.vmap(ENV.step, (0, 0, 0, None)), (0, 0, 0, None))
 ADAM = optax.adam(LEARNING_RATE, eps=ADAM_EPSILON)
 LEVELS = (jnp.arange(QUANTILES) + 0.5) / QUANTILES
 
@@ -84,7 +87,7 @@ def loss(online: Params, target: Params, batch: dict[str, Array]) -> Array:
     """Mean over the batch; one output is DQN (Huber), several QR-DQN (κ = 0)."""
     following = forward(target, batch["next_obs"])
     best = following.mean(-1).argmax(-1)
-    rows = jnp.arange(BATCH)
+    rows = jnp.arange(len(best))
     continues = DISCOUNT * ~batch["terminated"]
     goal = batch["reward"][:, None] + continues[:, None] * following[rows, best]
     goal = lax.stop_gradient(goal)
@@ -95,19 +98,20 @@ def loss(online: Params, target: Params, batch: dict[str, Array]) -> Array:
     return (LEVELS * (goal.mean(-1, keepdims=True) - chosen) + below).sum(-1).mean()
 
 
-def step(carry: Carry, learn: bool) -> Carry:
-    """One environment step and one update of every seed."""
-    seeds = len(carry.obs)
+def step(carry: Carry, learn: bool, batch_size: int) -> Carry:
+    """A step of all copies of the game and one update, of every seed."""
+    copies = carry.obs.shape[:2]
+    slots = REPLAY_CAPACITY // copies[1]
     key, *keys = jax.random.split(carry.key, 5)
-    values = jax.vmap(forward)(carry.online, carry.obs[:, None])[:, 0].mean(-1)
-    explore = jax.random.uniform(keys[0], (seeds,)) < EPSILON
-    random_action = jax.random.randint(keys[1], (seeds,), 0, ACTIONS)
+    values = jax.vmap(forward)(carry.online, carry.obs).mean(-1)
+    explore = jax.random.uniform(keys[0], copies) < EPSILON
+    random_action = jax.random.randint(keys[1], copies, 0, ACTIONS)
     action = jnp.where(explore, random_action, values.argmax(-1))
-    obs, env, reward, terminated, _, info = jax.vmap(ENV.step, (0, 0, 0, None))(
-        jax.random.split(keys[2], seeds), carry.env, action, ENV_PARAMS
+    obs, env, reward, terminated, _, info = STEP(
+        jax.random.split(keys[2], copies), carry.env, action, ENV_PARAMS
     )
     obs = obs.astype(bool)
-    slot = carry.t % REPLAY_CAPACITY
+    slot = carry.t % slots
     new = {
         "obs": carry.obs,
         "next_obs": info["final_observation"].astype(bool),
@@ -117,11 +121,10 @@ def step(carry: Carry, learn: bool) -> Carry:
     }
     online, target, adam = carry.online, carry.target, carry.adam
     if learn:
-        index = jax.random.randint(
-            keys[3], (seeds, BATCH), 0, jnp.minimum(carry.t, REPLAY_CAPACITY)
-        )
+        filled = jnp.minimum(carry.t, slots) * copies[1]
+        index = jax.random.randint(keys[3], (copies[0], batch_size), 0, filled)
         batch = {
-            name: jax.vmap(lambda of, at: of[at])(ring, index)
+            name: jax.vmap(lambda of, at: of.reshape(-1, *of.shape[2:])[at])(ring, index)
             for name, ring in carry.replay.items()
         }
         gradient = jax.vmap(jax.grad(loss))(online, target, batch)
@@ -138,18 +141,19 @@ def step(carry: Carry, learn: bool) -> Carry:
     return Carry(carry.t + 1, key, env, obs, online, target, adam, replay)
 
 
-@partial(jax.jit, static_argnames=("steps", "learn"), donate_argnums=0)
-def advance(carry: Carry, steps: int, learn: bool) -> Carry:
+@partial(jax.jit, static_argnames=("steps", "learn", "batch_size"), donate_argnums=0)
+def advance(carry: Carry, steps: int, learn: bool, batch_size: int) -> Carry:
     """Many steps."""
-    return lax.scan(lambda c, _: (step(c, learn), None), carry, length=steps)[0]
+    return lax.scan(lambda c, _: (step(c, learn, batch_size), None), carry, length=steps)[0]
 
 
-def start(method: str, seeds: int, seed: int) -> Carry:
+def start(method: str, seeds: int, seed: int, actors: int) -> Carry:
     """The state before the first step."""
     key, *keys = jax.random.split(jax.random.key(seed), 3)
     outputs = QUANTILES if method == "qr-dqn" else 1
     online = jax.vmap(partial(init_network, outputs=outputs))(jax.random.split(keys[0], seeds))
-    obs, env = jax.vmap(ENV.reset, (0, None))(jax.random.split(keys[1], seeds), ENV_PARAMS)
+    obs, env = RESET(jax.random.split(keys[1], (seeds, actors)), ENV_PARAMS)
+    ring = seeds, REPLAY_CAPACITY // actors, actors
     return Carry(
         t=jnp.array(0),
         key=key,
@@ -159,20 +163,23 @@ def start(method: str, seeds: int, seed: int) -> Carry:
         target=jax.tree.map(jnp.copy, online),
         adam=ADAM.init(online),
         replay={
-            "obs": jnp.zeros((seeds, REPLAY_CAPACITY, 10, 10, 4), bool),
-            "next_obs": jnp.zeros((seeds, REPLAY_CAPACITY, 10, 10, 4), bool),
-            "action": jnp.zeros((seeds, REPLAY_CAPACITY), jnp.int8),
-            "reward": jnp.zeros((seeds, REPLAY_CAPACITY)),
-            "terminated": jnp.zeros((seeds, REPLAY_CAPACITY), bool),
+            "obs": jnp.zeros((*ring, 10, 10, 4), bool),
+            "next_obs": jnp.zeros((*ring, 10, 10, 4), bool),
+            "action": jnp.zeros(ring, jnp.int8),
+            "reward": jnp.zeros(ring),
+            "terminated": jnp.zeros(ring, bool),
         },
     )
 
 
-def measure(method: str, seeds: int, steps: int, seed: int) -> float:
-    """Environment steps per second of all seeds together, compilation not counted."""
-    carry = advance(start(method, seeds, seed), LEARNING_STARTS, learn=False)
-    train = advance.lower(carry, steps=steps, learn=True).compile()
-    carry = jax.block_until_ready(advance(carry, WARM_UP, learn=True))
+def measure(
+    method: str, seeds: int, steps: int, seed: int, actors: int = 1, batch_size: int = BATCH
+) -> float:
+    """Gradient steps per second of all seeds together, compilation not counted."""
+    carry = start(method, seeds, seed, actors)
+    carry = advance(carry, LEARNING_STARTS, learn=False, batch_size=batch_size)
+    train = advance.lower(carry, steps=steps, learn=True, batch_size=batch_size).compile()
+    carry = jax.block_until_ready(advance(carry, WARM_UP, learn=True, batch_size=batch_size))
     began = seconds()
     carry = jax.block_until_ready(train(carry))
     return seeds * steps / (seconds() - began)
