@@ -74,7 +74,11 @@
   }
 
   document.querySelectorAll("span[title], abbr[title]").forEach((of) => { of.tabIndex = 0; });
-  document.addEventListener("pointerover", (event) => show(told(event.target)));
+  let keys = false; // what scrolls below a pointer that rests is not pointed at
+  document.addEventListener("keydown", () => { keys = true; });
+  document.addEventListener("pointerdown", () => { keys = false; });
+  document.addEventListener("pointermove", (event) => { keys = keys && !event.movementX && !event.movementY; });
+  document.addEventListener("pointerover", (event) => { if (!keys) show(told(event.target)); });
   document.addEventListener("focusin", (event) => show(event.target.matches(":focus-visible") ? told(event.target) : null));
   document.addEventListener("focusout", () => show(null));
   document.addEventListener("keydown", (event) => {
