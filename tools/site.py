@@ -27,6 +27,7 @@ SHOWN = (
     ("deepsea", "paper", "intervals"),
     ("minatar", "cpu", "trust"),
     ("priormdp-sbc", "paper", "reliability"),
+    ("profile", "paper", "profile"),
 )
 """Suite, board and figure that the README and docs/uncertainty.md show."""
 

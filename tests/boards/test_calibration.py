@@ -114,4 +114,4 @@ def test_the_finding_says_who_is_first_and_whose_intervals_can_be_trusted(rows, 
 
 def test_a_budget_that_cannot_rank_is_said_first():
     told = finding(pd.DataFrame([row("a"), row("b")]), "iqm", ranks=False)
-    assert told.startswith("The budget is too short to rank methods.")
+    assert told.startswith("The budget does not rank methods.")

@@ -30,7 +30,7 @@ def finding(leaderboard: pd.DataFrame, ranking: str, *, ranks: bool) -> str:
 def _ranking(methods: pd.DataFrame, ranks: bool) -> str:
     ranked = methods[methods["rank_low"].notna()]
     if not ranks:
-        return "The budget is too short to rank methods."
+        return "The budget does not rank methods."
     if len(ranked) < 2:
         return "Fewer than two methods have all of their runs."
     top = list(ranked.sort_values("rank").query("rank_low == 1")["method"])
