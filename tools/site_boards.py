@@ -164,12 +164,14 @@ class SiteBoard:
                 return answer
         return None
 
-    def _ranked(self) -> Answer:
-        """By the board's own sets of ranks."""
+    def _ranked(self) -> Answer | None:
+        """By the board's own sets of ranks; None where its budget does not rank."""
+        if not self.board.ranks:
+            return None
         ranked = tuple(line for line in self.methods if line.place is not None)
         top = tuple(line for line in ranked if line.place is not None and line.place.low == 1)
         column = self.board.ranking
-        if not self.board.ranks or len(ranked) < 2:
+        if len(ranked) < 2:
             return Answer("nothing decided", ranked, len(ranked), column)
         if all(line.beaten for line in top):
             return Answer("none", top, len(ranked), column)

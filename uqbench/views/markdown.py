@@ -71,8 +71,7 @@ def page(
         missing_note(board.scores, board.planned),
         f"Score: `{board.primary.name}`, {board.primary.summary}; 0 = {normalization.zero}, "
         f"1 = {normalization.one}. Ranked by {label(board.ranking)}. `worst quarter` is the CVaR "
-        f"0.25 over seeds."
-        + (" The budget does not rank methods." if not board.ranks else ""),
+        f"0.25 over seeds." + (" The budget does not rank methods." if not board.ranks else ""),
         f"> {statistics_sentence(suite, plan.budget)}",
         *board_notes(board, view),
         differences(board),
