@@ -21,6 +21,20 @@ TOY = Path(__file__).parents[3] / "tests" / "toy"
 SLOW = ("--methods", "slow", "--tasks", "long", "--set", "slow.step_seconds=0.03")
 STEPS = 600
 WAIT_SECONDS = 150.0
+MINE = """
+import torch
+from uqbench.agent import Agent
+
+class Mine(Agent):
+    def __init__(self, info, seeds, config, device):
+        pass
+    def act(self, obs, valid=None):
+        return torch.ones(obs.shape[:2], dtype=torch.int64)
+    def observe(self, step):
+        pass
+    def policy(self, obs, valid=None):
+        return self.act(obs)
+"""
 
 
 def variables(log: Path | None = None) -> dict[str, str]:
@@ -210,3 +224,25 @@ def test_a_node_with_another_version_of_a_plugin_refuses_its_runs(
     assert done.returncode == 1
     assert "refused: this machine has another content of toy_uqbench" in done.stderr
     assert all(record["status"] == "failed" for record in records(out).values())
+
+
+def test_a_file_is_a_plugin_on_the_nodes_too(cluster: Any, tmp_path: Path) -> None:
+    out, mine = tmp_path / "results", tmp_path / "mine.py"
+    mine.write_text(MINE)
+    common = ("--methods", f"{mine}:Mine", "--tasks", "short", "--seeds", "1")
+    fast = ("--methods", "fast", "--tasks", "short", "--seeds", "1")
+    end(start(out, *fast, *on(cluster)))  # an owner of the tasks is there, without the file
+    end(start(out, *common, *on(cluster)))
+    here = tmp_path / "here"
+    end(start(here, *common))
+    assert results(here).keys() == {"short/mine/0"}
+    assert results(here).items() <= results(out).items()
+
+
+def test_what_no_node_has_is_refused_at_once(cluster: Any, tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    fast = ("--methods", "fast", "--tasks", "short", "--seeds", "1", "--cpus", "8")
+    said = end(start(out, *fast, *on(cluster)), code=1)
+    assert "no node of the cluster has 8 CPUs, 0 GPUs and 0 GB of memory" in said
+    assert "2 × 1 CPUs, 0 GPUs" in said
+    assert not records(out)

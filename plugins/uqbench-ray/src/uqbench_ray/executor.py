@@ -9,7 +9,7 @@ from typing import Any
 import ray
 
 from uqbench.errors import UqbenchError
-from uqbench.executor import ExecutorContext, JobState, JobStatus, Order
+from uqbench.executor import ExecutorContext, JobState, JobStatus, Order, Resources
 from uqbench.identity import digest_of
 from uqbench.results.files import write_data
 from uqbench_ray.config import RayConfig
@@ -41,11 +41,16 @@ class Ray:
         self._root, self._config, self.look_seconds = context.root, config, 1.0
 
     def submit(self, orders: Sequence[Order]) -> None:
-        """Have each executed by a task."""
+        """Have each executed by a task.
+
+        Raises:
+            UqbenchError: no node of the cluster has what a task needs.
+        """
         self._connect()
+        check_room({order.resources for order in orders}, [n["Resources"] for n in _nodes()])
         for order in orders:
             write_data(order.path(self._root).with_suffix(SUBMITTED), b"")
-        self._ask(self._owner().submit.remote([order.name for order in orders]))
+        self._ask(self._owner().submit.remote([order.name for order in orders], environment()))
 
     def status(self, names: Collection[str]) -> Mapping[str, JobStatus]:
         """The status of each order."""
@@ -122,3 +127,33 @@ class Ray:
             return ray.get(answer, timeout=ANSWER_SECONDS)
         except ray.exceptions.RayError as error:
             raise UqbenchError(f"--executor ray: the cluster does not answer: {error}") from error
+
+
+def check_room(needs: Collection[Resources], nodes: Sequence[Mapping[str, float]]) -> None:
+    """Check that some node could execute each task: Ray waits for ever for one that could.
+
+    Args:
+        needs: of tasks.
+        nodes: the resources of each node, by Ray's names.
+
+    Raises:
+        UqbenchError: no node has them; says what the nodes have.
+    """
+    for need in needs:
+        asked = {"CPU": need.cpus, "GPU": need.gpus, "memory": 1e9 * (need.memory_gb or 0)}
+        if not any(all(node.get(k, 0) >= v for k, v in asked.items()) for node in nodes):
+            have = Counter(
+                f"{node.get('CPU', 0):g} CPUs, {node.get('GPU', 0):g} GPUs and "
+                f"{node.get('memory', 0) / 1e9:.1f} GB"
+                for node in nodes
+            )
+            raise UqbenchError(
+                f"--executor ray: no node of the cluster has {need.cpus:g} CPUs, {need.gpus:g} GPUs "
+                f"and {need.memory_gb or 0:g} GB of memory; its nodes have "
+                f"{'; '.join(f'{number} × {each}' for each, number in have.items())}. Ask for less "
+                f"by --cpus, --memory and --gpus-per-batch, or start such a node."
+            )
+
+
+def _nodes() -> list[Any]:
+    return [node for node in ray.nodes() if node["Alive"]]

@@ -15,11 +15,12 @@ import ray
 from ray.exceptions import RayError, TaskCancelledError
 
 from uqbench.executor import Order
+from uqbench.registry.local import VARIABLE
 from uqbench.runner.dispatch.event_log import read_log
 from uqbench.runner.dispatch.orders import stored_orders
 from uqbench.runner.executors.local import THREADS
 
-PASSED_ON = ("UQBENCH_PLUGINS",)
+PASSED_ON = ("UQBENCH_PLUGINS", VARIABLE)
 """Variables of the driver that its nodes need."""
 SUBMITTED = ".ray"
 """Ending of the file that says that an order was given to Ray."""
@@ -42,19 +43,25 @@ class Owner:
 
     Args:
         root: of the store.
-        variables: of the tasks' processes.
+        variables: of the processes of orders that were submitted before it began.
     """
 
     def __init__(self, root: str, variables: Mapping[str, str]) -> None:
-        self._root, self._variables = Path(root), dict(variables)
+        self._root = Path(root)
         self._tasks: dict[str, Any] = {}
-        self.submit([order.name for order in stored_orders(self._root) if self._is_open(order)])
+        before = [order.name for order in stored_orders(self._root) if self._is_open(order)]
+        self.submit(before, variables)
 
-    def submit(self, names: Collection[str]) -> None:
-        """Submit the stored orders of these names that are not submitted yet."""
+    def submit(self, names: Collection[str], variables: Mapping[str, str]) -> None:
+        """Submit the stored orders of these names that are not submitted yet.
+
+        Args:
+            names: of orders.
+            variables: of the driver, for their processes: it may have local plugins.
+        """
         for order in stored_orders(self._root):
             if order.name in names and order.name not in self._living():
-                self._tasks[order.name] = self._task(order)
+                self._tasks[order.name] = self._task(order, variables)
 
     def ends(self, names: Collection[str]) -> dict[str, str | None]:
         """For each order how its task ended, in words; None while it is alive."""
@@ -69,14 +76,14 @@ class Owner:
         if tasks:
             ray.wait(tasks, num_returns=len(tasks), timeout=60.0)
 
-    def _task(self, order: Order) -> Any:
+    def _task(self, order: Order, variables: Mapping[str, str]) -> Any:
         needs = order.resources
         options: dict[str, Any] = {
             "name": f"uqbench {order.suite} {order.name}",
             "num_cpus": needs.cpus,
             "num_gpus": needs.gpus,
             "max_retries": -1,  # where a node or a process was lost; not after an exception
-            "runtime_env": {"env_vars": self._variables},
+            "runtime_env": {"env_vars": dict(variables)},
         }
         if needs.memory_gb is not None:
             options["memory"] = int(1e9 * needs.memory_gb)
