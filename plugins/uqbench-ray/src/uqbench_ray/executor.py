@@ -148,8 +148,8 @@ def check_room(needs: Collection[Resources], nodes: Sequence[Mapping[str, float]
                 for node in nodes
             )
             raise UqbenchError(
-                f"--executor ray: no node of the cluster has {need.cpus:g} CPUs, {need.gpus:g} GPUs "
-                f"and {need.memory_gb or 0:g} GB of memory; its nodes have "
+                f"--executor ray: no node of the cluster has {need.cpus:g} CPUs, {need.gpus:g} "
+                f"GPUs and {need.memory_gb or 0:g} GB of memory; its nodes have "
                 f"{'; '.join(f'{number} × {each}' for each, number in have.items())}. Ask for less "
                 f"by --cpus, --memory and --gpus-per-batch, or start such a node."
             )
