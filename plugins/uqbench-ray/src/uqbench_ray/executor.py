@@ -137,21 +137,17 @@ def check_room(needs: Collection[Resources], nodes: Sequence[Mapping[str, float]
         nodes: the resources of each node, by Ray's names.
 
     Raises:
-        UqbenchError: no node has them; says what the nodes have.
+        UqbenchError: no node has them; says what they have.
     """
     for need in needs:
         asked = {"CPU": need.cpus, "GPU": need.gpus, "memory": 1e9 * (need.memory_gb or 0)}
         if not any(all(node.get(k, 0) >= v for k, v in asked.items()) for node in nodes):
-            have = Counter(
-                f"{node.get('CPU', 0):g} CPUs, {node.get('GPU', 0):g} GPUs and "
-                f"{node.get('memory', 0) / 1e9:.1f} GB"
-                for node in nodes
-            )
+            have = [max(node.get(name, 0) for node in nodes) for name in asked]
             raise UqbenchError(
                 f"--executor ray: no node of the cluster has {need.cpus:g} CPUs, {need.gpus:g} "
-                f"GPUs and {need.memory_gb or 0:g} GB of memory; its nodes have "
-                f"{'; '.join(f'{number} × {each}' for each, number in have.items())}. Ask for less "
-                f"by --cpus, --memory and --gpus-per-batch, or start such a node."
+                f"GPUs and {need.memory_gb or 0:g} GB of memory; none has more than {have[0]:g} "
+                f"CPUs, {have[1]:g} GPUs and {have[2] / 1e9:.1f} GB. Ask for less by --cpus, "
+                f"--memory and --gpus-per-batch, or start such a node."
             )
 
 
