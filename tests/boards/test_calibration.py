@@ -91,20 +91,20 @@ def row(method, role="method", rank=1, low=1, beats="yes", word="honest", covera
     [
         (
             [row("a"), row("b", rank=2, low=2, word="overconfident", coverage=0.04)],
-            "a is first of 2 methods. Of the stated 90 % intervals, those of a are honest and hold "
-            "90 %; those of b hold 4 % of the true values.",
+            "a is first of 2 methods. Share of true values inside stated 90 % intervals: a 90 % "
+            "(honest); b 4 % (overconfident).",
         ),
         (
             [row(name, beats="no", word="overconfident", coverage=0.1) for name in "ab"]
             + [row("script", "trivial")],
             "The runs do not tell the 2 methods apart. No method beats script, which learns "
-            "nothing. Of the stated 90 % intervals, those of a and b hold 10 % of the true values.",
+            "nothing. Share of true values inside stated 90 % intervals: a and b 10 % "
+            "(overconfident).",
         ),
         (
             [row("a"), row("b"), row("c", rank=3, low=3, beats="no"), row("script", "trivial")],
             "a and b share the first place of 3 methods. c does not beat script, which learns "
-            "nothing. Of the stated 90 % intervals, those of a, b and c are honest and hold 90 % "
-            "of the true values.",
+            "nothing. Share of true values inside stated 90 % intervals: a, b and c 90 % (honest).",
         ),
     ],
 )

@@ -63,17 +63,16 @@ def _trust(methods: pd.DataFrame) -> str:
     if stated.empty:
         return f"No method states {100 * level:.0f} % intervals."
     parts = [
-        f"those of {_names(list(own['method']))} {_held(word, 100 * own[name])}"
+        f"{_names(list(own['method']))} {_held(100 * own[name])} % ({word})"
         for word in WORDS
         if not (own := stated[stated["calibration"] == word]).empty
     ]
-    return f"Of the stated {100 * level:.0f} % intervals, {'; '.join(parts)} of the true values."
+    return f"Share of true values inside stated {100 * level:.0f} % intervals: {'; '.join(parts)}."
 
 
-def _held(word: str, shares: pd.Series) -> str:
+def _held(shares: pd.Series) -> str:
     least, most = (f"{share:.0f}" for share in (shares.min(), shares.max()))
-    held = f"{least} %" if least == most else f"{least} to {most} %"
-    return f"are honest and hold {held}" if word == "honest" else f"hold {held}"
+    return least if least == most else f"{least} to {most}"
 
 
 def _names(names: Sequence[str]) -> str:

@@ -192,8 +192,8 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
         )
     if view.calibrated:
         sentences.append(
-            "Intervals of truth: honest ones hold as many true values as they say, their misses "
-            "off by at most half; overconfident ones fewer, underconfident ones more."
+            "Honest intervals contain as many true values as they state (their misses off by at "
+            "most half), overconfident ones fewer, underconfident ones more."
         )
     if board.local:
         sentences.append(
