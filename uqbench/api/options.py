@@ -46,8 +46,8 @@ class Options:
         gpus_per_batch: GPUs a batch takes; 0.25 for four batches a GPU.
         wait: Follow what was submitted to its end, or return; slurm returns by default.
         checkpoint_seconds: Seconds between checkpoints of unfinished runs; 0 for none.
-        run_minutes: Most wall time of a run; its batch may take that times its runs.
-        run_memory: Most memory of a run; its batch may take that times its runs.
+        run_minutes: Wall-time limit of a run; a batch of N runs gets N times this.
+        run_memory: Memory limit of a run; a batch of N runs gets N times this.
         stall_minutes: Longest time without progress; an estimator shows none.
         log: Log the runs below OUT/logs; may be repeated.
         keep_agents: Store the final state of each agent beside its run, for uqbench play.

@@ -25,10 +25,9 @@ COLORS = {
 def command(options: Options, *, boards: FolderThere | None = None, as_json: bool = False) -> None:
     """Judge each claim of a suite by the runs.
 
-    A claim holds, does not hold, says that methods differ that are equal as far as it matters, is
-    undecided, not run, or not applicable to the budget. Without --suite: a line for each suite.
-    Without --budget: the longest budget that has runs. The exit code does not depend on the
-    verdicts.
+    Verdicts: holds; does not hold; equal, where the difference is within the margin; undecided;
+    not run; not applicable to the budget. Without --suite: a line for each suite. Without
+    --budget: the longest budget that has runs. The exit code does not depend on the verdicts.
 
     \b
     Examples:

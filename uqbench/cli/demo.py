@@ -32,5 +32,5 @@ def command(options: Options) -> int:
     assert done.folder is not None
     print_ranking(done.board)
     if can_report():
-        say(f"report: {write_report(done.folder, out / 'demo.html')} (open it)")
+        say(f"report: {write_report(done.folder, out / 'demo.html', warn)} (open it)")
     return 1 if done.unfinished else 0

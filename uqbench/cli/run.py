@@ -46,7 +46,7 @@ def command(
 
     Args:
         cancel: Cancel what an earlier command submitted, and stop.
-        rerun: Make finished runs of other code than is installed again; the earlier ones are kept.
+        rerun: Rerun finished runs that were made with different code; the earlier ones are kept.
         dry_run: Say what would run, and stop.
         until_decided: Add seeds to what claims (or ranks) leave open, until they are decided.
         max_seeds: Seeds of --until-decided at most; 40 by default.
@@ -84,7 +84,7 @@ def command(
     print_board(done.board)
     say(f"{done.folder}/leaderboard.csv")
     if done.folder is not None and can_report():
-        report = write_report(done.folder, Path(options.out or ".") / "report.html")
+        report = write_report(done.folder, Path(options.out or ".") / "report.html", warn)
         say(f"report: {report} (open it)")
     return 1 if done.unfinished else 0
 
@@ -107,11 +107,11 @@ def _show_cost(left: Planned) -> None:
     from uqbench.wording import duration
 
     expected, err = left.expected, bool(left.script)  # a script is the result
-    device = "device" if left.device == "cuda" else "one core"
-    say(f"method                 to do  have  {device:>8}", err=err)
+    where = "one device" if left.device == "cuda" else "one core"
+    say(f"method                 to do  have  {where:>10}", err=err)
     for method, to_do, have, seconds in left.methods.itertuples(index=False):
-        say(f"{method:22} {to_do:5,} {have:5,}  {duration(seconds):>8}", err=err)
+        say(f"{method:22} {to_do:5,} {have:5,}  {duration(seconds):>10}", err=err)
     if expected.basis:
-        say(f"in all, on one core: {duration(expected.seconds)} (from {expected.basis})", err=err)
+        say(f"in all, on {where}: {duration(expected.seconds)} (from {expected.basis})", err=err)
     say(*left.script.splitlines())
     say(*filter(None, [left.detectable, left.note]), err=True)

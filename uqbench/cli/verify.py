@@ -31,7 +31,7 @@ def command(
     add: Folder | None = None,
     as_json: bool = False,
 ) -> int:
-    """Make rows of each method of a board or a file again, and compare the numbers.
+    """Rerun a sample of the rows of a board or a submission, and compare the numbers.
 
     Says of each: same bits; same to the last places; where it was made with another processor,
     version or code: other numbers that are statistically consistent with the repeated runs; or

@@ -59,7 +59,7 @@ def code_note(states: Iterable[StoredRun]) -> str:
         return ""
     texts = sorted({text for packages in changed for text in packages})
     return (
-        f"Made with other code than is installed: {count(len(changed), 'finished run')} "
+        f"Made with different code than is installed: {count(len(changed), 'finished run')} "
         f"({'; '.join(texts)}); --rerun makes them again, and keeps these."
         f"{see('other-code')}"
     )
