@@ -251,7 +251,7 @@ def test_a_job_that_meets_its_time_limit_takes_every_step_once(
     cluster: Cluster, unbroken: dict[str, str], tmp_path: Path
 ) -> None:
     out, log, pace = tmp_path / "results", tmp_path / "steps", tmp_path / "pace"
-    pace.write_text("0.15")  # 90 s of steps; about 50 fit before the signal
+    pace.write_text("0.15")  # 90 s of steps: the signal comes after about 50
     one = (*SLOW, "--seeds", "1", "--checkpoint-seconds", "10000")
     limits = on(tmp_path, "time=2", "signal_seconds=40")
     _, said = Command(out, *one, *limits, log=log, pace=pace).end()

@@ -47,7 +47,8 @@ class Ray:
             UqbenchError: no node of the cluster has what a task needs.
         """
         self._connect()
-        check_room({order.resources for order in orders}, [n["Resources"] for n in _nodes()])
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        check_room({order.resources for order in orders}, nodes)
         for order in orders:
             write_data(order.path(self._root).with_suffix(SUBMITTED), b"")
         self._ask(self._owner().submit.remote([order.name for order in orders], environment()))
@@ -149,7 +150,3 @@ def check_room(needs: Collection[Resources], nodes: Sequence[Mapping[str, float]
                 f"CPUs, {have[1]:g} GPUs and {have[2] / 1e9:.1f} GB. Ask for less by --cpus, "
                 f"--memory and --gpus-per-batch, or start such a node."
             )
-
-
-def _nodes() -> list[Any]:
-    return [node for node in ray.nodes() if node["Alive"]]
