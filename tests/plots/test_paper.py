@@ -135,3 +135,12 @@ def test_a_caption_says_what_is_seen_and_no_numbers_of_methods():
         assert caption.startswith(figure.title.removesuffix("."))
         assert caption.count("\n") == 1
         assert not figure.numbers or figure.numbers not in caption
+
+
+def test_bands_of_three_seeds_do_not_stretch_the_panels_of_learning_curves():
+    drawn = curves.figure(NIGHT).chart.data
+    for _, panel in drawn.groupby("task"):
+        bottom, top = panel["value"].min(), panel["value"].max()
+        assert panel["low"].min() >= bottom
+        assert panel["high"].max() <= top + 0.25 * (top - bottom) + 1e-9
+    assert curves.figure(NIGHT).data["low"].min() < 0  # the numbers are whole

@@ -33,8 +33,15 @@ def frame(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def chart(data: pd.DataFrame, methods: Sequence[str], label: str = "return") -> alt.FacetChart:
-    """A panel a task, a line a method with its band."""
+    """A panel a task, a line a method with its band, which ends where the panel does.
+
+    Panels reach a quarter of the lines' range above the lines: a band of three seeds is wider
+    than all there is to see.
+    """
     data = data.dropna(subset="value")
+    lines = data.groupby("task")["value"].agg(["min", "max"]).loc[data["task"]].to_numpy().T
+    bottom, top = lines[0], lines[1] + 0.25 * (lines[1] - lines[0])
+    data = data.assign(low=data["low"].clip(bottom, top), high=data["high"].clip(bottom, top))
     x = alt.X("step:Q", title="environment steps", axis=alt.Axis(tickCount=4, format="~s"))
     color, dash = theme.lines(methods, data["method"])
     y = alt.Y("value:Q", title=label, scale=alt.Scale(zero=False), axis=theme.up(4))
@@ -52,7 +59,7 @@ def figure(board: StoredBoard) -> Figure:
     return Figure(
         "curves",
         f"{board.title}: learning curves",
-        f"{_LONG[what]} by step, mean over seeds with pointwise 95 % bands.",
+        f"{_LONG[what]} by step, mean over seeds with pointwise 95 % bands, cut at the edge.",
         data,
         chart(data, board.methods, f"{what} (mean over seeds)"),
         f"{count(data['task'].nunique(), 'task')}. At the end, averaged over tasks: "
