@@ -119,7 +119,7 @@ def test_runs_that_were_killed_go_on_elsewhere_with_other_workers_and_equal_unbr
     assert len(checkpoints(here)) == 1  # lanes share one
     shutil.copytree(here, there)
     stderr = run(there, *PAIRS, "--workers", "3")
-    assert f"2 abandoned: again, 2 from step {step}." in stderr
+    assert f"2 interrupted: again, 2 from step {step}." in stderr
     assert f"long/slow/0,1: resumed from step {step}" in stderr
     assert results(there) == unbroken
     for name, record in records(there).items():
@@ -144,6 +144,7 @@ def test_status_says_where_a_run_goes_on(tmp_path):
     step = saved(tmp_path)[0]["step"]
     status = [sys.executable, "-m", "uqbench", "status", "--out", str(tmp_path)]
     text = subprocess.run(status, capture_output=True, text=True, check=True).stdout
+    assert "1 interrupted" in text
     assert f"its process is gone; resumes from step {step} of 600" in text
     listed = subprocess.run([*status, "--json"], capture_output=True, text=True, check=True).stdout
     assert [entry["checkpoint_step"] for entry in json.loads(listed)] == [step]

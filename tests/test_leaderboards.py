@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from uqbench.cli import main
+from uqbench.registry.plugins import Host
+from uqbench.suites.reading import read_suites
 
 LEADERBOARDS = Path(__file__).parents[1] / "leaderboards"
 INDEX = LEADERBOARDS / "README.md"
@@ -38,6 +40,15 @@ def test_a_committed_leaderboard_follows_from_its_scores(board, tmp_path, monkey
         return
     assert ended.value.code == 0, told
     assert "byte for byte" in told.out
+
+
+def test_the_default_budget_of_a_suite_with_boards_has_one():
+    suites = read_suites(Host.load(), check=()).suites
+    budgets = {suite: {at.name for at in BOARDS if at.parent.name == suite} for suite in suites}
+    without = [
+        name for name, own in budgets.items() if own and suites[name].default_budget not in own
+    ]
+    assert without == ["profile"]  # an hour for all methods; its default asks one in minutes
 
 
 def table(text, *columns):

@@ -369,9 +369,9 @@ def test_an_interrupted_run_leaves_a_valid_store_and_is_completed_by_the_next(ki
     while "running" in states(tmp_path).values():  # an orphan notices that its parent is gone
         assert time.monotonic() < deadline
         time.sleep(0.2)
-    assert list(states(tmp_path).values()) == ["abandoned"]
+    assert list(states(tmp_path).values()) == ["interrupted"]
     done = run_toy(tmp_path, *selection)
-    assert "1 abandoned: again" in done.stderr
+    assert "1 interrupted: again" in done.stderr
     assert list(states(tmp_path).values()) == ["finished"] * 2
 
 

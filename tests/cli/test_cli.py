@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from uqbench.cli import COMMANDS
+from uqbench.cli import COMMANDS, list_
 from uqbench.registry import local
 
 HEAVY = ("torch", "pandas", "pyarrow", "gymnasium", "pydantic", "rich", "rliable", "numpy")
@@ -49,6 +50,12 @@ def test_an_unknown_command_gets_the_nearest_and_exit_code_2():
     )
     assert done.returncode == 2
     assert "Did you mean 'run'?" in done.stderr
+
+
+def test_an_unknown_kind_of_list_gets_the_nearest_and_exit_code_2():
+    done = CliRunner().invoke(list_.command, ["suits"])
+    assert done.exit_code == 2
+    assert "there is no 'suits'. Did you mean 'suites'" in done.output
 
 
 def test_planning_imports_no_torch_where_the_suite_names_what_needs_none(tmp_path):

@@ -47,6 +47,14 @@ def test_names_are_whole_and_columns_go_one_after_the_other():
     assert "suite" in printed(20).splitlines()[0]
 
 
+def test_what_a_suite_asks_is_the_last_to_go():
+    for width in range(48, 160):
+        text = " ".join(printed(width).split())
+        assert "question" in text.split(), width
+        assert "games" in text, width
+    assert "paper-1e6" in printed(80, [ENTRIES[0] | {"budgets": ["smoke", "quick", "paper-1e6"]}])
+
+
 def test_a_suite_cannot_write_to_the_terminal():
     text = printed(100, [ENTRIES[0] | {"summary": "\x1b[31m[bold]red[/bold]"}])
     assert "\x1b" not in text

@@ -30,7 +30,7 @@ def run_status(
     """A run's folder, state, reason, step, steps, step of its checkpoint, and seconds left."""
     record = stored.record
     entry: dict[str, Any] = {
-        "run": str(folder), "state": stored.state.value, "reason": stored.reason, "step": None,
+        "run": str(folder), "state": stored.state.said, "reason": stored.reason, "step": None,
         "steps": None, "checkpoint_step": None, "seconds_left": None,
     }  # fmt: skip
     if record is not None:

@@ -13,9 +13,12 @@ KINDS = Literal[
 ]  # fmt: skip
 
 
-@takes()
+@takes(names={"kind": "KIND"})
 def command(kind: KINDS | None = None, *, as_json: bool = False) -> None:
     """List what is installed: suites, agents, environments and so on.
+
+    KIND is suites, tasks, claims, agents, estimators, environments, datasets, risks, scores,
+    claim-kinds or plugins; all of them without one.
 
     \b
     Example:

@@ -19,7 +19,7 @@ import click
 
 from uqbench.api.options import Options
 from uqbench.cli.terminal import warn
-from uqbench.errors import UqbenchError
+from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.registry import load_host as plugins
 from uqbench.suites.variants import setting, split_outside, toml_value
 
@@ -45,6 +45,17 @@ PLACE = (
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
+class _Choice(click.Choice[str]):
+    """One of some words; another is refused with the nearest of them."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in self.choices:
+            self.fail(
+                f"there is no {value!r}. {did_you_mean(str(value), self.choices)}", param, ctx
+            )
+        return str(value)
+
+
 def _kind(hint: Any) -> dict[str, Any]:
     """How click reads a value of some type."""
     inner = [part for part in get_args(hint) if part is not NoneType]
@@ -58,7 +69,7 @@ def _kind(hint: Any) -> dict[str, Any]:
             return _kind(kind) | {"metavar": about}
         return {"type": about} | ({"metavar": "N"} if kind is int else {})
     if get_origin(hint) is Literal:
-        return {"type": click.Choice(inner)}
+        return {"type": _Choice(inner)}
     if get_origin(hint) is tuple:
         return _kind(inner[0]) | {"multiple": True}
     known: dict[Any, dict[str, Any]] = {
@@ -82,7 +93,7 @@ _OWN: dict[str, dict[str, Any]] = {
     "memory": {"metavar": "GB"},
     "run_memory": {"metavar": "GB"},
     "checkpoint_seconds": {"type": click.FloatRange(min=0)},
-    "log": {"type": click.Choice(["tensorboard", "wandb"]), "multiple": True},
+    "log": {"type": _Choice(["tensorboard", "wandb"]), "multiple": True},
 }
 """What the declaration in Python does not say of an option."""
 

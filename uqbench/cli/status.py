@@ -35,7 +35,7 @@ def command(options: Options, *, as_json: bool = False) -> None:
     store, running, entries = Store(out), latest_steps(out), []
     cells: dict[str, Counter[str]] = {}
     for place, stored in store.states():
-        cells.setdefault(place.rpartition("/")[0], Counter())[stored.state.value] += 1
+        cells.setdefault(place.rpartition("/")[0], Counter())[stored.state.said] += 1
         if stored.state is not RunState.FINISHED:
             entries.append(run_status(PurePosixPath(place), stored, store, running))
     if not cells:

@@ -31,6 +31,11 @@ class RunState(enum.Enum):
     DAMAGED = "damaged"
     NEWER = "newer"
 
+    @property
+    def said(self) -> str:
+        """As it is told; manifests of boards count by the values, which stay as they are."""
+        return "interrupted" if self is RunState.ABANDONED else self.value
+
 
 TO_DO = (RunState.MISSING, RunState.ABANDONED, RunState.FAILED, RunState.DAMAGED)
 """States of runs that ``uqbench run`` runs."""

@@ -49,7 +49,7 @@ def describe(plan: Plan, states: Mapping[Run, StoredRun], store: Store) -> Itera
         if not runs or state is RunState.MISSING:
             continue
         action = "again" if runs[0] in todo else "not run again"
-        yield f"{len(runs)} {state.value}: {action}{_from_steps(runs, states, store)}."
+        yield f"{len(runs)} {state.said}: {action}{_from_steps(runs, states, store)}."
         if state in (RunState.DAMAGED, RunState.FAILED):
             yield from (f"  {run.folder}: {states[run].reason}" for run in runs)
 
