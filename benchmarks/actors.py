@@ -37,8 +37,9 @@ def measure(
 
     from uqbench.registry.plugins import Host
     from uqbench.runner.batches import Batch
-    from uqbench.runner.train.agents import make_agent, make_loop_agent, make_training_lanes
+    from uqbench.runner.train.agents import make_agent, make_loop_agent
     from uqbench.runner.train.compiling import compile_agent
+    from uqbench.runner.train.environments import TaskEnvironment
     from uqbench.runner.train.loop import interact
     from uqbench.runner.train.loop_agent import RecordedLanes, train
     from uqbench.runner.train.recorder import Recorder
@@ -80,7 +81,7 @@ def measure(
     )
     (cell,) = plan.cells
     batch, device = Batch(cell, budget, suite.metrics, "cpu"), torch.device("cpu")
-    env = make_training_lanes(batch, host, device)
+    env = TaskEnvironment(batch, host, device).training_lanes()
     recorder = Recorder(1, budget.steps, (), device, 0.99, actors=actors)
     times: list[float] = []
 

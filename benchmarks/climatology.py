@@ -19,7 +19,8 @@ import torch
 
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import make_batch_groups
-from uqbench.runner.train.agents import make_agent, make_training_lanes, query_scorer
+from uqbench.runner.train.agents import make_agent
+from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 from uqbench.suites.tables import Queries
@@ -35,9 +36,10 @@ def truth(suite_name: str, budget: str, method: str, task: str, queries: Queries
     plan = make_plan(suite, host, budget, device="cpu", methods=[method], tasks=[task], seeds=[0])
     [[batch]] = make_batch_groups(plan, plan.runs, "cpu", lanes=1)
     batch = replace(batch, budget=batch.budget.model_copy(update={"queries": queries}))
-    scorer = query_scorer(batch, host, CPU)
+    environment = TaskEnvironment(batch, host, CPU)
+    scorer = environment.query_scorer()
     assert scorer is not None
-    agent = make_agent(batch, host, make_training_lanes(batch, host, CPU), CPU)
+    agent = make_agent(batch, host, environment.training_lanes(), CPU)
     return scorer.source.truth(agent, batch.budget.steps)
 
 

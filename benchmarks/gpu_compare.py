@@ -21,13 +21,14 @@ from uqbench.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.executors.local import prepare_process
-from uqbench.runner.train.agents import make_agent, make_lanes
+from uqbench.runner.train.agents import make_agent
 from uqbench.runner.train.compiling import (
     Capture,
     can_be_captured,
     compile_agent,
     cuda_graphs,
 )
+from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 from uqbench.testing.same_bits import Difference, compare_captured, difference, train
@@ -119,8 +120,10 @@ def kernels(plan: Plan, host: Host, device: torch.device) -> Iterator[tuple[bool
     yield True, f"\n| {title} | against the CPU |\n| --- | --- |"
     for cell in {cell.task.name: cell for cell in plan.cells}.values():
         batch, seeds = _batch(plan, cell.task.name, cell.method.name, 1), range(KERNEL_LANES)
-        on_cpu = make_lanes(batch, host, seeds, torch.device("cpu"))
-        first = compare_lanes(on_cpu, make_lanes(batch, host, seeds, device), KERNEL_STEPS)
+        on_cpu = TaskEnvironment(batch, host, torch.device("cpu")).lanes(seeds)
+        first = compare_lanes(
+            on_cpu, TaskEnvironment(batch, host, device).lanes(seeds), KERNEL_STEPS
+        )
         yield first is None, f"| {cell.task.name} | {_compared(first)} |"
 
 
@@ -175,7 +178,7 @@ def _made(batch: Batch, host: Host, device: torch.device) -> tuple[Agent, LaneEn
     """A batch's agent, which learns from its first steps on, and its environment."""
 
     batch = learning_at_once(batch)
-    env = make_lanes(batch, host, [run.environment_seed for run in batch.runs], device)
+    env = TaskEnvironment(batch, host, device).lanes([run.environment_seed for run in batch.runs])
     return make_agent(batch, host, env, device), env
 
 

@@ -78,15 +78,17 @@ def measure(host: Host, batch: Batch, step_seconds: float) -> dict[str, Any]:
     import torch
     from timed_steps import time_steps
 
-    from uqbench.runner.train.agents import make_agent, make_lanes, query_scorer
+    from uqbench.runner.train.agents import make_agent
+    from uqbench.runner.train.environments import TaskEnvironment
 
     device, lanes = torch.device("cpu"), len(batch.runs)
-    scorer, queries = query_scorer(batch, host, device), batch.budget.queries
+    environment = TaskEnvironment(batch, host, device)
+    scorer, queries = environment.query_scorer(), batch.budget.queries
     if scorer is None or queries is None:
         sys.exit(f"error: the budget asks nothing on {batch.cell.task.name}")
     torch.compiler.reset()
     steps_per_s = time_steps(batch, host, step_seconds)
-    env = make_lanes(batch, host, [run.environment_seed for run in batch.runs], device)
+    env = environment.lanes([run.environment_seed for run in batch.runs])
     agent = Counting(make_agent(batch, host, env, device))
     scorer.score(agent, min(scorer.points))  # visits the states and compiles kernels
     agent.seconds, agent.rows = 0.0, 0

@@ -24,7 +24,8 @@ def rate(options: argparse.Namespace, _turn: int, lanes: int) -> float:
 
     from uqbench.registry.plugins import Host
     from uqbench.runner.batches import Batch
-    from uqbench.runner.train.agents import make_agent, make_lanes
+    from uqbench.runner.train.agents import make_agent
+    from uqbench.runner.train.environments import TaskEnvironment
     from uqbench.suites.plan import make_plan
     from uqbench.suites.reading import read_suites
 
@@ -43,7 +44,7 @@ def rate(options: argparse.Namespace, _turn: int, lanes: int) -> float:
         steps=options.steps,
     )
     batch = Batch(plan.cells[0], plan.budget, suite.metrics, "cpu")
-    env = make_lanes(batch, host, [run.environment_seed for run in batch.runs], device)
+    env = TaskEnvironment(batch, host, device).lanes([run.environment_seed for run in batch.runs])
     agent = make_agent(batch, host, env, device)
     began, first = 0.0, options.steps // 10
     for taken in bare_loop(agent, env, options.steps):

@@ -11,8 +11,9 @@ from uqbench.config import warm_up_field
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.forecast import work
-from uqbench.runner.train.agents import make_agent, make_training_lanes
+from uqbench.runner.train.agents import make_agent
 from uqbench.runner.train.compiling import compile_agent
+from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
 
@@ -36,7 +37,7 @@ def time_steps(batch: Batch, host: Host, least: float) -> float:
         least: shortest time to measure, in seconds.
     """
     batch, device = learning_at_once(batch), torch.device("cpu")
-    env = make_training_lanes(batch, host, device)
+    env = TaskEnvironment(batch, host, device).training_lanes()
     agent = make_agent(batch, host, env, device)
     if batch.budget.numerics == "compiled":
         compile_agent(agent)

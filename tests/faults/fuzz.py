@@ -27,9 +27,8 @@ from uqbench.registry.plugins import Host
 from uqbench.results.files import read_bytes, stored_text
 from uqbench.results.folders import Folder
 from uqbench.results.store import Store
-from uqbench.runner import events
+from uqbench.runner import checkpoints, events
 from uqbench.runner.batches import make_batch_groups
-from uqbench.runner.checkpoints import files as checkpoints
 from uqbench.runner.dispatch.event_log import EventLogWriter, latest_steps, read_log
 from uqbench.runner.dispatch.follow import FollowedOrder
 from uqbench.runner.dispatch.orders import (

@@ -29,7 +29,7 @@ from uqbench.results import store as store_module
 from uqbench.results.run_cache import FILE
 from uqbench.results.store import TO_DO, RunState, Store
 from uqbench.runner.batches import make_batch_groups
-from uqbench.runner.checkpoints.checkpointer import Checkpointer
+from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.events import Started
 from uqbench.runner.interleaving import execute
 from uqbench.runner.stop import Stop

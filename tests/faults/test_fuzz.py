@@ -20,7 +20,7 @@ from uqbench.boards.leaderboard import board
 from uqbench.boards.provenance import provenance, provenance_json
 from uqbench.results.store import Store
 from uqbench.runner.batches import make_batch_groups
-from uqbench.runner.checkpoints.checkpointer import Checkpointer
+from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.interleaving import execute
 from uqbench.runner.stop import Stop
 from uqbench.suites.plan import make_plan

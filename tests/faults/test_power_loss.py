@@ -17,7 +17,7 @@ from power_loss import Trace
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
-from uqbench.runner.checkpoints.checkpointer import Checkpointer
+from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.interleaving import execute
 from uqbench.runner.stop import Stop
 from uqbench.suites.plan import make_plan

@@ -22,7 +22,7 @@ STATUS_AS_ANOTHER_USER = f"""
 import os, sys
 from uqbench.cli.status import command
 import uqbench.api.status
-import uqbench.runner.checkpoints.files
+import uqbench.runner.checkpoints
 if os.getuid() == 0:
     os.setgid({NOBODY}); os.setuid({NOBODY})
 command(["--out", "results", *sys.argv[1:]])

@@ -10,7 +10,7 @@ import pytest
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.runner.batches import Batch
-from uqbench.runner.checkpoints.checkpointer import Checkpointer
+from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.interleaving import execute
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites

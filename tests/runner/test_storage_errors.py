@@ -15,7 +15,7 @@ import pytest
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
-from uqbench.runner.checkpoints.checkpointer import Checkpointer
+from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.events import Failed, Notice, Split, Started
 from uqbench.runner.interleaving import execute
 from uqbench.runner.stop import Stop

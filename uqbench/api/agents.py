@@ -11,7 +11,6 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
 
 import torch
 
@@ -25,10 +24,10 @@ from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
 from uqbench.results.tables import AGENT, read_checked
 from uqbench.runner.batches import Batch
-from uqbench.runner.train.agents import make_agent, make_lanes, make_loop_agent
+from uqbench.runner.train.agents import make_agent, make_loop_agent
+from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.runner.train.loop_agent import SinglePolicy
-from uqbench.specs import AgentSpec, EnvironmentSpec
-from uqbench.suites.configs import task_config
+from uqbench.specs import AgentSpec
 from uqbench.suites.plan import Cell
 from uqbench.suites.tables import Budget, Method, Task
 
@@ -42,20 +41,18 @@ class ExportedAgent:
     Attributes:
         run: that trained it.
         agent: as it was after its last step; it has no replay buffer.
-        environment: the task's.
-        environment_config: of the task.
+        task: its environment.
+        batch: the run alone.
     """
 
     run: Run
     agent: Agent | SinglePolicy
-    environment: EnvironmentSpec
-    environment_config: Any
+    task: TaskEnvironment
     batch: Batch
-    host: Host
 
     def env(self, seeds: Sequence[int] = (0,)) -> LaneEnv:
         """Fresh copies of the environment, one lane a seed."""
-        return make_lanes(self.batch, self.host, seeds, CPU)
+        return self.task.lanes(seeds)
 
 
 def restore(store: Store, folder: str | PurePosixPath, host: Host) -> ExportedAgent:
@@ -80,7 +77,8 @@ def restore(store: Store, folder: str | PurePosixPath, host: Host) -> ExportedAg
             f"{folder} kept no agent: run it in another --out with --keep-agents; the runs come "
             f"out the same."
         )
-    env = make_lanes(batch, host, [batch.runs[0].environment_seed], CPU)
+    task = TaskEnvironment(batch, host, CPU)
+    env = task.lanes([batch.runs[0].environment_seed])
     owns_loop = batch.cell.owns_loop
     agent: Agent | SinglePolicy = (
         make_loop_agent(batch, host, env) if owns_loop else make_agent(batch, host, env, CPU)
@@ -92,9 +90,7 @@ def restore(store: Store, folder: str | PurePosixPath, host: Host) -> ExportedAg
         path = store.at(folder) / AGENT
         raise UqbenchError(f"{path} is no agent's state: {error!s:.300}") from error
     agent.load_state_dict(state)
-    environment = host.environments[str(batch.cell.task.environment)]
-    config = task_config(batch.cell.task, host, where=f"{folder}: task")
-    return ExportedAgent(batch.runs[0], agent, environment, config, batch, host)
+    return ExportedAgent(batch.runs[0], agent, task, batch)
 
 
 def _batch(record: RunRecord, host: Host) -> Batch:

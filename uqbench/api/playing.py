@@ -93,11 +93,11 @@ def map_beliefs(exported: ExportedAgent) -> tuple[StateMap, Beliefs]:
     Raises:
         UqbenchError: the environment has no map.
     """
-    make = imported(exported.environment.state_map)
+    make = imported(exported.task.spec.state_map)
     if make is None:
         raise UqbenchError(
-            f"the environment {exported.environment.name!r} has no map of its states; the windy "
+            f"the environment {exported.task.spec.name!r} has no map of its states; the windy "
             f"cliff and DeepSea have one."
         )
-    states = make(exported.environment_config)
+    states = make(exported.task.config)
     return states, beliefs_at(exported, torch.from_numpy(states.obs)[None])

@@ -6,8 +6,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from uqbench.results.store import Store, StoredRun
-from uqbench.runner.checkpoints.resume import saved_step
 from uqbench.runner.dispatch.event_log import Latest, latest_steps
+from uqbench.runner.resume import saved_step
 
 
 def status(out: str | PathLike[str] = "results") -> list[dict[str, Any]]:

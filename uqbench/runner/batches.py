@@ -130,7 +130,7 @@ def lanes_elsewhere(runs: int, workers: int | None) -> int:
 
 
 def plugins_of(batch: Batch, host: Host) -> list[Plugin]:
-    """The plugins that a batch's task, method and metrics come from."""
+    """The plugins that a batch's task, method and metrics come from, and those that these need."""
     task, method = batch.cell.task, batch.cell.method
     names = host.risk_names.names_in(batch.cell.config, *(m.risk for m in batch.metrics))
     origins = [host.risk_measures.origin(name) for name in names]
@@ -140,4 +140,5 @@ def plugins_of(batch: Batch, host: Host) -> list[Plugin]:
         (host.agents, method.agent),
         (host.estimators, method.estimator),
     ]
-    return origins + [registry.origin(name) for registry, name in parts if name is not None]
+    origins += [registry.origin(name) for registry, name in parts if name is not None]
+    return host.with_requirements(origins)

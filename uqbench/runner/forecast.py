@@ -15,7 +15,7 @@ from uqbench.identity import Run
 from uqbench.results.store import Store
 from uqbench.runner import events
 from uqbench.runner.batches import Batch
-from uqbench.runner.checkpoints.resume import saved_step
+from uqbench.runner.resume import saved_step
 from uqbench.suites.plan import Plan
 
 LITTLE = 0.05

@@ -17,8 +17,8 @@ from uqbench.results.records import SCHEMA_VERSION, RunRecord
 from uqbench.results.store import RunState, Store, now, this_process
 from uqbench.runner import mkl
 from uqbench.runner.batches import Batch
-from uqbench.runner.checkpoints.resume import tidy
 from uqbench.runner.events import Failed
+from uqbench.runner.resume import tidy
 
 if TYPE_CHECKING:  # it takes seconds, and most who write records do not compute
     import torch

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from uqbench.errors import UqbenchError, see
 from uqbench.identity import Run
 from uqbench.results.store import TO_DO, RunState, Store, StoredRun
-from uqbench.runner.checkpoints.resume import saved_step
+from uqbench.runner.resume import saved_step
 from uqbench.suites.plan import Plan
 from uqbench.wording import count
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.registry.plugins import Host
@@ -18,17 +16,17 @@ from uqbench.results.folders import Folder
 from uqbench.results.records import Resumed, Saved, Timing
 from uqbench.results.store import Store, now, this_process
 from uqbench.runner.batches import Batch, plugins_of
-from uqbench.runner.checkpoints.checkpointer import Checkpointer
-from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read_state
-from uqbench.runner.checkpoints.resume import ResumePoint, find_resume_point, named_folders, tidy
+from uqbench.runner.checkpoints import Checkpoint, Checkpointer, UnusableError, read_state
 from uqbench.runner.events import Event, Finished, Notice, Progress, Started
 from uqbench.runner.full_disk import WaitsForRoom
 from uqbench.runner.metric_values import final_metrics
+from uqbench.runner.resume import ResumePoint, find_resume_point, named_folders, tidy
 from uqbench.runner.run_records import blank_record, device_name, write_record
 from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
-from uqbench.runner.train.agents import OnStep, train_agent
+from uqbench.runner.train.agents import Training, train_loop_agent
 from uqbench.runner.train.estimators import fit_estimator
+from uqbench.runner.train.measurements import Latest
 
 REPORT_SECONDS = 0.5
 RECORD_SECONDS = 600.0
@@ -59,8 +57,7 @@ class BatchWork:
         self.watch, self.when_there_is_room = watch, when_there_is_room
         self.device = torch.device(batch.device)
         self.device_name = device_name(self.device)
-        plugins = host.with_requirements(plugins_of(batch, host))
-        self.blank = self.record = blank_record(plugins, self.device_name)
+        self.blank = self.record = blank_record(plugins_of(batch, host), self.device_name)
         self.lanes = batch.runs
 
     def steps(self, checkpoint_seconds: float, stop: Stop) -> Iterator[None]:
@@ -74,7 +71,7 @@ class BatchWork:
         except UnusableError as error:
             wrong = str(error)
         if wrong is not None:  # outside of the handler, which keeps what failed in memory
-            self.report(Notice(self.batch, f"starting over: {wrong}"))
+            self._notify(f"starting over: {wrong}")
             wrong_folders = named_folders(runs, self.store) - {None}
             self._begin(None)
             for folder in wrong_folders:
@@ -115,12 +112,15 @@ class BatchWork:
         self, origin: ResumePoint | None, checkpoint_seconds: float, stop: Stop
     ) -> Generator[None, None, tuple[list[RunColumns], float]]:
         """What each lane leaves behind, and the wall time of their own steps."""
-        batch, device = self.batch.of(self.lanes), self.device
+        batch, began = self.batch.of(self.lanes), self.watch.seconds
+        on_step = self._on_step(self.about.step)
         if batch.cell.method.estimator is not None:
-            began = self.watch.seconds
             if batch.keep_agents:
-                self.report(Notice(self.batch, "--keep-agents: not kept: an estimator is no agent"))
-            return fit_estimator(batch, self.host, device), self.watch.seconds - began
+                self._notify("--keep-agents: not kept: an estimator is no agent")
+            return fit_estimator(batch, self.host, self.device), self.watch.seconds - began
+        if batch.cell.owns_loop:
+            columns = train_loop_agent(batch, self.host, self.device, on_step, self._notify)
+            return columns, self.watch.seconds - began
         folder = self.store.checkpoint_folder(self.batch.runs[0])
 
         def written(step: int) -> None:
@@ -133,19 +133,19 @@ class BatchWork:
                 tidy(origin.folder, self.store, self.lanes)
 
         checkpointer = Checkpointer(
-            folder,
-            self.about,
-            self.watch,
-            checkpoint_seconds,
-            stop,
-            written,
-            lambda text: self.report(Notice(self.batch, text)),
+            folder, self.about, self.watch, checkpoint_seconds, stop, written, self._notify
         )
-        saved = None if origin is None else partial(read_state, origin.folder, origin.about, device)
+        saved = None
+        if origin is not None:
+            saved = partial(read_state, origin.folder, origin.about, self.device)
         try:
-            columns = yield from train_agent(
-                batch, self.host, device, self._on_step(self.about.step), checkpointer, saved
-            )
+            training = Training(batch, self.host, self.device, saved)
+            with stop.deferred():
+                for step, latest in training.steps():
+                    on_step(step, latest)
+                    checkpointer.after(step, training.state)
+                    yield
+                columns = training.columns(self._notify)
         except (UnusableError, StorageError):
             raise  # the checkpoint is not to blame, or the caller handles it
         except Exception:  # it would recur: its cause may be in the saved state
@@ -157,12 +157,12 @@ class BatchWork:
             raise
         return columns, checkpointer.seconds
 
-    def _on_step(self, first: int) -> OnStep:
+    def _on_step(self, first: int) -> Callable[[int, Latest], None]:
         """Report progress since step ``first``, and rewrite the records now and then."""
         began = reported = beaten = time.monotonic()
         warned = False
 
-        def on_step(step: int, latest: Mapping[str, NDArray[np.float64]]) -> None:
+        def on_step(step: int, latest: Latest) -> None:
             nonlocal reported, beaten, warned
             clock = time.monotonic()
             if clock - reported >= REPORT_SECONDS:
@@ -180,7 +180,7 @@ class BatchWork:
                 except StorageError as error:  # only `uqbench status` reads it
                     if not warned:
                         warned = True
-                        self.report(Notice(self.batch, f"the run continues, but {error}"))
+                        self._notify(f"the run continues, but {error}")
 
         return on_step
 
@@ -220,6 +220,9 @@ class BatchWork:
             with suppress(StorageError):  # the runs are stored; a leftover checkpoint does no harm
                 tidy(self.store.at(self.record.checkpoint.folder), self.store, self.lanes)
         self.report(Finished(batch, seconds, scalars))
+
+    def _notify(self, text: str) -> None:
+        self.report(Notice(self.batch, text))
 
     def _write_running(self, step: int) -> None:
         errors = []

@@ -13,9 +13,9 @@ import torch
 from uqbench.errors import CannotSaveError, StorageError, UqbenchError
 from uqbench.results.folders import Folder
 from uqbench.results.records import Provenance
-from uqbench.runner.checkpoints.checkpointer import Checkpointer
-from uqbench.runner.checkpoints.files import (
+from uqbench.runner.checkpoints import (
     Checkpoint,
+    Checkpointer,
     UnusableError,
     read,
     read_state,
@@ -149,7 +149,7 @@ class Kept:
 
 def test_checkpoints_are_rarer_where_they_take_long(tmp_path, monkeypatch):
     clock = [0.0]
-    monkeypatch.setattr("uqbench.runner.checkpoints.checkpointer.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("uqbench.runner.checkpoints.time.monotonic", lambda: clock[0])
     kept = Kept(tmp_path, every=60.0)
 
     def slow() -> dict[str, Any]:
@@ -206,7 +206,7 @@ def test_a_full_disk_costs_a_checkpoint_and_not_the_run(tmp_path, monkeypatch):
         raise UqbenchError("no space")
 
     kept = Kept(tmp_path, every=1e-9)
-    monkeypatch.setattr("uqbench.runner.checkpoints.checkpointer.write", full)
+    monkeypatch.setattr("uqbench.runner.checkpoints.write", full)
     kept.checkpointer.after(1, state)
     assert kept.told == ["no checkpoint: no space"]
     assert kept.written == []

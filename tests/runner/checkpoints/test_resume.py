@@ -16,8 +16,7 @@ from uqbench.results.folders import Folder
 from uqbench.results.records import Saved
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch, make_batch_groups
-from uqbench.runner.checkpoints.checkpointer import Checkpointer
-from uqbench.runner.checkpoints.files import read, read_state, write
+from uqbench.runner.checkpoints import Checkpointer, read, read_state, write
 from uqbench.runner.events import Notice, Started
 from uqbench.runner.interleaving import execute
 from uqbench.runner.stop import Stop

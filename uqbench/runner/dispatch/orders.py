@@ -61,7 +61,6 @@ def make_order(
         where: what is asked for.
     """
     runs = [run for batch in group for run in batch.runs]
-    origins = [plugin for batch in group for plugin in plugins_of(batch, host)]
     table = {
         "suite": plan.suite.name,
         "budget": plan.budget_name,
@@ -72,7 +71,8 @@ def make_order(
         "runs": {run.digest: (run.task, run.method, run.seed) for run in runs},
         "content": {
             plugin.package: plugin.local or content_hash(plugin.package)
-            for plugin in host.with_requirements(origins)
+            for batch in group
+            for plugin in plugins_of(batch, host)
         },
         "checkpoint_seconds": where.checkpoint_seconds,
         "limits": asdict(where.limits),

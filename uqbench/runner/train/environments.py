@@ -1,4 +1,4 @@
-"""Lanes of a registered environment, whatever it is written as."""
+"""The environment of a batch's task: its lanes, whatever it is written as, and what it knows."""
 
 from __future__ import annotations
 
@@ -10,9 +10,90 @@ from typing import Any
 import torch
 
 from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.environment import LaneEnv, TimeLimit
+from uqbench.environment import LaneEnv, OptimalQ, TimeLimit
 from uqbench.errors import UqbenchError
-from uqbench.specs import EnvironmentSpec
+from uqbench.registry.plugins import Host
+from uqbench.runner.batches import Batch
+from uqbench.specs import EnvironmentSpec, imported
+from uqbench.suites.configs import task_config
+from uqbench.uncertainty.monte_carlo_returns import MonteCarloSource
+from uqbench.uncertainty.queries import QueryScorer
+from uqbench.uncertainty.query_sources import ExactSource, QuerySource, RolloutSource
+
+
+class TaskEnvironment:
+    """The environment that the runs of a batch are trained and evaluated in.
+
+    Args:
+        batch: the runs.
+        host: the plugins.
+        device: of its tensors.
+
+    Attributes:
+        spec: what it is registered as.
+        config: the typed config that the task gives it.
+        discount: γ, the task's.
+    """
+
+    def __init__(self, batch: Batch, host: Host, device: torch.device) -> None:
+        task = batch.cell.task
+        self.spec: EnvironmentSpec = host.environments[str(task.environment)]
+        self.config = task_config(task, host, where=f"{batch.runs[0].suite}: tasks.{task.name}")
+        self.discount = float(task.discount or 0.0)
+        limit = task.time_limit
+        self._limit = None if limit is None else TimeLimit(limit, task.time_limit_is)
+        self._batch, self._device = batch, device
+
+    def lanes(self, seeds: Sequence[int]) -> LaneEnv:
+        """New copies, one a seed."""
+        return lanes_of(self.spec, self.config, seeds, self._limit, self._device)
+
+    def training_lanes(self) -> LaneEnv:
+        """Those that the runs are trained in, one for each run and actor, ``[L · K]``."""
+        actors = range(self._batch.budget.actors)
+        return self.lanes([run.actor_seed(k) for run in self._batch.runs for k in actors])
+
+    def optimal_q(self) -> OptimalQ | None:
+        """Ground truth for agents' predictions of Q, where it is known."""
+        solve = imported(self.spec.optimal_q)
+        if solve is None:
+            return None
+        solved = solve(self.config, self.discount)
+        known = {name: part for name, part in vars(solved).items() if part is not None}
+        return OptimalQ(**{name: part.to(self._device) for name, part in known.items()})
+
+    def query_scorer(self) -> QueryScorer | None:
+        """What asks the agents, where the budget says so.
+
+        At exact truth, else at the environment's query states, else at visited states of episodes
+        as long as those of an evaluation.
+
+        Raises:
+            UqbenchError: the budget does not say how many visited states, or how long episodes are.
+        """
+        budget, runs, lanes = self._batch.budget, self._batch.runs, len(self._batch.runs)
+        queries, discount = budget.queries, self.discount
+        if queries is None:
+            return None
+        exact_truth, query_states = imported(self.spec.exact_truth), imported(self.spec.queries)
+        source: QuerySource
+        if exact_truth is not None:
+            exact = exact_truth(self.config, discount, [run.environment_seed for run in runs])
+            source = ExactSource(exact, lanes, self._device)
+        elif query_states is not None and (states := query_states(self.config)) is not None:
+            source = RolloutSource(queries, states, runs, self.lanes, discount, budget.steps)
+        elif queries.states is None or budget.evaluation is None:
+            raise UqbenchError(
+                f"task {self._batch.cell.task.name!r} has neither query states nor exact truth: to "
+                f"be scored by Monte Carlo returns its budget needs queries = {{ states = 64 }} "
+                f"and an 'evaluation' table, whose max_steps are those of an episode"
+            )
+        else:
+            longest = budget.evaluation.max_steps
+            source = MonteCarloSource(
+                runs, self.lanes, discount, queries.states, queries.tail, longest
+            )
+        return QueryScorer(source, lanes, budget.steps)
 
 
 def lanes_of(

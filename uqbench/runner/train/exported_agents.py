@@ -7,7 +7,7 @@ shared (:meth:`uqbench.agent.Agent.exported_state`).
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,8 +15,30 @@ from torch import Tensor
 
 from uqbench.agent import Agent
 from uqbench.errors import CannotSaveError
-from uqbench.runner.checkpoints.files import plain
+from uqbench.runner.checkpoints import plain
 from uqbench.runner.train.loop_agent import SinglePolicy
+
+
+def exported_agents(
+    agent: Agent | SinglePolicy,
+    alone: Sequence[Callable[[], Agent | SinglePolicy]],
+    obs: Tensor,
+    notify: Callable[[str], None],
+) -> list[bytes | None]:
+    """The state of each lane's agent; none at all, said by ``notify``, where one cannot be had.
+
+    Args:
+        agent: of all lanes.
+        alone: makes the agent of each lane alone, untrained.
+        obs: ``[L, M, *obs]``, at which they have to agree.
+        notify: called with messages for the user.
+    """
+    lanes = len(alone)
+    try:
+        return [exported_agent(agent, alone[i](), i, lanes, obs) for i in range(lanes)]
+    except CannotSaveError as error:
+        notify(f"--keep-agents: not kept: {error}")
+        return [None] * lanes
 
 
 def exported_agent(

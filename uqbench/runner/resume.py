@@ -12,7 +12,7 @@ from uqbench.identity import Run
 from uqbench.results.folders import Folder
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import Store
-from uqbench.runner.checkpoints.files import Checkpoint, UnusableError, read, read_about, remove
+from uqbench.runner.checkpoints import Checkpoint, UnusableError, read, read_about, remove
 
 
 @dataclass(frozen=True)
