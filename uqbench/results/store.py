@@ -32,7 +32,7 @@ from uqbench.results.record_files import (
     check_place,
     read_record,
 )
-from uqbench.results.records import RunRecord, now, this_process
+from uqbench.results.records import SCHEMA_VERSION, RunRecord, now, this_process
 from uqbench.results.run_cache import FILE, RunCache
 from uqbench.results.states import TO_DO, RunState, StoredRun
 from uqbench.results.tables import CURVES, EPISODES, METRICS
@@ -199,7 +199,7 @@ class Store:
         return lock
 
     def write(self, run: Run, record: RunRecord) -> None:
-        """Write a run's record atomically.
+        """Write a run's record atomically; the time and the run's identity are filled in.
 
         Raises:
             UqbenchError: the run is finished, and a finished run is immutable; or the record could
@@ -217,11 +217,14 @@ class Store:
             raise StorageError(f"{folder}: {stored.reason}")
         if stored.state is RunState.FINISHED:
             raise UqbenchError(f"{run.place} is finished; a finished run is never overwritten.")
-        texts = {
+        own = {
+            "schema_version": SCHEMA_VERSION,
+            "identity": dict(run.identity),
+            "updated": now(),
             "reason": _encodable(record.reason),
             "traceback": _encodable(record.traceback),
         }
-        sealed = record.model_copy(update=texts).sealed()
+        sealed = record.model_copy(update=own).sealed()
         text = json.dumps(sealed.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
         try:
             RunRecord.model_validate_json(text)

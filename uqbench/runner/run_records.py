@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import Run
 from uqbench.registry.registry import Plugin
 from uqbench.results.provenance import provenance
-from uqbench.results.records import SCHEMA_VERSION, RunRecord
+from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store, now, this_process
 from uqbench.runner import mkl
 from uqbench.runner.batches import Batch
@@ -22,16 +22,6 @@ from uqbench.runner.resume import tidy
 
 if TYPE_CHECKING:  # it takes seconds, and most who write records do not compute
     import torch
-
-
-def write_record(store: Store, run: Run, record: RunRecord, update: dict[str, Any]) -> None:
-    """Store a run's record with ``update``; the time and the run's identity are filled in."""
-    common = {
-        "schema_version": SCHEMA_VERSION,
-        "identity": dict(run.identity),
-        "updated": now(),
-    }
-    store.write(run, record.model_copy(update=common | update))
 
 
 def blank_record(plugins: Sequence[Plugin], device: str) -> RunRecord:
@@ -96,6 +86,6 @@ def _rewrite(run: Run, store: Store, **update: object) -> None:
         stored = store.find(run)
         if stored.state not in (RunState.FINISHED, RunState.DAMAGED, RunState.NEWER):
             record: RunRecord = stored.record or blank_record((), "unknown")
-            write_record(store, run, record, update)
+            store.write(run, record.model_copy(update=update))
     finally:
         lock.release()

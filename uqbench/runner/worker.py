@@ -21,12 +21,12 @@ from uqbench.runner.events import Event, Finished, Notice, Progress, Started
 from uqbench.runner.full_disk import WaitsForRoom
 from uqbench.runner.metric_values import final_metrics
 from uqbench.runner.resume import ResumePoint, find_resume_point, named_folders, tidy
-from uqbench.runner.run_records import blank_record, device_name, write_record
+from uqbench.runner.run_records import blank_record, device_name
 from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
 from uqbench.runner.train.agents import Training, train_loop_agent
 from uqbench.runner.train.estimators import fit_estimator
-from uqbench.runner.train.measurements import Latest
+from uqbench.runner.train.measurements import Latest, Measurements
 
 REPORT_SECONDS = 0.5
 RECORD_SECONDS = 600.0
@@ -118,8 +118,9 @@ class BatchWork:
             if batch.keep_agents:
                 self._notify("--keep-agents: not kept: an estimator is no agent")
             return fit_estimator(batch, self.host, self.device), self.watch.seconds - began
+        measured = Measurements(batch, self.host, self.device)
         if batch.cell.owns_loop:
-            columns = train_loop_agent(batch, self.host, self.device, on_step, self._notify)
+            columns = train_loop_agent(batch, self.host, measured, on_step, self._notify)
             return columns, self.watch.seconds - began
         folder = self.store.checkpoint_folder(self.batch.runs[0])
 
@@ -139,7 +140,7 @@ class BatchWork:
         if origin is not None:
             saved = partial(read_state, origin.folder, origin.about, self.device)
         try:
-            training = Training(batch, self.host, self.device, saved)
+            training = Training(batch, self.host, measured, saved)
             with stop.deferred():
                 for step, latest in training.steps():
                     on_step(step, latest)
@@ -197,10 +198,8 @@ class BatchWork:
             left = columns[self.lanes.index(run)]
             scalars[run.seed] = final_metrics(batch, self.host, left.metrics, left.episodes, timing)
             update = {
-                "identity": dict(run.identity),
                 "status": "finished",
                 "step": steps,
-                "updated": now(),
                 "checkpoint": None,
                 "timing": timing,
                 "scalars": scalars[run.seed],
@@ -228,7 +227,7 @@ class BatchWork:
         errors = []
         for run in self.batch.runs:
             try:
-                write_record(self.store, run, self.record, {"step": step})
+                self.store.write(run, self.record.model_copy(update={"step": step}))
             except StorageError as error:  # the others are written all the same
                 errors.append(error)
         if errors:

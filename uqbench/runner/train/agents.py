@@ -17,7 +17,6 @@ from uqbench.results.columns import RunColumns
 from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import UnusableError
 from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
-from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.runner.train.exported_agents import exported_agents
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
@@ -30,7 +29,7 @@ class Training:
     Args:
         batch: the runs.
         host: the plugins.
-        device: where to compute.
+        measured: its measurements, and the environment.
         saved: reads the state to resume from; None starts with the first step.
 
     Raises:
@@ -41,28 +40,26 @@ class Training:
         self,
         batch: Batch,
         host: Host,
-        device: torch.device,
+        measured: Measurements,
         saved: Callable[[], Mapping[str, Any]] | None = None,
     ) -> None:
-        task = TaskEnvironment(batch, host, device)
-        self._batch, self._env = batch, task.training_lanes()
-        self._measured = Measurements(batch, task, self._env, device)
-        self._make = partial(make_agent, host=host, env=self._env, device=device)
+        self._batch, self._measured, self._env = batch, measured, measured.env
+        self._make = partial(make_agent, host=host, env=self._env, device=measured.device)
         self._agent, self._capture = self._make(batch), None
         if batch.budget.numerics == "compiled":
             compile_agent(self._agent)
-            if can_be_captured(self._agent, self._env, device):
+            if can_be_captured(self._agent, self._env, measured.device):
                 self._capture = cuda_graphs()
         parts: dict[str, HasState | None] = {
             "agent": self._agent,
             "environment": self._env,
-            "recorder": self._measured.recorder,
-            "queries": self._measured.queries,
+            "recorder": measured.recorder,
+            "queries": measured.queries,
         }
         self._parts = {name: part for name, part in parts.items() if part is not None}
         self._position = None if saved is None else self._load(saved())
         if self._position is None:
-            self._measured.begin(self._agent)
+            measured.begin(self._agent)
 
     def steps(self) -> Iterator[tuple[int, Latest]]:
         """Train to the end; yields the steps taken, and what was recorded last, after each step."""
@@ -115,7 +112,7 @@ class Training:
 def train_loop_agent(
     batch: Batch,
     host: Host,
-    device: torch.device,
+    measured: Measurements,
     on_step: Callable[[int, Latest], None],
     notify: Callable[[str], None],
 ) -> list[RunColumns]:
@@ -124,16 +121,14 @@ def train_loop_agent(
     Args:
         batch: the run.
         host: the plugins.
-        device: of the environment.
+        measured: its measurements, and the environment.
         on_step: called after every step, with the steps taken and what was recorded last.
         notify: called with messages for the user.
 
     Returns:
         What the run leaves behind.
     """
-    task, steps = TaskEnvironment(batch, host, device), batch.budget.steps
-    env = task.training_lanes()
-    measured = Measurements(batch, task, env, device)
+    env, steps = measured.env, batch.budget.steps
     single = make_loop_agent(batch, host, env)
     measured.begin(single)
 

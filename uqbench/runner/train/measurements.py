@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.agent import Agent
-from uqbench.environment import LaneEnv
+from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns, RunColumns
 from uqbench.runner.batches import Batch
 from uqbench.runner.train.environments import TaskEnvironment
@@ -29,29 +29,24 @@ class Measurements:
 
     Args:
         batch: the runs, one a lane.
-        task: their environment.
-        env: the lanes that they are trained in.
-        device: of the tensors.
+        host: the plugins.
+        device: where they compute.
 
     Attributes:
+        device: the same.
+        env: the lanes that the agents are trained in.
         recorder: takes in every outcome.
         queries: asks the agents; None where the budget does not say so.
         latest: what was recorded last.
     """
 
-    def __init__(
-        self, batch: Batch, task: TaskEnvironment, env: LaneEnv, device: torch.device
-    ) -> None:
-        self._batch, self._task, self._env, budget = batch, task, env, batch.budget
-        self._lanes = len(batch.runs)
+    def __init__(self, batch: Batch, host: Host, device: torch.device) -> None:
+        self._batch, self.device = batch, device
+        self._task = task = TaskEnvironment(batch, host, device)
+        self.env = task.training_lanes()
+        lanes, budget, spec = len(batch.runs), batch.budget, task.spec
         self.recorder = Recorder(
-            self._lanes,
-            budget.steps,
-            task.spec.events,
-            device,
-            task.discount,
-            task.spec.name,
-            budget.actors,
+            lanes, budget.steps, spec.events, device, task.discount, spec.name, budget.actors
         )
         self.queries = task.query_scorer()
         self.latest: Latest = {}
@@ -65,9 +60,9 @@ class Measurements:
     def see(self, step: int, agent: Agent | SinglePolicy, obs: Tensor) -> None:
         """Where an agent stands after ``step`` steps, ``[L, M, *obs]``."""
         if self.recorder.due(step):
-            check_uncertainty(agent, obs, self._env.n_actions, step)
+            check_uncertainty(agent, obs, self.env.n_actions, step)
         if self.queries is not None:
-            self.queries.see(step, self._env, obs)
+            self.queries.see(step, self.env, obs)
 
     def measure(self, step: int, agent: Agent | SinglePolicy) -> None:
         """Record what is due after ``step`` steps."""
@@ -86,12 +81,12 @@ class Measurements:
                 [run.evaluation_seed(m) for run in self._batch.runs for m in episodes]
             )
             discount, events = self._task.discount, self._task.spec.events
-            shape = self._lanes, plan.episodes
+            shape = len(self._batch.runs), plan.episodes
             recorder.evaluation(evaluate(agent, new, *shape, plan.max_steps, discount, events))
 
     def columns(self, exported: Sequence[bytes | None]) -> list[RunColumns]:
         """What each run leaves behind, with its agent's final state."""
-        asked: list[tuple[Columns | None, Columns | None]] = [(None, None)] * self._lanes
+        asked: list[tuple[Columns | None, Columns | None]] = [(None, None)] * len(exported)
         if (queries := self.queries) is not None:
             asked = list(zip(queries.curves.finish(), queries.predictions.finish(), strict=True))
         return [
@@ -103,10 +98,10 @@ class Measurements:
 
     def _metrics(self, agent: Agent | SinglePolicy) -> dict[str, Tensor]:
         """An agent's own metrics, and the scores of its predictions of Q where Q* is known."""
-        metrics, known = dict(agent.metrics()), self._optimal_q
-        check_metrics(agent, metrics, self._lanes)
+        metrics, known, lanes = dict(agent.metrics()), self._optimal_q, len(self._batch.runs)
+        check_metrics(agent, metrics, lanes)
         if known is not None:
-            predicted = agent.uncertainty(known.obs.expand(self._lanes, *known.obs.shape))
+            predicted = agent.uncertainty(known.obs.expand(lanes, *known.obs.shape))
             if predicted is not None:
                 metrics |= score_uncertainty(predicted, known.values)
                 if known.return_atoms is not None and known.return_probs is not None:
