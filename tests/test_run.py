@@ -605,9 +605,9 @@ def test_until_decided_adds_seeds_to_those_that_are_there(finished, tmp_path):
     out = tmp_path / "results"
     shutil.copytree(finished[0], out)
     done = run_toy(out, "--until-decided", "--max-seeds", "5", "--workers", "1")
-    assert "Look 1 of 1: 5 seeds of slow, fast." in done.stderr
+    assert "Interim analysis 1 of 1: 5 seeds of slow, fast." in done.stderr
     assert len(states(out)) == 20
-    assert "Looks at 5 seeds, 5 % of error over all of them" in done.stdout
+    assert "Interim analyses at 5 seeds, 5 % of error over all of them" in done.stdout
     assert re.search(r"^fast-first: (holds at 5 seeds|undecided: )", done.stdout, re.MULTILINE)
     assert "20 runs; 5 seeds of every method would be 20." in done.stdout
     refused = run_toy(out, "--until-decided", "--seeds", "4", code=2)

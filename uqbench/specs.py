@@ -240,10 +240,10 @@ def imported(function: F | str | None) -> F | None:
     Raises:
         TypeError: what the string names cannot be called.
     """
-    found: Any = _imported(function)
-    if found is not None and not callable(found):
-        raise TypeError(f"{function} is not callable: {found!r}")
-    known: F | None = found
+    target: Any = _imported(function)
+    if target is not None and not callable(target):
+        raise TypeError(f"{function} is not callable: {target!r}")
+    known: F | None = target
     return known
 
 

@@ -53,7 +53,7 @@ class Truth:
         return (self.probs * (self.returns - self.q[..., None]).square()).sum(-1)
 
     @classmethod
-    def realized(cls, returns: Tensor) -> Truth:
+    def of_one_return(cls, returns: Tensor) -> Truth:
         """One return of each action ``[L, M, A]``; NaN where none was seen."""
         return cls(returns, torch.full_like(returns, torch.nan), returns=returns[..., None])
 

@@ -209,7 +209,7 @@ def test_a_table_that_would_not_fit_in_memory_is_refused(copied, monkeypatch):
 
 def test_a_notebook_shows_text_and_not_what_it_may_hold(results, copied):
     assert "<td>fast</td>" in results._repr_html_()
-    hostile = uqbench.Results(Path("<script>"), lambda: [], results.found, Store(copied))
+    hostile = uqbench.Results(Path("<script>"), lambda: [], results.stored, Store(copied))
     assert "<script>" not in hostile._repr_html_()
 
 

@@ -24,7 +24,7 @@ def noise(seed: int, *shape: int) -> Tensor:
 Q = 3 * noise(0, 1, STATES, 2)
 SPREAD = torch.linspace(0.3, 2.0, 2 * STATES).double().view(1, STATES, 2)
 SAMPLED = Truth.from_samples(Q[..., None] + SPREAD[..., None] * noise(1, 1, STATES, 2, 8))
-REALIZED = Truth.realized(Q + SPREAD * noise(7, 1, STATES, 2))
+REALIZED = Truth.of_one_return(Q + SPREAD * noise(7, 1, STATES, 2))
 NORMAL = torch.special.ndtri((torch.arange(50).double() + 0.5) / 50)
 KNOWN = Uncertainty(
     mean=Q + SPREAD.flip(1) * noise(2, 1, STATES, 2),
@@ -149,7 +149,7 @@ def test_single_returns_tell_who_knows_their_distribution():
 
 def test_a_lane_of_which_nothing_is_known_has_no_scores():
     unknown = torch.full_like(Q, torch.nan)
-    both = Truth.realized(torch.cat([unknown, REALIZED.q]))
+    both = Truth.of_one_return(torch.cat([unknown, REALIZED.q]))
     stated = Uncertainty(
         **{name: torch.cat([x, x]) for name, x in vars(KNOWN).items() if x is not None}
     )

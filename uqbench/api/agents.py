@@ -113,7 +113,7 @@ def _batch(record: RunRecord, host: Host) -> Batch:
         spec.load_config(), method["config"], where="run.json: config", risk_names=host.risk_names
     )
     # names of variants are no names of a suite's methods
-    made = Method(name="kept", agent=method["agent"]).model_copy(update={"name": method["name"]})
+    made = Method(name="agent", agent=method["agent"]).model_copy(update={"name": method["name"]})
     run = Run(
         identity["suite"]["name"], identity["budget"]["name"], task["name"], method["name"],
         identity["seed"], identity,

@@ -112,13 +112,13 @@ class Verified:
 
     Attributes:
         methods: by method: how its re-made rows agree, and what that proves.
-        found: about the submission that they are of; None of a stored board.
+        findings: about the submission that they are of; None of a stored board.
         copies: runs of different names that have the same results, in words.
         added: the board that its rows were added to, if they were.
     """
 
     methods: Mapping[str, Verification] = field(default_factory=dict)
-    found: Findings | None = None
+    findings: Findings | None = None
     copies: tuple[str, ...] = ()
     added: Path | None = None
 
@@ -130,8 +130,8 @@ class Verified:
     @property
     def good(self) -> bool:
         """Whether nothing is inconsistent, nor broken, and no submitted row barred."""
-        follows = self.found is None or self.found.follows
-        barred = self.found is not None and any(of.bars for of in self.methods.values())
+        follows = self.findings is None or self.findings.follows
+        barred = self.findings is not None and any(of.bars for of in self.methods.values())
         return follows and not barred and Agreement.INCONSISTENT not in self.agreement.values()
 
 
@@ -142,7 +142,7 @@ class Experiment:
     Attributes:
         options: which runs, where they are stored, and where and how they are executed.
         watcher: shows what is executed; None for nobody.
-        say: is told what stops nothing, such as a plugin that cannot be loaded.
+        say: called with what stops nothing, such as a plugin that cannot be loaded.
     """
 
     options: Options = field(default_factory=Options)
@@ -339,15 +339,15 @@ class Experiment:
         for suite in (suite for suite in chosen if suite.claims):
             budgets = budgets_with_runs(suite, boards or self.store.root)
             budget = next((name for name in budgets if wanted.budget in (None, name)), None)
-            found: Counter[Verdict] = Counter()
+            verdicts: Counter[Verdict] = Counter()
             error = ""
             try:
                 if budget is not None:
                     selection = replace(wanted, suite=suite.name, budget=budget)
-                    found.update(one.verdict for one in self.claims(boards, selection))
+                    verdicts.update(one.verdict for one in self.claims(boards, selection))
             except UqbenchError as refused:
                 error = str(refused)
-            counts = {verdict.value: found[verdict] for verdict in Verdict if found[verdict]}
+            counts = {verdict.value: verdicts[verdict] for verdict in Verdict if verdicts[verdict]}
             papers, number = sorted({claim.paper for claim in suite.claims}), len(suite.claims)
             judgements.append(SuiteVerdicts(suite.name, number, papers, budget, counts, error))
         return judgements
@@ -418,24 +418,24 @@ class Experiment:
         bundle, methods = read_bundle(path), {}
         scores = from_csv(stored_text(bundle.files["scores.csv"], path), str(path))
         if size == 0:
-            found = self.judged(path).found
+            findings = self.judged(path).findings
         else:
-            found = judged_elsewhere(bundle, path)
-            if found.follows:
+            findings = judged_elsewhere(bundle, path)
+            if findings.follows:
                 manifest = read_manifest(bundle.files["manifest.json"], str(path))
                 made, _ = read_provenance(bundle.files[PROVENANCE])
                 methods = verify_rows(
                     scores, manifest, made, size, (), new_seeds, self.options.folder, hidden=(path,)
                 )
-        verified = Verified(methods, found, tuple(copies(scores)))
+        verified = Verified(methods, findings, tuple(copies(scores)))
         if add is None or not verified.good:
             return verified
         judged = self.judged(path)
         folder, board, recorded = add_rows(
             judged, methods, has_sandbox(), self.host, Folder(add), self.say
         )
-        if not judged.found.follows:
-            return replace(verified, found=judged.found)
+        if not judged.findings.follows:
+            return replace(verified, findings=judged.findings)
         write_files(all_files(board, recorded), folder, self.host)
         return replace(verified, copies=tuple(copies(board.scores)), added=folder.path)
 

@@ -78,13 +78,13 @@ def beliefs_at(exported: ExportedAgent, obs: Tensor) -> Beliefs:
     with torch.no_grad():
         stated = exported.agent.uncertainty(obs) or Uncertainty()
     parts = {"mean": stated.mean, "epistemic": stated.epistemic_var}
-    found = {
+    beliefs = {
         name: values[0].double().cpu().numpy()
         for name, values in (parts | {"aleatoric": stated.aleatoric_var}).items()
         if values is not None
     }
-    sds = {name: np.sqrt(np.maximum(found[name], 0)) for name in found if name != "mean"}
-    return found | sds
+    sds = {name: np.sqrt(np.maximum(beliefs[name], 0)) for name in beliefs if name != "mean"}
+    return beliefs | sds
 
 
 def map_beliefs(exported: ExportedAgent) -> tuple[StateMap, Beliefs]:

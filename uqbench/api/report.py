@@ -35,7 +35,7 @@ def write_report(folder: Path | str, output: Path | str = "report.html", say: Sa
     Args:
         folder: of results, of leaderboards, or of one board.
         output: the file to write.
-        say: is told which boards are damaged, and which plugins failed.
+        say: called with the boards that are damaged and the plugins that failed.
 
     Returns:
         ``output``.

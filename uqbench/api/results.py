@@ -38,7 +38,7 @@ class Results:
     Args:
         origin: where the results are.
         boards: finds their boards; called once, when a board is asked for.
-        found: the runs, where they are from a results folder.
+        stored: the runs, where they are from a results folder.
         store: of the runs.
     """
 
@@ -46,12 +46,12 @@ class Results:
         self,
         origin: Path,
         boards: Callable[[], Sequence[Board | StoredBoard]],
-        found: Sequence[Found] = (),
+        stored: Sequence[Found] = (),
         store: Store | None = None,
     ) -> None:
         self.origin = origin
         self._find_boards = boards
-        self.found = tuple(found)
+        self.stored = tuple(stored)
         self.store = store
 
     @cached_property
@@ -63,7 +63,7 @@ class Results:
     def runs(self) -> pd.DataFrame:
         """A row a run: state, steps, device, time, reason where it failed, folder, digest."""
         if self.store is not None:
-            return runs_frame(self.found)
+            return runs_frame(self.stored)
         scores = self.scores
         known = ("suite", "board", *CELL[2:], "status", "device", "run", *DIGESTS)
         return scores.filter(known).rename(columns={"status": "state"})
@@ -94,7 +94,7 @@ class Results:
             points = _joined([(one, one.curve_points) for one in stored], POINTS)
             return points if names is None else points[points["metric"].isin(names)]
         filters = None if names is None else [("metric", "in", names)]
-        return data_frame(self.store, self.found, METRICS, filters)
+        return data_frame(self.store, self.stored, METRICS, filters)
 
     def episodes(self, phase: str | None = None) -> pd.DataFrame:
         """A row an episode: ``step`` at its end, ``phase``, ``end``, ``length``, ``return``, ….
@@ -131,8 +131,8 @@ class Results:
             board: only the board of this name, mostly a budget.
         """
         chosen = self._chosen(suite, board)
-        found = _joined([(one, one.table("leaderboard.csv")) for one in chosen], (), "inner")
-        return found.dropna(axis="columns", how="all") if len(chosen) > 1 else found
+        joined = _joined([(one, one.table("leaderboard.csv")) for one in chosen], (), "inner")
+        return joined.dropna(axis="columns", how="all") if len(chosen) > 1 else joined
 
     def pairs(self, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
         """Every pair of methods: P(improvement), difference, intervals and p-values."""
@@ -190,7 +190,7 @@ class Results:
 
     def _data(self, what: str, file: str, column: str, only: str | None) -> pd.DataFrame:
         filters = None if only is None else [(column, "==", only)]
-        return data_frame(self._store(what), self.found, file, filters)
+        return data_frame(self._store(what), self.stored, file, filters)
 
     def _store(self, what: str) -> Store:
         if self.store is None:

@@ -24,8 +24,8 @@ def coverage_column(columns: Iterable[str]) -> tuple[str, float] | None:
 
     The first of 90 % intervals; without any the first of 95 %. None where there is neither.
     """
-    found = [(name, match[1]) for name in columns if (match := _COVERAGE.fullmatch(name))]
-    name, level = min(found, key=lambda one: one[1], default=("", ""))
+    levels = [(name, match[1]) for name in columns if (match := _COVERAGE.fullmatch(name))]
+    name, level = min(levels, key=lambda one: one[1], default=("", ""))
     return (name, int(level) / 100) if name else None
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_RUNS = 7_000
 FEWER_RUNS = 2_000
 """Of more than the most, about so many runs' curves are kept, and files read for them."""
-KEPT = ("reliability", "sparsification", "sparsification_best", "pit")
+STORED = ("reliability", "sparsification", "sparsification_best", "pit")
 """The curves whose points are at the same places in all runs."""
 
 
@@ -80,14 +80,14 @@ def mean_curves(curves: pd.DataFrame) -> pd.DataFrame:
         curves: of runs: ``task``, ``method``, ``seed``, ``step``, ``curve``, ``x``, ``y``.
     """
     last = curves["step"] == curves.groupby(["task", "method"])["step"].transform("max")
-    own = curves[last & curves["curve"].isin(KEPT)]
+    own = curves[last & curves["curve"].isin(STORED)]
     own = own.assign(x=own["x"].astype(float).round(9))
     points = own.groupby(["task", "method", "curve", "x"])["y"]
-    found = points.agg(y="mean", spread="std", runs="count").reset_index()
-    runs = found["runs"].to_numpy()
-    reach = student(found["spread"].to_numpy() / np.sqrt(runs), runs)
-    found = found.assign(low=found["y"] - reach, high=found["y"] + reach)
-    return found[["task", "method", "curve", "x", "y", "low", "high", "runs"]]
+    means = points.agg(y="mean", sd="std", runs="count").reset_index()
+    runs = means["runs"].to_numpy()
+    reach = student(means["sd"].to_numpy() / np.sqrt(runs), runs)
+    means = means.assign(low=means["y"] - reach, high=means["y"] + reach)
+    return means[["task", "method", "curve", "x", "y", "low", "high", "runs"]]
 
 
 def uncertainty_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> bytes | None:
@@ -105,8 +105,8 @@ def uncertainty_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> by
             )
     if not parts:
         return None
-    found = mean_curves(pd.concat(parts, ignore_index=True))
-    names = found.astype(dict.fromkeys(("task", "method", "curve"), "category"))
+    means = mean_curves(pd.concat(parts, ignore_index=True))
+    names = means.astype(dict.fromkeys(("task", "method", "curve"), "category"))
     return table_bytes(pa.Table.from_pandas(names, preserve_index=False))
 
 

@@ -83,8 +83,8 @@ def _origin(folder: Folder) -> str:
     if not folder.has(ORIGIN):
         return ""
     try:
-        told = json.loads(folder.read(ORIGIN, 10_000))
-        text = f"{told['folder']} of {told['host']}"
+        origin = json.loads(folder.read(ORIGIN, 10_000))
+        text = f"{origin['folder']} of {origin['host']}"
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         text = ""
     return re.sub(r"[^\w .-]", "?", text)[:200] or "unknown"

@@ -103,12 +103,12 @@ def judged_elsewhere(bundle: Bundle, path: Path) -> Findings:
         write_data(folder / path.name, path.read_bytes())
         text = call(["verify", path.name, "--sample", "0", "--json"], folder)
     try:
-        found = Findings.model_validate_json(text)
+        findings = Findings.model_validate_json(text)
     except ValidationError as error:
         raise UqbenchError(f"{path} could not be judged: {explain(error)}") from error
-    if set(found.methods) != set(bundle.index.methods):
+    if set(findings.methods) != set(bundle.index.methods):
         raise UqbenchError(f"{path} was judged as another file: a method meddled with it.")
-    return found
+    return findings
 
 
 def _barred(rows: Sequence[Score]) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def _remake(
                 folder, hidden,
             )  # fmt: skip
     metrics = {name for score in scores for name in score.values}
-    keys, found = set().union(*wanted.values()), {}
+    keys, rerun = set().union(*wanted.values()), {}
     for place, stored in Store(folder).states():
         record, (_, _, task, method, _) = stored.record, place.split("/")
         if stored.state is not RunState.FINISHED or record is None:
@@ -165,12 +165,12 @@ def _remake(
         seed = record.identity["seed"]
         if (task, method, seed) not in keys:  # a plugin may write what it likes
             continue
-        found[task, method, seed] = Score(
+        rerun[task, method, seed] = Score(
             task, method, seed, stored.state.value, str(record.identity["device"]),
             scale.normalize(raw) if is_finite(raw) else None, values, place,
             record.digests.get("results", ""), "", record=record,
         )  # fmt: skip
-    return found
+    return rerun
 
 
 def _machine(made: MadeWith) -> tuple[object, ...]:

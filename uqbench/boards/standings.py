@@ -40,23 +40,23 @@ def estimates(plan: Plan, own: MethodScores, baseline: Matrix | None) -> dict[st
     """
     suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
     values, raw = own.normalized_primary, own.raw(primary)
-    found: dict[str, Estimate | None] = dict.fromkeys(shown_statistics(plan))
+    estimates: dict[str, Estimate | None] = dict.fromkeys(shown_statistics(plan))
     if values is not None:
         failures = failures_by_task(suite, primary, own.tasks)
-        found = {n: estimate(n, values, failures, clustered=suite.paired) for n in found}
+        estimates = {n: estimate(n, values, failures, clustered=suite.paired) for n in estimates}
     if beyond := failures_by_task(suite, primary, own.tasks, normalized=False):
-        found["fail_share"] = None if raw is None else share(beyond[0].failed(raw))
+        estimates["fail_share"] = None if raw is None else share(beyond[0].failed(raw))
     over = None if values is None or baseline is None else improvement(values, baseline)
-    found[f"improvement_over_{suite.baseline}"] = over
+    estimates[f"improvement_over_{suite.baseline}"] = over
     for column in columns(plan):
-        metric, found[column.name] = column.metric, None
+        metric, estimates[column.name] = column.metric, None
         values = own.normalized(metric) if column.normalized else own.raw(metric)
         if values is not None:
             failures = failures_by_task(suite, metric, own.tasks, normalized=column.normalized)
-            found[column.name] = estimate(
+            estimates[column.name] = estimate(
                 column.statistic, values, failures, clustered=suite.paired
             )
-    return found
+    return estimates
 
 
 def failures_by_task(

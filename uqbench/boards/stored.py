@@ -291,7 +291,7 @@ class StoredBoard:
             plan: of all methods that are installed.
             selection: that the plan is of.
             host: the plugins.
-            say: is told which methods the board has not.
+            say: called with the methods that the board lacks.
 
         Returns:
             A board of the stored methods alone; others may be installed here.

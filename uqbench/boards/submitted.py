@@ -43,19 +43,19 @@ class Submitted(BaseModel):
 
     @classmethod
     def of(
-        cls, found: Verification | None, bundle: str, checks: Mapping[str, int], sandbox: bool
+        cls, made: Verification | None, bundle: str, checks: Mapping[str, int], sandbox: bool
     ) -> Submitted:
-        """The row of a method, of which ``found`` is known."""
-        if found is None or not found.agreement:
+        """The row of a method, of which the verification is known."""
+        if made is None or not made.agreement:
             return cls(state="self-reported", bundle=bundle, checks=dict(checks))
         return cls(
-            state="verified" if found.verified else "self-reported",
+            state="verified" if made.verified else "self-reported",
             bundle=bundle,
-            agreement=dict(Counter(found.agreement.values())),
+            agreement=dict(Counter(made.agreement.values())),
             checks=dict(checks),
-            rows=found.rows,
-            new_runs=found.new_runs,
-            proves=found.sentence,
+            rows=made.rows,
+            new_runs=made.new_runs,
+            proves=made.sentence,
             sandbox=sandbox,
         )
 

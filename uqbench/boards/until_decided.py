@@ -26,11 +26,11 @@ class Decided:
     """What the looks decided.
 
     Attributes:
-        found: what each look decided.
-        board: of all runs that were made, with the verdicts and pairs of the looks.
+        analyses: what each interim analysis decided.
+        board: of all runs that were made, with the verdicts and pairs of the analyses.
     """
 
-    found: Sequential
+    analyses: Sequential
     board: Board
 
 
@@ -52,7 +52,7 @@ def run_until_decided(
         plan: plans a selection.
         store: of the runs.
         execute: does what is missing of a plan and returns the states of its runs.
-        say: is told of each look.
+        say: called with a line for each analysis.
 
     Raises:
         UqbenchError: the budget cannot rank methods.
@@ -62,20 +62,21 @@ def run_until_decided(
             f"--until-decided: the budget {planned.budget_name!r} cannot rank methods, so that "
             f"no number of seeds decides anything; choose a budget that can."
         )
-    found = Sequential(interim_schedule(most))
+    analyses = Sequential(interim_schedule(most))
     roles = planned.roles
     names = list(roles)
     cells: dict[tuple[str, str], Cell] = {}
-    for number, seeds in enumerate(found.schedule, start=1):
+    for number, seeds in enumerate(analyses.schedule, start=1):
         look = plan(replace(selection, methods=tuple(names), seeds=tuple(range(seeds))))
         say(
-            f"Look {number} of {len(found.schedule)}: {count(seeds, 'seed')} of {', '.join(names)}."
+            f"Interim analysis {number} of {len(analyses.schedule)}: "
+            f"{count(seeds, 'seed')} of {', '.join(names)}."
         )
         if set(execute(look).values()) != {RunState.FINISHED}:
             return None
         cells |= {(cell.task.name, cell.method.name): cell for cell in look.cells}
         scores = gather(look, store)
-        found.judge(look, scores)
+        analyses.judge(look, scores)
         ranked = {
             name: values
             for name, own in by_method(look.suite, scores).items()
@@ -83,12 +84,12 @@ def run_until_decided(
         }
         tasks = sorted({cell.task.name for cell in look.cells})
         failures = failures_by_task(look.suite, look.suite.primary_metric(look.budget), tasks)
-        found.compare(ranked, look.suite.ranks_by, paired=look.suite.paired, failures=failures)
-        names = found.open_methods(planned)
+        analyses.compare(ranked, look.suite.ranks_by, paired=look.suite.paired, failures=failures)
+        names = analyses.open_methods(planned)
         if not names:
             break
     whole = replace(planned, cells=tuple(cells.values()), standard=False)
     plain = Board.of(replace(whole, claims=()), gather(whole, store))
-    judged = tuple(found.judgements.values())
-    board = replace(plain, judged=judged, compared=found.merged(plain.pairs))
-    return Decided(found, board)
+    judged = tuple(analyses.judgements.values())
+    board = replace(plain, judged=judged, compared=analyses.merged(plain.pairs))
+    return Decided(analyses, board)

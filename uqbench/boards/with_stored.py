@@ -93,7 +93,7 @@ def as_run_today(
         whole: the plan of all methods that are installed.
         methods: those of them that are to join, and need not be there.
         host: the plugins.
-        say: is told which of the other methods the board has not.
+        say: called with the other methods that the board lacks.
 
     Raises:
         UqbenchError: it is of an earlier protocol, or its scores are not those of the plan.

@@ -152,9 +152,9 @@ class _Case:
             few = f"{self.seeds} of the {MINIMUM_SEEDS} seeds that a verdict needs at least"
             more = MINIMUM_SEEDS - self.seeds
             return self._say(Verdict.UNDECIDED, few, findings, more_seeds=more)
-        found = verdict(evidence, findings)
-        if found in DECIDED:
-            return self._say(found, _parts(findings, found), findings)
+        reached = verdict(evidence, findings)
+        if reached in DECIDED:
+            return self._say(reached, _parts(findings, reached), findings)
         return self._undecided(evidence, findings)
 
     def _undecided(self, evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
@@ -263,14 +263,14 @@ class _Case:
         )  # fmt: skip
 
 
-def _parts(findings: Sequence[Finding], found: Verdict) -> str:
+def _parts(findings: Sequence[Finding], reached: Verdict) -> str:
     """Which part of a conjunction failed, is equal or open, and where the means say otherwise."""
     parts = []
-    if found is not Verdict.HOLDS and len({f.word for f in findings}) > 1:
+    if reached is not Verdict.HOLDS and len({f.word for f in findings}) > 1:
         for word in ("false", "equal", "open"):
             names = [_about(f) for f in findings if f.word == word]
             parts += [f"{word}: {_listed(names)}"] if names else []
-    if found is Verdict.EQUAL:
+    if reached is Verdict.EQUAL:
         parts.append(f"means differ by less than {findings[0].comparison.margin:g}, the margin")
     for f in findings:
         difference, measured = f.comparison.difference, f.comparison.measured

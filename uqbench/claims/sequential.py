@@ -88,13 +88,13 @@ class Sequential:
         An adjusted p-value of m open pairs counts as m times that of one pair, whose errors at
         several looks are known.
         """
-        fresh = [
+        undecided = [
             pair
             for pair in compare(scores, statistic, paired=paired, failures=failures)
             if (pair.first, pair.second) not in self.decided_at and pair.adjusted is not None
         ]
-        for pair in fresh:
-            name, number = (pair.first, pair.second), len(fresh)
+        for pair in undecided:
+            name, number = (pair.first, pair.second), len(undecided)
             adjusted = min(1.0, number * repeated((pair.adjusted or 0.0) / number, self.schedule))
             self.pairs[name] = replace(pair, adjusted=adjusted)
             if adjusted <= ALPHA:

@@ -23,15 +23,15 @@ COLUMNS = (
 
 def rows(judgements: Sequence[Judgement]) -> list[dict[str, str]]:
     """A row a comparison, or one for a claim without any; numbers to six digits."""
-    found = []
+    rows = []
     for judged in judgements:
         entry = as_json(judged)
         comparisons = entry.pop("comparisons") or [{}]
         entry["readings"] = " ".join(judged.readings)
         for comparison in comparisons:
             row = {key: value for key, value in (entry | comparison).items() if key in COLUMNS}
-            found.append({name: _cell(row.get(name)) for name in COLUMNS})
-    return found
+            rows.append({name: _cell(row.get(name)) for name in COLUMNS})
+    return rows
 
 
 def as_json(judged: Judgement) -> dict[str, Any]:

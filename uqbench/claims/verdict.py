@@ -84,12 +84,12 @@ def find(evidence: Evidence, *, intervals: bool, together: float = ALPHA) -> tup
 
 def verdict(evidence: Evidence, findings: Sequence[Finding]) -> Verdict:
     """The verdict on a claim from its findings."""
-    found = combine(evidence, [finding.true for finding in findings])
-    if found is Verdict.UNDECIDED:
+    combined = combine(evidence, [finding.true for finding in findings])
+    if combined is Verdict.UNDECIDED:
         but = [False if f.equal and f.true is None else f.true for f in findings]
         if combine(evidence, but) is Verdict.DOES_NOT_HOLD:
             return Verdict.EQUAL
-    return found
+    return combined
 
 
 def combine(evidence: Evidence, true: Sequence[bool | None]) -> Verdict:

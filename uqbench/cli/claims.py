@@ -49,8 +49,8 @@ def command(options: Options, *, boards: FolderThere | None = None, as_json: boo
             return
         width = max((len(one.suite) for one in suites), default=0)
         for one in suites:
-            found = {f"{n} {word}": COLORS[word] for word, n in one.verdicts.items()}
-            say(f"{one.suite:<{width}}  {_line(one)}", colors=found)
+            colors = {f"{n} {word}": COLORS[word] for word, n in one.verdicts.items()}
+            say(f"{one.suite:<{width}}  {_line(one)}", colors=colors)
         return
     judgements = experiment.claims(boards)
     if as_json:

@@ -91,11 +91,11 @@ def command(
 
 def _say_decided(decided: Decided) -> None:
     """Say what was decided at which look."""
-    plan, schedule = decided.board.plan, decided.found.schedule
-    looks = ", ".join(map(str, schedule))
-    say(f"Looks at {looks} seeds, 5 % of error over all of them (docs/claims.md).")
+    plan, schedule = decided.board.plan, decided.analyses.schedule
+    analyses = ", ".join(map(str, schedule))
+    say(f"Interim analyses at {analyses} seeds, 5 % of error over all of them (docs/claims.md).")
     for judged in decided.board.claims:
-        at = decided.found.decided_at.get(judged.claim.id)
+        at = decided.analyses.decided_at.get(judged.claim.id)
         end = f" at {at} seeds" if at is not None else f": {judged.reason}"
         say(f"{judged.claim.id}: {judged.verdict.value}{end}")
     runs, all_seeds = len(plan.runs), schedule[-1] * len(plan.cells)

@@ -88,33 +88,33 @@ def command(
     return 0 if verified.good else 1
 
 
-def _say_found(found: Findings) -> None:
-    say(f"{found.suite}, budget {found.budget}: {', '.join(found.methods)}")
-    say(*(f"{name}: differs from what follows from scores.csv" for name in found.differing))
-    if not found.differing:
-        say(f"its tables follow from its {count(found.rows, 'score')}, byte for byte")
-    reported = ", ".join(f"{n} {status}" for status, n in sorted(found.checks.items()))
-    say(f"conformance, as reported: {reported or 'nothing'}", *(f"  {r}" for r in found.broken))
-    if found.versions:
-        say(f"made with other versions: {', '.join(found.versions)}")
+def _say_findings(findings: Findings) -> None:
+    say(f"{findings.suite}, budget {findings.budget}: {', '.join(findings.methods)}")
+    say(*(f"{name}: differs from what follows from scores.csv" for name in findings.differing))
+    if not findings.differing:
+        say(f"its tables follow from its {count(findings.rows, 'score')}, byte for byte")
+    reported = ", ".join(f"{n} {status}" for status, n in sorted(findings.checks.items()))
+    say(f"conformance, as reported: {reported or 'nothing'}", *(f"  {r}" for r in findings.broken))
+    if findings.versions:
+        say(f"made with other versions: {', '.join(findings.versions)}")
 
 
 def _show(verified: Verified, as_json: bool) -> None:
     words = {run: one.value for run, one in verified.agreement.items()}
-    found, methods = verified.found, verified.methods if verified.found is not None else {}
-    if as_json and found is None:
+    findings, methods = verified.findings, verified.methods if verified.findings is not None else {}
+    if as_json and findings is None:
         print_json(words)
-    elif as_json and found is not None:
+    elif as_json and findings is not None:
         proofs = {
             name: {"verified": of.verified, "proves": of.sentence, "bars": list(of.bars)}
             for name, of in methods.items()
         }
         own = {"agreement": words, "verification": proofs, "copies": list(verified.copies)}
-        print_json(found.model_dump(mode="json") | own)
+        print_json(findings.model_dump(mode="json") | own)
     if as_json:
         return
-    if found is not None:
-        _say_found(found)
+    if findings is not None:
+        _say_findings(findings)
     say(*(f"{run}: {word}" for run, word in words.items()), *verified.copies)
     for name, of in methods.items():
         state = "verified" if of.verified else "not verified"

@@ -47,8 +47,8 @@ class _Products(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
         ctx.save_for_backward(x, w)
-        found: Tensor = torch.ops.uqbench.products(x, w, max(len(x), len(w)))
-        return found
+        result: Tensor = torch.ops.uqbench.products(x, w, max(len(x), len(w)))
+        return result
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None]:
@@ -68,8 +68,8 @@ def _pays(x: Tensor, w: Tensor) -> bool:
 def _summed(x: Tensor, w: Tensor, rows: int) -> Tensor:
     """The products, those of each S / rows in a row summed: ``[rows, B, out]``."""
     if _pays(x, w):
-        found: Tensor = torch.ops.uqbench.products(x, w, rows)
-        return found
+        result: Tensor = torch.ops.uqbench.products(x, w, rows)
+        return result
     products = torch.bmm(*_as_many(x, w))
     return products if len(products) == rows else products.unflatten(0, (rows, -1)).sum(1)
 
@@ -92,6 +92,6 @@ def product(x: Tensor, w: Tensor, onednn: bool) -> Tensor:
         onednn: whether to use oneDNN where it is faster.
     """
     if onednn and _pays(x, w):
-        found: Tensor = _Products.apply(x, w)  # type: ignore[no-untyped-call]
-        return found
+        result: Tensor = _Products.apply(x, w)  # type: ignore[no-untyped-call]
+        return result
     return torch.bmm(*_as_many(x, w))

@@ -38,14 +38,14 @@ Published = Mapping[str, Mapping[str, float]]
 
 def published_numbers(suite: Suite | None) -> Published:
     """The published numbers that a suite's ``band`` claims compare with, by claim and task."""
-    found: dict[str, dict[str, float]] = {}
+    values: dict[str, dict[str, float]] = {}
     for claim in () if suite is None else suite.claims:
         value = claim.settings.get("value")
         if isinstance(value, Mapping):
-            found[claim.id] = {str(task): float(number) for task, number in value.items()}
+            values[claim.id] = {str(task): float(number) for task, number in value.items()}
         elif isinstance(value, int | float):
-            found[claim.id] = {"": float(value)}
-    return found
+            values[claim.id] = {"": float(value)}
+    return values
 
 
 def frame(claims: pd.DataFrame, published: Published | None = None) -> pd.DataFrame:

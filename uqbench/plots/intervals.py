@@ -23,9 +23,9 @@ def estimates(leaderboard: pd.DataFrame, *names: str) -> pd.DataFrame:
         leaderboard: ``leaderboard.csv``.
         names: of columns of it that have an interval, such as ``"iqm"``; at most two.
     """
-    found = leaderboard[["method", "role", *(f"{name}{end}" for name in names for end in ENDS)]]
+    table = leaderboard[["method", "role", *(f"{name}{end}" for name in names for end in ENDS)]]
     axes = [f"{axis}{end}" for axis in "xy"[: len(names)] for end in ENDS]
-    return found.set_axis(["method", "role", *axes], axis="columns")
+    return table.set_axis(["method", "role", *axes], axis="columns")
 
 
 def frame(leaderboard: pd.DataFrame, statistic: str) -> pd.DataFrame:
@@ -35,11 +35,11 @@ def frame(leaderboard: pd.DataFrame, statistic: str) -> pd.DataFrame:
         leaderboard: ``leaderboard.csv``.
         statistic: one of its columns that has an interval, such as ``"iqm"``.
     """
-    found = estimates(leaderboard, statistic).rename(
+    table = estimates(leaderboard, statistic).rename(
         columns={"x": "estimate", "x_low": "low", "x_high": "high"}
     )
-    found["first"] = leaderboard["rank_low"].eq(1) if "rank_low" in leaderboard else False
-    return found[found["estimate"].notna()].reset_index(drop=True)
+    table["first"] = leaderboard["rank_low"].eq(1) if "rank_low" in leaderboard else False
+    return table[table["estimate"].notna()].reset_index(drop=True)
 
 
 def chart(data: pd.DataFrame, label: str) -> alt.LayerChart | alt.FacetChart:

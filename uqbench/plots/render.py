@@ -125,9 +125,9 @@ def _small(text: str, name: str) -> str:
     return text
 
 
-def _short(found: re.Match[str]) -> str:
+def _short(number: re.Match[str]) -> str:
     """A coordinate to a tenth of a pixel."""
-    return f"{float(found[0]):.1f}".removesuffix(".0")
+    return f"{float(number[0]):.1f}".removesuffix(".0")
 
 
 def _with_text(text: str, figure: Figure, style: str) -> str:

@@ -107,9 +107,9 @@ def by_task(chart: Any, tasks: Iterable[str], own: Iterable[str] = ()) -> alt.Fa
     chart.data = chart.data.assign(task=chart.data["task"].map(titled))
     order = list(map(titled, order))
     facet = alt.Facet("task:N", title=None, sort=order)
-    found: alt.FacetChart = chart.facet(facet=facet, columns=min(len(order), 2))
+    faceted: alt.FacetChart = chart.facet(facet=facet, columns=min(len(order), 2))
     scales: Any = dict.fromkeys(own, "independent")
-    return found.resolve_scale(**scales) if scales else found
+    return faceted.resolve_scale(**scales) if scales else faceted
 
 
 def colors(names: Sequence[str], board: Sequence[str] = ()) -> alt.Scale:

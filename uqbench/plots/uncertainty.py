@@ -39,19 +39,19 @@ def frame(curves: pd.DataFrame, kind: str) -> pd.DataFrame:
         curves: of :func:`~uqbench.boards.curves.mean_curves`.
         kind: of :data:`KINDS`.
     """
-    found = curves[curves["curve"] == kind].drop(columns="curve").reset_index(drop=True)
-    if found.empty:
+    points = curves[curves["curve"] == kind].drop(columns="curve").reset_index(drop=True)
+    if points.empty:
         raise NotDrawableError(
             f"no run has the curve {kind!r}: its agents are not asked, or do not predict what it "
             f"takes (docs/uncertainty.md)."
         )
     if kind == "sparsification":
-        first = found.groupby(["task", "method"])["y"].transform("first")
+        first = points.groupby(["task", "method"])["y"].transform("first")
         for column in ("y", "low", "high"):
-            found[column] = found[column] / first
-        return found.assign(low=found["low"].clip(0), gray=1.0)  # an error is no less
-    found["low"], found["high"] = _within(found["y"], found["high"] - found["y"])
-    return found.assign(gray=found["x"])
+            points[column] = points[column] / first
+        return points.assign(low=points["low"].clip(0), gray=1.0)  # an error is no less
+    points["low"], points["high"] = _within(points["y"], points["high"] - points["y"])
+    return points.assign(gray=points["x"])
 
 
 def _within(share: pd.Series, reach: pd.Series) -> tuple[pd.Series, pd.Series]:
@@ -90,12 +90,12 @@ def figure(board: StoredBoard, kind: str) -> Figure:
     """One kind of curve of a board."""
     data, (x, y, name, gray) = frame(board.uncertainty, kind), KINDS[kind]
     gaps = (data["y"] - data["gray"]).groupby(data["method"]).mean().sort_values()
-    told = "; ".join(f"{method} {gap:+.3f}" for method, gap in gaps.items())
+    distances = "; ".join(f"{method} {gap:+.3f}" for method, gap in gaps.items())
     return Figure(
         kind,
         f"{board.title}: {name.lower() if name != 'PIT' else name}",
         f"{y.capitalize()} by {x}, mean over runs with pointwise 95 % intervals; {gray}.",
         data,
         chart(data, kind, board.methods),
-        f"Mean distance from gray: {told}.",
+        f"Mean distance from gray: {distances}.",
     )

@@ -113,10 +113,10 @@ def _tree(path: Path) -> ast.Module:
 def path_of(module: str) -> Path | None:
     """A module's file, found without importing its parent packages."""
     package, *below = module.split(".")
-    found = importlib.util.find_spec(package)
-    if found is not None and not found.submodule_search_locations and found.origin and not below:
-        return Path(found.origin)
-    for folder in (found.submodule_search_locations or ()) if found else ():
+    spec = importlib.util.find_spec(package)
+    if spec is not None and not spec.submodule_search_locations and spec.origin and not below:
+        return Path(spec.origin)
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
         place = Path(folder).joinpath(*below)
         for path in (place.with_suffix(".py"), place / "__init__.py"):
             if path.is_file():

@@ -14,7 +14,7 @@ def load_host(say: Say = warn) -> Host:
     """Load the plugins.
 
     Args:
-        say: is told which failed, and what is wrong with others.
+        say: called with those that failed, and what is wrong with others.
     """
     from uqbench.registry.plugins import Host
 

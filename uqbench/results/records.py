@@ -97,7 +97,7 @@ class Timing(_Part):
 
     Attributes:
         seconds: wall time of the training steps and evaluations of all lanes of the batch,
-            before and after it was resumed, without the turns of other batches.
+            before and after it was resumed, without the steps of other batches.
         lanes: number of runs that shared the batch.
         steps_per_s: environment steps of this run per second of a core, ``steps·lanes/seconds``.
     """

@@ -42,5 +42,5 @@ class MeanStd(RiskMeasure):
         mean = (mass * values).sum(dim, keepdim=True)
         variance = (mass * (values - mean).square()).sum(dim)
         # √ has no gradient at zero: none flows where the variance is zero
-        spread = torch.where(variance > 0, torch.where(variance > 0, variance, 1.0).sqrt(), 0.0)
-        return mean.squeeze(dim) - self.weight * spread
+        sd = torch.where(variance > 0, torch.where(variance > 0, variance, 1.0).sqrt(), 0.0)
+        return mean.squeeze(dim) - self.weight * sd

@@ -260,7 +260,7 @@ class Checkpointer:
 
     @property
     def seconds(self) -> float:
-        """Wall time of the batch's own turns, including those in earlier processes."""
+        """Wall time of the batch's own steps, including those in earlier processes."""
         return self._about.seconds + self._watch.seconds - self._began
 
     def after(self, step: int, state: Callable[[], Mapping[str, Any]]) -> None:

@@ -123,7 +123,7 @@ def _mean_of_records(records: Columns, name: str, first: int) -> float | None:
     """Mean of an agent's metric after step ``first``; NaN is what it had no value for.
 
     None where more than half of the records have none: the mean of the rest would speak of them
-    alone, as of a width that is known only once the agent has settled.
+    alone, as of a width that is known only once the agent has converged.
     """
     chosen = (records["metric"] == name) & (records["step"] > first)
     values = records["value"][chosen]

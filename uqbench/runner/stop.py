@@ -27,7 +27,7 @@ class Stop:
     def deferred(self) -> Iterator[None]:
         """Inside, :meth:`ask` only sets ``asked``, which the training loop checks after every step.
 
-        Several loops may be inside at once, their steps taking turns.
+        Several loops may be inside at once, their steps interleaved.
         """
         self._deferrals += 1
         try:

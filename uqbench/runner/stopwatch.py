@@ -11,7 +11,7 @@ class Stopwatch:
     """Wall time spent within it, over all of its steps.
 
     The times of interleaved batches of one process add up to no more than the process took,
-    even where a turn waits for what another has queued on a GPU.
+    even where a step waits for what another has queued on a GPU.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float:
-        """Seconds of the turns that ended, and of the current one."""
+        """Seconds of the steps that ended, and of the current one."""
         if self._began is None:
             return self._before
         return self._before + time.monotonic() - self._began
@@ -33,7 +33,7 @@ class Stopwatch:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Time that does not count, within a turn."""
+        """Time that does not count, within a step."""
         self.__exit__()
         try:
             yield

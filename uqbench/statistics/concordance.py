@@ -129,14 +129,14 @@ def _score_end(estimate: float, sizes: Sizes, alpha: float, side: int) -> float:
 
 def _concordant(groups: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
     """For each run, its concordant pairs with runs of other groups, ties half; by group."""
-    ordered, found = [np.sort(group) for group in groups], []
+    ordered, counts = [np.sort(group) for group in groups], []
     for k, values in enumerate(groups):
         own = np.zeros(len(values))
         for j, other in enumerate(ordered):
             below = np.searchsorted(other, values, "left") + np.searchsorted(other, values, "right")
             own += below / 2 if j < k else len(other) - below / 2 if j > k else 0.0
-        found.append(own)
-    return found
+        counts.append(own)
+    return counts
 
 
 def _log_arrangements(groups: tuple[int, ...]) -> float:

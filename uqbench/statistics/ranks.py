@@ -151,7 +151,7 @@ def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) 
     """
     values = {name: point(statistic, matrix) for name, matrix in scores.items()}
     ordered = sorted(values, key=lambda name: (-values[name], name))
-    found = {
+    places = {
         name: Place(rank, 1, len(ordered), tied=len(ordered) > 1)
         for rank, name in enumerate(ordered, start=1)
     }
@@ -160,14 +160,14 @@ def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) 
             continue
         better, worse = sorted((pair.first, pair.second), key=ordered.index)
         if pair.adjusted is not None and pair.adjusted <= ALPHA:
-            found[worse] = replace(found[worse], low=found[worse].low + 1)
-            found[better] = replace(found[better], high=found[better].high - 1)
+            places[worse] = replace(places[worse], low=places[worse].low + 1)
+            places[better] = replace(places[better], high=places[better].high - 1)
         elif not pair.equivalent:
             for name in (better, worse):
-                found[name] = replace(found[name], tied=False)
+                places[name] = replace(places[name], tied=False)
     return {
         name: replace(place, tied=place.tied and place.low < place.high)
-        for name, place in found.items()
+        for name, place in places.items()
     }
 
 

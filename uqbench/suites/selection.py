@@ -38,7 +38,7 @@ class Selection:
         Args:
             host: the plugins.
             device: kind of device that the runs are for.
-            say: is told what cannot be used of the installed suites.
+            say: called with what cannot be used of the installed suites.
 
         Raises:
             UqbenchError: a name is unknown, a selection is empty, or a setting is wrong.

@@ -77,8 +77,8 @@ class Queries(Table):
     Attributes:
         states: query states of a task, asked after training. Where the environment knows the
             truth, all its states are asked, and nothing else in this table counts. Where it has no
-            query states, so many are asked that the policy visits, and the truth is what was
-            realized there (``queries/realized/…``).
+            query states, so many are asked that the policy visits, and the truth is one
+            return of each (``queries/realized/…``).
         early_states: those asked after a quarter and a half of training; None for as many.
         rollouts: of the policy after every action in each of them.
         task_rollouts: their number by task, where it differs; see :meth:`on`.

@@ -58,8 +58,8 @@ def pit_distribution(atoms: Tensor, probs: Tensor, outcomes: Tensor) -> Tensor:
     hit = (probs[:, :, None] * (atoms[:, :, None] == outcomes[:, None])).sum(1)
     levels = torch.linspace(0, 1, PIT_LEVELS + 1, dtype=torch.float64, device=atoms.device)
     inside = levels[:, None, None] - below
-    spread = torch.where(hit > 0, inside / hit.clamp(min=1e-300), (inside >= 0).double())
-    return spread.clamp(0, 1).mean((1, 2))
+    share = torch.where(hit > 0, inside / hit.clamp(min=1e-300), (inside >= 0).double())
+    return share.clamp(0, 1).mean((1, 2))
 
 
 def ks_distance(distribution: Tensor) -> float:

@@ -96,7 +96,7 @@ class MonteCarloSource:
         returns = self._returns(torch.stack(rewards), when, terminal)
         q = torch.full((lanes, EACH, env.n_actions), torch.nan, dtype=torch.float64)
         q.scatter_(2, taken[..., None], returns[..., None])
-        self._truth = Truth.realized(q.view(*shape[:1], -1, env.n_actions).to(obs.device))
+        self._truth = Truth.of_one_return(q.view(*shape[:1], -1, env.n_actions).to(obs.device))
         return kept.view(len(self._runs), self._episodes * EACH, *kept.shape[2:])
 
     def truth(self, agent: Queried, step: int) -> Truth:

@@ -69,15 +69,15 @@ def _columns(
 ) -> dict[str, NDArray[np.generic]]:
     said = one.predicted
     count = said.total.shape[1]
-    found: dict[str, Tensor | None] = {n: getattr(said, n) for n in (*NUMBERS, *VECTORS)}
-    found |= {"target": one.targets, "reference": one.reference}
+    parts: dict[str, Tensor | None] = {n: getattr(said, n) for n in (*NUMBERS, *VECTORS)}
+    parts |= {"target": one.targets, "reference": one.reference}
     columns: dict[str, NDArray[np.generic]] = {
         "set": np.full(count, name, object),
         "unit": np.full(count, said.unit, object),
     }
     columns |= {
         n: tensor[lane].detach().cpu().numpy().astype(np.float32)
-        for n, tensor in found.items()
+        for n, tensor in parts.items()
         if tensor is not None
     }
     if members and said.members is not None:
@@ -106,8 +106,8 @@ def _of_set(columns: Columns, rows: NDArray[np.bool_]) -> Predictions:
     def tensor(name: str) -> Tensor | None:
         if name not in columns:
             return None
-        found = torch.from_numpy(columns[name][rows].astype(np.float64))[None]
-        return None if found.isnan().all() else found
+        column = torch.from_numpy(columns[name][rows].astype(np.float64))[None]
+        return None if column.isnan().all() else column
 
     numbers = {name: tensor(name) for name in (*NUMBERS, *VECTORS)}
     members, targets, probs = tensor("members"), tensor("target"), numbers["probs"]

@@ -49,9 +49,9 @@ class QueryScorer:
 
     def start(self, agent: Queried) -> None:
         """Ask agents that have learned nothing how new the unseen states are to them."""
-        found = self._novelty(agent)
-        if found is not None:
-            self._untrained = found
+        untrained = self._novelty(agent)
+        if untrained is not None:
+            self._untrained = untrained
 
     def see(self, step: int, env: LaneEnv, obs: Tensor) -> None:
         """Count the states in which training stands after ``step`` steps, where they are."""
@@ -63,8 +63,8 @@ class QueryScorer:
 
         An agent that states nothing is not asked any further.
         """
-        found = self._scores(agent, step)
-        return {f"{PREFIX}{self.source.name}{name}": values for name, values in found.items()}
+        scores = self._scores(agent, step)
+        return {f"{PREFIX}{self.source.name}{name}": values for name, values in scores.items()}
 
     def _scores(self, agent: Queried, step: int) -> Mapping[str, Tensor]:
         source = self.source
@@ -74,16 +74,16 @@ class QueryScorer:
         if obs is None or stated is None:
             return own
         truth = source.truth(agent, step)
-        found = score_queries(stated, truth, source.climatology)
-        for lane, one in enumerate(found):
+        scored = score_queries(stated, truth, source.climatology)
+        for lane, one in enumerate(scored):
             for name, (x, y) in one.curves.items():
                 named: dict[str, Tensor | int | str] = {"x": x.cpu(), "y": y.cpu()}
                 self.curves.add(lane, named | {"step": step, "curve": f"{source.name}{name}"})
             if one.predictions is not None:
                 self.predictions.add(lane, {"step": step, **vars(one.predictions)})
-        names = dict.fromkeys(name for one in found for name in one.scores)
+        names = dict.fromkeys(name for one in scored for name in one.scores)
         scores = {
-            name: torch.tensor([one.scores.get(name, math.nan) for one in found]) for name in names
+            name: torch.tensor([one.scores.get(name, math.nan) for one in scored]) for name in names
         }
         aurocs = self._novelty(agent) if step == self._steps else None
         if aurocs is not None:
@@ -100,15 +100,15 @@ class QueryScorer:
         if self.source.novel is None:
             return None
         seen, unseen = (agent.uncertainty(obs) for obs in self.source.novel)
-        found = None if seen is None or unseen is None else novelty(seen, unseen)
-        return None if found is None else torch.tensor(found, dtype=torch.float64)
+        aurocs = None if seen is None or unseen is None else novelty(seen, unseen)
+        return None if aurocs is None else torch.tensor(aurocs, dtype=torch.float64)
 
     def _norm(self) -> float:
         """AUROC of the observations' norm, whichever way it is better."""
         assert self.source.novel is not None
         seen, unseen = (obs[0].flatten(1).double().norm(dim=1) for obs in self.source.novel)
-        found = auroc(unseen.round(decimals=6), seen.round(decimals=6))
-        return max(found, 1 - found)
+        area = auroc(unseen.round(decimals=6), seen.round(decimals=6))
+        return max(area, 1 - area)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything so far."""

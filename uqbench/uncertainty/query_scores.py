@@ -56,7 +56,7 @@ class _Lane:
     climatology: Climatology | None
 
     @property
-    def realized(self) -> bool:
+    def is_one_return(self) -> bool:
         """Whether the truth's standard error is not known."""
         return bool(self.truth.q_var.isnan().any())
 
@@ -66,7 +66,7 @@ def score_queries(
 ) -> list[QueryScores]:
     """The scores of every lane; none of a lane about which no truth is known.
 
-    Of single realized returns, which have no standard error, there are only the scores that need
+    Of single returns, which have no standard error, there are only the scores that need
     none. What an agent does not state has no score: those of the return distribution need
     ``return_atoms``, those of its standard deviation ``aleatoric_var``, and those of the epistemic
     uncertainty a mean, with a variance or posterior samples.
@@ -78,13 +78,13 @@ def score_queries(
     """
     predictions = {name: x for name, x in vars(stated).items() if x is not None}
     facts = {name: x for name, x in vars(truth).items() if x is not None}
-    found = []
+    scored = []
     for lane, known in enumerate(~truth.q.isnan()):
         own = {name: x[lane][known].double()[None, :, None] for name, x in predictions.items()}
         about = Truth(**{name: x[lane][known] for name, x in facts.items()})
         reference = None if climatology is None else climatology[lane]
-        found.append(_score(_Lane(Uncertainty(**own), about, known.nonzero(), reference)))
-    return found
+        scored.append(_score(_Lane(Uncertainty(**own), about, known.nonzero(), reference)))
+    return scored
 
 
 def novelty(stated_seen: Uncertainty, stated_unseen: Uncertainty) -> list[float] | None:
@@ -136,7 +136,7 @@ def _score(lane: _Lane) -> QueryScores:
         return QueryScores(scores, curves)
     predictions = _predictions(lane)
     scores |= epistemic.score_predictions(predictions)
-    if not lane.realized and not predictions.std.isnan().any():
+    if not lane.is_one_return and not predictions.std.isnan().any():
         _score_intervals(lane, predictions, scores, curves)
     return QueryScores(scores, curves, predictions)
 
@@ -153,7 +153,7 @@ def _score_distribution(lane: _Lane, scores: dict[str, float], curves: dict[str,
         distribution = forecasts.pit_distribution(atoms, probs, outcomes)
         scores["pit_ks"] = forecasts.ks_distance(distribution)
         curves["pit"] = (torch.linspace(0, 1, len(distribution)).double(), distribution)
-    if lane.realized:
+    if lane.is_one_return:
         return
     if lane.climatology is not None:
         levels = (torch.arange(CONSTANT_ATOMS).to(outcomes) + 0.5) / CONSTANT_ATOMS
@@ -176,7 +176,7 @@ def _score_distribution(lane: _Lane, scores: dict[str, float], curves: dict[str,
 
 def _score_aleatoric(lane: _Lane, scores: dict[str, float]) -> None:
     """Mean, error and scale of the predicted standard deviation of the return."""
-    if lane.stated.aleatoric_var is None or lane.realized:
+    if lane.stated.aleatoric_var is None or lane.is_one_return:
         return
     var = lane.stated.aleatoric_var.flatten().clamp(min=0)
     true, noise = _return_std(lane.truth)

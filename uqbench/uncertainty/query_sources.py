@@ -62,9 +62,9 @@ class ExactSource:
 
     def truth(self, agent: Queried, step: int) -> Truth:
         """Of the policy's actions in every state."""
-        found = self._evaluate(self._actions(agent))
-        known = {name: x.to(self._obs.device) for name, x in vars(found).items() if x is not None}
-        return replace(found, **known)
+        truth = self._evaluate(self._actions(agent))
+        known = {name: x.to(self._obs.device) for name, x in vars(truth).items() if x is not None}
+        return replace(truth, **known)
 
     def own_scores(self, agent: Queried, stated: Uncertainty | None) -> Mapping[str, Tensor]:
         """The environment's own scores ``[L]`` by name, where it has any."""
@@ -89,14 +89,14 @@ class ExactSource:
         for _ in range(POLICIES):
             preferred = torch.rand(valid.shape, generator=generator).masked_fill(~valid, -1)
             drawn.append(self._evaluate(preferred.argmax(-1).expand(lanes, -1)))
-        found = drawn[-1]
+        best = drawn[-1]
         for _ in range(IMPROVEMENTS):
-            better = self._evaluate(found.q.nan_to_num(nan=-torch.inf).argmax(-1))
-            if torch.equal(better.q.nan_to_num(), found.q.nan_to_num()):
+            better = self._evaluate(best.q.nan_to_num(nan=-torch.inf).argmax(-1))
+            if torch.equal(better.q.nan_to_num(), best.q.nan_to_num()):
                 break
-            found = better
+            best = better
         groups = []
-        for group in (drawn, [found]):
+        for group in (drawn, [best]):
             q = torch.stack([one.q for one in group])
             groups.append((q, torch.stack([one.return_variance for one in group])))
         return [

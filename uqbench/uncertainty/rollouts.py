@@ -69,8 +69,8 @@ def rollout_returns(
         t += 1
         most = int(running.sum(1).max())
         if most == 0 or discount**t < tail:
-            found: Tensor = returns.unflatten(1, (count, actions, each))
-            return found
+            grouped: Tensor = returns.unflatten(1, (count, actions, each))
+            return grouped
         obs = outcome.obs.unflatten(0, own.shape)
         order = (~running).to(torch.uint8).argsort(dim=1, stable=True)  # those that run come first
         width = -(-most // SLAB) * SLAB

@@ -31,7 +31,7 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
         stored: the board's folder.
         board: that its scores make.
         store: of runs, with which its rows are compared where they are there.
-        say: is told what differs.
+        say: called with what differs.
     """
     folder, scores = stored.folder, board.scores
     known = stored.has(MANIFEST)

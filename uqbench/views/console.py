@@ -38,14 +38,14 @@ def stdout() -> Console:
 
 def table(columns: Sequence[Shown], vertical: Literal["top", "bottom"] = "bottom") -> Table:
     """Columns side by side; what comes from elsewhere is made visible."""
-    found = Table(box=None, padding=(0, PADDING, 0, 0), pad_edge=False, header_style="bold")
+    table = Table(box=None, padding=(0, PADDING, 0, 0), pad_edge=False, header_style="bold")
     for column in columns:
-        found.add_column(
+        table.add_column(
             column.header,
             justify="left" if column.left else "right",
             no_wrap=not column.wraps,
             vertical=vertical,
         )
     for row in zip(*(column.cells for column in columns), strict=True):
-        found.add_row(*(Text(visible(cell)) for cell in row))
-    return found
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    return table

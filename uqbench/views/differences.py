@@ -1,7 +1,7 @@
 """Who is told apart from whom, and performance profiles, as text for a board's page.
 
 The first is a critical difference diagram (Demšar 2006, Statistical comparisons of classifiers over
-multiple data sets) turned upright: methods that a bar joins are not told apart. The second is the
+multiple data sets) set upright: methods that a bar joins are not told apart. The second is the
 share of runs above some scores (Agarwal et al. 2021); ``uqbench plot profiles`` draws all of it.
 """
 

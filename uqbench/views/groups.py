@@ -40,20 +40,20 @@ def group_columns(board: Board, view: BoardView) -> list[Column]:
     ]
     hidden += ceilings.values()
     known = [column for column in known if column is primary or column not in hidden]
-    found = []
+    chosen = []
     for group in GROUPS:
         own = sorted((c for c in known if c.metric.about == group), key=lambda c: _order(board, c))
         for column in own[:MOST]:
             ceiling = ceilings.get(column.metric.statistic)
             name = board.ranking if column is primary else column.name
             texts = tuple(_text(line, name, ceiling) for line in view.lines)
-            found.append(Column(name, _header(column, ceiling), texts, group))
+            chosen.append(Column(name, _header(column, ceiling), texts, group))
         if group == "risk":
             name = "worst_quarter"
             worst = (line.estimates.get(name) for line in view.lines)
             texts = tuple(NONE if e is None else number(e.value) for e in worst)
-            found.append(Column(name, f"{label(name)} of runs", texts, group))
-    return found
+            chosen.append(Column(name, f"{label(name)} of runs", texts, group))
+    return chosen
 
 
 def groups_note(shown: Sequence[Column]) -> str:

@@ -142,14 +142,14 @@ def _verdict(judged: Judgement) -> str:
 
 def _cost(text: str) -> str:
     hours = [row.device_hours for row in read_cost(text)]
-    told = f"## Cost\n\n{sum(hours):.2f} hours of one core or device (`cost.csv`)."
-    return told if hours else ""
+    text = f"## Cost\n\n{sum(hours):.2f} hours of one core or device (`cost.csv`)."
+    return text if hours else ""
 
 
 def _made(board: Board, made: Sequence[MadeWith]) -> str:
     lines = ["## Made with", ""]
     alike: dict[tuple[str, str], list[MadeWith]] = {}
-    for one in made:  # records of other packages look alike here; made_with.json tells them apart
+    for one in made:  # records of other packages are alike here; made_with.json tells them apart
         versions = ", ".join(f"{n} {one.versions[n]}" for n in SHOWN_LIBRARIES if n in one.versions)
         revision = f", revision `{one.revision[:12]}`" if one.revision else ""
         origin = f", merged from {one.origin}" if one.origin else ""

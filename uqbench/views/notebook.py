@@ -25,8 +25,8 @@ def html(origin: str, states: Mapping[str, int], boards: Sequence[BoardView]) ->
         states: how many runs are in each.
         boards: of the results.
     """
-    told = ", ".join(f"{number} {state}" for state, number in states.items())
-    parts = [f"<p><b>uqbench.Results</b> of {escape(origin)}: {escape(told)}</p>"]
+    counts = ", ".join(f"{number} {state}" for state, number in states.items())
+    parts = [f"<p><b>uqbench.Results</b> of {escape(origin)}: {escape(counts)}</p>"]
     parts += map(_board, boards[:MOST_BOARDS])
     others = [board.title for board in boards[MOST_BOARDS:]]
     if any(MARK in part for part in parts):

@@ -107,12 +107,12 @@ def _show_groups(board: Board, view: BoardView, console: Console) -> None:
         return
     printed = {c.name: Shown(_wrapped(c.header), c.texts) for c in columns}
     groups = [column.group for column in columns]
-    turns = {c.name: groups[:at].count(c.group) for at, c in enumerate(columns)}
+    rounds = {c.name: groups[:at].count(c.group) for at, c in enumerate(columns)}
     first = Shown("method", [line.method for line in view.lines], left=True)
     room = console.width + PADDING - first.width
     shown: list[Column] = []
-    by_turn = sorted(columns, key=lambda column: turns[column.name])
-    for column in by_turn:
+    by_round = sorted(columns, key=lambda column: rounds[column.name])
+    for column in by_round:
         needed = max(printed[column.name].width, len(column.group) + PADDING)
         if needed <= room:
             shown.append(column)
@@ -129,7 +129,7 @@ def _show_groups(board: Board, view: BoardView, console: Console) -> None:
         console.print()
         console.print(table([first, *middle]))
         _say(console, groups_note(shown))
-    _say(console, *_left_out([c.header for c in by_turn if c not in shown]))
+    _say(console, *_left_out([c.header for c in by_round if c not in shown]))
 
 
 def _wrapped(header: str) -> str:

@@ -98,12 +98,12 @@ def _judged(board: StoredBoard, name: str, rows: pd.DataFrame) -> JudgedClaim:
 
 def distinct(claims: Iterable[JudgedClaim]) -> list[JudgedClaim]:
     """Each claim of a suite once, on the board of a budget that it needs: the one that decides."""
-    found: dict[tuple[str, str], JudgedClaim] = {}
+    by_id: dict[tuple[str, str], JudgedClaim] = {}
     for claim in sorted(claims, key=lambda claim: (*WORDS, claim.verdict).index(claim.verdict)):
-        found.setdefault((claim.board.suite, claim.id), claim)
+        by_id.setdefault((claim.board.suite, claim.id), claim)
     return [
         replace(claim, verdict=Verdict.NOT_RUN.value) if claim.verdict not in COUNTED else claim
-        for claim in found.values()
+        for claim in by_id.values()
     ]
 
 

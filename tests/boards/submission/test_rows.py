@@ -35,16 +35,16 @@ MADE = MadeWith("cpu", "Linux x86_64", {"numpy": "1.0"}, {}, None, "2026-01-01",
 def scores_of(plan, method: str) -> list[Score]:
     """Simulated ones."""
     constants = plan.suite.normalization_constants(plan.suite.primary_metric(plan.budget))
-    found = []
+    findings = []
     for run in plan.runs:
         raw = -3.0 - run.seed / 7 - (method == "slow")
         values = {metric.name: raw for metric in plan.suite.metrics if metric.kind == "online"}
-        found.append(
+        findings.append(
             Score(run.task, run.method, run.seed, "finished", "cpu",
                   constants[run.task].normalize(raw), values, str(run.folder), "0" * 64,
                   "uqbench:12345678")
         )  # fmt: skip
-    return sorted(found, key=lambda s: (s.task, s.method, s.seed))
+    return sorted(findings, key=lambda s: (s.task, s.method, s.seed))
 
 
 @cache
@@ -79,14 +79,14 @@ def judged(host, path: Path, folder: Path):
 
 def test_tables_that_follow_are_told_from_those_that_do_not(host, tmp_path):
     good = judged(host, submission(host, tmp_path / "good.zip", "fast"), tmp_path / "1")
-    assert good.found.follows
-    assert good.found.checks == {"passed": 1}
-    assert any(text.startswith("numpy 1.0 (here ") for text in good.found.versions)
+    assert good.findings.follows
+    assert good.findings.checks == {"passed": 1}
+    assert any(text.startswith("numpy 1.0 (here ") for text in good.findings.versions)
     better = good.bundle.files["leaderboard.csv"].replace(b"fast,method", b"fast,method ")
     bad = submission(host, tmp_path / "bad.zip", "fast", leaderboard_csv=better)
-    found = judged(host, bad, tmp_path / "2").found
-    assert found.differing == ("leaderboard.csv",)
-    assert not found.follows
+    findings = judged(host, bad, tmp_path / "2").findings
+    assert findings.differing == ("leaderboard.csv",)
+    assert not findings.follows
 
 
 def test_a_required_rule_that_is_broken_or_a_plugin_that_was_not_checked_is_named(host, tmp_path):
@@ -97,9 +97,9 @@ def test_a_required_rule_that_is_broken_or_a_plugin_that_was_not_checked_is_name
     ):  # fmt: skip
         path = tmp_path / f"{n}.zip"
         submission(host, path, "fast", check_json=json.dumps(report).encode())
-        found = judged(host, path, tmp_path / str(n)).found
-        assert found.broken == (said,)
-        assert not found.follows
+        findings = judged(host, path, tmp_path / str(n)).findings
+        assert findings.broken == (said,)
+        assert not findings.follows
 
 
 def altered_scores(column: str, value: str) -> bytes:

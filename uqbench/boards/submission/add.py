@@ -39,7 +39,7 @@ def add(
         sandbox: whether its runs were made in one.
         host: the plugins.
         boards: folder of the leaderboards.
-        say: is told which installed methods the board has not.
+        say: called with the installed methods that the board lacks.
 
     Returns:
         Where it belongs, the board of all its rows, and its files that do not follow from these.
@@ -65,7 +65,7 @@ def add(
             )
     for method in index.methods:
         rows[method] = Submitted.of(
-            verified.get(method), judged.bundle.digest, judged.found.checks, sandbox
+            verified.get(method), judged.bundle.digest, judged.findings.checks, sandbox
         )
     own = [score for score in there if score.method not in index.methods]
     scores = sorted([*own, *judged.board.scores], key=lambda s: (s.task, s.method, s.seed))

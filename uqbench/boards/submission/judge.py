@@ -71,14 +71,14 @@ class Judged:
         board: that its scores make.
         made: what its runs were made with.
         cost: what they cost.
-        found: what was found out about it.
+        findings: what became of its checks.
     """
 
     bundle: Bundle
     board: Board
     made: list[MadeWith]
     cost: list[CellCost]
-    found: Findings
+    findings: Findings
 
 
 def judge(bundle: Bundle, host: Host, folder: Folder, say: Say) -> Judged:
@@ -88,7 +88,7 @@ def judge(bundle: Bundle, host: Host, folder: Folder, say: Say) -> Judged:
         bundle: the submission.
         host: the plugins; its methods must be among them.
         folder: an empty one, for its files while they are read.
-        say: is told what cannot be used of the installed suites.
+        say: called with what cannot be used of the installed suites.
 
     Raises:
         UqbenchError: a name is unknown here, its runs are not those of the budget as it is written,
@@ -120,12 +120,12 @@ def judge(bundle: Bundle, host: Host, folder: Folder, say: Say) -> Judged:
     differing = [name for name in TABLES if bundle.files[name] != expected[name].encode()]
     wanted = {plugin.distribution for plugin in involved(plan, host)}
     checks, broken = _checks(bundle.files[CHECK], wanted)
-    found = Findings(
+    findings = Findings(
         suite=index.suite, budget=index.budget, methods=tuple(index.methods),
         rows=len(board.scores), differing=tuple(differing), checks=checks, broken=broken,
         versions=_versions(made, bundle),
     )  # fmt: skip
-    return Judged(bundle, board, made, cost, found)
+    return Judged(bundle, board, made, cost, findings)
 
 
 def _check_score(score: Score) -> None:

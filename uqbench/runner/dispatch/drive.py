@@ -67,13 +67,13 @@ class Driver:
         cells = cells_by_digest(plan)
         orders = [order for order in stored_orders(self._root) if cells.keys() >= order.runs.keys()]
         status = self._executor(None).status([order.name for order in orders]) if orders else {}
-        found = []
+        submitted = []
         for order in orders:
             log = read_log(self._root, order.name)
             if status[order.name].state is not JobState.ENDED or (log is not None and log.ended):
                 with suppress(UqbenchError):  # planned by other versions: their runs are others
-                    found.append((order, batches_of(order, plan, cells)))
-        return found
+                    submitted.append((order, batches_of(order, plan, cells)))
+        return submitted
 
     def execute(
         self,

@@ -96,5 +96,5 @@ class Channel:
 
 def ready(channels: Collection[Channel], seconds: float | None = None) -> list[Channel]:
     """The channels that have something to receive, or are closed; waits for one of them."""
-    found = wait([channel.connection for channel in channels], seconds)
-    return [channel for channel in channels if channel.connection in found]
+    readable = wait([channel.connection for channel in channels], seconds)
+    return [channel for channel in channels if channel.connection in readable]

@@ -44,7 +44,7 @@ def compile_agent(agent: Agent) -> None:
             f"update it, or use a budget with numerics = 'eager'"
         )
     config.trace_autograd_ops = True
-    config.recompile_limit = AGENTS  # one version for each agent whose steps take turns here
+    config.recompile_limit = AGENTS  # one version for each agent whose steps are interleaved here
     for name in agent.compiled if isinstance(agent, Capturable) else ():
         setattr(agent, name, torch.compile(getattr(agent, name), fullgraph=True, dynamic=False))
 

@@ -138,16 +138,16 @@ class SinglePolicy:
         Raises:
             UqbenchError: a metric is not a number.
         """
-        found = {}
+        metrics = {}
         for name, value in self.loop_agent.metrics().items():
             try:
-                found[name] = torch.tensor([float(value)])
+                metrics[name] = torch.tensor([float(value)])
             except (TypeError, ValueError) as error:
                 raise UqbenchError(
                     f"{type(self.loop_agent).__name__}.metrics returned {name!r} as {value!r}; "
                     f"expected a number"
                 ) from error
-        return found
+        return metrics
 
     def state_dict(self) -> dict[str, Any]:
         """The method's own."""

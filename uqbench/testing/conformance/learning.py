@@ -29,7 +29,7 @@ VISITS, MOST_STEPS = 40, 400
 """Of each state with each action, in so many steps at most."""
 WRONG = 0.25
 """Relative error of the values that is more than noise: SE 0.16 of values of about three."""
-SETTLED = 0.2
+CONVERGED = 0.2
 """Movement in the second half, relative to the first, of values that are learned."""
 SCALE = 10.0
 LEVEL = 0.9
@@ -56,10 +56,10 @@ class Learned:
         """Relative error of the stated mean at the end."""
         return _size(_mean(self.said[2]) - self.values) / _size(self.values)
 
-    def settled(self) -> bool:
+    def has_converged(self) -> bool:
         """Whether the mean moved in the second half far less than in the first."""
         start, half, end = map(_mean, self.said)
-        return _size(end - half) <= SETTLED * _size(half - start)
+        return _size(end - half) <= CONVERGED * _size(half - start)
 
 
 @check(AgentSubject, "agent-learns", after=("agent-inputs",))
@@ -96,7 +96,7 @@ def values(subject: AgentSubject) -> None:
     learned = _in_five_states(subject)
     if learned.error() <= WRONG:
         return
-    if not learned.settled():
+    if not learned.has_converged():
         raise Skipped("it learns too slowly to be judged: its mean still moves")
     said, true = _mean(learned.said[2]).mean(), learned.values.mean()
     raise Failed(

@@ -67,13 +67,13 @@ def buffers(subject: AgentSubject) -> None:
     Fix:
         Store step.obs.clone(), or put the step into a uqbench.lanes.ReplayBuffer.
     """
-    found = ""
+    difference = ""
     if subject.difference("read", "overwrite"):
-        found = subject.difference("overwrite")
-    if not found and subject.difference("overwrite", "long", "among"):
-        found = subject.difference("overwrite", "long")
-    if found:
-        raise Failed(f"with a step's tensors overwritten after observe, {found}")
+        difference = subject.difference("overwrite")
+    if not difference and subject.difference("overwrite", "long", "among"):
+        difference = subject.difference("overwrite", "long")
+    if difference:
+        raise Failed(f"with a step's tensors overwritten after observe, {difference}")
 
 
 def state_of(agent: Agent, which: str = "state_dict") -> Any:
