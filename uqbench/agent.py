@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import gymnasium
 import numpy as np
@@ -289,3 +289,17 @@ def _is_config(value: object) -> bool:
     if parameters is None or not parameters.frozen:
         return False
     return not any(isinstance(held, Tensor) for held in vars(value).values())
+
+
+class Policy(Protocol):
+    """Something that acts: an ``Agent``, or what stands for a ``LoopAgent``."""
+
+    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """Actions ``[L, M]`` of the evaluated policy for observations ``[L, M, *obs]``."""
+
+
+class Queried(Policy, Protocol):
+    """A policy that is asked how uncertain it is."""
+
+    def uncertainty(self, obs: Tensor) -> Uncertainty | None:
+        """Predictions for ``obs`` ``[L, M, *obs]``, or None where the agent makes none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from uqbench.lanes.schedules import linear_schedule
+from uqbench.lanes import linear_schedule
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from uqbench.results.columns import RunColumns
 from uqbench.results.earlier import move_earlier
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import RunState, Store, now, this_process
+from uqbench.runner.complete import Quiet
 from uqbench.runner.rerun import code_note, make_room
 from uqbench.runner.states import stored_states, to_do
-from uqbench.runner.watcher import Quiet
 from uqbench.suites.selection import Selection
 
 SELECTION = Selection("toy", "smoke", ("fast",), ("short",))
@@ -50,7 +50,7 @@ def test_only_installed_packages_whose_contents_differ_are_told(stored):
 def test_rerun_makes_runs_of_other_code_again_and_keeps_them_as_a_store(stored, tmp_path):
     plan, store, new, old = stored
     before = (store.folder(old) / "run.json").read_bytes()
-    assert make_room(plan, store, Quiet()) == [old]
+    assert make_room(plan, store, Quiet().say) == [old]
     assert to_do(stored_states(plan, store)) == {old}
     earlier = Store(tmp_path / ".earlier" / "1")
     assert earlier.find(old).state is RunState.FINISHED
@@ -58,15 +58,15 @@ def test_rerun_makes_runs_of_other_code_again_and_keeps_them_as_a_store(stored, 
     assert [folder for folder, _ in store.records()] == [new.folder]
     # made again, it is of this code; what is of this code is never moved
     finish(store, old, {"uqbench": content_hash("uqbench")})
-    assert make_room(plan, store, Quiet()) == []
+    assert make_room(plan, store, Quiet().say) == []
     assert not (tmp_path / ".earlier" / "2").exists()
 
 
 def test_a_second_generation_does_not_replace_the_first(stored, tmp_path):
     plan, store, _, old = stored
-    make_room(plan, store, Quiet())
+    make_room(plan, store, Quiet().say)
     finish(store, old, {"uqbench": "3" * 64})
-    make_room(plan, store, Quiet())
+    make_room(plan, store, Quiet().say)
     contents = [
         Store(tmp_path / ".earlier" / n).find(old).record.provenance.content["uqbench"][0]
         for n in "12"
@@ -79,7 +79,7 @@ def test_a_run_that_another_process_has_locked_stays(stored):
     lock = Store(store.root).lock(old)
     assert lock is not None
     try:
-        assert make_room(plan, store, Quiet()) == []
+        assert make_room(plan, store, Quiet().say) == []
     finally:
         lock.release()
     assert store.find(old).state is RunState.FINISHED
@@ -91,7 +91,7 @@ def test_runs_are_not_moved_through_a_link(stored, tmp_path):
     elsewhere.mkdir()
     (tmp_path / ".earlier").symlink_to(elsewhere)
     with pytest.raises(StorageError, match="symbolic link"):
-        make_room(plan, store, Quiet())
+        make_room(plan, store, Quiet().say)
     assert store.find(old).state is RunState.FINISHED
 
 

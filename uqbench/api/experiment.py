@@ -45,13 +45,12 @@ from uqbench.results.files import stored_text
 from uqbench.results.folders import Folder
 from uqbench.results.states import RunState
 from uqbench.results.store import BOARDS, Store
-from uqbench.runner.complete import Execution, complete, preview
+from uqbench.runner.complete import Execution, Quiet, Watcher, complete, preview
 from uqbench.runner.device import find_device
 from uqbench.runner.dispatch.drive import Driver
 from uqbench.runner.forecast import Forecast
 from uqbench.runner.rerun import code_note, make_room
 from uqbench.runner.states import describe, stored_states, to_do
-from uqbench.runner.watcher import Quiet, Watcher
 from uqbench.seeding import derive_seed
 from uqbench.suites.plan import Plan
 from uqbench.suites.reading import read_suites
@@ -198,7 +197,7 @@ class Experiment:
                 stored = read_reference(self.selection, plan, self.host, Folder(beside), self.say)
             self._prepare(execution)
             if rerun:
-                make_room(plan, store, execution.watcher)
+                make_room(plan, store, execution.watcher.say)
             states = complete(plan, execution)
             open_runs = [run for run, state in states.items() if state is not RunState.FINISHED]
             unfinished = {run: store.read(run.folder).reason or "" for run in open_runs}

@@ -12,8 +12,8 @@ from uqbench.boards.leaderboard import Board
 from uqbench.errors import UqbenchWarning
 from uqbench.registry import local
 from uqbench.results.store import Store
+from uqbench.runner.complete import Quiet, Watcher
 from uqbench.runner.display import Terminal
-from uqbench.runner.watcher import Quiet, Watcher
 from uqbench.wording import count
 
 

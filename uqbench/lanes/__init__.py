@@ -2,18 +2,18 @@
 
 Nothing here mixes lanes, so a lane's numbers do not depend on the other lanes of its batch. What
 that requires of sums, products and exponentials is in :mod:`uqbench.lanes.numerics`. Read
-``random`` and ``networks`` first, then ``replay_buffer``, ``exploration``, and ``capturable`` with
-``clock`` (steps as CUDA graphs).
+``random`` and ``networks`` first, then ``replay_buffer``, ``exploration``, and ``clock``
+(steps as CUDA graphs).
 """
 
-from uqbench.lanes.capturable import Capturable
-from uqbench.lanes.clock import Clock
+from uqbench.lanes.clock import Capturable, Clock
 from uqbench.lanes.exploration import (
     EpsilonGreedy,
     Exploration,
     ThompsonSampling,
     epsilon_greedy,
     greedy,
+    linear_schedule,
 )
 from uqbench.lanes.networks import (
     LaneConv2d,
@@ -21,35 +21,16 @@ from uqbench.lanes.networks import (
     initialize,
     initialize_uniform,
     lane_generators,
+    sync_target,
+    target_copy,
 )
 from uqbench.lanes.optimizers import Adam, RMSProp
 from uqbench.lanes.random import DistinctIntegers, Normal, Uniform, generators
 from uqbench.lanes.replay_buffer import ReplayBuffer, TransitionBuffer
-from uqbench.lanes.schedules import linear_schedule
-from uqbench.lanes.targets import sync_target, target_copy
 
 __all__ = [
-    "Adam",
-    "Capturable",
-    "Clock",
-    "DistinctIntegers",
-    "EpsilonGreedy",
-    "Exploration",
-    "LaneConv2d",
-    "LaneLinear",
-    "Normal",
-    "RMSProp",
-    "ReplayBuffer",
-    "ThompsonSampling",
-    "TransitionBuffer",
-    "Uniform",
-    "epsilon_greedy",
-    "generators",
-    "greedy",
-    "initialize",
-    "initialize_uniform",
-    "lane_generators",
-    "linear_schedule",
-    "sync_target",
-    "target_copy",
-]
+    "Adam", "Capturable", "Clock", "DistinctIntegers", "EpsilonGreedy", "Exploration",
+    "LaneConv2d", "LaneLinear", "Normal", "RMSProp", "ReplayBuffer", "ThompsonSampling",
+    "TransitionBuffer", "Uniform", "epsilon_greedy", "generators", "greedy", "initialize",
+    "initialize_uniform", "lane_generators", "linear_schedule", "sync_target", "target_copy",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The current step of all lanes, on the host and on the device.
+"""The current step of all lanes, on the host and on the device; what a captured agent declares.
 
 Steps are environment steps of a run: with K actors a vector step is K of them.
 
@@ -9,9 +9,10 @@ GPU runs what a CPU runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import torch
 
@@ -86,3 +87,23 @@ class Clock:
     def _prepare(self) -> None:
         for prepared in self._prepared:
             prepared.prepare(self.t // self.actors)
+
+
+class Capturable:
+    """Mixin for an :class:`uqbench.agent.Agent` whose steps differ only in the tensors' values.
+
+    Where a budget's numerics are ``compiled``, the methods in ``compiled`` are compiled, and on a
+    GPU whole steps, including the environment's, are captured once per phase and replayed.
+
+    Attributes:
+        compiled: names of methods from tensors to tensors, each always called with the same shapes.
+        clock: the step; the agent reads it from the clock's tensor and advances it at the end of
+            ``observe``.
+    """
+
+    compiled: ClassVar[tuple[str, ...]] = ()
+    clock: Clock
+
+    @abstractmethod
+    def phase(self, t: int) -> Hashable:
+        """The host's decisions at step ``t``; steps of one phase share a graph."""

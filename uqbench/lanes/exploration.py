@@ -13,7 +13,19 @@ from torch import Tensor
 
 from uqbench.lanes.clock import Clock
 from uqbench.lanes.random import FunctionOfStep, Normal, Uniform
-from uqbench.lanes.schedules import linear_schedule
+
+
+def linear_schedule(t: Tensor, initial: float, final: float, start: int, steps: int) -> Tensor:
+    """``initial`` until step ``start``, then linearly to ``final`` over ``steps`` steps.
+
+    Args:
+        t: the step, ``[]``: a clock's tensor.
+        initial: value up to ``start``.
+        final: value from ``start + steps`` on.
+        start: first step of the decay.
+        steps: length of the decay.
+    """
+    return initial + ((t - start) / steps).clamp(0, 1) * (final - initial)
 
 
 def greedy(values: Tensor, valid: Tensor | None = None) -> Tensor:

@@ -5,12 +5,16 @@ Shapes: ``L`` lanes, ``E`` members of an ensemble (an optional second dimension)
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from uqbench.lanes.products import AVAILABLE, product
+
+M = TypeVar("M", bound=nn.Module)
 
 
 class LaneLinear(nn.Module):
@@ -142,3 +146,15 @@ def initialize_uniform(module: nn.Module, generators: Sequence[torch.Generator])
                 for parameter in (layer.weight, layer.bias):
                     for lane, generator in zip(parameter, generators, strict=True):
                         lane.uniform_(-bound, bound, generator=generator)
+
+
+def target_copy(online: M) -> M:
+    """A copy of a network that requires no gradients."""
+    return copy.deepcopy(online).requires_grad_(False)
+
+
+@torch.no_grad()
+def sync_target(online: nn.Module, target: nn.Module) -> None:
+    """``θ⁻ ← θ`` in every lane, in place."""
+    for source, destination in zip(online.parameters(), target.parameters(), strict=True):
+        destination.copy_(source)

@@ -13,19 +13,7 @@ from uqbench.risk.entropic import EVaR
 from uqbench.risk.measure import RiskMeasure
 
 __all__ = [
-    "CVaR",
-    "CompositeRisk",
-    "DecisionRule",
-    "Distortion",
-    "EVaR",
-    "Expectation",
-    "MarginalRisk",
-    "MeanStd",
-    "ProportionalHazard",
-    "RiskMeasure",
-    "VaR",
-    "Wang",
-    "WeightedRisk",
-    "additive",
+    "CVaR", "CompositeRisk", "DecisionRule", "Distortion", "EVaR", "Expectation", "MarginalRisk",
+    "MeanStd", "ProportionalHazard", "RiskMeasure", "VaR", "Wang", "WeightedRisk", "additive",
     "compose",
-]
+]  # fmt: skip

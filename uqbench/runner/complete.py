@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Generator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
+from typing import Protocol
 
 from uqbench.identity import DeviceKind, Run
 from uqbench.registry.plugins import Host
@@ -23,9 +24,39 @@ from uqbench.runner.forecast import Forecast
 from uqbench.runner.loggers import call_hooks, logging
 from uqbench.runner.rerun import code_note
 from uqbench.runner.states import describe, stored_states, to_do
-from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan
 from uqbench.wording import count, duration
+
+
+class Watcher(Protocol):
+    """Is given in words what will be done, and shown each event of what is executed."""
+
+    def say(self, *lines: str) -> None:
+        """Tell the user."""
+
+    def watch(
+        self, groups: Sequence[BatchGroup], expected: Forecast, processes: int
+    ) -> AbstractContextManager[Callable[[events.Event], None]]:
+        """Show the events of some groups, passed one by one to what this context gives.
+
+        Args:
+            groups: what is executed.
+            expected: of their runs.
+            processes: number of concurrent processes.
+        """
+
+
+class Quiet:
+    """Shows nothing."""
+
+    def say(self, *lines: str) -> None:
+        """Say nothing."""
+
+    def watch(
+        self, groups: Sequence[BatchGroup], expected: Forecast, processes: int
+    ) -> AbstractContextManager[Callable[[events.Event], None]]:
+        """Show nothing."""
+        return nullcontext(lambda _event: None)
 
 
 @dataclass(frozen=True)

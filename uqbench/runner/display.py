@@ -19,7 +19,7 @@ LINE_SECONDS = 15.0
 
 
 class Terminal:
-    """Tells on stderr what is done: a :class:`~uqbench.runner.watcher.Watcher`."""
+    """Tells on stderr what is done: a :class:`~uqbench.runner.complete.Watcher`."""
 
     def say(self, *lines: str) -> None:
         """Print lines; whatever is in one, it stays one line."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from uqbench.errors import see
+from uqbench.errors import Say, see
 from uqbench.identity import Run
 from uqbench.registry.contents import content_hash
 from uqbench.registry.local import PREFIX
@@ -17,7 +17,6 @@ from uqbench.results.earlier import move_earlier
 from uqbench.results.states import RunState, StoredRun
 from uqbench.results.store import Store
 from uqbench.runner.states import stored_states
-from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan
 from uqbench.wording import count
 
@@ -65,12 +64,12 @@ def code_note(states: Iterable[StoredRun]) -> str:
     )
 
 
-def make_room(plan: Plan, store: Store, watcher: Watcher) -> list[Run]:
+def make_room(plan: Plan, store: Store, say: Say) -> list[Run]:
     """Move a plan's finished runs of other code to a store of their own; return them."""
     older = [run for run, stored in stored_states(plan, store).items() if other_code(stored)]
     root, moved = move_earlier(store, older, lambda stored: bool(other_code(stored)))
     if moved:
-        watcher.say(
+        say(
             f"Kept in {root}: {count(len(moved), 'finished run')} of other code than is installed; "
             f"made again."
         )

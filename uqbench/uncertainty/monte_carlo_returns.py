@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from uqbench.agent import Queried
 from uqbench.identity import Run
 from uqbench.lanes.random import generators
-from uqbench.policy import Queried
 from uqbench.seeding import derive_seed
 from uqbench.truth import Truth
 from uqbench.uncertainty.rollouts import Make

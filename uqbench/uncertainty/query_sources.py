@@ -9,11 +9,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from uqbench.agent import Uncertainty
+from uqbench.agent import Queried, Uncertainty
 from uqbench.environment import LaneEnv
 from uqbench.errors import UqbenchError
 from uqbench.identity import Run
-from uqbench.policy import Queried
 from uqbench.queries import QueryStates, visit
 from uqbench.seeding import derive_seed
 from uqbench.suites.tables import Queries

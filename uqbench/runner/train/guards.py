@@ -7,17 +7,13 @@ Forms are checked at every step, which costs microseconds; values where the devi
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from uqbench.agent import Uncertainty
+from uqbench.agent import Queried, Uncertainty
 from uqbench.environment import Outcome
 from uqbench.errors import UqbenchError, see
-
-if TYPE_CHECKING:
-    from uqbench.policy import Queried
 
 VARIANCES = ("epistemic_var", "quantile_epistemic_var", "aleatoric_var", "oracle_var")
 VALUES = ("mean", "epistemic_dof", *VARIANCES)
