@@ -402,6 +402,12 @@ def test_a_dry_run_says_what_would_run_by_method_and_writes_nothing(tmp_path):
     assert not (tmp_path / "nothing").exists()
 
 
+def test_a_dry_run_takes_the_times_of_a_stored_board_where_it_has_no_runs(finished, tmp_path):
+    boards = shutil.copytree(finished[0] / "leaderboards", tmp_path / "leaderboards")
+    done = run_toy(tmp_path, "--dry-run")
+    assert done.stdout.count(f"(from {boards}/toy/paper/cost.csv)") == 1
+
+
 def test_run_json_follows_its_published_schema(finished):
     out, *_ = finished
     schema = json.loads((Path(__file__).parents[1] / "docs" / "run.schema.json").read_text())

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from uqbench.boards.cost import step_costs
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import SCHEMA_VERSION, Manifest, read_manifest
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard, board_at
 from uqbench.errors import UqbenchError
+from uqbench.results.folders import Folder
 from uqbench.results.store import Store
 from uqbench.suites.selection import Selection
 from uqbench.views.board_folders import all_files, write_files
@@ -123,3 +125,13 @@ def test_a_bad_line_of_cost_is_one_sentence(folder, host, tmp_path, capsys):
     (folder / "cost.csv").write_bytes(COST + b"short,slow,cpu,3,10.0,hours\n")
     assert not check(*read(folder, host), Store(tmp_path / "none"), print)
     assert "cost.csv is damaged, because could not convert" in capsys.readouterr().out
+
+
+def test_what_a_step_costs_is_read_from_the_first_board_that_says_so(folder, host, tmp_path):
+    roots = [Folder(tmp_path / "none"), Folder(tmp_path)]
+    selected = Selection("toy", "paper", seeds=(7,)).plan(host, "cpu")
+    assert step_costs(selected, roots) == {
+        ("short", "fast", "cpu"): (0.1, str(folder / "cost.csv"))
+    }
+    (folder / "cost.csv").write_bytes(COST.replace(b"10.0", b"20.0"))
+    assert step_costs(selected, roots) == {}, "it is not the file that the manifest lists"

@@ -10,7 +10,7 @@ from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
-from uqbench.runner.forecast import Forecast, work
+from uqbench.runner.forecast import Forecast, StepCosts, work
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
@@ -66,9 +66,22 @@ def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
     )
 
 
-def seconds(plan: Plan, found: dict[str, Any]) -> float:
+def forecast(plan: Plan, found: dict[str, Any], board: StepCosts | None = None) -> Forecast:
     store: Any = Stored(found)
-    return Forecast(plan, set(plan.runs), store).seconds
+    return Forecast(plan, set(plan.runs), store, board or {})
+
+
+def seconds(plan: Plan, found: dict[str, Any]) -> float:
+    return forecast(plan, found).seconds
+
+
+def on_a_gpu(plan: Plan, **values: float) -> Plan:
+    """The same runs on a GPU, under a budget with other values."""
+    cells = tuple(
+        replace(cell, runs=tuple(replace(r, identity={"device": "cuda"}) for r in cell.runs))
+        for cell in plan.cells
+    )
+    return replace(plan, cells=cells, budget=plan.budget.model_copy(update=values))
 
 
 def test_before_any_run_it_is_the_suites_figure(plan):
@@ -78,6 +91,26 @@ def test_before_any_run_it_is_the_suites_figure(plan):
 def test_runs_are_as_fast_as_earlier_ones_of_the_budget(plan):
     found = {"paper/long/fast/7-a": timed(100.0), "smoke/long/fast/0-a": timed(1.0)}
     assert seconds(plan, found) == pytest.approx(4 * 1_000 / 100)
+
+
+def test_where_the_store_has_no_run_a_stored_board_tells(plan):
+    board = {("long", "fast", "cpu"): (0.02, "boards/toy/paper/cost.csv")}
+    by_board = forecast(plan, {}, board)
+    assert by_board.seconds == pytest.approx(4 * 1_000 * 0.02)
+    assert by_board.basis == "boards/toy/paper/cost.csv"
+    by_run = forecast(plan, {"paper/long/fast/7-a": timed(100.0)}, board)
+    assert by_run.seconds == pytest.approx(4 * 1_000 / 100)
+    assert by_run.basis == "the speed of earlier runs"
+
+
+def test_a_board_of_another_device_tells_nothing(plan):
+    board = {("long", "fast", "cuda"): (0.02, "boards/toy/paper/cost.csv")}
+    assert forecast(plan, {}, board).seconds == seconds(plan, {})
+
+
+def test_a_gpu_has_a_nominal_time_of_its_own(plan):
+    assert seconds(on_a_gpu(plan, gpu_step_ms=0.01), {}) == pytest.approx(4 * 1_000 * 0.01e-3)
+    assert seconds(on_a_gpu(plan), {}) == seconds(plan, {})
 
 
 @pytest.mark.parametrize(

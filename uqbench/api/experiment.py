@@ -16,6 +16,7 @@ import numpy as np
 from uqbench.api.claims import SuiteVerdicts, budgets_with_runs
 from uqbench.api.options import Options, names
 from uqbench.api.plan import Planned
+from uqbench.boards.cost import step_costs
 from uqbench.boards.detectable import detectable_note
 from uqbench.boards.leaderboard import Board, board
 from uqbench.boards.manifest import read_manifest
@@ -198,7 +199,7 @@ class Experiment:
             self._prepare(execution)
             if rerun:
                 make_room(plan, store, execution.watcher.say)
-            states = complete(plan, execution)
+            states = complete(plan, execution, step_costs(plan, self._references(beside)))
             open_runs = [run for run, state in states.items() if state is not RunState.FINISHED]
             unfinished = {run: store.read(run.folder).reason or "" for run in open_runs}
             if unfinished and not execution.driver.waits:
@@ -236,7 +237,7 @@ class Experiment:
                 max_seeds or DEFAULT_SEEDS,
                 lambda analysis: analysis.plan(self.host, execution.device, self.say),
                 execution.store,
-                lambda analysis: complete(analysis, execution),
+                lambda runs: complete(runs, execution, step_costs(runs, self._references())),
                 self.say,
             )
         return None if decided is None else (decided, self._written(decided.board).folder)
@@ -253,9 +254,9 @@ class Experiment:
             read_reference(self.selection, plan, self.host, Folder(beside), self.say)
         states = stored_states(plan, self.store)
         execution.watcher.say(*describe(plan, states, self.store))
-        expected = Forecast(plan, to_do(states), self.store)
+        roots = self._references(beside)
+        expected = Forecast(plan, to_do(states), self.store, step_costs(plan, roots))
         script, note = preview(plan, execution), code_note(states.values())
-        roots = [self._boards(root) for root in (beside, None, Path("leaderboards"))]
         shown = detectable_note(plan, roots)
         return Planned(plan, execution.device, states, expected, script, note, shown)
 
@@ -496,6 +497,12 @@ class Experiment:
     def _boards(self, boards: Path | None) -> Folder:
         """A folder of leaderboards; that of the results where none is named."""
         return Folder(self.store.root, (BOARDS,)) if boards is None else Folder(boards)
+
+    def _references(self, beside: Path | None = None) -> list[Folder]:
+        """Folders of leaderboards that tell of a budget's runs, the first that has it."""
+        named = () if beside is None else (Folder(beside),)
+        own = () if self.options.out is None else (self._boards(None),)
+        return [*named, *own, Folder(Path("leaderboards"))]
 
     def _execution(self, store: Store) -> Execution:
         """Where and how runs are executed.

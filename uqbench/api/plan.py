@@ -39,8 +39,13 @@ class Planned:
 
     @property
     def seconds(self) -> float:
-        """Estimate for one core."""
+        """Estimate for one core or device."""
         return self.expected.seconds
+
+    @property
+    def where(self) -> str:
+        """What the estimate is for, in words."""
+        return "one device" if self.device == "cuda" else "one core"
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -77,6 +82,6 @@ class Planned:
     def _sentence(self) -> str:
         return (
             f"{self.plan.suite.name}/{self.plan.name}: {len(to_do(self.states))} of "
-            f"{count(len(self.plan.runs), 'run')} to do, about {duration(self.seconds)} on one "
-            f"core (from {self.expected.basis})"
+            f"{count(len(self.plan.runs), 'run')} to do, about {duration(self.seconds)} on "
+            f"{self.where} (from {self.expected.basis})"
         )

@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 
 from uqbench.boards.scores import DEVICES, Score
+from uqbench.boards.stored import StoredBoard, board_folder
 from uqbench.boards.tables import csv_text
-from uqbench.results.files import reading
+from uqbench.errors import UqbenchError
+from uqbench.results.files import reading, stored_text
+from uqbench.results.folders import Folder
+from uqbench.runner.forecast import StepCosts
 from uqbench.suites.plan import Plan
 
 COLUMNS = ("task", "method", "device", "runs", "steps_per_s", "device_hours")
@@ -84,3 +88,22 @@ def read_cost(text: str) -> list[CellCost]:
                 raise ValueError(f"a device {device[:50]!r}")
             rows.append(row)
     return rows
+
+
+def step_costs(plan: Plan, roots: Iterable[Folder]) -> StepCosts:
+    """What a step of the runs of a budget's stored board cost.
+
+    Args:
+        plan: runs of the budget.
+        roots: folders of leaderboards; the first that has the budget's board counts.
+    """
+    for root in roots:
+        stored = StoredBoard(board_folder(replace(plan, standard=True), root))
+        where = stored.folder / "cost.csv"
+        try:
+            rows = read_cost(stored_text(stored.checked(where.name), where))
+        except UqbenchError:  # there is none, or it is damaged: the run goes on
+            continue
+        timed = [row for row in rows if row.steps_per_s]
+        return {(r.task, r.method, r.device): (1 / r.steps_per_s, f"{where}") for r in timed}
+    return {}

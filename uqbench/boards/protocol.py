@@ -16,7 +16,7 @@ from uqbench.errors import UqbenchError, see
 from uqbench.registry.plugins import Host
 from uqbench.suites.suite import Suite
 
-NOT_PROTOCOL = {"name", "summary", "step_ms", "lanes"}
+NOT_PROTOCOL = {"name", "summary", "step_ms", "gpu_step_ms", "lanes"}
 """Fields of a budget that change no number."""
 
 

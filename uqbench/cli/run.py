@@ -106,12 +106,11 @@ def _show_cost(left: Planned) -> None:
     """Print what would run, and how long each method would take."""
     from uqbench.wording import duration
 
-    expected, err = left.expected, bool(left.script)  # a script is the result
-    where = "one device" if left.device == "cuda" else "one core"
-    say(f"method                 to do  have  {where:>10}", err=err)
+    err = bool(left.script)  # a script is the result
+    say(f"method                 to do  have  {left.where:>10}", err=err)
     for method, to_do, have, seconds in left.methods.itertuples(index=False):
         say(f"{method:22} {to_do:5,} {have:5,}  {duration(seconds):>10}", err=err)
-    if expected.basis:
-        say(f"in all, on {where}: {duration(expected.seconds)} (from {expected.basis})", err=err)
+    if basis := left.expected.basis:
+        say(f"in all, on {left.where}: {duration(left.seconds)} (from {basis})", err=err)
     say(*left.script.splitlines())
     say(*filter(None, [left.detectable, left.note]), err=True)

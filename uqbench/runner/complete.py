@@ -20,7 +20,7 @@ from uqbench.runner.batches import (
 )
 from uqbench.runner.device import cores, share_out, visible
 from uqbench.runner.dispatch.drive import Driver, runs_in
-from uqbench.runner.forecast import Forecast
+from uqbench.runner.forecast import Forecast, StepCosts
 from uqbench.runner.loggers import call_hooks, logging
 from uqbench.runner.rerun import code_note
 from uqbench.runner.states import describe, stored_states, to_do
@@ -117,11 +117,16 @@ class Execution:
         return make_batch_groups(plan, todo, self.device, lanes, checkpoints)
 
 
-def complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
+def complete(plan: Plan, execution: Execution, board: StepCosts) -> dict[Run, RunState]:
     """Do what is missing of a plan; return the states of its runs.
 
     Runs that another process works on are waited for. Batches that an earlier command submitted are
     followed. Where the executor does not wait, what is missing is submitted, and no more.
+
+    Args:
+        plan: the runs.
+        execution: where and how they are executed.
+        board: what a step of a stored board's runs cost.
 
     Raises:
         UqbenchError: a logger is unknown, or what it needs is not installed.
@@ -146,7 +151,7 @@ def complete(plan: Plan, execution: Execution) -> dict[Run, RunState]:
                 )
                 return {run: store.read(run.folder).state for run in plan.runs}
             at_once = min(execution.processes or len(plan.runs), len(groups) + len(before))
-            expected = Forecast(plan, todo | runs_in(before), store)
+            expected = Forecast(plan, todo | runs_in(before), store, board)
             end = "Safe to interrupt; run again to resume." if execution.persistent else "Not kept."
             about = f"about {duration(expected.seconds / at_once)} (from {expected.basis})"
             watcher.say(

@@ -1,12 +1,13 @@
 """How long runs take: expected from what each method costs, corrected while they run.
 
-What a run costs is known from stored runs, or is the suite's nominal time.
+What a run costs is known from runs in the store, else from a stored board, else it is the suite's
+nominal time.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -21,6 +22,10 @@ from uqbench.suites.plan import Plan
 LITTLE = 0.05
 """Share of the work that is assumed to have gone as expected before anything is observed, so that a
 first batch of seconds does not predict hours."""
+
+
+StepCosts = Mapping[tuple[str, str, str], tuple[float, str]]
+"""By task, method and kind of device: seconds a step of a core or device, and who says so."""
 
 
 def work(config: object, steps: int, first: int, last: int) -> int:
@@ -48,12 +53,13 @@ class Forecast:
         plan: of the runs.
         todo: the runs.
         store: holds earlier runs, and checkpoints.
+        board: of a stored board, for runs of which the store has none.
 
     Attributes:
         saved: steps that a run resumes from, by its folder.
     """
 
-    def __init__(self, plan: Plan, todo: Collection[Run], store: Store) -> None:
+    def __init__(self, plan: Plan, todo: Collection[Run], store: Store, board: StepCosts) -> None:
         self._plan, self.saved = plan, dict[str, int]()
         self._cells = {run: cell for cell in plan.cells for run in cell.runs if run in todo}
         times: dict[tuple[str, str, str], list[float]] = {}
@@ -66,40 +72,40 @@ class Forecast:
                 if budget == plan.budget_name:
                     key = task, method, str(record.identity.get("device"))
                     times.setdefault(key, []).append(1 / record.timing.steps_per_s)
-        self._step_s = {key: median(each) for key, each in times.items()}
+        own = {key: (median(each), "the speed of earlier runs") for key, each in times.items()}
+        self._known = {**board, **own}
+
+    def _step_s(self, run: Run) -> tuple[float, str]:
+        """Seconds a step, and what they are derived from."""
+        budget, device = self._plan.budget, str(run.identity["device"])
+        ms = budget.step_ms if device == "cpu" else budget.gpu_step_ms or budget.step_ms
+        nominal = ms / 1000, f"a nominal {ms:g} ms a step"
+        return self._known.get((run.task, run.method, device), nominal)
 
     @property
     def basis(self) -> str:
         """What the costs are derived from, in words; empty without runs."""
-        nominal = f"a nominal {self._plan.budget.step_ms:g} ms a step"
-        known = {_key(run) in self._step_s for run in self._cells}
-        words = {True: "the speed of earlier runs", False: nominal}
-        return " and ".join(sorted(words[each] for each in known))
+        return " and ".join(sorted({self._step_s(run)[1] for run in self._cells}))
 
     def cost(self, run: Run) -> float:
-        """Core seconds of a unit of a run's work."""
+        """Seconds of a core or device for a unit of a run's work."""
         cell = self._cells[run]
         steps = self._plan.budget.on(cell.task).steps
-        step_s = self._step_s.get(_key(run), self._plan.budget.step_ms / 1000)
-        return step_s * steps / work(cell.config, steps, 0, steps)
+        return self._step_s(run)[0] * steps / work(cell.config, steps, 0, steps)
 
     @property
     def seconds(self) -> float:
-        """Core seconds of all runs."""
+        """Seconds of a core or device for all runs."""
         return sum(self.by_method().values())
 
     def by_method(self) -> dict[str, float]:
-        """Core seconds by method, the slowest first, each run from where it resumes."""
+        """The same by method, the slowest first, each run from where it resumes."""
         total: dict[str, float] = {}
         for run, cell in self._cells.items():
             steps = self._plan.budget.on(cell.task).steps
             units = work(cell.config, steps, self.saved.get(str(run.folder), 0), steps)
             total[run.method] = total.get(run.method, 0.0) + self.cost(run) * units
         return dict(sorted(total.items(), key=lambda item: -item[1]))
-
-
-def _key(run: Run) -> tuple[str, str, str]:
-    return run.task, run.method, str(run.identity["device"])
 
 
 @dataclass

@@ -119,8 +119,9 @@ class Budget(Table):
             bits may differ.
         primary: the metric to score, where it is not the suite's.
         tasks: the tasks included; None for all.
-        step_ms: nominal milliseconds per step of one run on one core, for the time estimate before
-            any run has been timed.
+        step_ms: nominal milliseconds per step of one run on one core, for the time estimate where
+            neither a run nor a stored board tells.
+        gpu_step_ms: the same on a GPU, which may be shared by many runs; None: as on a core.
         actors: K, copies of its environment that step together in a run and feed one learner; steps
             are those of all of them.
         lanes: runs that a process executes together on a CPU, for agents whose hundreds of lanes
@@ -133,6 +134,7 @@ class Budget(Table):
     seeds: Count
     ranks: bool
     step_ms: Annotated[float, Field(gt=0)]
+    gpu_step_ms: Annotated[float, Field(gt=0)] | None = None
     lanes: Count | None = None
     schedule: Annotated[float, Field(gt=0)] = 1.0
     config: dict[str, Any] = {}
@@ -146,11 +148,10 @@ class Budget(Table):
 
     @model_serializer(mode="wrap")
     def _table(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without ``actors`` where there is one: identities and boards stay as they were."""
+        """Without what came later and is not set: identities and boards stay as they were."""
+        later: dict[str, Any] = {"actors": 1, "gpu_step_ms": None}
         table: dict[str, Any] = serialize(self)
-        if table.get("actors") == 1:
-            del table["actors"]
-        return table
+        return {k: v for k, v in table.items() if k not in later or later[k] != v}
 
     @model_validator(mode="after")
     def _whole_vector_steps(self) -> Self:

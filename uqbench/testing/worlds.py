@@ -22,23 +22,11 @@ def as_step(t: int, obs: Tensor, action: Tensor, outcome: Outcome, actors: int =
     return step_of_actors(t, obs, action, *after, actors=actors)
 
 
-def step_of_actors(
-    t: int,
-    obs: Tensor,
-    action: Tensor,
-    reward: Tensor,
-    terminated: Tensor,
-    truncated: Tensor,
-    next_obs: Tensor,
-    valid_actions: Tensor | None = None,
-    *,
-    actors: int = 1,
-) -> Step:
-    """A step ``[L, K, …]`` from tensors ``[L · K, …]``."""
-    tensors = obs, action, reward, terminated, truncated, next_obs
-    obs, action, reward, terminated, truncated, next_obs = (by_actor(x, actors) for x in tensors)
-    valid = by_actor(valid_actions, actors)
-    return Step(t, obs, action, reward, terminated, truncated, next_obs, valid)
+def step_of_actors(t: int, *tensors: Tensor | None, actors: int = 1, **named: Any) -> Step:
+    """A step ``[L, K, …]`` from its tensors ``[L · K, …]``, in their order or by name."""
+    streams: Any = tensors
+    given = vars(Step(t, *streams, **named))
+    return Step(t, **{name: by_actor(given[name], actors) for name in given if name != "t"})
 
 
 def act(agent: Agent, obs: Tensor, valid: Tensor | None = None, actors: int = 1) -> Tensor:
