@@ -34,7 +34,8 @@ class Spec:
 
     Attributes:
         name: unique within its kind; used by suites and on the command line.
-        version: raised by the author whenever results may change; part of a run's identity.
+        version: raised by the author whenever results may change; a method's version is part of a
+            run's identity.
         factory: builds the object (each hook says how it is called). A string
             ``"package.module:Name"`` is imported only when a run needs it.
         config: dataclass of the factory's config, or its ``"package.module:Name"``; suites and

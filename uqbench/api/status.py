@@ -1,11 +1,12 @@
 """What is done, running and failed in a results folder."""
 
+from collections import Counter
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from uqbench.results.store import Store, StoredRun
+from uqbench.results.store import RunState, Store, StoredRun
 from uqbench.runner.dispatch.event_log import Latest, latest_steps
 from uqbench.runner.resume import saved_step
 
@@ -22,6 +23,17 @@ def status(out: str | PathLike[str] = "results") -> list[dict[str, Any]]:
     """
     store, running = Store(Path(out)), latest_steps(Path(out))
     return [run_status(folder, stored, store, running) for folder, stored in store.records()]
+
+
+def summary(out: Path) -> tuple[dict[str, Counter[str]], list[dict[str, Any]]]:
+    """How many runs of each cell are in which state, and the status of the unfinished ones."""
+    store, running, unfinished = Store(out), latest_steps(out), []
+    cells: dict[str, Counter[str]] = {}
+    for place, stored in store.states():
+        cells.setdefault(place.rpartition("/")[0], Counter())[stored.state.said] += 1
+        if stored.state is not RunState.FINISHED:
+            unfinished.append(run_status(PurePosixPath(place), stored, store, running))
+    return cells, unfinished
 
 
 def run_status(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from uqbench.api.options import Options
 from uqbench.cli.options import takes
@@ -23,26 +22,19 @@ def command(options: Options, *, as_json: bool = False) -> None:
     Args:
         as_json: Print JSON.
     """
-    from uqbench.api.status import run_status, status
-    from uqbench.results.store import RunState, Store
-    from uqbench.runner.dispatch.event_log import latest_steps
+    from uqbench.api.status import status, summary
     from uqbench.wording import duration
 
     out = Path(options.out or "results")
     if as_json:
         print_json(status(out))
         return
-    store, running, entries = Store(out), latest_steps(out), []
-    cells: dict[str, Counter[str]] = {}
-    for place, stored in store.states():
-        cells.setdefault(place.rpartition("/")[0], Counter())[stored.state.said] += 1
-        if stored.state is not RunState.FINISHED:
-            entries.append(run_status(PurePosixPath(place), stored, store, running))
+    cells, unfinished = summary(out)
     if not cells:
         say(f"No runs in {out}/.")
     for cell, counts in cells.items():
         say(f"{cell}: {', '.join(f'{n} {state}' for state, n in sorted(counts.items()))}")
-    for entry in entries:
+    for entry in unfinished:
         if entry["state"] == "running":
             left = entry["seconds_left"]
             eta = "" if left is None else f", about {duration(left)} left"

@@ -1,6 +1,6 @@
 """Executing a group of batches, whose steps are interleaved, in the calling process.
 
-A batch of several runs that fails is retried run by run.
+A batch of several runs that fails is retried run by run: the retry of a batch begins here.
 """
 
 from __future__ import annotations
