@@ -26,8 +26,8 @@ POLL_SECONDS = 0.1
 SHARE = 0.02
 """Largest share of the time that reading logs may take."""
 LONGEST_SECONDS = 10.0
-LOOKS = 2
-"""In a row that find a job ended before it is: a scheduler may requeue it in between."""
+TIMES_ENDED = 2
+"""In a row that a job's status must be *ended* before it is: a scheduler may requeue it between."""
 
 
 def follow(
@@ -47,21 +47,21 @@ def follow(
         root: of the store.
         sleep: waits some seconds.
     """
-    store, looked = Store(root), -executor.look_seconds
+    store, polled = Store(root), -executor.look_seconds
     left = {order.name: FollowedOrder(group, store) for order, group in orders}
     while left:
         began = time.monotonic()
-        look = began - looked >= executor.look_seconds
-        if look:
-            looked = began
+        due = began - polled >= executor.look_seconds
+        if due:
+            polled = began
             status = executor.status(list(left))  # first: who has ended has written all it will
         for name, followed in list(left.items()):
             log = read_log(root, name)
             if log is not None:
                 yield from followed.news(log)
-            if look:
+            if due:
                 yield from followed.note(status[name])
-            if followed.ended or followed.looks >= LOOKS:
+            if followed.ended or followed.times_ended >= TIMES_ENDED:
                 yield from followed.rest(status[name].note)
                 del left[name]
                 if followed.ended or followed.is_finished():
@@ -85,7 +85,7 @@ class FollowedOrder:
         self._progress: Mapping[str, dict[str, Any]] = {}
         self._open = {run for batch in group for run in batch.runs}
         self._said = ""
-        self.ended, self.looks = False, 0
+        self.ended, self.times_ended = False, 0
 
     def note(self, status: JobStatus) -> Iterator[Event]:
         """Take note of the job's status: why it waits is said once, and its end is counted.
@@ -95,7 +95,7 @@ class FollowedOrder:
         runs = [run for batch in self._group for run in batch.runs]
         locked = any(self._store.read(run.folder).state is RunState.RUNNING for run in runs)
         gone = status.state is JobState.ENDED and not locked
-        self.looks = self.looks + 1 if gone else 0
+        self.times_ended = self.times_ended + 1 if gone else 0
         waits = status.state in (JobState.WAITING, JobState.RESTARTING, JobState.UNKNOWN)
         if waits and status.note and status.note != self._said:
             self._said = status.note

@@ -82,7 +82,7 @@ def run_locally(
 
     waiting, store = list(groups), Store(out)
     team: dict[Channel, _Worker] = {}
-    looked = time.monotonic()
+    polled = time.monotonic()
     last = STOP_SECONDS if stop_seconds is None else stop_seconds
     try:
         while waiting or team:
@@ -99,10 +99,10 @@ def run_locally(
             events: list[Event] = []
             for channel in ready(team, POLL_SECONDS):
                 events += team[channel].receive()
-            look = time.monotonic() - looked >= POLL_SECONDS
-            looked = time.monotonic() if look else looked
+            due = time.monotonic() - polled >= POLL_SECONDS
+            polled = time.monotonic() if due else polled
             for worker in list(team.values()):
-                if worker.broken or (look and not worker.process.is_alive()):
+                if worker.broken or (due and not worker.process.is_alive()):
                     del team[worker.channel]
                     reason = worker.reap()
                     events += worker.receive()
@@ -116,7 +116,7 @@ def run_locally(
                     del team[worker.channel]
                     worker.channel.connection.close()  # it ends by itself, if plugins let it
                     worker.stop(time.monotonic() + REAP_SECONDS)
-                elif look and (excess := worker.watchdog.exceeded(worker.process.pid or 0)):
+                elif due and (excess := worker.watchdog.exceeded(worker.process.pid or 0)):
                     del team[worker.channel]
                     worker.process.terminate()
                     worker.stop(time.monotonic() + REAP_SECONDS)
