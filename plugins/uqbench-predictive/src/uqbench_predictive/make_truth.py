@@ -83,8 +83,11 @@ def of_sine() -> Arrays:
     data, points = sine.Sine(sine.SineConfig()).data(range(sine.DATASETS)), sine.grid()
     parts = []
     for prior, (input_variance, scales) in sine.PRIORS.items():
-        for inputs, targets in zip(data.inputs.squeeze(-1), data.targets, strict=True):
-            mean, std = posterior(inputs, targets, points, sine.NOISE_VAR, input_variance, scales)
+        for inputs, targets in zip(data.inputs, data.targets, strict=True):
+            mean, covariance = posterior(
+                inputs, targets, points[:, None], sine.NOISE_VAR, input_variance, scales
+            )
+            std = covariance.diagonal().clamp(min=0).sqrt()
             parts.append({f"{prior}_mean": mean[None], f"{prior}_std": std[None]})
     return joined(parts)
 

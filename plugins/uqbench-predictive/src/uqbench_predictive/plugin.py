@@ -82,6 +82,20 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             config="uqbench_predictive.problems.shifted:ShiftedConfig",
         ),
         DatasetSpec(
+            name="known-regression",
+            version="1",
+            factory="uqbench_predictive.problems.known_regression:KnownRegression",
+            config="uqbench_predictive.problems.known_regression:KnownRegressionConfig",
+            scores=("kl", "joint_kl"),
+        ),
+        DatasetSpec(
+            name="known-classes",
+            version="1",
+            factory="uqbench_predictive.problems.known_classes:KnownClasses",
+            config="uqbench_predictive.problems.known_classes:KnownClassesConfig",
+            scores=("kl", "joint_kl"),
+        ),
+        DatasetSpec(
             name="ood-digits",
             version="1",
             factory="uqbench_predictive.problems.digits:Digits",
@@ -160,6 +174,20 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
             role="oracle",  # the truth of the synthetic problems is made by it
         ),
         EstimatorSpec(
+            name="exact",
+            version="1",
+            factory="uqbench_predictive.baselines.exact:Exact",
+            config="uqbench_predictive.baselines.exact:ExactConfig",
+            role="oracle",
+        ),
+        EstimatorSpec(
+            name="prior",
+            version="1",
+            factory="uqbench_predictive.baselines.exact:Prior",
+            config="uqbench_predictive.baselines.exact:ExactConfig",
+            role="trivial",
+        ),
+        EstimatorSpec(
             name="reference-entropy",
             version="1",
             factory="uqbench_predictive.baselines.reference_entropy:ReferenceEntropy",
@@ -204,5 +232,6 @@ def uqbench_scores() -> Iterable[ScoreSpec]:
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """Real data in setting (a)."""
-    return [files("uqbench_predictive") / "suites" / "predictive.toml"]
+    """Real data in setting (a), and problems whose posterior is known."""
+    own = ("predictive", "testbed")
+    return [files("uqbench_predictive") / "suites" / f"{name}.toml" for name in own]

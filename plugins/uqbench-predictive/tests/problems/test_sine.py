@@ -56,5 +56,8 @@ def test_the_closed_form_agrees_with_the_committed_chains_of_finite_width():
 def test_the_committed_standard_deviations_follow_from_the_data_and_the_priors():
     data = Sine(SineConfig()).data([7])
     for prior, (inputs, scales) in PRIORS.items():
-        _, std = posterior(data.inputs[0, :, 0], data.targets[0], grid(), NOISE_VAR, inputs, scales)
+        _, covariance = posterior(
+            data.inputs[0], data.targets[0], grid()[:, None], NOISE_VAR, inputs, scales
+        )
+        std = covariance.diagonal().sqrt()
         assert torch.allclose(ground_truth(prior, [7])[0], std, rtol=1e-5)

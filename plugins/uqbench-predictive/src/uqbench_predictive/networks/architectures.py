@@ -11,7 +11,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from itertools import pairwise
+from math import pi, prod
 from typing import Protocol
 
 import torch
@@ -37,6 +38,12 @@ ROWS = 512
 
 HEAD = ("head.weight", "head.bias")
 """Names of the last layer's weights, ``[S, H, C]`` and ``[S, 1, C]``, of every network."""
+
+
+FOURIER = 256
+"""Random features of a Gaussian process on a network's features."""
+BOUND, LENGTH = 0.95, 2.0
+"""Of a spectral norm, and of the process's kernel; not tuned."""
 
 
 class Network(ABC):
@@ -153,6 +160,55 @@ class LeNet(Network):
         for name in ("2", "3"):
             x = affine(weights, name, x).relu()
         return x if drop is None else drop(x)
+
+
+class SpectralGP(Network):
+    """A residual network that keeps inputs apart, and a Gaussian process on its features: SNGP.
+
+    Hidden layers after the first are ``h + relu(W h + b)`` with a spectral norm of W of at most
+    :data:`BOUND`. The process has a Gaussian kernel of :data:`LENGTH`, by random Fourier features;
+    they are the same for all networks, and their linear output is the last layer.
+
+    Source: Liu et al. 2020
+
+    Args:
+        inputs: number of inputs.
+        hidden: widths of the hidden layers, all the same.
+        outputs: C.
+    """
+
+    def __init__(self, inputs: int, hidden: Sequence[int], outputs: int) -> None:
+        if len(set(hidden)) != 1:
+            raise ValueError(
+                f"expected hidden layers of one width, which residual ones need, got {list(hidden)}"
+            )
+        self.inputs, self.hidden, self.outputs = inputs, tuple(hidden), outputs
+        generator = torch.Generator().manual_seed(0)
+        self.frequencies = torch.randn(hidden[0], FOURIER, generator=generator) / LENGTH
+        self.phases = 2 * pi * torch.rand(FOURIER, generator=generator)
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """One hidden layer after the other, then the process's linear output."""
+        shapes: dict[str, tuple[int, ...]] = {}
+        for number, (wide, narrow) in enumerate(pairwise((self.inputs, *self.hidden))):
+            shapes |= {f"{number}.weight": (wide, narrow), f"{number}.bias": (1, narrow)}
+        return shapes | {HEAD[0]: (FOURIER, self.outputs), HEAD[1]: (1, self.outputs)}
+
+    def features(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
+        """The random Fourier features, ``[S, B, 256]``."""
+        x = affine(weights, "0", inputs.flatten(2)).relu()
+        for number in range(1, len(self.hidden)):
+            weight = weights[f"{number}.weight"]
+            norm = torch.linalg.matrix_norm(weight, ord=2, keepdim=True)
+            own = torch.baddbmm(
+                weights[f"{number}.bias"], x, weight / (norm / BOUND).clamp(min=1)
+            ).relu()
+            x = x + (own if drop is None else drop(own))
+        phases, frequencies = self.phases.to(x), self.frequencies.to(x)
+        angles = torch.baddbmm(phases, x, frequencies.expand(len(x), -1, -1))
+        waves: Tensor = (2 / FOURIER) ** 0.5 * angles.cos()
+        return waves
 
 
 def affine(weights: Weights, name: str, x: Tensor) -> Tensor:

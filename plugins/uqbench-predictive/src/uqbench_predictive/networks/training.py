@@ -13,7 +13,13 @@ from torch import Tensor
 from uqbench.estimator import Data, Dataset, ReferenceModel
 from uqbench.lanes import lane_generators
 from uqbench.seeding import derive_seed
-from uqbench_predictive.networks.architectures import LeNet, Mlp, Network, initial_weights
+from uqbench_predictive.networks.architectures import (
+    LeNet,
+    Mlp,
+    Network,
+    SpectralGP,
+    initial_weights,
+)
 from uqbench_predictive.networks.learning import Dropout, fit
 from uqbench_predictive.networks.modules import module_named
 from uqbench_predictive.networks.reference import ReferenceNetwork, open_network
@@ -24,9 +30,9 @@ class TrainingConfig:
     """How a network is built and trained: by Adam, from torch's default initialization.
 
     Attributes:
-        architecture: ``mlp``, with ``hidden`` layers; ``lenet``; or ``package.module:function``,
-            which makes a :class:`torch.nn.Module` from the shape of an input and the number of
-            outputs.
+        architecture: ``mlp``, with ``hidden`` layers; ``sngp``, the same with a Gaussian process as
+            its last layer; ``lenet``; or ``package.module:function``, which makes a
+            :class:`torch.nn.Module` from the shape of an input and the number of outputs.
         hidden: widths of the hidden layers.
         learning_rate: Adam's α.
         weight_decay: L2 penalty on the weights, in the gradient.
@@ -82,6 +88,8 @@ class Trainer(Generic[Config]):
             return LeNet(outputs)
         if self.config.architecture == "mlp":
             return Mlp(prod(self.task.inputs), self.config.hidden, outputs)
+        if self.config.architecture == "sngp":
+            return SpectralGP(prod(self.task.inputs), self.config.hidden, outputs)
         return module_named(self.config.architecture, self.task.inputs, outputs)
 
     def generators(self, stream: str) -> list[torch.Generator]:

@@ -17,16 +17,16 @@ from torch import Tensor
 def kernel(
     first: Tensor, second: Tensor, input_variance: float, scales: tuple[float, ...]
 ) -> Tensor:
-    """Prior covariance of the outputs at ``first`` ``[A]`` and ``second`` ``[B]``, ``[A, B]``.
+    """Prior covariance of the outputs at ``first`` and ``second``, ``[A, B]``.
 
     Args:
-        first: scalar inputs.
-        second: likewise.
+        first: inputs, ``[A, D]``.
+        second: likewise, ``[B, D]``.
         input_variance: variance of the first layer's weights.
         scales: ``s²`` of each layer of weights after the first.
     """
-    across = 1 + input_variance * first[:, None] * second
-    of_first, of_second = 1 + input_variance * first.square(), 1 + input_variance * second.square()
+    across = 1 + input_variance * first @ second.T
+    of_first, of_second = (1 + input_variance * x.square().sum(-1) for x in (first, second))
     for scale in scales:
         norm = (of_first[:, None] * of_second).sqrt()
         angle = (across / norm).clamp(-1, 1).arccos()
@@ -43,12 +43,12 @@ def posterior(
     input_variance: float,
     scales: tuple[float, ...],
 ) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation of the function at ``points`` ``[B]``, ``[B]`` each, float64.
+    """Mean ``[B]`` and covariance ``[B, B]`` of the function at ``points``, float64.
 
     Args:
-        inputs: of the training data, ``[n]``.
+        inputs: of the training data, ``[n, D]``; without any, the prior's are returned.
         targets: ``[n]``.
-        points: where to predict.
+        points: where to predict, ``[B, D]``.
         noise_var: variance of the targets' noise.
         input_variance: see :func:`kernel`.
         scales: see :func:`kernel`.
@@ -59,6 +59,5 @@ def posterior(
     across = kernel(inputs, points, input_variance, scales)
     factor = torch.linalg.cholesky(noisy)
     mean = across.mT @ torch.cholesky_solve(targets[:, None], factor).squeeze(-1)
-    explained = torch.linalg.solve_triangular(factor, across, upper=False).square().sum(0)
-    prior = kernel(points, points, input_variance, scales).diagonal()
-    return mean, (prior - explained).clamp(min=0).sqrt()
+    explained = torch.linalg.solve_triangular(factor, across, upper=False)
+    return mean, kernel(points, points, input_variance, scales) - explained.mT @ explained

@@ -1,0 +1,175 @@
+"""Problems with a known posterior: what the exact one, the prior and planted predictions score."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from uqbench_predictive.baselines.exact import Exact, ExactConfig, Prior
+from uqbench_predictive.problems.known_classes import (
+    PRIOR_VAR,
+    KnownClasses,
+    KnownClassesConfig,
+    LogisticPosterior,
+    outcomes,
+    with_one,
+)
+from uqbench_predictive.problems.known_regression import (
+    NOISE_VAR,
+    KnownRegression,
+    KnownRegressionConfig,
+    normal_divergence,
+)
+from uqbench_predictive.problems.testbed import TOGETHER
+from uqbench_predictive.testing import Toy
+
+CPU = torch.device("cpu")
+SEEDS = [3, 4, 5]
+TASKS = {
+    "one input": KnownRegression(KnownRegressionConfig()),
+    "ten inputs": KnownRegression(KnownRegressionConfig(width=10, points=40)),
+    "classes": KnownClasses(KnownClassesConfig(points=10)),
+}
+every = pytest.mark.parametrize("task", TASKS.values(), ids=list(TASKS))
+
+
+def predicted(task, kind=Exact):
+    """The predictions of a row that knows the prior."""
+    estimator = kind(task, SEEDS, ExactConfig(), CPU)
+    estimator.fit(task.data(SEEDS), None, 0)
+    return task.predictions(SEEDS, estimator.predict, None)
+
+
+def scores(task, predictions, **changed):
+    """``kl`` and ``joint_kl`` ``[L]`` of predictions with some fields changed."""
+    one = predictions["test"]
+    said = task.score(SEEDS, {"test": replace(one, predicted=replace(one.predicted, **changed))})
+    return said["kl"], said["joint_kl"]
+
+
+@every
+def test_the_exact_row_is_exact_alone_and_together(task):
+    each, together = scores(task, predicted(task))
+    assert each.abs().max() < 1e-9
+    assert together.abs().max() < 1e-4
+
+
+@every
+def test_the_prior_is_far_and_data_bring_a_method_near(task):
+    each, together = scores(task, predicted(task, Prior))
+    assert each.min() > 0.02
+    assert together.min() > 0.01
+
+
+@every
+def test_whoever_forgets_which_points_go_together_is_exact_alone_and_not_together(task):
+    each, together = scores(task, predicted(task), members=None)
+    assert each.abs().max() < 1e-9
+    assert together.min() > 3e-3
+
+
+@pytest.mark.parametrize("factor", [0.2, 0.6, 1.6, 5.0])
+@pytest.mark.parametrize("name", ["one input", "ten inputs"])
+def test_a_variance_that_is_off_costs_on_either_side(name, factor):
+    task = TASKS[name]
+    given = predicted(task)
+    said = given["test"].predicted
+    wider = said.mean + factor**0.5 * (said.members[..., 0] - said.mean)
+    each, together = scores(
+        task, given, epistemic=factor * said.epistemic, members=wider[..., None]
+    )
+    assert each.min() > 1e-4
+    assert together.min() > 1e-4
+
+
+@pytest.mark.parametrize("power", [0.3, 0.8, 1.3, 4.0])
+def test_probabilities_that_are_too_sure_or_unsure_cost(power):
+    task = TASKS["classes"]
+    given = predicted(task)
+    raised = given["test"].predicted.probs ** power
+    each, together = scores(task, given, probs=raised / raised.sum(-1, keepdim=True), members=None)
+    assert each.min() > 1e-4
+    assert together.min() > 1e-4
+
+
+def test_worst_is_who_is_sure_of_the_wrong():
+    task = TASKS["classes"]
+    given = predicted(task)
+    wrong = 1 - given["test"].predicted.probs.round()
+    assert scores(task, given, probs=wrong, members=None)[0].min() > 5
+    task = TASKS["one input"]
+    given = predicted(task)
+    said = given["test"].predicted
+    off = scores(task, given, mean=said.mean + 3, epistemic=0 * said.epistemic, members=None)[0]
+    assert off.min() > 5
+
+
+def test_targets_have_the_likelihood_that_the_exact_prediction_states():
+    """The mean log-likelihood of targets is minus the entropy, in a hundred problems."""
+    task, seeds = TASKS["one input"], list(range(100))
+    estimator = Exact(task, seeds, ExactConfig(), CPU)
+    estimator.fit(task.data(seeds), None, 0)
+    test = task.evaluation_sets(seeds)["test"]
+    said = estimator.predict(test.inputs)
+    squares = (test.targets.double() - said.mean).square() / said.total
+    assert squares.mean() == pytest.approx(1, abs=0.06)
+
+
+def test_the_quadrature_is_importance_sampling_from_the_prior():
+    data = TASKS["classes"].data([7])
+    inputs, targets = data.inputs[0], data.targets[0]
+    points = torch.tensor([[2.0, -1.0], [0.3, 0.1], [-3.0, 2.0]])
+    known = LogisticPosterior(inputs, targets)
+    own = known.predict(points, torch.Generator().manual_seed(0)).probs[:, 1]
+    generator = torch.Generator().manual_seed(1)
+    drawn = PRIOR_VAR**0.5 * torch.randn(400_000, 3, generator=generator, dtype=torch.float64)
+    likely = (drawn @ with_one(inputs).T).sigmoid()
+    weight = torch.where(targets > 0, likely, 1 - likely).prod(-1)
+    sampled = ((drawn @ with_one(points).T).sigmoid() * weight[:, None]).sum(0) / weight.sum()
+    assert torch.allclose(own, sampled, atol=0.01)
+
+
+def test_outcomes_of_points_are_products_averaged_over_models():
+    one = torch.tensor([[0.2, 0.9, 0.5], [0.6, 0.1, 0.3]], dtype=torch.float64)
+    mass = torch.tensor([0.25, 0.75], dtype=torch.float64)
+    found = outcomes(one, mass)
+    assert found.sum() == pytest.approx(1)
+    assert found[0b101] == pytest.approx(0.25 * 0.2 * 0.1 * 0.5 + 0.75 * 0.6 * 0.9 * 0.3)
+
+
+def test_the_divergence_of_normals_is_torchs():
+    generator = torch.Generator().manual_seed(0)
+    means = torch.randn(2, 4, generator=generator, dtype=torch.float64)
+    roots = torch.randn(2, 4, 4, generator=generator, dtype=torch.float64)
+    covariances = roots @ roots.mT + torch.eye(4)
+    p, q = (
+        torch.distributions.MultivariateNormal(m, c)
+        for m, c in zip(means, covariances, strict=True)
+    )
+    own = normal_divergence(means[0], covariances[0], means[1], covariances[1])
+    assert own == pytest.approx(float(torch.distributions.kl_divergence(p, q)))
+
+
+@every
+def test_a_problem_follows_from_its_seed_alone(task):
+    both, alone = task.data([8, 9]), task.data([9])
+    assert torch.equal(both.inputs[1:], alone.inputs)
+    assert torch.equal(both.targets[1:], alone.targets)
+    test = task.evaluation_sets([9])["test"]
+    assert test.inputs.shape[1] % TOGETHER == 0
+    assert len(torch.unique(torch.cat([test.inputs[0], alone.inputs[0]]), dim=0)) == 60 + len(
+        alone.inputs[0]
+    )
+
+
+def test_noise_is_the_problems():
+    task = TASKS["one input"]
+    given = predicted(task)
+    assert scores(task, given, aleatoric=torch.full((3, 60), 9.0))[0].abs().max() < 1e-9
+    assert torch.all(given["test"].predicted.aleatoric == NOISE_VAR)
+
+
+def test_only_a_testbed_knows_its_posterior():
+    with pytest.raises(TypeError, match="whose posterior is known"):
+        Exact(Toy(), [0], ExactConfig(), CPU)
