@@ -169,7 +169,7 @@ class SpectralGP(Network):
     :data:`BOUND`. The process has a Gaussian kernel of :data:`LENGTH`, by random Fourier features;
     they are the same for all networks, and their linear output is the last layer.
 
-    Source: Liu et al. 2020
+    Source: Liu, Lin et al. 2020
 
     Args:
         inputs: number of inputs.

@@ -53,7 +53,7 @@ class Testbed(Dataset, Generic[Known]):
 
     Test points come in groups of ten, five around each of two inputs, so that a method that knows
     which points go together does better than one that does not: at independent inputs of many
-    dimensions joint predictions say hardly more than marginal ones (Osband et al. 2022b, "dyadic
+    dimensions joint predictions say hardly more than marginal ones (the neural testbed's "dyadic
     sampling").
 
     Source: after Osband et al. 2022, "The neural testbed"
