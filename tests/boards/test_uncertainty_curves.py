@@ -12,6 +12,7 @@ import pytest
 from example_runs import EPISODES, METRICS, make_record, make_run
 
 from uqbench.boards.curves import uncertainty_parquet
+from uqbench.boards.scores import Making
 from uqbench.errors import UqbenchError
 from uqbench.results.columns import RunColumns
 from uqbench.results.store import Store
@@ -34,13 +35,13 @@ def board(tmp_path: Path) -> tuple[Any, list[Any], Store]:
     runs = [make_run(seed).on_device("cpu") for seed in range(5)]
     for run in runs:
         score = SimpleNamespace(
-            task=run.task, method=run.method, seed=run.seed, record=None, device=""
+            task=run.task, method=run.method, seed=run.seed, made=None, device=""
         )
         if run.seed < 4:
             asked = curves(0.1 * run.seed) if run.seed < 3 else None
             record = make_record(run, status="finished", step=2)
             store.finish(run, record, RunColumns(METRICS, EPISODES, asked))
-            score.record, score.device = store.read(run.folder).record, "cpu"
+            score.made, score.device = Making.of(store.read(run.folder).record), "cpu"
         scores.append(score)
     plan = SimpleNamespace(runs=runs, cells=[SimpleNamespace(runs=runs)])
     return plan, scores, store

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import uqbench
-from uqbench.boards import rescored
 from uqbench.cli.leaderboard import command
+from uqbench.results.store import Store
 from uqbench.results.tables import PREDICTIONS
 
 PLUGIN = """
@@ -205,5 +205,5 @@ def test_a_run_whose_predictions_were_edited_has_no_score(coins, rescore):
 
 
 def test_runs_that_kept_no_predictions_are_named(coins, rescore, monkeypatch):
-    monkeypatch.setattr(rescored, "read_columns", lambda *_: None)
+    monkeypatch.setattr(Store, "table", lambda *_: None)
     assert "6 runs kept no predictions, such as coins/smoke/" in str(rescore("surest").exception)

@@ -197,6 +197,18 @@ def test_a_row_that_somebody_else_wrote_is_not_believed(what, cached):
         assert record.scalars == {"reward": 0.125}
 
 
+def test_a_template_with_other_holes_is_not_believed_though_every_digest_matches(cached):
+    """What runs of a cell share is read once for all of them."""
+    code, template, *lines = (cached / FILE).read_bytes().split(b"\n")
+    assert b'"reward":{}' in template
+    own = [line.split(b"\t") for line in lines]
+    moved = [b"\t".join((*line[:7], b"{}", *line[7:])) for line in own]
+    holed = template.replace(b'"reward":{}', b'"reward":\t', 1)
+    (cached / FILE).write_bytes(b"\n".join((code, holed, *moved)))
+    assert [remembered(cached, seed) for seed in range(RUNS)] == [None] * RUNS
+    assert look(cached) == [RunState.FINISHED] * RUNS
+
+
 def test_a_file_that_has_just_changed_is_not_remembered(cached, monkeypatch):
     monkeypatch.setattr(run_cache, "LEAST_AGE_NS", 60_000_000_000)
     (cached / FILE).unlink()
@@ -228,6 +240,29 @@ def test_another_command_that_writes_the_cache_at_the_same_time_leaves_a_whole_o
     for store in stores:
         store.save_cache()
     assert remembered(cached, RUNS) == from_file(cached, RUNS) is not None
+
+
+def test_the_states_of_a_plan_keep_what_runs_were_made_with_and_no_record_in_memory(
+    cached, monkeypatch
+):
+    plan = SimpleNamespace(runs=[make_run(seed) for seed in range(RUNS)])
+    states = stored_states(plan, Store(cached))
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "record", lambda *_: pytest.fail("read again"))
+        assert all(stored.provenance.platform == "p" for stored in states.values())
+    for seed, stored in enumerate(states.values()):
+        assert "record" not in vars(stored)
+        assert stored.record == from_file(cached, seed)
+
+
+def test_many_runs_are_found_as_each_is_alone(cached):
+    shutil.rmtree(cached / make_run(1).folder)
+    (cached / make_run(2).folder).rename(cached / "elsewhere")
+    (cached / make_run(2).folder).symlink_to(cached / "elsewhere")
+    runs = [make_run(seed) for seed in range(RUNS)]
+    states = [stored.state for stored in Store(cached).find_all(runs)]
+    assert states == [RunState.FINISHED, RunState.MISSING, RunState.DAMAGED, RunState.FINISHED]
+    assert states == [Store(cached).find(run).state for run in runs]
 
 
 def test_looking_at_the_runs_of_a_plan_keeps_what_was_read(cached):

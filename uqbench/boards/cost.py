@@ -50,7 +50,7 @@ def cost_csv(plan: Plan, scores: Sequence[Score]) -> str:
     for cell in plan.cells:
         name = (cell.task.name, cell.method.name)
         own = finished.get(name, [])
-        timings = [s.record.timing for s in own if s.record is not None and s.record.timing]
+        timings = [s.made.timing for s in own if s.made is not None and s.made.timing]
         if timings:
             speed = median(timing.steps_per_s for timing in timings)
             hours = sum(timing.seconds / timing.lanes for timing in timings) / 3600

@@ -16,7 +16,7 @@ from uqbench.boards.scores import Score, finished_runs
 from uqbench.identity import Run
 from uqbench.results.columns import Columns
 from uqbench.results.store import Store
-from uqbench.results.tables import CURVES, read_columns, table_bytes
+from uqbench.results.tables import CURVES, table_bytes
 from uqbench.runner.metric_values import record_step
 from uqbench.statistics.quantiles import student
 from uqbench.suites.metrics import RECORDS
@@ -96,9 +96,8 @@ def uncertainty_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> by
     import pyarrow as pa
 
     parts = []
-    for score, run in finished_runs(drawn(plan), scores):
-        assert score.record is not None
-        columns = read_columns(store.at(run.place), CURVES, score.record.digests)
+    for _, run in finished_runs(drawn(plan), scores):
+        columns = store.table(run, CURVES)
         if columns is not None:
             parts.append(
                 pd.DataFrame(dict(columns)).assign(task=run.task, method=run.method, seed=run.seed)

@@ -13,12 +13,11 @@ from dataclasses import asdict, dataclass
 
 from pydantic import TypeAdapter
 
-from uqbench.boards.scores import Score
+from uqbench.boards.scores import Making, Score
 from uqbench.registry.contents import content_hash
 from uqbench.results.files import reading
 from uqbench.results.folders import Folder
 from uqbench.results.merge import ORIGIN
-from uqbench.results.records import RunRecord
 from uqbench.results.store import Store
 
 
@@ -55,25 +54,25 @@ def provenance(scores: Sequence[Score], store: Store | None = None) -> list[Made
         scores: of the runs.
         store: of the runs.
     """
-    groups: dict[tuple[str, str], list[RunRecord]] = {}
+    groups: dict[tuple[str, str], list[Making]] = {}
     for score in scores:
-        if score.record is not None:
+        if score.made is not None:
             origin = "" if store is None else _origin(store.at(score.run))
-            key = score.record.provenance.model_dump_json(), origin
-            groups.setdefault(key, []).append(score.record)
+            key = score.made.provenance.model_dump_json(), origin
+            groups.setdefault(key, []).append(score.made)
     rows = [
         MadeWith(
-            device=(of := records[0].provenance).device,
+            device=(of := made[0].provenance).device,
             platform=of.platform,
             versions=dict(sorted(of.versions.items())),
             content={name: value[:8] for name, value in sorted(of.content.items())},
             revision=of.git_revision,
-            first=min(record.began for record in records),
-            last=max(record.updated for record in records),
-            runs=len(records),
+            first=min(one.began for one in made),
+            last=max(one.updated for one in made),
+            runs=len(made),
             origin=origin,
         )
-        for (_, origin), records in groups.items()
+        for (_, origin), made in groups.items()
     ]
     return sorted(rows, key=lambda one: (-one.runs, one.first))
 

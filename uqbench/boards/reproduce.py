@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from uqbench.boards.manifest import Manifest
 from uqbench.boards.provenance import MadeWith, provenance
 from uqbench.boards.sandbox import call, results_folder
-from uqbench.boards.scores import Score, is_finite
+from uqbench.boards.scores import Making, Score, is_finite
 from uqbench.boards.submission.bundle import Bundle
 from uqbench.boards.submission.judge import Findings
 from uqbench.boards.verification import NEW_RUNS, Key, Verification, draw, verify
@@ -78,8 +78,8 @@ def verify_rows(
     measured = [
         name
         for score in remade.values()
-        if score.record is not None
-        for name, metric in score.record.metrics.items()
+        if score.made is not None
+        for name, metric in score.made.metrics.items()
         if metric.get("kind") == "cost"
     ]
     verified = {}
@@ -168,7 +168,7 @@ def _remake(
         rerun[task, method, seed] = Score(
             task, method, seed, stored.state.value, str(record.identity["device"]),
             scale.normalize(raw) if is_finite(raw) else None, values, place,
-            record.digests.get("results", ""), "", record=record,
+            record.digests.get("results", ""), "", made=Making.of(record),
         )  # fmt: skip
     return rerun
 

@@ -11,7 +11,7 @@ from uqbench.errors import UqbenchError, unknown
 from uqbench.registry.definitions import summary
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
-from uqbench.results.tables import PREDICTIONS, read_columns
+from uqbench.results.tables import PREDICTIONS
 from uqbench.runner.metric_values import scalar, truth_of
 from uqbench.suites.metrics import EPISODE_STATISTICS, Metric
 from uqbench.suites.plan import Plan
@@ -103,8 +103,7 @@ def board_with(score: str, plan: Plan, host: Host, store: Store) -> Board:
     scores = gather(plan, store)
     made, without = {one.run: one for one in scores}, []
     for one, run in finished_runs(plan.runs, scores):
-        assert one.record is not None
-        columns = read_columns(store.at(run.place), PREDICTIONS, one.record.digests)
+        columns = store.table(run, PREDICTIONS)
         if columns is None:
             without.append(one.run)
             continue

@@ -13,14 +13,14 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 from uqbench.boards.tables import csv_text
 from uqbench.errors import UqbenchError, see
 from uqbench.identity import DeviceKind, Run
 from uqbench.results.columns import columns_digest
 from uqbench.results.files import reading
-from uqbench.results.records import RunRecord
+from uqbench.results.records import Provenance, RunRecord, Timing
 from uqbench.results.store import RunState, Store, StoredRun
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
@@ -30,6 +30,21 @@ _FIXED = ("task", "method", "seed", "status", "device", "score")
 DigestOf = Literal["results", "record"]
 _DIGEST_COLUMNS: dict[DigestOf, str] = {"results": "results_digest", "record": "digest"}
 _NO_VALUE = "none"
+
+
+class Making(NamedTuple):
+    """How a finished run was made: what its record has beside its scores."""
+
+    timing: Timing | None
+    began: str
+    updated: str
+    provenance: Provenance
+    metrics: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, record: RunRecord) -> Making:
+        """What a record says."""
+        return cls(*(getattr(record, name) for name in cls._fields))
 
 
 @dataclass(frozen=True)
@@ -44,7 +59,7 @@ class Score:
         digest: sha256 of what ``digest_of`` says.
         content: first digits of the content hash of each package that took part,
             ``"uqbench:1a2b3c4d uqbench_dqn:…"``.
-        record: of the run, where it is in the store; none of scores that are read from a board.
+        made: how, where the run is in the store; none of scores that are read from a board.
     """
 
     task: str
@@ -58,7 +73,7 @@ class Score:
     digest: str
     content: str
     digest_of: DigestOf = "results"
-    record: RunRecord | None = field(default=None, compare=False, repr=False)
+    made: Making | None = field(default=None, compare=False, repr=False)
 
     def same_result(self, other: Score, measured: Sequence[str] = ()) -> bool:
         """Whether another run came to the same, bit for bit.
@@ -112,8 +127,8 @@ def gather(plan: Plan, store: Store) -> list[Score]:
     constants = plan.suite.normalization_constants(primary)
     definitions = {metric.name: metric.definition() for metric in plan.suite.metrics}
     scores = []
-    for planned in plan.runs:
-        run, stored = _either_device(planned, store)
+    for planned, found in zip(plan.runs, store.find_all(plan.runs), strict=True):
+        run, stored = _either_device(planned, found, store)
         values, device, digest, content = {}, "", "", ""
         finished = stored.record if stored.state is RunState.FINISHED else None
         if finished is not None:
@@ -126,7 +141,7 @@ def gather(plan: Plan, store: Store) -> list[Score]:
         scores.append(
             Score(
                 run.task, run.method, run.seed, stored.state.value, device, score, values,
-                run.place, digest, content, record=finished,
+                run.place, digest, content, made=None if finished is None else Making.of(finished),
             )
         )  # fmt: skip
     store.save_cache()
@@ -141,7 +156,7 @@ def finished_runs(runs: Iterable[Run], scores: Iterable[Score]) -> Iterator[tupl
     known = {(run.task, run.method, run.seed): run for run in runs}
     for score in scores:
         run = known.get((score.task, score.method, score.seed))
-        if run is not None and score.record is not None:
+        if run is not None and score.made is not None:
             yield score, run.on_device("cuda" if score.device == "cuda" else "cpu")
 
 
@@ -201,9 +216,8 @@ def is_finite(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
 
 
-def _either_device(run: Run, store: Store) -> tuple[Run, StoredRun]:
+def _either_device(run: Run, planned: StoredRun, store: Store) -> tuple[Run, StoredRun]:
     """The run as it is planned, or as it was finished on another kind of device."""
-    planned = store.find(run)
     if planned.state is not RunState.FINISHED:
         for device in DEVICES:
             other = run.on_device(device)

@@ -135,6 +135,9 @@ class Folder:
 
     @contextmanager
     def _opened(self, create: bool = False) -> Iterator[int]:
+        if self._held is not None and self._held[1] == len(self.names):
+            yield self._held[0]
+            return
         descriptor = self._open(create)
         try:
             yield descriptor
@@ -189,19 +192,26 @@ class Folder:
             OSError: it cannot be opened.
         """
         with self._opened() as folder:
-            file = os.fdopen(os.open(name, _FILE, dir_fd=folder), "rb", buffering=0)
-        with file:
-            status = os.fstat(file.fileno())
+            file = os.open(name, _FILE, dir_fd=folder)
+        try:
+            status = os.fstat(file)
             if not stat.S_ISREG(status.st_mode):
                 return None, b"", b""
             last = max(0, status.st_size - size)
-            return _of(status), file.read(size), os.pread(file.fileno(), size, last)
+            return _of(status), os.read(file, size), os.pread(file, size, last)
+        finally:
+            os.close(file)
 
-    def open(self, name: str) -> BufferedReader:
+    def open(self, name: str, most: int | None = None) -> BufferedReader:
         """Open a regular file for reading; links, folders, pipes and devices are refused.
+
+        Args:
+            name: of the file.
+            most: largest size in bytes; None for no limit.
 
         Raises:
             OSError: it cannot be opened; one of ``NOT_A_FILE`` if it is not a regular file.
+            ValueError: it is larger; nothing of it is read.
         """
         with self._opened() as folder:
             try:
@@ -210,33 +220,24 @@ class Folder:
                 if error.errno == errno.ELOOP:
                     raise OSError(errno.ELOOP, "it is a symbolic link", str(self / name)) from error
                 raise
-        mode = os.fstat(descriptor).st_mode
-        if stat.S_ISREG(mode):
+        status = os.fstat(descriptor)
+        if stat.S_ISREG(status.st_mode) and (most is None or status.st_size <= most):
             return os.fdopen(descriptor, "rb")
         os.close(descriptor)
-        if stat.S_ISDIR(mode):
+        if stat.S_ISREG(status.st_mode):
+            raise ValueError(f"it has more than {most:,} bytes")
+        if stat.S_ISDIR(status.st_mode):
             raise OSError(errno.EISDIR, "it is a folder", str(self / name))
         raise OSError(errno.ENXIO, "it is a pipe or a device", str(self / name))
 
     def read(self, name: str, most: int | None = None) -> bytes:
-        """The contents of a file.
-
-        Args:
-            name: of the file.
-            most: largest size in bytes; None for no limit.
-
-        Raises:
-            OSError: see :meth:`open`.
-            ValueError: it is larger; nothing of it is read.
-        """
-        with self.open(name) as file:
-            _check_size(file, most)
+        """The contents of a file; arguments and errors are those of :meth:`open`."""
+        with self.open(name, most) as file:
             return file.read()
 
     def digest(self, name: str, most: int | None = None) -> str:
-        """The sha256 of a file; raises what :meth:`read` does."""
-        with self.open(name) as file:
-            _check_size(file, most)
+        """The sha256 of a file; arguments and errors are those of :meth:`open`."""
+        with self.open(name, most) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def write(
@@ -352,11 +353,6 @@ def _make(root: Path) -> None:
         root.mkdir(exist_ok=True)
         with Folder(root.parent)._opened() as above:
             os.fsync(above)
-
-
-def _check_size(file: BufferedReader, most: int | None) -> None:
-    if most is not None and os.fstat(file.fileno()).st_size > most:
-        raise ValueError(f"it has more than {most:,} bytes")
 
 
 def _signature(name: str, folder: int) -> Signature | None:

@@ -21,6 +21,7 @@ the digest of the record is of.
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -32,7 +33,7 @@ from uqbench.errors import StorageError
 from uqbench.identity import canonical
 from uqbench.results.folders import Folder, Signature
 from uqbench.results.record_files import RECORD
-from uqbench.results.records import RunRecord
+from uqbench.results.records import Provenance, RunRecord
 
 FILE = ".index"
 MOST_BYTES = 2 << 30
@@ -45,6 +46,8 @@ _HOLE = "\t"
 """In a record in place of what is the run's own: JSON has no tab but as an escape."""
 _OWN = ("began", "digests", "process", "resumed", "step", "timing", "updated")
 """Fields that are the run's own, beside the seed and the values of the scalars."""
+_NOTHING = Provenance(platform="", device="", versions={}, content={}, git_revision=None)
+"""In place of a provenance that is known already."""
 
 
 class RunCache:
@@ -57,17 +60,17 @@ class RunCache:
     def __init__(self, root: Folder) -> None:
         self._root = root
         self._lines: dict[str, tuple[bytes, bytes]] = {}
-        self._first: dict[bytes, RunRecord] = {}
+        self._first: dict[bytes, tuple[RunRecord, bytes]] = {}
         self._new = 0
-        self._template = code = template = b""
-        with suppress(OSError, ValueError):
-            code, *lines = root.read(FILE, MOST_BYTES).split(b"\n")
-        for line in lines if code == _code() else ():
-            folder, _, own = line.partition(b"\t")
-            if line.startswith(b"{"):
-                template = line
-            else:
-                self._lines[folder.decode("utf-8", "replace")] = template, own
+        self._template = template = b""
+        with suppress(OSError, ValueError), root.open(FILE, MOST_BYTES) as file:
+            known = file.readline(_ENDS) == _code() + b"\n"
+            for line in file if known else ():
+                folder, _, own = line.removesuffix(b"\n").partition(b"\t")
+                if line.startswith(b"{"):
+                    template = folder + b"\t" + own
+                else:
+                    self._lines[folder.decode("utf-8", "replace")] = template, own
 
     def is_finished(self, key: str, folder: Folder, name: str = RECORD) -> bool:
         """Whether a run's ``run.json`` says so, and is as it was when it was read.
@@ -84,7 +87,7 @@ class RunCache:
             there, head, tail = folder.ends(name, _ENDS)
             if (
                 there is not None
-                and b'\n "digest": "%s",\n' % digest in head
+                and b'\n "digest": "%b",\n' % digest in head
                 and b'\n "status": "finished",\n' in tail
                 and _text(there) == signature
             ):
@@ -98,11 +101,17 @@ class RunCache:
             return None
         template, line = self._lines[key]
         _, digest, _, *own = line.split(b"\t")
-        if _digest(template, own).encode() != digest:  # somebody else wrote the line
-            self._put(key, None)
+        if template not in self._first:
+            with suppress(ValueError):
+                record = RunRecord.model_validate_json(_together(template, own))
+                if _template(record) == template:
+                    self._first[template] = record, _short(template)
+        if template not in self._first or _digest(template, own).encode() != digest:
+            self._put(key, None)  # somebody else wrote the line
             return None
-        record = RunRecord.model_validate_json(_together(template, own))
-        return self._shared(record.model_copy(update={"digest": digest.decode()}), template)
+        first, short = self._first[template]
+        record = RunRecord.model_validate_json(_together(short, own))
+        return _shared(record, first, digest.decode())
 
     def is_verified(self, key: str, files: Mapping[str, Signature | None]) -> bool:
         """Whether data files are as they were when their digests were verified."""
@@ -126,7 +135,8 @@ class RunCache:
             if _digest(self._template, own) == record.digest:
                 line = b"\t".join((_text(read), record.digest.encode(), b"", *own))
                 self._put(key, (self._template, line))
-                return self._shared(record, self._template)
+                first, _ = self._first.setdefault(self._template, (record, _short(self._template)))
+                return _shared(record, first, record.digest)
         return record
 
     def verify(self, key: str, files: Mapping[str, Signature | None], folder: Folder) -> None:
@@ -166,12 +176,19 @@ class RunCache:
         else:
             self._lines[key] = line
 
-    def _shared(self, record: RunRecord, template: bytes) -> RunRecord:
-        """The same record, with what it has from the template in memory once for its cell."""
-        first = self._first.setdefault(template, record)
-        identity = {**first.identity, "seed": record.identity["seed"]}
-        same = {"identity": identity, "metrics": first.metrics, "provenance": first.provenance}
-        return record.model_copy(update=same)
+
+def _shared(record: RunRecord, first: RunRecord, digest: str) -> RunRecord:
+    """The same record, with what it has from the template in memory once for its cell."""
+    identity = {**first.identity, "seed": record.identity["seed"]}
+    same = {"identity": identity, "metrics": first.metrics, "provenance": first.provenance}
+    return record.model_copy(update={**same, "digest": digest})
+
+
+def _short(template: bytes) -> bytes:
+    """The template without what is in memory once for its cell, which is most of it."""
+    table = json.loads(template.replace(_HOLE.encode(), _json(_HOLE)))
+    same = {"identity": {"seed": _HOLE}, "metrics": {}, "provenance": _NOTHING.model_dump()}
+    return _json({**table, **same}).replace(_json(_HOLE), _HOLE.encode())
 
 
 def _is_same(files: Mapping[str, Signature | None], folder: Folder) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from uqbench.results.records import RunRecord
+from uqbench.results.records import Provenance, RunRecord
 
 
 class RunState(enum.Enum):
@@ -52,8 +52,20 @@ class StoredRun:
     _record: RunRecord | Callable[[], RunRecord | None] | None = field(default=None, repr=False)
     reason: str | None = None
     unreadable: bool = False
+    _provenance: Provenance | None = field(default=None, repr=False)
 
     @cached_property
     def record(self) -> RunRecord | None:
         """Its record, if it can be read; of a hundred thousand runs, most are never asked for."""
         return self._record() if callable(self._record) else self._record
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """That of its record, which runs of a cell have in common."""
+        return self._provenance or (None if self.record is None else self.record.provenance)
+
+    def lighter(self, read: Callable[[], RunRecord | None]) -> StoredRun:
+        """The same; of a finished run's record the provenance stays, ``read`` reads the rest."""
+        if self.state is not RunState.FINISHED:
+            return self
+        return StoredRun(self.state, read, _provenance=self.provenance)

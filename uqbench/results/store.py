@@ -11,9 +11,10 @@ from __future__ import annotations
 import errno
 import json
 import re
-from collections.abc import Iterator
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
@@ -139,13 +140,31 @@ class Store:
             return StoredRun(RunState.DAMAGED, reason=str(error))
         return StoredRun(RunState.ABANDONED, stored.record, "its process is gone")
 
-    def _record(self, place: str) -> RunRecord | None:
+    def record(self, place: str) -> RunRecord | None:
+        """The record of a run by its folder below the root, if it can be read."""
         return self.read(place).record
 
     def find(self, run: Run) -> StoredRun:
         """The state of a run, with the digests of all its files verified."""
-        key = run.place
-        stored = self.read(key)
+        [stored] = self.find_all([run])
+        return stored
+
+    def find_all(self, runs: Iterable[Run]) -> Iterator[StoredRun]:
+        """The same of each of many; the folder of those that follow one another is opened once.
+
+        Raises:
+            UqbenchError: a name of one of them cannot be that of a folder.
+        """
+        for cell, own in groupby(runs, lambda run: run.place.rpartition("/")[0]):
+            with ExitStack() as stack:
+                above = self.at(cell)
+                with suppress(OSError):  # of each run it is said what is wrong
+                    above = stack.enter_context(above.held())
+                for run in own:
+                    yield self._find(run, above.below(run.place.rpartition("/")[2]))
+
+    def _find(self, run: Run, folder: Folder) -> StoredRun:
+        stored = self._stored(run.place, folder)
         if stored.state is not RunState.FINISHED or stored.record is None:
             return stored
         if stored.record.identity != run.identity:
@@ -154,9 +173,9 @@ class Store:
             listed = tables.names(stored.record.digests)
         except UqbenchError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error))
-        folder, digests = self.at(key), stored.record.digests
+        digests = stored.record.digests
         before = dict(zip(listed, folder.signatures(*listed), strict=True))
-        if self._cache is not None and self._cache.is_verified(key, before):
+        if self._cache is not None and self._cache.is_verified(run.place, before):
             return stored
         for name in listed:
             try:
@@ -170,7 +189,7 @@ class Store:
             if digest != digests[name]:
                 return StoredRun(RunState.DAMAGED, reason=f"{name} does not match its digest")
         if self._cache is not None:
-            self._cache.verify(key, before, folder)
+            self._cache.verify(run.place, before, folder)
         return stored
 
     def save_cache(self) -> None:
@@ -261,8 +280,20 @@ class Store:
             UqbenchError: they are damaged: not tables, or not those of the run's record.
             StorageError: they cannot be read, and may be intact.
         """
-        record = self.read(run.place).record
-        return tables.read_tables(self.at(run.place), {} if record is None else record.digests)
+        return tables.read_tables(self.at(run.place), self._digests(run))
+
+    def table(self, run: Run, name: str) -> Columns | None:
+        """One of a finished run's tables, such as :data:`CURVES`; None where it has none.
+
+        Raises:
+            UqbenchError: it is damaged.
+            StorageError: it cannot be read, and may be intact.
+        """
+        return tables.read_columns(self.at(run.place), name, self._digests(run))
+
+    def _digests(self, run: Run) -> dict[str, str]:
+        record = self.record(run.place)
+        return {} if record is None else record.digests
 
     def records(self, suite: str | None = None) -> Iterator[tuple[PurePosixPath, StoredRun]]:
         """The same as :meth:`states` with paths."""
@@ -283,7 +314,7 @@ class Store:
             if error is not None:
                 stored = _unreadable("the folder", error)
             elif (cache := self._consulted()) and cache.is_finished(place, folder.parent, record):
-                stored = StoredRun(RunState.FINISHED, partial(self._record, place))
+                stored = StoredRun(RunState.FINISHED, partial(self.record, place))
             else:
                 stored = self._stored(place, folder)
             known += [place] if error is None else []

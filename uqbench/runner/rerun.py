@@ -26,9 +26,9 @@ def other_code(stored: StoredRun) -> tuple[str, ...]:
 
     A local plugin is not among them: the digest of its file is part of its identity.
     """
-    if stored.state is not RunState.FINISHED or stored.record is None:
+    if stored.state is not RunState.FINISHED or stored.provenance is None:
         return ()
-    return _changed(tuple(stored.record.provenance.content.items()))
+    return _changed(tuple(stored.provenance.content.items()))
 
 
 @cache

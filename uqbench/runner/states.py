@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from uqbench.errors import UqbenchError, see
 from uqbench.identity import Run
@@ -18,7 +19,8 @@ def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
     Raises:
         UqbenchError: a run was stored by a newer uqbench.
     """
-    states = {run: store.find(run) for run in plan.runs}
+    found = zip(plan.runs, store.find_all(plan.runs), strict=True)
+    states = {run: stored.lighter(partial(store.record, run.place)) for run, stored in found}
     store.save_cache()
     newer = [run for run, stored in states.items() if stored.state is RunState.NEWER]
     if newer:
@@ -66,7 +68,8 @@ def _range(steps: Sequence[int]) -> str:
 
 def _from_steps(runs: Sequence[Run], states: Mapping[Run, StoredRun], store: Store) -> str:
     """How many of some runs resume from a checkpoint, and at which steps."""
-    records = (states[run].record for run in runs)
+    unfinished = (run for run in runs if states[run].state is not RunState.FINISHED)
+    records = (states[run].record for run in unfinished)
     saved = [saved_step(record, store) for record in records if record is not None]
     steps = [step for step in saved if step is not None]
     return f", {len(steps)} from step {_range(steps)}" if steps else ""
