@@ -156,6 +156,10 @@ moved = "not tried"
          "holds", 2),
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = { near = 2.2, far = 9.0 }\n'
          "tolerance = 0.5\nat_least = 1", "holds", 2),
+        ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = { near = 2.2, far = 2.2 }\n'
+         "error = { near = 0.2, far = 0.2 }", "holds", 2),
+        ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = { near = 3.0, far = 3.0 }\n'
+         "error = { near = 0.2, far = 0.2 }", "does not hold", 2),
         ('kind = "trend"\nmetric = "score"\nmethods = ["b", "a", "c"]\nvalues = [2, 1, 3]\n'
          'direction = "increasing"', "holds", 2),
         ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b", "c"]\nvalues = [1, 3, 2]\n'
@@ -388,8 +392,13 @@ def test_a_plugin_adds_a_kind(host):
         (f"{ORDER}\nper_task = true\nat_least = 3", "at_least = 3, of 2 tasks"),
         (f'{ORDER}\nby = "mode"', "by: Input should be"),
         (ORDER.replace("score", "falls") + '\nby = "iqm"', "'falls' has no normalization"),
-        ('kind = "band"\nmetric = "score"\nmethod = "a"', "either value and tolerance, or low"),
-        ('kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = 1.0', "both value and tolerance"),
+        ('kind = "band"\nmetric = "score"\nmethod = "a"', "value and tolerance or error"),
+        ('kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = 1.0',
+         "either value and tolerance or error"),
+        ('kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = { near = 1.0 }\n'
+         "error = { far = 0.1 }", "a number above 0 for each task"),
+        ('kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = 1.0\ntolerance = 1\n'
+         "low = 0", "either value and tolerance or error"),
         ('kind = "band"\nmetric = "score"\nmethod = "a"\nlow = 2\nhigh = 1', "must be below high"),
         ('kind = "band"\nmetric = "score"\nmethod = "a"\nlow = 2\nratio_to = "a"', "method itself"),
         ('kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = { nera = 1.0 }\ntolerance = 1',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from math import hypot
 
 from uqbench.claim import (
     CannotCompareError,
@@ -15,7 +16,7 @@ from uqbench.claim import (
 )
 from uqbench.claims.per_task import TaskwiseKind, check_normalized
 from uqbench.statistics.failures import Apart, FailingMean, failures_of
-from uqbench.statistics.levels import MINIMUM_SEEDS
+from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
 from uqbench.statistics.location import (
     MINIMUM_TASKS,
     Exact,
@@ -35,7 +36,9 @@ class Band(TaskwiseKind):
         ratio_to: the method, or methods, whose mean is divided by, one after the other.
         value: the published number, or one for each task, which are then looked at one by one.
         tolerance: how far from ``value`` it may lie.
-        low: instead of ``value`` and ``tolerance``: the lower bound; None for none.
+        error: instead of ``tolerance``, where ``value`` is a table: the standard error of each
+            number. It may lie ``2 √(error² + own²)`` away, with that of the runs' mean.
+        low: instead of a ``value``: the lower bound; None for none.
         high: the upper bound; None for none.
         normalized: whether it is of scores instead of raw values.
         exact: whether the metric has no randomness, so that all of a method's runs on a task must
@@ -48,6 +51,7 @@ class Band(TaskwiseKind):
     ratio_to: str | tuple[str, ...] = ()
     value: float | Mapping[str, float] | None = None
     tolerance: float | None = None
+    error: Mapping[str, float] | None = None
     low: float | None = None
     high: float | None = None
     normalized: bool = False
@@ -60,12 +64,14 @@ class Band(TaskwiseKind):
             object.__setattr__(self, "tasks", tuple(self.value))
             object.__setattr__(self, "per_task", True)
         super().__post_init__()
-        if (self.value is None) != (self.tolerance is None):
-            raise ValueError("expected both value and tolerance, or low and high")
-        if (self.value is None) == (self.low is None and self.high is None):
-            raise ValueError("expected either value and tolerance, or low, high or both")
+        bounded = self.low is not None or self.high is not None
+        given = (self.tolerance is not None) + (self.error is not None)
+        if (self.value is not None, given, bounded) not in ((True, 1, False), (False, 0, True)):
+            raise ValueError("expected either value and tolerance or error, or low, high or both")
         if self.tolerance is not None and not self.tolerance > 0:
             raise ValueError(f"tolerance: expected a number above 0, got {self.tolerance}")
+        if self.error and (self.tasks != tuple(self.error) or not min(self.error.values()) > 0):
+            raise ValueError("error: expected a number above 0 for each task of the table 'value'")
         if self.low is not None and self.high is not None and not self.low < self.high:
             raise ValueError(f"low = {self.low} must be below high = {self.high}")
         if self.method in self.denominators:
@@ -86,12 +92,14 @@ class Band(TaskwiseKind):
         """Whether a published number is compared with, not only bounds."""
         return self.value is not None
 
-    def region(self, task: str) -> Region:
+    def region(self, task: str, measured: Measurement) -> Region:
         """The bounds, on a task where they differ."""
         value = self.value[task] if isinstance(self.value, Mapping) else self.value
-        if value is None or self.tolerance is None:
+        if value is None:
             return Region.between(self.low, self.high)
-        return Region(value - self.tolerance, value + self.tolerance)
+        low, high = measured.interval(ALPHA) or (value, value)
+        away = self.tolerance or hypot(2 * (self.error or {})[task], (high - low) / 2)
+        return Region(value - away, value + away)
 
     def check(self, tasks: Sequence[str], normalized: Container[str]) -> None:
         """Raise where scores are asked for that are not normalized."""
@@ -104,15 +112,11 @@ class Band(TaskwiseKind):
         comparisons = []
         for group, tasks in self.groups(observations.tasks):
             for other in self.denominators or (None,):
-                comparisons.append(
-                    Comparison(
-                        about=self.method if other is None else f"{self.method} / {other}",
-                        statistic="mean" if other is None else "ratio of mean",
-                        measured=self._measure(observations, other, tasks),
-                        region=self.region(group),
-                        group=group,
-                    )
-                )
+                about = self.method if other is None else f"{self.method} / {other}"
+                statistic = "mean" if other is None else "ratio of mean"
+                measured = self._measure(observations, other, tasks)
+                region = self.region(group, measured)
+                comparisons.append(Comparison(about, statistic, measured, region, group))
         return Evidence(tuple(comparisons), self.at_least)
 
     def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: bool) -> None:

@@ -34,13 +34,11 @@ def check_size(name: str, dataset: Dataset, sets: Mapping[str, EvaluationSet]) -
         UqbenchError: they would; raised before anything is learned.
     """
     points = sum(one.inputs.shape[1] for one in sets.values())
-    classes = max(dataset.n_classes, 1)
-    size = 4 * points * (len(NUMBERS) + 2 + classes * (4 + dataset.members))
+    size = 4 * points * (len(NUMBERS) + 2 + max(dataset.n_classes, 1) * (4 + dataset.members))
     if size > dataset.most_bytes:
         raise UqbenchError(
-            f"the dataset {name!r} would store {size:,} bytes of predictions a run, and says that "
-            f"{dataset.most_bytes:,} are the most (Dataset.most_bytes): evaluate fewer points, or "
-            f"store fewer members"
+            f"the dataset {name!r} would store {size:,} bytes of predictions a run, of at most "
+            f"{dataset.most_bytes:,} (Dataset.most_bytes): evaluate fewer points, or fewer members"
         )
 
 

@@ -216,4 +216,5 @@ def _joined(
         return None if tensors[0] is None else torch.cat(tensors).cpu().unflatten(0, shape)
 
     names = ("total", "aleatoric", "epistemic", "probs", "mean", "highest")
-    return replace(parts[0], **{name: field(name) for name in names})
+    joined = {name: field(name) for name in names}
+    return replace(parts[0], **joined, members=None)  # every input has models of its own
