@@ -14,6 +14,7 @@ from example_runs import EPISODES, METRICS, make_record, make_run
 from uqbench.boards.curves import uncertainty_parquet
 from uqbench.boards.scores import Making
 from uqbench.errors import UqbenchError
+from uqbench.plots import uncertainty
 from uqbench.results.columns import RunColumns
 from uqbench.results.store import Store
 from uqbench.results.tables import CURVES
@@ -21,10 +22,23 @@ from uqbench.results.tables import CURVES
 
 def curves(shift: float) -> dict[str, Any]:
     return {
-        "step": np.array([1, 2, 2, 2]),
-        "curve": np.array(["reliability", "reliability", "reliability", "error_against_std"]),
-        "x": np.array([0.5, 0.5, 0.9, 3.0]),
-        "y": np.array([0.0, 0.4 + shift, 0.8 + shift, 7.0]),
+        "step": np.array([1, 1, 2, 2, 2]),
+        "curve": np.array([*["reliability"] * 4, "error_against_std"]),
+        "x": np.array([0.5, 0.9, 0.5, 0.9, 3.0]),
+        "y": np.array([0.0, 0.2, 0.4 + shift, 0.8 + shift, 7.0]),
+    }
+
+
+def predictions(shift: float) -> dict[str, Any]:
+    """Twenty pairs whose errors are twice what is stated, as far as the truth is known."""
+    std = np.repeat(np.arange(1.0, 11.0), 2)
+    error = np.sqrt((2 * std + shift) ** 2 + 0.25)
+    return {
+        "step": np.repeat([1, 2], 20),
+        "mean": np.concatenate([np.zeros(20), error]),
+        "std": np.tile(std, 2),
+        "truth": np.zeros(40),
+        "truth_se": np.full(40, 0.5),
     }
 
 
@@ -39,8 +53,9 @@ def board(tmp_path: Path) -> tuple[Any, list[Any], Store]:
         )
         if run.seed < 4:
             asked = curves(0.1 * run.seed) if run.seed < 3 else None
+            predicted = predictions(0.1 * run.seed) if run.seed < 3 else None
             record = make_record(run, status="finished", step=2)
-            store.finish(run, record, RunColumns(METRICS, EPISODES, asked))
+            store.finish(run, record, RunColumns(METRICS, EPISODES, asked, predictions=predicted))
             score.made, score.device = Making.of(store.read(run.folder).record), "cpu"
         scores.append(score)
     plan = SimpleNamespace(runs=runs, cells=[SimpleNamespace(runs=runs)])
@@ -51,7 +66,8 @@ def test_they_are_those_of_the_last_occasion_of_the_runs_that_were_asked(board):
     data = uncertainty_parquet(*board)
     assert data is not None
     found = pd.read_parquet(io.BytesIO(data))
-    assert found["curve"].tolist() == ["reliability"] * 2  # every single pair is not kept
+    assert "error_against_std" not in set(found["curve"])  # every single pair is not kept
+    found = found[found["curve"] == "reliability"]
     assert found["x"].tolist() == [0.5, 0.9]
     assert found["y"].tolist() == pytest.approx([0.5, 0.9])
     reach = 4.302653 * 0.1 / math.sqrt(3)  # Student's, of two degrees of freedom
@@ -59,6 +75,24 @@ def test_they_are_those_of_the_last_occasion_of_the_runs_that_were_asked(board):
     assert found["high"].tolist() == pytest.approx([0.5 + reach, 0.9 + reach])
     assert found["runs"].tolist() == [3, 3]
     assert uncertainty_parquet(*board) == data
+
+
+def test_coverage_over_training_is_that_of_90_percent_intervals_on_each_occasion(board):
+    found = pd.read_parquet(io.BytesIO(uncertainty_parquet(*board) or b""))
+    found = found[found["curve"] == "training"]
+    assert found["x"].tolist() == [1.0, 2.0]
+    assert found["y"].tolist() == pytest.approx([0.2, 0.9])
+
+
+def test_errors_by_stated_standard_deviation_leave_out_the_truths_own(board):
+    found = pd.read_parquet(io.BytesIO(uncertainty_parquet(*board) or b""))
+    stated, error = (found[found["curve"] == name] for name in ("stated", "error"))
+    assert stated["x"].tolist() == pytest.approx([0.1 * k for k in range(1, 11)])
+    assert stated["y"].tolist() == pytest.approx(list(range(1, 11)))
+    assert error["y"].tolist() == pytest.approx([2 * k + 0.1 for k in range(1, 11)])
+    drawn = uncertainty.frame(found, "errors")
+    assert drawn["x"].tolist() == pytest.approx(drawn["gray"].tolist()) == list(range(1, 11))
+    assert (drawn["low"] > 0).all()  # the axes are logarithmic
 
 
 def test_without_any_there_is_no_file(board):

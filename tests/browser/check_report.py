@@ -8,14 +8,13 @@ default tests, whose environment has neither.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from uqbench.boards.stored import board_folders
 from uqbench.registry.load_host import load_host
@@ -23,7 +22,6 @@ from uqbench.report.page import page
 from uqbench.suites.reading import read_suites
 
 ROOT = Path(__file__).parents[2]
-CHROMIUM = os.environ.get("UQBENCH_CHROMIUM", "/usr/bin/chromium")
 ROUTES = {
     "front": "",
     "board": "#board-highway-paper",
@@ -35,14 +33,6 @@ SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 @pytest.fixture(scope="session")
-def pictures() -> Path:
-    """Where screenshots are kept."""
-    folder = Path(os.environ["UQBENCH_PICTURES"])
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-@pytest.fixture(scope="session")
 def report(pictures: Path) -> str:
     """The address of a report of all committed boards."""
     host = load_host()
@@ -51,17 +41,6 @@ def report(pictures: Path) -> str:
     path = pictures / "report.html"
     path.write_text(text, encoding="utf-8")
     return path.resolve().as_uri()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """The browser; without a sandbox, as CI is root in a container."""
-    if not Path(CHROMIUM).exists():
-        pytest.fail(f"{CHROMIUM} is not there: apt-get install chromium, or set UQBENCH_CHROMIUM")
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @dataclass

@@ -19,10 +19,9 @@ from typing import Literal
 from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).parents[2]
-CHROMIUM = os.environ.get("UQBENCH_CHROMIUM", "/usr/bin/chromium")
 MOST_BYTES = 1_000_000
 """Of the first load, uncompressed."""
 ROUTES = {
@@ -45,13 +44,6 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="session")
-def pictures() -> Path:
-    folder = Path(os.environ["UQBENCH_PICTURES"])
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-@pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the site: UQBENCH_SITE, a folder in which it is already built, or built."""
     folder = os.environ.get("UQBENCH_SITE") or str(tmp_path_factory.mktemp("site"))
@@ -63,17 +55,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """The browser; without a sandbox, as CI is root in a container."""
-    if not Path(CHROMIUM).exists():
-        pytest.fail(f"{CHROMIUM} is not there: apt-get install chromium, or set UQBENCH_CHROMIUM")
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture(params=[(w, s) for w in WIDTHS for s in SCHEMES], ids=lambda p: f"{p[0]}-{p[1]}")

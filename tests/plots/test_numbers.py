@@ -6,52 +6,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from rliable import library, metrics
+from rliable import metrics
 from scipy.stats import binomtest
 
 from uqbench.boards.curves import mean_curves
 from uqbench.boards.stored import StoredBoard
 from uqbench.figure import NotDrawableError
-from uqbench.plots import claims, curves, intervals, pairs, profiles, trust, uncertainty
+from uqbench.plots import claims, curves, intervals, pairs, trust, uncertainty
 from uqbench.plots.words import natural, number
-from uqbench.statistics.estimate import share
 
 BOARD = StoredBoard.read(Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper")
-
-
-def scores(**methods: np.ndarray) -> pd.DataFrame:
-    rows = [
-        {"method": name, "seed": seed, "task": f"task-{task}", "score": value}
-        for name, matrix in methods.items()
-        for (seed, task), value in np.ndenumerate(matrix)
-    ]
-    return pd.DataFrame(rows)
-
-
-def test_profiles_are_those_of_rliable():
-    drawn = np.random.default_rng(0)
-    one, other = drawn.normal(0.5, 0.2, (5, 3)), drawn.normal(0.3, 0.4, (4, 3))
-    taus = np.linspace(-0.5, 1.5, 21)
-    found = profiles.frame(scores(one=one, other=other), list(taus))
-    for name, matrix in (("one", one), ("other", other)):
-        expected = [library.run_score_deviation(matrix, tau) for tau in taus]
-        np.testing.assert_allclose(found.loc[found["method"] == name, "share"], expected, atol=1e-6)
-    assert (found["low"] <= found["share"] + 1e-9).all()
-    assert (found["share"] <= found["high"] + 1e-9).all()
-
-
-def test_the_band_of_a_profile_is_that_of_shares_of_seeds():
-    matrix = np.random.default_rng(1).normal(0.5, 0.2, (8, 2))
-    taus = np.linspace(0.2, 0.8, 5)
-    found = profiles.frame(scores(one=matrix), list(taus))
-    expected = [share(matrix > tau) for tau in taus]
-    assert found["low"].tolist() == [one.low for one in expected]
-    assert found["high"].tolist() == [one.high for one in expected]
-
-
-def test_a_method_without_all_of_its_scores_has_no_profile():
-    matrix = np.array([[0.1], [0.2], [math.nan]])
-    assert profiles.frame(scores(one=matrix)).empty
 
 
 def test_pairs_are_rliables_both_ways():

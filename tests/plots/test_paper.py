@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from uqbench.boards.stored import StoredBoard
 from uqbench.cli.plot import command
 from uqbench.errors import UqbenchError
-from uqbench.plots import catalog, coverage, curves, intervals, pairs, profiles, theme, trust
+from uqbench.plots import catalog, coverage, curves, intervals, pairs, theme, trust
 from uqbench.plots.printed import WIDTHS
 from uqbench.plots.render import render, svg
 from uqbench.registry.plugins import Host
@@ -36,7 +36,6 @@ def letters(text: str) -> list[float]:
         (coverage.figure, "minatar/cpu"),
         (intervals.figure, "minatar/cpu"),
         (pairs.figure, "windy-cliff/paper"),
-        (profiles.figure, "minatar/cpu"),
         (curves.figure, "deepsea/demo"),
     ],
 )
@@ -101,7 +100,7 @@ def test_shares_are_between_0_and_1():
     shares = {
         "trust": ["y", "y_low", "y_high"], "coverage": ["share", "low", "high"],
         "pairs": ["improvement", "low", "high"], "reliability": ["y", "low", "high"],
-        "pit": ["y", "low", "high"], "profiles": ["share", "low", "high"],
+        "pit": ["y", "low", "high"], "training": ["y", "low", "high"],
     }  # fmt: skip
     for name, columns in shares.items():
         known = figures[name][columns].stack().dropna()
@@ -118,7 +117,7 @@ def test_names_are_those_that_a_person_would_write(monkeypatch):
     for figure in figures + added:
         texts |= {of.text or "" for of in ET.fromstring(svg(figure)).iter() if "text" in of.tag}
     assert not [text for text in texts - methods if "_" in text]
-    assert {"Space Invaders", "mean score (late return)", "score τ (late return)"} <= texts
+    assert {"Space Invaders", "mean score (late return)"} <= texts
 
 
 def test_every_point_says_its_numbers_when_it_is_pointed_at():

@@ -101,3 +101,27 @@ def map_beliefs(exported: ExportedAgent) -> tuple[StateMap, Beliefs]:
         )
     states = make(exported.task.config)
     return states, beliefs_at(exported, torch.from_numpy(states.obs)[None])
+
+
+def map_truth(exported: ExportedAgent, states: StateMap) -> Beliefs:
+    """What is true of the agent's own policy in these states, under the names of its predictions.
+
+    ``mean`` is Q^π, ``aleatoric`` the standard deviation of its return, and ``epistemic`` how far
+    the stated mean is from Q^π; empty where the environment does not know them exactly.
+    """
+    task = exported.task
+    make = imported(task.spec.exact_truth)
+    if make is None:
+        return {}
+    exact = make(task.config, task.discount, [exported.run.environment_seed])
+    valid = None if exact.valid is None else exact.valid[None]
+    truth = exact.evaluate(exported.agent.policy(exact.obs[None], valid).cpu())
+    asked, known = (obs.reshape(len(obs), -1) for obs in (torch.from_numpy(states.obs), exact.obs))
+    same = (asked[:, None] == known.cpu()).all(-1)
+    if not same.any(1).all():
+        return {}
+    at = same.int().argmax(1)
+    q, variance = truth.q[0, at].numpy(), truth.return_variance[0, at].numpy()
+    stated = beliefs_at(exported, torch.from_numpy(states.obs)[None])
+    error = {"epistemic": np.abs(stated["mean"] - q)} if "mean" in stated else {}
+    return {"mean": q, **error, "aleatoric": np.sqrt(variance)}

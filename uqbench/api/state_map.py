@@ -1,4 +1,4 @@
-"""An agent's uncertainty about every state of a small environment, as maps."""
+"""An agent's uncertainty about every state of a small environment beside the truth, as maps."""
 
 from __future__ import annotations
 
@@ -10,41 +10,68 @@ from uqbench.api.playing import Beliefs
 from uqbench.figure import Figure, NotDrawableError
 from uqbench.pictures import StateMap
 from uqbench.plots import theme
+from uqbench.plots.words import number
 
 SIDE = 60
 """Pixels of a state."""
+TRUE = {"epistemic": "error of the mean", "aleatoric": "true"}
+"""What a stated standard deviation is held against: a single error, or the exact one."""
 
 
-def figure(states: StateMap, beliefs: Beliefs, title: str) -> Figure:
-    """Epistemic and aleatoric uncertainty of each state's greedy action, a map each.
+def figure(states: StateMap, beliefs: Beliefs, title: str, truth: Beliefs | None = None) -> Figure:
+    """Epistemic and aleatoric uncertainty of each state's greedy action: stated, true, their ratio.
 
     Args:
         states: of the environment.
         beliefs: the agent's, ``[states, A]`` each; see :func:`uqbench.api.playing.map_beliefs`.
         title: of the figure.
+        truth: of the same shapes; see :func:`uqbench.api.playing.map_truth`.
 
     Raises:
         NotDrawableError: the agent predicts neither.
     """
-    kinds = [kind for kind in ("epistemic", "aleatoric") if kind in beliefs]
+    kinds = [kind for kind in TRUE if kind in beliefs]
     if not kinds:
         raise NotDrawableError(f"{title}: the agent predicts no uncertainty.")
     greedy = beliefs.get("mean", beliefs[kinds[0]]).argmax(-1)
     place = dict(zip(("row", "column"), states.places.T, strict=True))
     place["action"] = [states.actions[action] for action in greedy]
-    sds = {kind: beliefs[kind][np.arange(len(greedy)), greedy] for kind in kinds}
-    data = pd.concat(pd.DataFrame({"kind": kind, **place, "sd": sds[kind]}) for kind in kinds)
+    of_greedy = np.arange(len(greedy)), greedy
+    maps, means = [], []
+    for kind in kinds:
+        stated, what = beliefs[kind][of_greedy], TRUE[kind]
+        values = {"stated": stated}
+        if truth and kind in truth:
+            values[what] = true = truth[kind][of_greedy]
+            values[f"stated over {what}"] = stated / np.where(true > 0, true, np.nan)
+        most = max(*(own.max() for own in list(values.values())[:2]), 1e-12)
+        for name, own in values.items():
+            shade = np.log10(np.maximum(own, 0.1)) if "over" in name else own / most
+            maps.append(
+                pd.DataFrame({"map": f"{kind}, {name}", **place, "value": own, "shade": shade})
+            )
+            if "over" not in name:
+                means.append(f"{kind}, {name}: {own.mean():.3g} on average")
+    data = pd.concat(maps, ignore_index=True)
+    shown = data.assign(text=data["value"].map(number), shade=data["shade"].fillna(0.0))
     base = alt.Chart(width=alt.Step(SIDE), height=alt.Step(SIDE)).encode(
         alt.X("column:O", axis=None), alt.Y("row:O", axis=None)
     )
-    shades = alt.Scale(domainMin=0, range=[theme.WHITE, theme.SKY], interpolate="rgb")
-    cells = base.mark_rect(stroke=theme.GRID).encode(alt.Color("sd:Q", scale=shades, legend=None))
-    numbers = base.mark_text(dy=-8).encode(alt.Text("sd:Q", format=".2g"))
-    actions = base.mark_text(dy=8).encode(alt.Text("action:N"))
-    maps = alt.layer(cells, numbers, actions, data=data).facet(
-        facet=alt.Facet("kind:N", title=None, sort=kinds), columns=1
+    shades = alt.Scale(
+        domain=[-1, 0, 1], range=[theme.ORANGE, theme.WHITE, theme.SKY], clamp=True,
+        interpolate="rgb",
+    )  # fmt: skip
+    cells = base.mark_rect(stroke=theme.GRID).encode(
+        alt.Color("shade:Q", scale=shades, legend=None)
     )
-    means = ", ".join(f"{kind} {own.mean():.3g} on average" for kind, own in sds.items())
-    text = f"Standard deviation of each state's greedy action, and that action: {means}."
-    chart = maps.resolve_scale(color="independent")
-    return Figure("state-map", title, text, data.reset_index(drop=True), chart)
+    numbers = base.mark_text(dy=-8).encode(alt.Text("text:N"))
+    actions = base.mark_text(dy=8).encode(alt.Text("action:N"))
+    order = list(dict.fromkeys(data["map"]))
+    chart = alt.layer(cells, numbers, actions, data=shown).facet(
+        facet=alt.Facet("map:N", title=None, sort=order), columns=len(order) // len(kinds)
+    )
+    text = (
+        f"Standard deviation of each state's greedy action, and that action: {'; '.join(means)}. "
+        f"Of a ratio, orange: too little is stated; blue: too much."
+    )
+    return Figure("state-map", title, text, data, chart)

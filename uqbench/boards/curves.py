@@ -2,7 +2,8 @@
 
 ``curves.parquet`` has a hundred points a run. ``uncertainty.parquet`` says how good its methods'
 uncertainty is: a run keeps such curves of its own (``docs/uncertainty.md``), a board each method's
-mean over its runs, so that reliability, sparsification and PIT can be drawn.
+mean over its runs, so that reliability, sparsification and PIT can be drawn, and of what its
+agents stated about Q the coverage over training, and errors by stated standard deviation.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from uqbench.boards.scores import Score, finished_runs
 from uqbench.identity import Run
 from uqbench.results.columns import Columns
 from uqbench.results.store import Store
-from uqbench.results.tables import CURVES, table_bytes
+from uqbench.results.tables import CURVES, PREDICTIONS, table_bytes
 from uqbench.runner.metric_values import record_step
 from uqbench.statistics.quantiles import student
 from uqbench.suites.metrics import RECORDS
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
 MOST_RUNS = 7_000
 FEWER_RUNS = 2_000
 """Of more than the most, about so many runs' curves are kept, and files read for them."""
-STORED = ("reliability", "sparsification", "sparsification_best", "pit")
+STORED = ("reliability", "sparsification", "sparsification_best", "pit", "stated", "error")
 """The curves whose points are at the same places in all runs."""
+TRAINING, LEVEL = "training", 0.9
+"""The curve of coverage by step, and the level of its intervals."""
 
 
 def curve_files(plan: Plan, scores: Sequence[Score], store: Store) -> dict[str, bytes]:
@@ -74,13 +77,18 @@ def mean_curves(curves: pd.DataFrame) -> pd.DataFrame:
     """``task``, ``method``, ``curve``, ``x``, ``y``, ``low``, ``high``, ``runs``.
 
     Means over a method's runs at the last occasion on which it was asked, with Student's pointwise
-    95 % intervals; none of fewer than three runs.
+    95 % intervals; none of fewer than three runs. ``training`` has the coverage of 90 % intervals
+    on every occasion, ``x`` being the step.
 
     Args:
         curves: of runs: ``task``, ``method``, ``seed``, ``step``, ``curve``, ``x``, ``y``.
     """
+    import pandas as pd
+
     last = curves["step"] == curves.groupby(["task", "method"])["step"].transform("max")
     own = curves[last & curves["curve"].isin(STORED)]
+    asked = curves[(curves["curve"] == "reliability") & (curves["x"].sub(LEVEL).abs() < 1e-6)]
+    own = pd.concat([own, asked.assign(curve=TRAINING, x=asked["step"])])
     own = own.assign(x=own["x"].astype(float).round(9))
     points = own.groupby(["task", "method", "curve", "x"])["y"]
     means = points.agg(y="mean", sd="std", runs="count").reset_index()
@@ -99,14 +107,37 @@ def uncertainty_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> by
     for _, run in finished_runs(drawn(plan), scores):
         columns = store.table(run, CURVES)
         if columns is not None:
-            parts.append(
-                pd.DataFrame(dict(columns)).assign(task=run.task, method=run.method, seed=run.seed)
-            )
+            predicted = store.table(run, PREDICTIONS) or {}
+            own = pd.concat([pd.DataFrame(dict(columns)), *_errors(predicted)])
+            parts.append(own.assign(task=run.task, method=run.method, seed=run.seed))
     if not parts:
         return None
     means = mean_curves(pd.concat(parts, ignore_index=True))
     names = means.astype(dict.fromkeys(("task", "method", "curve"), "category"))
     return table_bytes(pa.Table.from_pandas(names, preserve_index=False))
+
+
+def _errors(predicted: Columns) -> Iterator[pd.DataFrame]:
+    """The curves ``stated`` and ``error``, where an agent was asked about Q and the truth is known.
+
+    Root mean squares over each tenth of the pairs of state and action at the end of training, in
+    the order of their stated standard deviations: of these, and of the errors of the means without
+    what the truth's own standard error adds.
+    """
+    import pandas as pd
+
+    names = ["step", "mean", "std", "truth", "truth_se"]
+    if not {*names} <= {*predicted}:
+        return
+    known = pd.DataFrame({name: predicted[name] for name in names}).dropna()
+    known = known[known["step"] == known["step"].max()]
+    tenth = np.ceil(10 * known["std"].rank(method="first", pct=True)) / 10
+    error = (known["mean"] - known["truth"]) ** 2 - known["truth_se"] ** 2
+    for curve, squares in {"stated": known["std"] ** 2, "error": error}.items():
+        y = squares.groupby(tenth).mean().clip(0) ** 0.5
+        yield pd.DataFrame({"curve": curve, "x": y.index, "y": y.array}).assign(
+            step=known["step"].max()
+        )
 
 
 def drawn(plan: Plan) -> Iterator[Run]:

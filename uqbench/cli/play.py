@@ -26,11 +26,11 @@ def command(
     Args:
         episodes: Episodes to play.
         most_steps: Steps of an episode at most.
-        state_map: Draw the uncertainty about every state, where the environment is small: .svg,
-            .pdf, .png or .csv.
+        state_map: Draw the uncertainty about every state, where the environment is small, beside
+            the truth where that is exact: .svg, .pdf, .png or .csv.
     """
     from uqbench.api.agents import restore
-    from uqbench.api.playing import map_beliefs, play
+    from uqbench.api.playing import map_beliefs, map_truth, play
     from uqbench.api.report import require
     from uqbench.errors import UqbenchError
     from uqbench.results.files import write_output
@@ -56,6 +56,8 @@ def command(
         from uqbench.api.state_map import figure
         from uqbench.plots.render import render
 
-        drawn = figure(*map_beliefs(exported), f"{exported.run.suite} {exported.run.name}")
+        states, beliefs = map_beliefs(exported)
+        title = f"{exported.run.suite} {exported.run.name}"
+        drawn = figure(states, beliefs, title, map_truth(exported, states))
         write_output(state_map, render(drawn, state_map.suffix[1:]))
         say(str(state_map))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError, unknown
 from uqbench.figure import Figure, NotDrawableError
-from uqbench.plots import claims, coverage, curves, intervals, pairs, profiles, trust, uncertainty
+from uqbench.plots import claims, coverage, curves, intervals, pairs, trust, uncertainty
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
@@ -22,7 +22,6 @@ FIGURES: Mapping[str, Callable[[StoredBoard], Figure]] = {
     "pairs": pairs.figure,
     "curves": curves.figure,
     **{kind: partial(uncertainty.figure, kind=kind) for kind in uncertainty.KINDS},
-    "profiles": profiles.figure,
 }
 """Those of every board that has their data."""
 

@@ -1,7 +1,7 @@
 """What runs say of their uncertainty, against the truth: reliability diagram, sparsification, PIT.
 
-The curves are those of a board's ``uncertainty.parquet``: of the last occasion on which the agents
-were asked, each method's mean over its runs.
+The curves are those of a board's ``uncertainty.parquet``, each method's mean over its runs: of the
+last occasion on which the agents were asked, ``training`` of all occasions.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from uqbench.boards.curves import LEVEL
 from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import theme
@@ -25,6 +26,18 @@ KINDS = {
         "over that of all; gray: an uncertainty that says nothing of errors",
     ),
     "pit": ("predicted probability", "share of returns below", "PIT", "gray is perfect"),
+    "training": (
+        "environment steps",
+        "share covered",
+        "Coverage over training",
+        "of 90 % intervals; gray is perfect",
+    ),
+    "errors": (
+        "stated standard deviation",
+        "error of the mean",
+        "Stated standard deviation against error",
+        "root mean squares of tenths of pairs; above gray: overconfident",
+    ),
 }
 """By curve: axes, title, and what its gray line is."""
 
@@ -39,7 +52,8 @@ def frame(curves: pd.DataFrame, kind: str) -> pd.DataFrame:
         curves: of :func:`~uqbench.boards.curves.mean_curves`.
         kind: of :data:`KINDS`.
     """
-    points = curves[curves["curve"] == kind].drop(columns="curve").reset_index(drop=True)
+    part = {"errors": "error"}.get(kind, kind)
+    points = curves[curves["curve"] == part].drop(columns="curve").reset_index(drop=True)
     if points.empty:
         raise NotDrawableError(
             f"no run has the curve {kind!r}: its agents are not asked, or do not predict what it "
@@ -50,8 +64,13 @@ def frame(curves: pd.DataFrame, kind: str) -> pd.DataFrame:
         for column in ("y", "low", "high"):
             points[column] = points[column] / first
         return points.assign(low=points["low"].clip(0), gray=1.0)  # an error is no less
+    if kind == "errors":  # a log scale has no zero
+        stated = curves[curves["curve"] == "stated"].set_index(["task", "method", "x"])["y"]
+        points["x"] = stated.loc[points[["task", "method", "x"]].apply(tuple, axis=1)].array
+        points = points[(points["x"] > 0) & (points["y"] > 0)].reset_index(drop=True)
+        return points.assign(low=points["low"].clip(points["y"].min()), gray=points["x"])
     points["low"], points["high"] = _within(points["y"], points["high"] - points["y"])
-    return points.assign(gray=points["x"])
+    return points.assign(gray=LEVEL if kind == "training" else points["x"])
 
 
 def _within(share: pd.Series, reach: pd.Series) -> tuple[pd.Series, pd.Series]:
@@ -75,11 +94,12 @@ def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetCha
     """A panel a task, a line a method; gray is what to compare with."""
     x, y, _, _ = KINDS[kind]
     color, dash = theme.lines(methods, data["method"])
-    base = alt.Chart(width=210, height=210).encode(
-        alt.X("x:Q", title=x, axis=alt.Axis(tickCount=5))
-    )
-    line = base.mark_line(strokeWidth=2).encode(
-        alt.Y("y:Q", title=y, axis=theme.up(5)), color, dash
+    scale = alt.Scale(type="log") if kind == "errors" else alt.Undefined
+    form = "~s" if kind == "training" else alt.Undefined
+    across = alt.Axis(tickCount=4, format=form)
+    base = alt.Chart(width=210, height=210).encode(alt.X("x:Q", title=x, axis=across, scale=scale))
+    line = base.mark_line(strokeWidth=2, point=kind == "training").encode(
+        alt.Y("y:Q", title=y, axis=theme.up(5), scale=scale), color, dash
     )
     band = base.mark_area(opacity=0.1).encode(alt.Y("low:Q"), y2="high:Q", color=color)
     gray = base.mark_line(color=theme.FAINT, strokeWidth=1).encode(alt.Y("gray:Q"))

@@ -2,7 +2,7 @@
 
 The first is a critical difference diagram (Demšar 2006, Statistical comparisons of classifiers over
 multiple data sets) set upright: methods that a bar joins are not told apart. The second is the
-share of runs above some scores (Agarwal et al. 2021); ``uqbench plot profiles`` draws all of it.
+share of runs above some scores (Agarwal et al. 2021).
 """
 
 from __future__ import annotations

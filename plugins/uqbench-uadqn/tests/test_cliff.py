@@ -12,6 +12,7 @@ from uqbench_uadqn.cliff.config import CliffConfig
 from uqbench_uadqn.cliff.environment import WindyCliff
 from uqbench_uadqn.cliff.grid import ACTIONS, CELLS, DOWN, LEFT, RIGHT, UP, grid
 from uqbench_uadqn.cliff.ground_truth import optimal_q, reachable
+from uqbench_uadqn.cliff.pictures import state_map
 from uqbench_uadqn.cliff.policy_truth import exact_truth
 from uqbench_uadqn.cliff.script import CliffScript, CliffScriptConfig
 from uqbench_uadqn.cliff.truth import (
@@ -318,3 +319,17 @@ def test_every_lane_has_the_truth_of_its_own_policy():
     values, probs = truth.returns[1, start, RIGHT], truth.probs[1, start, RIGHT]
     variance = (probs * (values - along.mean).square()).sum().item()
     assert variance == pytest.approx(along.variance)
+
+
+# -- the map of its cells --------------------------------------------------------------------------
+
+
+def test_the_map_has_each_cell_at_the_first_step_at_which_an_episode_can_stand_in_it():
+    states = state_map(PAPER)
+    known = exact_truth(PAPER, 0.99, [0]).obs
+    seen = {tuple(row) for row in known.tolist()}
+    assert all(tuple(row) in seen for row in states.obs.tolist())
+    cells = states.obs[:, :CELLS].argmax(1)
+    assert sorted(cells) == sorted(set(known[:, :CELLS].argmax(1).tolist()))
+    first = {int(cell): float(known[known[:, cell] == 1, -1].min()) for cell in cells}
+    assert states.obs[:, -1].tolist() == [first[int(cell)] for cell in cells]

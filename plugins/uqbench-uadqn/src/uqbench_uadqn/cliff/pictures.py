@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
+from torch.nn import functional as F
 
 from uqbench.pictures import StateMap
 from uqbench_uadqn.cliff.config import CliffConfig
-from uqbench_uadqn.cliff.grid import CELLS, GOAL, HEIGHT, WIDTH
+from uqbench_uadqn.cliff.grid import CELLS, HEIGHT, WIDTH
+from uqbench_uadqn.cliff.ground_truth import reachable
 
 ACTIONS = ("up", "right", "down", "left")
 
@@ -17,9 +20,10 @@ def place(cell: int) -> tuple[int, int]:
     return HEIGHT - 1 - row, column
 
 
-def state_map(_: CliffConfig) -> StateMap:
-    """Every cell but the goal, at the first step of an episode."""
-    cells = [cell for cell in range(CELLS) if cell != GOAL]
-    obs = np.zeros((len(cells), CELLS + 1), np.float32)
-    obs[np.arange(len(cells)), cells] = 1.0
-    return StateMap(obs, np.array([place(cell) for cell in cells]), ACTIONS)
+def state_map(config: CliffConfig) -> StateMap:
+    """Every cell in which an episode can stand, at the first step at which it can."""
+    standing = reachable(config)
+    cells = standing.any(0).nonzero()[:, 0]
+    first = standing[:, cells].int().argmax(0)
+    obs = torch.cat([F.one_hot(cells, CELLS), first[:, None]], -1).float()
+    return StateMap(obs.numpy(), np.array([place(int(cell)) for cell in cells]), ACTIONS)
