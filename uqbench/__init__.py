@@ -30,6 +30,7 @@ from uqbench.version import __version__
 
 if TYPE_CHECKING:
     from uqbench.api.experiment import Experiment
+    from uqbench.api.listing import list_agents, list_budgets, list_methods, list_suites
     from uqbench.api.load import load
     from uqbench.api.options import Options
     from uqbench.api.plan import Planned
@@ -43,21 +44,26 @@ if TYPE_CHECKING:
 __all__ = [
     "CONTRACT", "AgentSpec", "DatasetSpec", "EnvironmentSpec", "EstimatorSpec", "ExecutorSpec",
     "Experiment", "Options", "Planned", "Results", "ScoreSpec", "Spec", "__version__", "grid",
-    "hookimpl", "load", "plan", "profile", "run", "status", "write_report",
+    "hookimpl", "list_agents", "list_budgets", "list_methods", "list_suites", "load", "plan",
+    "profile", "run", "status", "write_report",
 ]  # fmt: skip
 
 _LAZY = {
-    "Experiment": "uqbench.api.experiment",
-    "Options": "uqbench.api.options",
-    "Planned": "uqbench.api.plan",
-    "Results": "uqbench.api.results",
-    "grid": "uqbench.suites.variants",
-    "load": "uqbench.api.load",
-    "plan": "uqbench.api.run",
-    "profile": "uqbench.api.profile",
-    "run": "uqbench.api.run",
-    "status": "uqbench.api.status",
-    "write_report": "uqbench.api.report",
+    name: f"uqbench.{module}"
+    for module, names in {
+        "api.experiment": ("Experiment",),
+        "api.listing": ("list_agents", "list_budgets", "list_methods", "list_suites"),
+        "api.load": ("load",),
+        "api.options": ("Options",),
+        "api.plan": ("Planned",),
+        "api.profile": ("profile",),
+        "api.report": ("write_report",),
+        "api.results": ("Results",),
+        "api.run": ("plan", "run"),
+        "api.status": ("status",),
+        "suites.variants": ("grid",),
+    }.items()
+    for name in names
 }
 """Modules by the name that they define."""
 

@@ -16,7 +16,6 @@ import pytest
 
 import uqbench
 from uqbench.errors import UqbenchError, UqbenchWarning
-from uqbench.results.store import Store
 
 TOY = Path(__file__).parents[1] / "toy"
 
@@ -59,15 +58,76 @@ def test_all_of_its_names_are_there_and_no_other():
         _ = uqbench.runs
 
 
-def test_of_several_boards_there_are_the_columns_that_all_have():
-    stored = uqbench.load(Path(__file__).parents[2] / "leaderboards")
-    board, one = stored.board(), stored.board("minatar", "cpu")
-    assert len(board) == len(stored.table("leaderboard.csv"))
-    assert len(board.columns) <= 30
-    assert board.isna().mean().mean() < 0.05
+BOARDS = Path(__file__).parents[2] / "leaderboards"
+
+
+def test_frames_of_several_boards_are_tidy():
+    stored = uqbench.load(BOARDS)
+    board, files = stored.board(), stored.table("leaderboard.csv")
+    assert len(board) == len(files)
     assert {"suite", "board", "method", "rank", "mean", "mean_low", "mean_high"} < {*board}
-    assert "late_cvar25_mean" in one
-    assert "late_cvar25_mean" not in board
+    for frame in (board, stored.estimates(), stored.tasks()):
+        assert frame.isna().mean().mean() < 0.05
+    for frame in (board, stored.estimates(), stored.tasks(), *(one.board() for one in stored)):
+        assert len(frame.columns) <= 30
+        assert not [name for name in frame if "late_" in name or "improvement" in name]
+
+
+def test_estimates_are_the_columns_of_the_file():
+    own = uqbench.load(BOARDS)["windy-cliff", "paper"]
+    file, estimates = own.table("leaderboard.csv").set_index("method"), own.estimates()
+    for row in estimates.itertuples():
+        over = f"improvement_over_{row.baseline}" if row.baseline else row.metric
+        cells = file.loc[row.method, [over, f"{over}_low", f"{over}_high"]].astype(float)
+        assert np.array_equal([row.value, row.low, row.high], cells, equal_nan=True)
+    columns = [name for name in file if f"{name}_low" in file]
+    assert len(estimates) == file[columns].notna().sum().sum()
+    assert set(estimates["baseline"]) == {"", "qr-dqn"}
+
+
+def test_results_are_indexed_filtered_and_added():
+    stored = uqbench.load(BOARDS)
+    cartpole, sine = stored["cartpole"], stored["sine"]
+    assert [board.name for board in cartpole.boards] == ["paper", "paper-1e6"]
+    assert [board.name for board in stored["cartpole", "paper"].boards] == ["paper"]
+    both = cartpole + sine
+    assert [len(one.runs) for one in both] == [*(len(one.runs) for one in cartpole), len(sine.runs)]
+    assert both.board()["suite"].value_counts().to_dict() == {
+        "cartpole": len(cartpole.board()),
+        "sine": len(sine.board()),
+    }
+    own = stored["windy-cliff"].filter(methods=["qr-dqn", "safe-path"], tasks="cliff")
+    assert set(own.scores["method"]) == set(own.board()["method"]) == {"qr-dqn", "safe-path"}
+    assert len(own.pairs()) == 6 + 5
+    for asked, said in (
+        (lambda: stored["sin"], "There is no suite 'sin'. Did you mean 'sine'"),
+        (lambda: stored["sine", "pper"], "There is no board 'pper'. Did you mean 'paper'"),
+        (lambda: sine.filter(methods="qam"), "There is no method 'qam'"),
+    ):
+        with pytest.raises(UqbenchError, match=said):
+            asked()
+
+
+def test_runs_are_indexed_filtered_and_added(results, copied):
+    own = results.filter(tasks="short")
+    assert (
+        set(own.runs["task"]) == set(own.metrics()["task"]) == set(own.scores["task"]) == {"short"}
+    )
+    assert len(results["toy", results.boards[0].name].runs) == len(results.runs) == 4
+    both = own + uqbench.load(copied).filter(tasks="short")
+    assert len(both.metrics("reward")) == 2 * len(own.metrics("reward"))
+    with pytest.raises(UqbenchError, match="expected both to be of runs"):
+        _ = own + uqbench.load(BOARDS)
+
+
+def test_what_is_installed_is_listed(toy):
+    suites = uqbench.list_suites().set_index("name")
+    assert suites.loc["toy", "budgets"] == uqbench.list_budgets("toy")["name"].tolist()
+    methods = uqbench.list_methods("toy").set_index("name")
+    assert set(methods.index) == set(suites.loc["toy", "methods"])
+    assert methods.loc["fast", "agent"] in set(uqbench.list_agents()["name"])
+    with pytest.raises(UqbenchError, match=r"There is no suite 'tpy'\. Did you mean 'toy'"):
+        uqbench.list_methods("tpy")
 
 
 def test_a_shell_lists_its_names_and_shows_types_of_calls():
@@ -207,9 +267,9 @@ def test_a_table_that_would_not_fit_in_memory_is_refused(copied, monkeypatch):
         uqbench.load(copied).metrics()
 
 
-def test_a_notebook_shows_text_and_not_what_it_may_hold(results, copied):
+def test_a_notebook_shows_text_and_not_what_it_may_hold(results):
     assert "<td>fast</td>" in results._repr_html_()
-    hostile = uqbench.Results(Path("<script>"), lambda: [], results.stored, Store(copied))
+    hostile = uqbench.Results(Path("<script>"), lambda: [], results.stored)
     assert "<script>" not in hostile._repr_html_()
 
 

@@ -24,13 +24,13 @@ def load(results: str | PathLike[str] = "results") -> Results:
 
     Example:
         >>> import uqbench
-        >>> uqbench.load("leaderboards").claims("sine")  # doctest: +SKIP
+        >>> uqbench.load("leaderboards")["sine"].claims()  # doctest: +SKIP
     """
     root = Path(results)
     if any(root.glob(f"*/*/*/*/*/{RECORD}")):
         store = Store(root)
         runs = stored_runs(store)
-        return Results(root, lambda: boards_of(store, [folder for folder, _ in runs]), runs, store)
+        return Results(root, lambda: boards_of(store, [run for _, run, _ in runs]), runs)
     folders = board_folders(root)
     if not folders:
         what = "has neither runs nor leaderboards" if root.is_dir() else "is not a folder"

@@ -1,17 +1,18 @@
 """Results: runs, boards and verdicts as pandas frames."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
-from uqbench.api.run_tables import CELL, Found, data_frame, runs_frame
+from uqbench.api.run_tables import CELL, Found, data_frame, estimates, runs_frame, summary
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
-from uqbench.errors import UqbenchError, did_you_mean
-from uqbench.results.store import CURVES, EPISODES, METRICS, Store
+from uqbench.errors import UqbenchError, unknown
+from uqbench.results.store import CURVES, EPISODES, METRICS
 from uqbench.views.board_view import BoardView
 from uqbench.views.notebook import html
 from uqbench.wording import count
@@ -19,8 +20,13 @@ from uqbench.wording import count
 if TYPE_CHECKING:
     from uqbench.api.agents import ExportedAgent
 
+AnyBoard = Board | StoredBoard
+Names = str | Sequence[str] | None
+"""One or several; None for all."""
 POINTS = ("task", "method", "seed", "step", "metric", "value")
 """Columns of the curves that stored boards keep."""
+PAIR = {"method": ("first", "second")}
+"""Further columns of a name: a pair of methods stays where one of them does."""
 DIGESTS = ("results_digest", "content")
 NOT_FROM_BOARDS = (
     "{what} are in the runs' own files, which a stored board has not: load the results folder "
@@ -33,36 +39,95 @@ class Results:
 
     Made by :func:`uqbench.run` and :func:`uqbench.load`. Every frame has columns ``suite`` and
     ``board`` (the budget, or a selection of its runs) or ``suite``, ``budget``, ``task``,
-    ``method``, ``seed``.
+    ``method``, ``seed``. ``results["sine"]`` has those of a suite, ``results["sine", "paper"]``
+    those of one board, ``one + other`` both; a loop goes over the boards.
 
     Args:
         origin: where the results are.
         boards: finds their boards; called once, when a board is asked for.
         stored: the runs, where they are from a results folder.
-        store: of the runs.
+        only: the tasks and methods that frames have rows of, by column; all where it is empty.
+
+    Example:
+        >>> import uqbench
+        >>> results = uqbench.load("leaderboards")  # doctest: +SKIP
+        >>> results["windy-cliff", "paper"].filter(methods="qr-dqn").scores  # doctest: +SKIP
     """
 
     def __init__(
         self,
         origin: Path,
-        boards: Callable[[], Sequence[Board | StoredBoard]],
+        boards: Callable[[], Sequence[AnyBoard]],
         stored: Sequence[Found] = (),
-        store: Store | None = None,
+        only: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.origin = origin
         self._find_boards = boards
         self.stored = tuple(stored)
-        self.store = store
+        self._only = dict(only or {})
 
     @cached_property
-    def boards(self) -> tuple[Board | StoredBoard, ...]:
+    def boards(self) -> tuple[AnyBoard, ...]:
         """Each board: stored, or computed from runs when one of its tables is asked for."""
         return tuple(self._find_boards())
 
+    def __getitem__(self, key: str | tuple[str, str]) -> "Results":
+        """Those of a suite, or of a suite and board.
+
+        Raises:
+            UqbenchError: there is none of that name; says the nearest.
+        """
+        place = (key,) if isinstance(key, str) else key
+        boards, stored = list(self.boards), list(self.stored)
+        for at, (what, name) in enumerate(zip(("suite", "board"), place, strict=False)):
+            names = [(one.suite, one.name)[at] for one in boards]
+            names += [run.parts[at] for _, run, _ in stored]
+            if name not in names:
+                raise unknown(what, name, names)
+            boards = [one for one in boards if (one.suite, one.name)[at] == name]
+            budget = name.partition("-selection-")[0]  # a plan's name has it so
+            stored = [one for one in stored if one[1].parts[at] == budget]
+        return Results(self.origin, lambda: boards, stored, self._only)
+
+    def __iter__(self) -> Iterator["Results"]:
+        return (self[board.suite, board.name] for board in self.boards)
+
+    def __add__(self, other: "Results") -> "Results":
+        if bool(self.stored) != bool(other.stored) or self._only != other._only:
+            raise UqbenchError(
+                f"{self!r} + {other!r}: expected both to be of runs, or both of stored boards, and "
+                f"to be filtered alike. pandas.concat takes frames of any."
+            )
+        origin = os.path.commonpath([self.origin.absolute(), other.origin.absolute()])
+        both = self.stored + other.stored
+        return Results(Path(origin), lambda: self.boards + other.boards, both, self._only)
+
+    def filter(self, *, tasks: Names = None, methods: Names = None) -> "Results":
+        """The same with the rows of some tasks and methods alone.
+
+        Ranks and estimates stay those among all methods.
+
+        Args:
+            tasks: these; None for all.
+            methods: these; None for all.
+
+        Raises:
+            UqbenchError: there is none of that name; says the nearest.
+        """
+        only, stored, scores = dict(self._only), self.stored, self.runs
+        for column, names in (("task", tasks), ("method", methods)):
+            if names is not None:
+                only[column] = [names] if isinstance(names, str) else list(names)
+                known, at = set(scores[column]), CELL.index(column)
+                for name in set(only[column]) - known:
+                    raise unknown(column, name, known)
+                stored = tuple(run for run in stored if run[1].parts[at] in only[column])
+        return Results(self.origin, lambda: self.boards, stored, only)
+
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """A row a run: state, steps, device, time, reason where it failed, folder, digest."""
-        if self.store is not None:
+        """One row per run: state, steps, device, time, reason where it failed, folder, digest."""
+        if self.stored:
             return runs_frame(self.stored)
         scores = self.scores
         known = ("suite", "board", *CELL[2:], "status", "device", "run", *DIGESTS)
@@ -70,13 +135,13 @@ class Results:
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """A row a planned run of each board: its status, ``score`` (normalized) and raw metrics.
+        """One row per planned run of a board: its status, ``score`` (normalized) and raw metrics.
 
         NaN where a run was not measured by a metric, or the metric gave no value.
         """
         return self.table("scores.csv")
 
-    def metrics(self, metric: str | Sequence[str] | None = None) -> pd.DataFrame:
+    def metrics(self, metric: Names = None) -> pd.DataFrame:
         """The metrics that runs recorded while they ran, long: ``step``, ``metric``, ``value``.
 
         From stored boards: the points of their curves, ``metric`` being ``return`` (mean of the
@@ -89,15 +154,14 @@ class Results:
             UqbenchError: a file is damaged.
         """
         names = [metric] if isinstance(metric, str) else None if metric is None else list(metric)
-        if self.store is None:
+        if not self.stored:
             stored = [one for one in self.boards if isinstance(one, StoredBoard)]
-            points = _joined([(one, one.curve_points) for one in stored], POINTS)
+            points = self._joined([(one, one.curve_points) for one in stored], POINTS)
             return points if names is None else points[points["metric"].isin(names)]
-        filters = None if names is None else [("metric", "in", names)]
-        return data_frame(self.store, self.stored, METRICS, filters)
+        return data_frame(self.stored, METRICS, names and [("metric", "in", names)])
 
     def episodes(self, phase: str | None = None) -> pd.DataFrame:
-        """A row an episode: ``step`` at its end, ``phase``, ``end``, ``length``, ``return``, ….
+        """One row per episode: ``step`` at its end, ``phase``, ``end``, ``length``, ``return``, ….
 
         Args:
             phase: only ``"training"`` or ``"evaluation"``.
@@ -120,36 +184,41 @@ class Results:
         """
         return self._data("Curves of uncertainty", CURVES, "curve", curve)
 
-    def board(self, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
-        """The leaderboard: one row per method, with estimates and their 95 % intervals.
+    def board(self) -> pd.DataFrame:
+        """The leaderboard: one row per method, with its rank and statistics of its score.
 
-        Of several boards, the columns that all of them have and that are not empty;
-        ``table("leaderboard.csv")`` has every column of each.
-
-        Args:
-            suite: only of this suite.
-            board: only the board of this name, mostly a budget.
+        Each has its 95 % interval. Of several boards, the columns that all of them have and that
+        are not empty. What a board says of other metrics is in :meth:`estimates`.
         """
-        chosen = self._chosen(suite, board)
-        joined = _joined([(one, one.table("leaderboard.csv")) for one in chosen], (), "inner")
-        return joined.dropna(axis="columns", how="all") if len(chosen) > 1 else joined
+        tables = [(one, one.table("leaderboard.csv")) for one in self.boards]
+        known = [(one, table) for one, table in tables if table is not None]
+        joined = self._joined([(one, summary(table)) for one, table in known], join="inner")
+        return joined.dropna(axis="columns", how="all") if len(known) > 1 else joined
 
-    def pairs(self, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
+    def estimates(self) -> pd.DataFrame:
+        """What boards estimate of each method, long: ``metric``, ``value``, ``low``, ``high``.
+
+        ``metric`` is a statistic of the score, such as ``mean``, of another metric, such as
+        ``late_return_mean``, or ``improvement``: the probability that a run is better than one of
+        the ``baseline``. NaN where there is no interval.
+        """
+        return estimates(self.table("leaderboard.csv"))
+
+    def pairs(self) -> pd.DataFrame:
         """Every pair of methods: P(improvement), difference, intervals and p-values."""
-        return self.table("pairs.csv", suite, board)
+        return self.table("pairs.csv")
 
-    def claims(self, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
-        """A row a comparison of each claim: estimate, interval, region and verdict."""
-        return self.table("claims.csv", suite, board)
+    def claims(self) -> pd.DataFrame:
+        """One row per comparison of a claim: estimate, interval, region and verdict."""
+        return self.table("claims.csv")
 
-    def tasks(self, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
-        """The mean of each raw metric by task and method, with intervals."""
-        return self.table("tasks.csv", suite, board)
+    def tasks(self) -> pd.DataFrame:
+        """The mean of each raw metric by task and method, long: ``value``, ``low``, ``high``."""
+        return estimates(self.table("tasks.csv")).drop(columns="baseline")
 
-    def table(self, name: str, suite: str | None = None, board: str | None = None) -> pd.DataFrame:
-        """Any table of the boards by its file's name, such as ``cost.csv``."""
-        chosen = self._chosen(suite, board)
-        return _joined([(one, one.table(name)) for one in chosen], ())
+    def table(self, name: str) -> pd.DataFrame:
+        """Any table of the boards by its file's name, such as ``cost.csv``, with all columns."""
+        return self._joined([(one, one.table(name)) for one in self.boards])
 
     def agent(self, run: str) -> "ExportedAgent":
         """The trained agent of a run that was made with ``keep_agents``.
@@ -158,12 +227,16 @@ class Results:
             run: its folder, as the column ``run`` of :attr:`runs` has it.
 
         Raises:
-            UqbenchError: the run kept none, its file is damaged, or it is of another version.
+            UqbenchError: there is no such run, it kept none, its file is damaged, or it is of
+                another version.
         """
         from uqbench.api.agents import restore
         from uqbench.registry.load_host import load_host
 
-        return restore(self._store("Agents"), run, load_host())
+        stores = {str(folder): store for store, folder, _ in self._runs("Agents")}
+        if run not in stores:
+            raise unknown("run", run, stores)
+        return restore(stores[run], run, load_host())
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -175,42 +248,32 @@ class Results:
         states = {str(name): n for name, n in self.runs["state"].value_counts().items()}
         return html(str(self.origin), states, list(map(BoardView.of, self.boards)))
 
-    def _chosen(self, suite: str | None, board: str | None) -> list[Board | StoredBoard]:
-        for given, known, what in (
-            (suite, [one.suite for one in self.boards], "suite"),
-            (board, [one.name for one in self.boards], "board"),
-        ):
-            if given is not None and given not in known:
-                raise UqbenchError(
-                    f"There is no {what} {given!r} in {self.origin}. {did_you_mean(given, known)}"
-                )
-        return [
-            one for one in self.boards if suite in (None, one.suite) and board in (None, one.name)
-        ]
-
     def _data(self, what: str, file: str, column: str, only: str | None) -> pd.DataFrame:
-        filters = None if only is None else [(column, "==", only)]
-        return data_frame(self._store(what), self.stored, file, filters)
+        return data_frame(self._runs(what), file, only and [(column, "==", only)])
 
-    def _store(self, what: str) -> Store:
-        if self.store is None:
+    def _runs(self, what: str) -> Sequence[Found]:
+        if not self.stored:
             raise UqbenchError(NOT_FROM_BOARDS.format(what=what))
-        return self.store
+        return self.stored
 
-
-def _joined(
-    tables: Sequence[tuple[Board | StoredBoard, pd.DataFrame | None]],
-    columns: Sequence[str],
-    join: Literal["inner", "outer"] = "outer",
-) -> pd.DataFrame:
-    """Tables below each other, with their boards; empty, with these columns, without any."""
-    parts = []
-    for board, table in tables:
-        if table is not None:
-            part = table.copy(deep=False)
-            part.insert(0, "suite", board.suite)
-            part.insert(1, "board", board.name)
-            parts.append(part)
-    if not parts:
-        return pd.DataFrame(columns=["suite", "board", *columns])
-    return parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True, join=join)
+    def _joined(
+        self,
+        tables: Sequence[tuple[AnyBoard, pd.DataFrame | None]],
+        columns: Sequence[str] = (),
+        join: Literal["inner", "outer"] = "outer",
+    ) -> pd.DataFrame:
+        """Tables below each other, with their boards; empty, with these columns, without any."""
+        parts = []
+        for board, table in tables:
+            if table is not None:
+                part = table.copy(deep=False)
+                part.insert(0, "suite", board.suite)
+                part.insert(1, "board", board.name)
+                for column, names in self._only.items():
+                    own = part.columns.intersection([column, *PAIR.get(column, ())])
+                    part = part[part[own].isin(names).any(axis=1)] if len(own) else part
+                parts.append(part)
+        if not parts:
+            return pd.DataFrame(columns=["suite", "board", *columns])
+        joined = parts[0] if len(parts) == 1 else pd.concat(parts, join=join)
+        return joined.reset_index(drop=True)

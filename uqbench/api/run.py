@@ -97,5 +97,5 @@ def _watcher(progress: bool | Watcher) -> Watcher:
 def results_of(result: Board, store: Store) -> Results:
     """The results of a plan's runs, and their board."""
     runs = [score.run for score in result.scores if score.method not in result.origins]
-    stored = [(PurePosixPath(run), store.read(run)) for run in runs]
-    return Results(store.root, lambda: [result], stored, store)
+    stored = [(store, PurePosixPath(run), store.read(run)) for run in runs]
+    return Results(store.root, lambda: [result], stored)

@@ -27,8 +27,8 @@ RUN_COLUMNS = (
 )  # fmt: skip
 
 
-Found = tuple[PurePosixPath, StoredRun]
-"""A stored run, and its folder below the store's root."""
+Found = tuple[Store, PurePosixPath, StoredRun]
+"""A stored run: its store, and its folder below the store's root."""
 
 
 def stored_runs(store: Store) -> list[Found]:
@@ -41,13 +41,14 @@ def stored_runs(store: Store) -> list[Found]:
         if len(folder.parts) < len(CELL):
             warn(f"{store.root / folder}: {stored.reason}")
         else:
-            runs.append((folder, stored))
+            runs.append((store, folder, stored))
     return runs
 
 
 def runs_frame(runs: Sequence[Found]) -> pd.DataFrame:
-    """A row a run."""
-    frame = pd.DataFrame([_row(*run) for run in runs], columns=list(RUN_COLUMNS))
+    """One row per run."""
+    rows = [_row(folder, stored) for _, folder, stored in runs]
+    frame = pd.DataFrame(rows, columns=list(RUN_COLUMNS))
     integers = ("seed", "step", "steps", "lanes")
     kinds = dict.fromkeys(integers, "Int64") | dict.fromkeys(("seconds", "steps_per_s"), "float64")
     frame = frame.astype(kinds)
@@ -75,11 +76,10 @@ def _row(folder: PurePosixPath, stored: StoredRun) -> dict[str, Any]:
     return _cell(folder) | row | about
 
 
-def data_frame(store: Store, runs: Sequence[Found], name: str, filters: Any = None) -> pd.DataFrame:
+def data_frame(runs: Sequence[Found], name: str, filters: Any = None) -> pd.DataFrame:
     """A data file of the finished runs among these, one below the other.
 
     Args:
-        store: of the runs.
         runs: whose files are read, where they have one of that name.
         name: of the file.
         filters: of ``pyarrow.parquet``, such as ``[("metric", "==", "reward")]``.
@@ -87,15 +87,15 @@ def data_frame(store: Store, runs: Sequence[Found], name: str, filters: Any = No
     Raises:
         UqbenchError: a file is damaged; names it.
     """
-    tables = list(_tables(store, runs, name, filters))
+    tables = list(_tables(runs, name, filters))
     if not tables:
         return pd.DataFrame(columns=list(CELL))
     frame: pd.DataFrame = pa.concat_tables(tables, promote_options="default").to_pandas()
     return frame.reset_index(drop=True)
 
 
-def _tables(store: Store, runs: Sequence[Found], name: str, filters: Any) -> Iterator[pa.Table]:
-    for folder, stored in runs:
+def _tables(runs: Sequence[Found], name: str, filters: Any) -> Iterator[pa.Table]:
+    for store, folder, stored in runs:
         digests = {} if stored.record is None else stored.record.digests
         if stored.state is not RunState.FINISHED or name not in digests:
             continue
@@ -107,3 +107,39 @@ def _tables(store: Store, runs: Sequence[Found], name: str, filters: Any) -> Ite
         }
         if len(table):
             yield pa.table(own | {n: table[n] for n in table.column_names})
+
+
+SCORE = ("rank", "mean", "iqm", "median", "worst_quarter", "optimality_gap", "fail_share")
+"""What a board estimates of its score; its other estimates are of other metrics, or of pairs."""
+OVER = "improvement_over_"
+
+
+def _estimated(table: pd.DataFrame) -> list[str]:
+    """The columns that have an interval in two others."""
+    return [str(name) for name in table if f"{name}_low" in table]
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """``leaderboard.csv`` without the estimates of other metrics than its score."""
+    others = [name for name in _estimated(table) if name not in SCORE]
+    return table.drop(columns=[f"{o}{end}" for o in others for end in ("", "_low", "_high")])
+
+
+def estimates(table: pd.DataFrame) -> pd.DataFrame:
+    """The estimates of a table, long, without the empty ones.
+
+    Columns ``suite``, ``board``, ``task`` where there is one, ``method``, ``metric``, ``value``,
+    ``low``, ``high`` and ``baseline``, which is empty of what is compared with none.
+    """
+    own = [name for name in ("suite", "board", "task", "method") if name in table]
+    parts = []
+    for name in _estimated(table):
+        part = table[own].copy()
+        over = name.startswith(OVER)
+        part["metric"] = "improvement" if over else name
+        for column, end in (("value", ""), ("low", "_low"), ("high", "_high")):
+            part[column] = table[f"{name}{end}"]
+        part["baseline"] = name.removeprefix(OVER) if over else ""
+        parts.append(part[part["value"].notna()])
+    columns = [*own, "metric", "value", "low", "high", "baseline"]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)

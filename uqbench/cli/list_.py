@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any
 
-from uqbench.cli.options import load_host, takes
-from uqbench.cli.terminal import print_json, say
-
-KINDS = Literal[
-    "suites", "tasks", "claims", "agents", "estimators", "environments", "datasets", "risks",
-    "scores", "claim-kinds", "plugins",
-]  # fmt: skip
+from uqbench.cli.options import takes
+from uqbench.cli.terminal import print_json, say, warn
+from uqbench.views.listing import Kind, listing
 
 
 @takes(names={"kind": "KIND"})
-def command(kind: KINDS | None = None, *, as_json: bool = False) -> None:
+def command(kind: Kind | None = None, *, as_json: bool = False) -> None:
     """List what is installed: suites, agents, environments and so on.
 
     KIND is suites, tasks, claims, agents, estimators, environments, datasets, risks, scores,
@@ -27,65 +23,18 @@ def command(kind: KINDS | None = None, *, as_json: bool = False) -> None:
     Args:
         as_json: Print JSON.
     """
-    from uqbench.registry.definitions import source, summary
-    from uqbench.registry.registry import Registry
-    from uqbench.suites.reading import read_suites
     from uqbench.views.suites import print_suites
 
-    host = load_host()
-    catalog = read_suites(host, check=())
-    for problem in catalog.problems:
-        say(f"uqbench: left out: {problem}", err=True)
-    suites = catalog.suites.values()
-    listing: dict[str, list[dict[str, Any]]] = {
-        "suites": [
-            _named(suite, "name", "version", "summary")
-            | {"budgets": list(suite.budgets), "tasks": [task.name for task in suite.tasks]}
-            | {"methods": [method.name for method in suite.methods]}
-            for suite in suites
-        ],
-        "tasks": [
-            {"name": f"{suite.name}/{task.name}"} | _named(task, "environment", "dataset")
-            for suite in suites
-            for task in suite.tasks
-        ],
-        "claims": [
-            {"name": f"{suite.name}/{claim.id}", "kind": claim.kind}
-            | {"budgets": list(claim.budgets), "source": claim.source, "summary": claim.sentence}
-            for suite in suites
-            for claim in suite.claims
-        ],
-    }
-    for title in get_args(KINDS)[3:-1]:
-        name = {"risks": "risk_measures"}.get(title, title.replace("-", "_"))
-        registry: Registry[Any] = getattr(host, name)
-        listing[title] = [
-            {"name": key, "version": spec.version, "summary": summary(spec)}
-            | {"source": source(spec), "plugin": registry.origin(key).distribution}
-            for key, spec in registry.items()
-        ]
-    listing["plugins"] = [
-        _named(plugin, "name", "distribution", "version")
-        | {"adds": host.added_by(plugin), "failure": plugin.failure}
-        | {"problems": [p.reason for p in catalog.problems if p.plugin == plugin]}
-        | {"complaints": host.complaints(plugin), "slow": plugin.slow}
-        for plugin in host.plugins
-    ]
+    listed = listing(kind, warn)
     if as_json:
-        print_json(listing[kind] if kind else listing)
+        print_json(listed[kind] if kind else listed)
         return
-    for title, entries in listing.items():
-        if kind not in (None, title):
-            continue
+    for title, entries in listed.items():
         say(title, bold=True)
         if title == "suites" and entries:
             print_suites(entries)
             continue
         say(*(f"  {_line(entry)}" for entry in entries or [{"name": "(none)"}]))
-
-
-def _named(thing: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(thing, name) for name in names}
 
 
 def _line(entry: dict[str, Any]) -> str:

@@ -88,7 +88,7 @@ def state_of(agent: Agent, which: str = "state_dict") -> Any:
 def lanes(subject: AgentSubject) -> None:
     """A lane does the same alone, among others and in any order, bit for bit.
 
-    The lane of seed 5 in world 5: alone, second of three for a long time, first of two.
+    The lane of seed 5 in world 5: alone, second of two for a long time, first of two.
 
     Fix:
         Nothing may mix lanes: no mean over dimension 0, no shared optimizer state or generator;
