@@ -20,8 +20,9 @@ uqbench plugin check my-method --json                # for other tools
 Levels: *required* for a row on a board; *checkpointable* runs resume where they were interrupted;
 *compiled* agents run at full speed, on a GPU too; *calibrated* ones, `AgentSpec(calibrated=True)`,
 have intervals for Q that cover what they say. A check whose prerequisite failed is blocked, so that
-one mistake is one message. Zero checks are a failure. Data that is not on the machine, which a
-`uqbench.errors.MissingDataError` says, and what no installed suite uses, are skipped and listed.
+one mistake is one message. It is a failure if there is nothing to check. Whatever no installed
+suite uses is skipped and listed; so is whatever needs data that is not on the machine (it raises a
+`uqbench.errors.MissingDataError`).
 
 In a plugin's tests:
 
@@ -36,8 +37,9 @@ def test_it_conforms():
 It raises with every required rule that is broken; `only="agent-lanes"` makes that check alone,
 after those that it builds on. An agent with a config of your choice is an `AgentSubject`
 (`uqbench.testing.conformance.agent_runs`): `uqbench.testing.results.results([subject])` makes its
-checks. What is known to fail is named by the hook `uqbench_expected_failures` (or the argument
-`expected_failures` of `AgentSubject`), with a reason; where such a check passes, that is a failure.
+checks. Known failures are declared, each with a reason, by the hook
+`uqbench_expected_failures` (or the argument `expected_failures` of `AgentSubject`). If an expected
+failure passes, that is reported as a failure.
 """
 
 

@@ -20,7 +20,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 Role = Literal["method", "trivial", "oracle"]
 ROLES: tuple[Role, ...] = get_args(Role)
-LOOP_AGENT = "uqbench.agent:LoopAgent"
 
 
 @dataclass(frozen=True)
@@ -111,16 +110,6 @@ class AgentSpec(MethodSpec):
     actors: bool = True
     vector: bool = False
     calibrated: bool = False
-
-    @property
-    def owns_loop(self) -> bool:
-        """Whether it has its own training loop: each run its own process, without checkpoints."""
-        return self.makes(LOOP_AGENT)
-
-    @property
-    def takes_actors(self) -> bool:
-        """Whether it learns from several actors."""
-        return self.vector if self.owns_loop else self.actors
 
 
 @dataclass(frozen=True, kw_only=True)

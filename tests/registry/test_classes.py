@@ -8,7 +8,7 @@ import pytest
 
 from uqbench.registry import local, named
 from uqbench.registry.contents import content_hash, package_of
-from uqbench.registry.definitions import _tree, definition
+from uqbench.registry.definitions import _tree, definition, owns_loop
 from uqbench.registry.plugins import Host
 from uqbench.suites.selection import Selection
 from uqbench.templates.render import KINDS, render, write
@@ -57,8 +57,8 @@ def test_a_package_has_what_its_entry_points_name_without_being_imported(lab):
     assert host.environments["my-lab-walk"].events == ("bumps",)
     assert host.datasets["my-lab-line"].scores == ("squared_error",)
     assert "my_lab" not in sys.modules
-    assert host.agents["my-lab-loop"].owns_loop
-    assert not host.agents["my-lab"].owns_loop
+    assert owns_loop(host.agents["my-lab-loop"])
+    assert not owns_loop(host.agents["my-lab"])
     assert host.agents["my-lab"].load_config().__name__ == "BayesianTDConfig"
     assert host.environments["my-lab-lanes"].makes_lanes
     assert not host.environments["my-lab-walk"].makes_lanes

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 import torch
 
+from uqbench import testing
 from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.environment import OptimalQ, TimeLimit
-from uqbench.errors import MissingDataError
-from uqbench.estimator import Data
+from uqbench.errors import MissingDataError, UqbenchError
+from uqbench.estimator import Data, Estimator
 from uqbench.lanes import Uniform
 from uqbench.statistics.location import Value, location
 from uqbench.templates.render import KINDS, render
@@ -526,6 +527,21 @@ def given(kind: Any) -> EstimatorSubject:
 
 def component(problem: Any) -> ComponentSubject:
     return ComponentSubject(name="dataset far-away", problem=problem)
+
+
+class Unused(Estimator):
+    def fit(self, data, reference, steps):
+        raise NotImplementedError
+
+    def predict(self, inputs):
+        raise NotImplementedError
+
+
+def test_a_class_of_which_nothing_can_be_checked_does_not_pass():
+    with pytest.raises(UqbenchError, match=r"no check was made .* no installed suite uses it"):
+        testing.check(Unused)
+    with pytest.raises(UqbenchError, match=r"none is called 'agent-sedes'"):
+        testing.check("dqn:dqn", only="agent-sedes")
 
 
 def test_data_that_is_elsewhere_is_no_failure():

@@ -19,6 +19,7 @@ from uqbench.config import resolve
 from uqbench.environment import LaneEnv
 from uqbench.errors import UqbenchError
 from uqbench.identity import Run
+from uqbench.registry.definitions import owns_loop
 from uqbench.registry.plugins import Host
 from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
@@ -27,7 +28,6 @@ from uqbench.runner.batches import Batch
 from uqbench.runner.train.agents import make_agent, make_loop_agent
 from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.runner.train.loop_agent import SinglePolicy
-from uqbench.specs import AgentSpec
 from uqbench.suites.plan import Cell
 from uqbench.suites.tables import Budget, Method, Task
 
@@ -79,9 +79,10 @@ def restore(store: Store, folder: str | PurePosixPath, host: Host) -> ExportedAg
         )
     task = TaskEnvironment(batch, host, CPU)
     env = task.lanes([batch.runs[0].environment_seed])
-    owns_loop = batch.cell.owns_loop
     agent: Agent | SinglePolicy = (
-        make_loop_agent(batch, host, env) if owns_loop else make_agent(batch, host, env, CPU)
+        make_loop_agent(batch, host, env)
+        if batch.cell.owns_loop
+        else make_agent(batch, host, env, CPU)
     )
     data = read_checked(store.at(folder), AGENT, stored.record.digests[AGENT])
     try:
@@ -118,9 +119,8 @@ def _batch(record: RunRecord, host: Host) -> Batch:
         identity["suite"]["name"], identity["budget"]["name"], task["name"], method["name"],
         identity["seed"], identity,
     )  # fmt: skip
-    owns_loop = isinstance(spec, AgentSpec) and spec.owns_loop
     budget = Budget(
         summary="", steps=identity["budget"]["steps"], seeds=1, ranks=False, step_ms=1.0
     )
-    cell = Cell(Task.model_validate(task), made, config, owns_loop, (run,))
+    cell = Cell(Task.model_validate(task), made, config, owns_loop(spec), (run,))
     return Batch(cell, budget, (), "cpu")

@@ -49,7 +49,7 @@ class Planned:
 
     @property
     def runs(self) -> pd.DataFrame:
-        """A row a run: suite, budget, task, method, seed, stored state, steps, folder."""
+        """One row per run: suite, budget, task, method, seed, stored state, steps, folder."""
         steps = {c.task.name: self.plan.budget.on(c.task).steps for c in self.plan.cells}
         rows = [
             (

@@ -13,8 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from uqbench.specs import LOOP_AGENT, AgentSpec, Spec
+from uqbench.specs import AgentSpec, Spec, derives
 
+LOOP_AGENT = "uqbench.agent:LoopAgent"
 SOURCE = "Source: "
 """Prefix of the docstring line that cites the paper, with equation or figure."""
 
@@ -68,8 +69,17 @@ def stated(factory: type[Any] | str, names: Collection[str]) -> dict[str, Any]:
 
 
 def owns_loop(spec: AgentSpec) -> bool:
-    """Whether an agent's class derives from ``LoopAgent``; one in a file is not imported."""
-    return _is_loop(spec.factory) if isinstance(spec.factory, str) else spec.owns_loop
+    """Whether an agent's class derives from ``LoopAgent``; one in a file is not imported.
+
+    Each of its runs is a process of its own, without checkpoints.
+    """
+    factory = spec.factory
+    return _is_loop(factory) if isinstance(factory, str) else derives(factory, LOOP_AGENT)
+
+
+def takes_actors(spec: AgentSpec) -> bool:
+    """Whether an agent learns from several actors."""
+    return spec.vector if owns_loop(spec) else spec.actors
 
 
 @cache

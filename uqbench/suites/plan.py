@@ -11,7 +11,7 @@ from uqbench.claim import ClaimKind
 from uqbench.config import as_table
 from uqbench.errors import UqbenchError, see, unknown
 from uqbench.identity import DeviceKind, Run, digest_of, runs_of
-from uqbench.registry.definitions import owns_loop
+from uqbench.registry.definitions import owns_loop, takes_actors
 from uqbench.registry.plugins import Host
 from uqbench.specs import AgentSpec, MethodSpec, Role
 from uqbench.suites.claims import Claim
@@ -147,7 +147,7 @@ def make_plan(
             if not method.suits(task):
                 continue
             spec = method.spec(host)
-            if planned.actors > 1 and isinstance(spec, AgentSpec) and not spec.takes_actors:
+            if planned.actors > 1 and isinstance(spec, AgentSpec) and not takes_actors(spec):
                 raise UqbenchError(
                     f"budget {budget_name} has {planned.actors} actors a run, and {method.name} "
                     f"learns from one (actors, vector of AgentSpec {spec.name}): leave it out, "

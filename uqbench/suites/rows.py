@@ -1,8 +1,8 @@
 """A suite is rows, added one by one by :class:`Adder`, and each is checked as it is added.
 
 A suite file's own rows make the suite. ``[extend.NAME]`` tables add those of another plugin: a row
-that is wrong is left out, and said; the others stand. Nothing that the suite has changes, so that
-its boards stay what they were: an added task is in added budgets alone.
+with an error is skipped with a message; the rest still load. Nothing that the suite has changes, so
+that its boards stay what they were: an added task is in added budgets alone.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from uqbench.errors import UqbenchError
 from uqbench.registry import named
 from uqbench.registry.classes import Added, kind_of, name_of, spec_of
 from uqbench.registry.load_host import load_host
@@ -73,7 +74,14 @@ def check_plugin(
         name: of the plugin, its distribution, or ``DISTRIBUTION:NAME``.
         only: part of the name of a subject or check; empty for all.
         show: takes each subject with its results.
+
+    Raises:
+        UqbenchError: there is no such thing, or nothing of it could be checked.
     """
     os.environ.update(ENVIRONMENT)  # MKL reads it at its first product
     torch.set_num_threads(1)
-    return results(subjects(host, name), only, show)
+    made = results(subjects(host, name), only, show)
+    if all(result.status == "skipped" for result in made):
+        why = "; ".join(sorted({result.message for result in made})) or f"none is called {only!r}"
+        raise UqbenchError(f"no check was made of {name!r}, which is a failure: {why}.")
+    return made

@@ -30,7 +30,7 @@ def forms(subject: AgentSubject) -> None:
     Shapes and dtypes for L = 1, 3 and M = 1, 5.
 
     Fix:
-        Return one number a lane (and observation), whatever L and M are: no squeeze, no argmax
+        Return one number per lane (and observation), whatever L and M are: no squeeze, no argmax
         without its dimension, no hard-coded 1.
     """
     n_actions = subject.info.n_actions

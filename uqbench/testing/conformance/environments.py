@@ -149,7 +149,7 @@ def forms(subject: EnvironmentSubject) -> None:
     Shapes and dtypes for one lane and three.
 
     Fix:
-        Return one value a lane; obs and next_obs of the observation space's shape and dtype.
+        Return one value per lane; obs and next_obs of the observation space's shape and dtype.
     """
     for seeds in ([1], [1, 2, 3]):
         env = subject.make(seeds, subject.limit)

@@ -91,8 +91,8 @@ def lanes(subject: AgentSubject) -> None:
     The lane of seed 5 in world 5: alone, second of two for a long time, first of two.
 
     Fix:
-        Nothing may mix lanes: no mean over dimension 0, no shared optimizer state or generator;
-        sums and products as in uqbench.lanes.numerics.
+        No operation may combine values of different lanes: no mean over dimension 0, no shared
+        optimizer state or generator; sums and products as in uqbench.lanes.numerics.
     """
     if subject.difference("overwrite", "long", "among"):
         difference = subject.difference("long", "among")

@@ -19,7 +19,7 @@ from uqbench.config import as_table, at_most
 from uqbench.environment import LaneEnv, TimeLimit
 from uqbench.errors import unknown
 from uqbench.estimator import Dataset
-from uqbench.registry.definitions import summary
+from uqbench.registry.definitions import owns_loop, summary, takes_actors
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.runner.train.environments import lanes_of
@@ -43,7 +43,7 @@ from uqbench.testing.worlds import RotatingPixels
 
 WARM_UP, SCHEDULES = 40, 120
 """Environment steps within which learning starts, and every schedule of a config has passed."""
-NOWHERE = "no installed suite uses it"
+NOWHERE = "no installed suite uses it; docs/write-a-plugin.md#joining-a-suite says how one does"
 
 
 def subjects(host: Host, name: str) -> list[Subject]:
@@ -197,8 +197,8 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
             recipe=(spec.factory, info, config),
         )
 
-    of: Any = loop if spec.owns_loop else subject
-    several = of(replace(info, actors=ACTORS)) if spec.takes_actors else None
+    of: Any = loop if owns_loop(spec) else subject
+    several = of(replace(info, actors=ACTORS)) if takes_actors(spec) else None
     tried: Subject = replace(of(info), several=several)
     return tried
 
