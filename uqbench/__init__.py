@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from uqbench.api.load import load
     from uqbench.api.options import Options
     from uqbench.api.plan import Planned
-    from uqbench.api.profile import profile
     from uqbench.api.report import write_report
     from uqbench.api.results import Results
     from uqbench.api.run import plan, run
@@ -45,7 +44,7 @@ __all__ = [
     "CONTRACT", "AgentSpec", "DatasetSpec", "EnvironmentSpec", "EstimatorSpec", "ExecutorSpec",
     "Experiment", "Options", "Planned", "Results", "ScoreSpec", "Spec", "__version__", "grid",
     "hookimpl", "list_agents", "list_budgets", "list_methods", "list_suites", "load", "plan",
-    "profile", "run", "status", "write_report",
+    "run", "status", "write_report",
 ]  # fmt: skip
 
 _LAZY = {
@@ -56,7 +55,6 @@ _LAZY = {
         "api.load": ("load",),
         "api.options": ("Options",),
         "api.plan": ("Planned",),
-        "api.profile": ("profile",),
         "api.report": ("write_report",),
         "api.results": ("Results",),
         "api.run": ("plan", "run"),

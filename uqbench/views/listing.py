@@ -9,9 +9,7 @@ from uqbench.errors import Say, warn
 from uqbench.registry.load_host import load_host
 
 if TYPE_CHECKING:
-    from uqbench.registry.plugins import Host
     from uqbench.registry.registry import Registry
-    from uqbench.suites.reading import Catalog
 
 Kind = Literal[
     "suites", "tasks", "claims", "agents", "estimators", "environments", "datasets", "risks",
@@ -27,54 +25,49 @@ def listing(kind: Kind | None = None, say: Say = warn) -> Mapping[Kind, Entries]
         kind: this one alone; None for all.
         say: is told which plugins and suites cannot be used.
     """
+    from uqbench.registry.definitions import source, summary
     from uqbench.suites.reading import read_suites
 
     host = load_host(say)
     catalog = read_suites(host, check=())
     for problem in catalog.problems:
         say(f"uqbench: left out: {problem}")
-    return {one: _entries(one, host, catalog) for one in get_args(Kind) if kind in (None, one)}
-
-
-def _entries(kind: Kind, host: Host, catalog: Catalog) -> Entries:
-    from uqbench.registry.definitions import source, summary
-
     suites = catalog.suites.values()
-    if kind == "suites":
-        return [
+    entries: dict[Kind, Entries] = {
+        "suites": [
             named(suite, "name", "version", "summary")
             | {"budgets": list(suite.budgets), "tasks": [task.name for task in suite.tasks]}
             | {"methods": [method.name for method in suite.methods]}
             for suite in suites
-        ]
-    if kind == "tasks":
-        return [
+        ],
+        "tasks": [
             {"name": f"{suite.name}/{task.name}"} | named(task, "environment", "dataset")
             for suite in suites
             for task in suite.tasks
-        ]
-    if kind == "claims":
-        return [
+        ],
+        "claims": [
             {"name": f"{suite.name}/{claim.id}", "kind": claim.kind}
             | {"budgets": list(claim.budgets), "source": claim.source, "summary": claim.sentence}
             for suite in suites
             for claim in suite.claims
+        ],
+    }
+    for title in get_args(Kind)[3:-1]:
+        name = {"risks": "risk_measures"}.get(title, title.replace("-", "_"))
+        registry: Registry[Any] = getattr(host, name)
+        entries[title] = [
+            {"name": key, "version": spec.version, "summary": summary(spec)}
+            | {"source": source(spec), "plugin": registry.origin(key).distribution}
+            for key, spec in registry.items()
         ]
-    if kind == "plugins":
-        return [
-            named(plugin, "name", "distribution", "version")
-            | {"adds": host.added_by(plugin), "failure": plugin.failure}
-            | {"problems": [p.reason for p in catalog.problems if p.plugin == plugin]}
-            | {"complaints": host.complaints(plugin), "slow": plugin.slow}
-            for plugin in host.plugins
-        ]
-    name = {"risks": "risk_measures"}.get(kind, kind.replace("-", "_"))
-    registry: Registry[Any] = getattr(host, name)
-    return [
-        {"name": key, "version": spec.version, "summary": summary(spec)}
-        | {"source": source(spec), "plugin": registry.origin(key).distribution}
-        for key, spec in registry.items()
+    entries["plugins"] = [
+        named(plugin, "name", "distribution", "version")
+        | {"adds": host.added_by(plugin), "failure": plugin.failure}
+        | {"problems": [p.reason for p in catalog.problems if p.plugin == plugin]}
+        | {"complaints": host.complaints(plugin), "slow": plugin.slow}
+        for plugin in host.plugins
     ]
+    return entries if kind is None else {kind: entries[kind]}
 
 
 def named(thing: object, *names: str) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from uqbench_profile.profile import profile
 
-import uqbench
 from uqbench.errors import UqbenchError
 from uqbench.plots.render import render
 
@@ -31,7 +31,7 @@ def mine(tmp_path: Path) -> Path:
 
 def test_a_class_gets_a_picture_of_its_strengths(mine, tmp_path) -> None:
     tasks, out = ["bandit-table", "sea-6", "risk-bets"], tmp_path / "results"
-    figure = uqbench.profile(f"{mine}:Mine", "smoke", tasks=tasks, out=out)
+    figure = profile(f"{mine}:Mine", "smoke", tasks=tasks, out=out)
     found = figure.data.set_index("capability")["estimate"]
     assert set(figure.data["method"]) == {"mine"}
     assert abs(found["aleatoric calibration"]) < 0.01
@@ -45,6 +45,4 @@ def test_a_class_gets_a_picture_of_its_strengths(mine, tmp_path) -> None:
 
 def test_a_run_that_fails_is_told_with_its_reason(mine, tmp_path) -> None:
     with pytest.raises(UqbenchError, match=r"broken/0 did not finish: .*no"):
-        uqbench.profile(
-            f"{mine}:Broken", "smoke", tasks=["sea-6"], seeds=1, out=tmp_path / "results"
-        )
+        profile(f"{mine}:Broken", "smoke", tasks=["sea-6"], seeds=1, out=tmp_path / "results")

@@ -1,4 +1,4 @@
-"""``uqbench.profile``: what a method's uncertainty is good for."""
+"""A profile from Python: what a method's uncertainty is good for."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from uqbench.runner.display import Terminal
 def profile(method: str | type, budget: str | None = None, **options: Any) -> Figure:
     """Run the suite ``profile`` for one method, and show its strengths by capability.
 
-    The suite is of the package ``uqbench-profile``. Finished runs are not run again.
+    Finished runs are not run again.
 
     Args:
         method: the name of one of its methods, or a class of a file, ``"mine.py:Mine"``, which
@@ -31,8 +31,8 @@ def profile(method: str | type, budget: str | None = None, **options: Any) -> Fi
         UqbenchError: a name is unknown, a value is wrong, or a run failed.
 
     Example:
-        >>> import uqbench
-        >>> uqbench.profile("mine.py:Mine").data  # doctest: +SKIP
+        >>> from uqbench_profile.profile import profile
+        >>> profile("mine.py:Mine").data  # doctest: +SKIP
     """
     experiment = Experiment(Options("profile", budget, methods=[method], **options), Terminal())
     done = experiment.run()
