@@ -16,7 +16,7 @@ from uqbench_ube.deep.config import UBEDQNConfig
 from uqbench_ube.deep.ube_dqn import UBEDQN
 from uqbench_ube.deep.windows import Windows
 
-from uqbench.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo, Step
 from uqbench.builtin.configs import UniformRandomConfig
 from uqbench.builtin.trivial import UniformRandom
 from uqbench.errors import UqbenchError
@@ -97,6 +97,18 @@ def test_an_agent_that_mixes_the_observations_of_its_actors_is_found():
 def test_an_agent_that_has_one_head_for_all_actors_is_found():
     with pytest.raises(Failed, match="the others' next actions differ"):
         mixes(subject(OneHead, BootstrappedDQNConfig(heads=5, **SMALL)))
+
+
+class CrossedReturns(DQN):
+    """Returns of two steps, taken from one queue of all actors' steps."""
+
+    def observe(self, step: Step) -> None:
+        super().observe(replace(step, reward=step.reward + 0.9 * step.reward.roll(-1, 1)))
+
+
+def test_an_agent_whose_window_of_n_steps_crosses_actors_is_found():
+    with pytest.raises(Failed, match="n-step returns cross actors"):
+        mixes(subject(CrossedReturns, GREEDY))
 
 
 class CrossedWindows(Windows):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from typing import Any
 
 import torch
 
+from uqbench.agent import Agent
+from uqbench.lanes import ReplayBuffer
 from uqbench.runner.train.guards import check_action, check_metrics
-from uqbench.testing.conformance.agent_runs import SEEDS, AgentSubject, replay_step, step_of
+from uqbench.testing.conformance.agent_runs import SEEDS, AgentSubject, replay_step, same, step_of
 from uqbench.testing.conformance.check import Failed, Skipped, check
-from uqbench.testing.conformance.repeatability import checkpoint, lanes
+from uqbench.testing.conformance.repeatability import checkpoint, lanes, state_of
 
 ACTORS = 3
 """K of the runs with several actors."""
@@ -47,15 +50,16 @@ def with_actors(subject: AgentSubject) -> None:
 def mixes(subject: AgentSubject) -> None:
     """What an actor does depends on its own observations and episodes, and on the learner.
 
-    Another observation of the first actor, or another end of its episode, alone.
+    Another observation of the first actor, or another end of its episode, alone. With other rewards
+    of it replay buffers hold the same of the others, until the agent has learned from them.
 
     Fix:
         Episodes are an actor's own: a head or a window of steps for each, [L, K]; observations are
-        never averaged over actors.
+        never averaged over actors, rewards never summed.
     """
     several = _several(subject)
-    trace, agent = several.baseline, several.new()
-    changed, asked = 0, 0
+    trace, agent, paid = several.baseline, several.new(), several.new()
+    changed, asked, untaught = 0, 0, True
     for t, (obs, valid, outcome) in enumerate(trace.stream[:-1]):
         other = obs.clone()
         other[:, 0] = trace.stream[t - 1][0][:, 0]
@@ -77,9 +81,25 @@ def mixes(subject: AgentSubject) -> None:
                 actions.append(one.act(following[0].clone(), following[1])[:, 1:])
             changed += int((actions[0] != actions[1]).sum())
             asked += actions[0].numel()
+        reward = outcome.reward.clone()
+        reward[:, 0] += 1
         replay_step(agent, trace, t)
+        replay_step(paid, trace, t, replace(outcome, reward=reward))
+        untaught = untaught and same(*(state_of(one, "exported_state") for one in (agent, paid)))
+        if untaught and not same(_of_others(agent), _of_others(paid)):
+            raise Failed(
+                f"with other rewards of the first actor, another's transitions are stored "
+                f"otherwise after step {t * ACTORS}: n-step returns cross actors"
+            )
     if changed > CHANGED * asked:
         raise Failed(
             f"where the first actor's episode ends, or does not, the others' next actions differ: "
             f"{changed} of {asked}"
         )
+
+
+def _of_others(agent: Agent) -> list[Any]:
+    """What its replay buffers hold of all actors but the first."""
+    buffers = [value for value in vars(agent).values() if isinstance(value, ReplayBuffer)]
+    slots = [torch.arange(len(buffer)).expand(len(SEEDS), -1) for buffer in buffers]
+    return [b.gather(i[:, i[0] % ACTORS > 0]) for b, i in zip(buffers, slots, strict=True)]
