@@ -1,0 +1,48 @@
+"""The page of long suites is what its tool wrote, and docs/scale.md names tests that there are."""
+
+import importlib
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+long_suites = importlib.import_module("long_suites")
+TOX = (ROOT / "tox.ini").read_text("utf-8")
+
+
+def test_the_page_is_what_the_tool_writes_of_what_it_reads_there():
+    text = long_suites.PAGE.read_text("utf-8")
+    passed = long_suites.read(text)
+    assert passed.keys() == long_suites.SHORT.keys()
+    assert long_suites.page(passed, TOX) == text
+
+
+@pytest.mark.parametrize(("code", "day"), [(0, r"\d{4}-\d\d-\d\d"), (1, "2001-02-03")])
+def test_a_failure_keeps_the_day_of_the_last_pass_and_is_said(code, day, tmp_path, monkeypatch):
+    """``tox`` is a program that ends as a failed one does, or one that passed."""
+    tox = tmp_path / "tox"
+    tox.write_text(f"#!/bin/sh\nexit {code}\n")
+    tox.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    before = long_suites.Passed("2001-02-03", "abc", "1.0")
+    of = long_suites.run("ptx", before)
+    assert re.fullmatch(day, of.day)
+    assert bool(of.failed) == bool(code)
+    assert long_suites.read(long_suites.page({"ptx": of}, TOX))["ptx"] == of
+
+
+def test_each_promise_about_clusters_names_a_test_that_there_is():
+    text = (ROOT / "docs/scale.md").read_text("utf-8")
+    named = re.findall(r"`(test_\w+)`", text)
+    assert len(named) >= 20
+    code = "".join(
+        path.read_text("utf-8")
+        for folder in ("plugins/uqbench-slurm/tests", "plugins/uqbench-ray/tests", "tests")
+        for path in (ROOT / folder).rglob("test_*.py")
+    )
+    assert [name for name in named if f"def {name}(" not in code] == []
