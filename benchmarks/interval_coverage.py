@@ -24,14 +24,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.boards.coverage import LIMIT
+from uqbench.boards.coverage import FAILS, above, half_fail, one_in_five
 from uqbench.claim import Interval
 from uqbench.statistics import ranks
+from uqbench.statistics.bounded import SHARE, Apart, BoundedMean, share
 from uqbench.statistics.concordance import concordance
-from uqbench.statistics.failures import Apart, FailingMean, Failures
 from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.location import Difference, Ratio, Value, location, paired_difference
-from uqbench.statistics.share import Share
 
 ROOT = Path(__file__).parents[1]
 SEEDS = (3, 5, 8, 10, 20)
@@ -41,29 +40,24 @@ INTERVALS_A_BOARD = 5
 """Times as many intervals as boards of ranks are simulated, as they take less time."""
 RANK_DRAWS = 499
 """Instead of 9,999: enough to know whether an adjusted p-value is below 5 %."""
-RANGE = Failures(beyond=0.5, worst=-0.5, best=1.5)
-FAILS = 0.2
+RANGE = (-0.5, 1.5)
 
 Matrix = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Matrix]
 Row = dict[str, str | int | float]
 
 
-def one_in_five(generator: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
-    """Mean 0.8; noise is cut at five standard deviations, so that the range holds."""
-    noise = 0.1 * np.clip(generator.standard_normal(shape), -5, 5)
-    return np.where(generator.random(shape) < FAILS, 0.0, 1.0) + noise
-
-
-def never(generator: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
-    """The same mean without failures."""
-    return 0.8 + 0.1 * np.clip(generator.standard_normal(shape), -5, 5)
-
-
 LAWS: dict[str, tuple[Draw, float]] = {
     "normal": (lambda g, shape: g.standard_normal(shape), 0.0),
     "log-normal": (lambda g, shape: g.lognormal(size=shape), math.exp(0.5)),
     "one run in five fails": (one_in_five, 1 - FAILS),
+}
+SHARES = {
+    "near 0.5 ± 0.1": (0.5, 0.1),
+    "near 0.97 ± 0.03": (0.97, 0.03),
+    "near 0.02 ± 0.03": (0.02, 0.03),
+    "one run in ten at 0.3, others at 1": (0.93, 0.0),
+    "tasks differ": (0.5, 0.04),
 }
 TIMES_3 = np.where(np.arange(METHODS) % 2, 3.0, 1.0)
 ONE_TIMES_5 = np.where(np.arange(METHODS) == 0, 5.0, 1.0)
@@ -82,10 +76,9 @@ def interval_errors(
         yield "IQM", Value(location(first, "iqm")).interval(ALPHA), true_iqm(law, seeds, tasks)
         yield "median over tasks", Value(location(first, "median")).interval(ALPHA), mean
     if law == "one run in five fails":
-        failures = [RANGE] * tasks
-        means = (FailingMean.of(first, failures), FailingMean.of(second, failures))
-        yield "mean, runs may fail", means[0].interval(ALPHA), mean
-        yield "difference, runs may fail", Apart(*means).interval(ALPHA), 0.0
+        one, two = (BoundedMean.of(runs, [RANGE] * tasks) for runs in (first, second))
+        yield "mean, runs may fail", one.interval(ALPHA), mean
+        yield "difference, runs may fail", Apart(one, two).interval(ALPHA), 0.0
     yield "difference of means", Difference(of, other).interval(ALPHA), 0.0
     scaled = location(mean + 3 * (second - mean), "mean")
     yield "difference, one × 3", Difference(of, scaled).interval(ALPHA), 0.0
@@ -103,7 +96,7 @@ def interval_errors(
         wins = math.sqrt(0.9) * world + math.sqrt(0.1) * generator.standard_normal((seeds, tasks))
         yield (
             "share, tasks correlate by 0.9",
-            Share.of(np.asarray(wins > 0.0, dtype=np.float64)).interval(ALPHA),
+            share(np.asarray(wins > 0.0, dtype=np.float64)).interval(ALPHA),
             0.5,
         )
 
@@ -129,11 +122,14 @@ def scaled(law: str, factors: Matrix, shifts: Matrix, generator: np.random.Gener
     return np.asarray(values + shifts[:, None, None])
 
 
-def half_fail(generator: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
-    """Every second method fails."""
-    values = one_in_five(generator, shape)
-    values[1::2] = never(generator, values[1::2].shape)
-    return values
+def shares_of(generator: np.random.Generator, law: str, shape: tuple[int, int]) -> Matrix:
+    """Shares, such as of truths inside stated intervals, one a run, of a law of ``SHARES``."""
+    mean, deviation = SHARES[law]
+    if law == "one run in ten at 0.3, others at 1":
+        return np.where(generator.random(shape) < 0.1, 0.3, 1.0)
+    tasks = np.resize([0.05, 0.3, 0.5, 0.7, 0.95], shape[1]) if law == "tasks differ" else mean
+    size = tasks * (1 - tasks) / deviation**2 - 1
+    return generator.beta(tasks * size, (1 - tasks) * size, shape)
 
 
 ONES, ZEROS = np.ones(METHODS), np.zeros(METHODS)
@@ -155,8 +151,8 @@ BOARDS: dict[str, tuple[Callable[[np.random.Generator, tuple[int, ...]], Matrix]
 def false_ranks(values: Matrix, true: Matrix, kind: str) -> bool:
     """Whether the rank sets of a board of runs ``[methods, seeds, tasks]`` are wrong."""
     scores = {f"m{i}": own for i, own in enumerate(values)}
-    failures = [RANGE] * values.shape[2] if kind == "ranks, runs may fail" else None
-    measured = ranks.measure(scores, "mean", failures, seedwise=kind == "ranks, paired")
+    may_fail = [RANGE] * values.shape[2] if kind == "ranks, runs may fail" else None
+    measured = ranks.measure(scores, "mean", may_fail, seedwise=kind == "ranks, paired")
     adjusted = ranks._adjusted(measured, scores, "mean")
     truth = dict(zip(scores, true.tolist(), strict=True))
     return any(
@@ -182,7 +178,7 @@ def false_equivalence(generator: np.random.Generator, seeds: int, tasks: int) ->
 
 def measure(boards: int) -> Iterator[Row]:
     """All rows of the table."""
-    ranks.DRAWS = RANK_DRAWS
+    setattr(ranks, "DRAWS", RANK_DRAWS)  # noqa: B010
     for tasks in TASKS:
         for seeds in SEEDS:
             generator = np.random.default_rng([tasks, seeds])
@@ -192,6 +188,13 @@ def measure(boards: int) -> Iterator[Row]:
                     for what, interval, true in interval_errors(generator, law, seeds, tasks):
                         low, high = interval or (-math.inf, math.inf)
                         found.setdefault((what, law), []).append(not low <= true <= high)
+            for law, (mean, _) in SHARES.items():
+                for _ in range(
+                    boards * INTERVALS_A_BOARD if tasks > 1 or law != "tasks differ" else 0
+                ):
+                    values = shares_of(generator, law, (seeds, tasks))
+                    low, high = BoundedMean.of(values, [SHARE] * tasks).interval(ALPHA)
+                    found.setdefault(("share", law), []).append(not low <= mean <= high)
             for name, (draw, true_means) in BOARDS.items():
                 kinds = ["ranks"] + ["ranks, paired"] * (seeds > 5)
                 kinds += ["ranks, runs may fail"] * ("fails" in name and seeds > 5)
@@ -281,8 +284,7 @@ def _error(number: int) -> float:
 
 def _cell(row: Row) -> str:
     wrong, number = float(row["wrong"]), int(row["simulated"])
-    above = wrong > LIMIT + math.sqrt(LIMIT * (1 - LIMIT) / number)
-    return f"{100 * wrong:.1f} %" + " ✗" * above
+    return f"{100 * wrong:.1f} %" + " ✗" * above(wrong, number)
 
 
 if __name__ == "__main__":

@@ -21,10 +21,10 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
+from uqbench.claim import Interval
 from uqbench.claims.sequential import Sequential, interim_schedule
 from uqbench.statistics import ranks
 from uqbench.statistics.concordance import concordance
-from uqbench.statistics.failures import Failures
 from uqbench.statistics.interim_analyses import level_of_claim
 from uqbench.statistics.levels import ALPHA
 
@@ -32,7 +32,7 @@ MOST = 40
 RANK_DRAWS = 999
 """Instead of 9,999: enough to know whether a p-value is below the level of an analysis."""
 PERMUTATIONS = 1_000
-COINS = Failures(beyond=0.5, worst=-0.5, best=1.5)
+COINS = (-0.5, 1.5)
 SCENES = {
     "two equal methods": (0.0, 0.0),
     "two, one standard deviation apart": (0.0, 1.0),
@@ -46,7 +46,7 @@ UNEQUAL = {
     ),
     "one fails one time in five, equal means": lambda g: np.stack(
         [0.8 + 0.1 * g.normal(size=MOST), (g.random(MOST) > 0.2) + 0.1 * g.normal(size=MOST)]
-    ).clip(COINS.worst, COINS.best),
+    ).clip(COINS[0], COINS[1]),
 }
 
 Outcome = tuple[bool, float, float]
@@ -68,7 +68,7 @@ def by_analyses(
     means: tuple[float, ...],
     scores: Matrix,
     schedule: tuple[int, ...],
-    failures: list[Failures] | None = None,
+    ranges: list[Interval] | None = None,
 ) -> Outcome:
     """The analyses of ``--until-decided``; a fixed design is one analysis."""
     found, number = Sequential(schedule), {f"m{i}": i for i in range(len(means))}
@@ -76,7 +76,7 @@ def by_analyses(
     for seeds in schedule:
         runs |= dict.fromkeys(open_names, seeds)
         given = {name: scores[number[name], :seeds, None] for name in open_names}
-        found.compare(given, "mean", paired=False, failures=failures)
+        found.compare(given, "mean", paired=False, ranges=ranges)
         left = {name for pair in found.pairs if pair not in found.decided_at for name in pair}
         open_names = [name for name in number if name in left]
         if not open_names:
@@ -147,7 +147,7 @@ def main() -> None:
     parser.add_argument("--adastop", type=int, default=100, help="simulations of AdaStop")
     parser.add_argument("--scenes", default="", help="only those whose names begin so")
     chosen = parser.parse_args()
-    ranks.DRAWS = RANK_DRAWS
+    setattr(ranks, "DRAWS", RANK_DRAWS)  # noqa: B010
     print("| | wrong | differences found | seeds a method |\n| --- | --- | --- | --- |")
     designs = (("fixed", (MOST,)), ("`--until-decided`", interim_schedule(MOST)))
     for name, means in SCENES.items():
@@ -174,7 +174,7 @@ def main() -> None:
             simulate = partial(by_analyses, (0.0, 0.0), schedule=design)
             report(f"ranks, {name}: {title}", simulate, draw_unequal, chosen.simulations)
             if "fails" in name:
-                simulate = partial(simulate, failures=[COINS])
+                simulate = partial(simulate, ranges=[COINS])
                 report(f"… stated to fail: {title}", simulate, draw_unequal, chosen.simulations)
 
 

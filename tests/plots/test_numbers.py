@@ -131,8 +131,8 @@ def test_bands_of_shares_stay_between_0_and_1(kind):
 def test_intervals_of_coverage_stay_between_0_and_1():
     board = StoredBoard.read(BOARD.folder.parents[1] / "minatar" / "cpu")
     found, _ = trust.frame(board.leaderboard, board.ranking)
-    assert found["y_low"].min() == 0
-    assert found["y_high"].max() == 1
+    assert found["y_low"].min() >= 0
+    assert found["y_high"].max() <= 1
 
 
 def test_a_method_has_the_same_color_and_dash_in_every_figure_of_a_board():

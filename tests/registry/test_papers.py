@@ -76,7 +76,10 @@ def test_cite_names_the_nearest_name_of_what_there_is_not():
     ("suite", "says"),
     [
         ("five-state", "of the mean over runs (Student's t, widened by Hall's (1992)"),
-        ("ube-chain", "from the share of failed runs (Clopper & Pearson 1934)"),
+        (
+            "ube-chain",
+            "Gaffke's (2005) bounds: the runs and one more at the end of the metric's range",
+        ),
         ("cartpole", "Methods are equivalent (=) where two one-sided tests"),
         ("deepsea", "Satterthwaite's degrees of freedom over method × task cells"),
         ("simplex", "the signs of seeds' differences are flipped"),
@@ -96,3 +99,18 @@ def test_a_method_has_no_statistics():
     done = CliRunner().invoke(command, ["--statistics", "ube"], standalone_mode=False)
     assert done.return_value is None
     assert "There is no suite 'ube'. Did you mean 'ube-chain'" in str(done.exception)
+
+
+def test_the_sentence_is_that_of_the_budget_that_is_asked_for():
+    def told(*words):
+        done = CliRunner().invoke(command, ["--statistics", *words], standalone_mode=False)
+        assert done.exception is None, done.exception
+        return done.output
+
+    assert told("ood-digits", "--budget", "paper") == told("ood-digits")
+    done = CliRunner().invoke(command, ["minatar", "--budget", "cpu"], standalone_mode=False)
+    assert "--budget names the board of --statistics" in str(done.exception)
+    done = CliRunner().invoke(
+        command, ["--statistics", "minatar", "--budget", "cpuu"], standalone_mode=False
+    )
+    assert "cpu" in str(done.exception)

@@ -15,13 +15,13 @@ from uqbench.claims.order import Order
 from uqbench.claims.share import Share as ShareClaim
 from uqbench.claims.trend import Trend
 from uqbench.claims.verdict import Verdict, combine, find, seeds_needed, verdict
+from uqbench.statistics.bounded import SHARE, Apart, BoundedMean, ranges_of
+from uqbench.statistics.bounded import share as share_of
 from uqbench.statistics.concordance import concordance, exchangeable_variance
 from uqbench.statistics.estimate import estimate, share
-from uqbench.statistics.failures import Apart, FailingMean, Failures, failures_of
 from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.location import Difference, Ratio, Value, location
 from uqbench.statistics.location import paired_difference as paired
-from uqbench.statistics.share import Share
 from uqbench.statistics.statistic import contributions, point
 from uqbench.suites.metrics import NormalizationConstants
 
@@ -150,7 +150,7 @@ def test_of_one_task_means_have_students_and_welchs_intervals():
     assert difference.interval(0.05) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("statistic", ["iqm", "mean", "optimality_gap"])
+@pytest.mark.parametrize("statistic", ["iqm", "mean"])
 def test_the_standard_error_is_that_of_the_statistic(statistic):
     """Against the standard deviation of the statistic over other runs of three unlike tasks."""
     generator = np.random.default_rng(4)
@@ -234,20 +234,18 @@ def test_runs_without_spread_have_the_interval_of_their_median_from_six_seeds_on
 def test_a_share_has_clopper_and_pearsons_interval(k, n):
     expected = stats.binomtest(k, n).proportion_ci(0.95, method="exact")
     successes = (np.arange(n) < k)[:, None].astype(float)
-    assert Share.of(successes).interval(0.05) == pytest.approx((expected.low, expected.high))
-    assert share(successes > 0).low == pytest.approx(expected.low)
+    found = share_of(successes).interval(0.05)
+    assert found == pytest.approx((expected.low, expected.high), abs=0.01)  # of 9,999 draws
+    assert share(successes > 0).low == found[0]
 
 
-def test_tasks_that_agree_are_one_trial_and_tasks_that_do_not_are_several():
+def test_tasks_that_agree_are_one_observation_and_tasks_that_do_not_are_several():
     seeds = np.tile([1.0, 0.0], 20)[:, None]
-    agreeing = Share.of(seeds.repeat(5, axis=1))
-    assert agreeing.trials(0.05) == pytest.approx(40, rel=0.15)
-    scattered = Share.of(
-        np.random.default_rng(0).permutation(np.tile([1.0, 0.0], 100)).reshape(40, 5)
-    )
-    assert scattered.trials(0.05) > 150
-    certain = Share.of(np.ones((10, 4)))
-    assert certain.interval(0.05) == pytest.approx((0.025 ** (1 / 10), 1.0))
+    once = share_of(seeds).interval(0.05)
+    assert share_of(seeds.repeat(5, axis=1)).interval(0.05) == once
+    scattered = np.random.default_rng(0).permutation(np.tile([1.0, 0.0], 100)).reshape(40, 5)
+    low, high = share_of(scattered).interval(0.05)
+    assert high - low < 0.7 * (once[1] - once[0])
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
@@ -259,7 +257,7 @@ def test_a_share_errs_in_5_percent_where_tasks_share_their_seeds_world(correlati
     for _ in range(2_000):
         world, own = generator.normal(size=(20, 1)), generator.normal(size=(20, tasks))
         wins = math.sqrt(correlation) * world + math.sqrt(1 - correlation) * own > 0
-        low, high = Share.of(wins.astype(float)).interval(0.05)
+        low, high = share_of(wins.astype(float)).interval(0.05)
         wrong += not low <= 0.5 <= high
     assert wrong / 2_000 <= 0.066
 
@@ -521,70 +519,87 @@ def test_the_skewness_is_that_of_the_means_error():
     assert of.skewness == pytest.approx(stats.skew(values[:, 0], bias=False) / 3)
 
 
-COINS = Failures(beyond=0.5, worst=0.0, best=1.0)
+@pytest.mark.parametrize(
+    ("draw", "mean"),
+    [
+        (lambda g, n: np.where(g.random(n) < 0.2, 0.0, 1.0), 0.8),
+        (lambda g, n: np.where(g.random(n) < 0.1, 0.3, 1.0), 0.93),
+        (lambda g, n: g.beta(0.97 * 31, 0.03 * 31, n), 0.97),
+        (lambda g, n: g.beta(10, 10, n), 0.5),
+    ],
+)
+@pytest.mark.parametrize("seeds", [3, 5, 20])
+def test_a_mean_of_a_known_range_is_hardly_ever_missed(draw, mean, seeds):
+    """500 simulations, of shares near an end, too, and of runs of which some fail; Student's
+    interval of the first law misses in 51 % with three seeds, and in 7 % with twenty."""
+    generator, missed = np.random.default_rng(21), 0
+    for _ in range(500):
+        low, high = BoundedMean.of(draw(generator, (seeds, 1)), [SHARE]).interval(0.05)
+        assert 0 <= low < high <= 1
+        missed += not low <= mean <= high
+    assert missed <= 25
 
 
-@pytest.mark.parametrize("seeds", [3, 5, 10, 20])
-def test_a_mean_of_runs_that_may_fail_covers_where_one_in_five_does(seeds):
-    """1,000 simulations; Student's interval covers from 49 % (3 seeds) to 93 % (20)."""
-    generator = np.random.default_rng(21)
-    covered = 0
-    for _ in range(1_000):
-        values = np.where(generator.random((seeds, 1)) < 0.2, 0.0, 1.0)
-        low, high = FailingMean.of(values, [COINS]).interval(0.05)
-        covered += low <= 0.8 <= high
-    assert covered >= 950
+def test_its_bounds_are_those_of_one_run_more_at_the_end_of_the_range():
+    """Of equal runs only the weight of that one run matters, which is beta-distributed."""
+    low, high = BoundedMean.of(np.full((9, 1), 0.6), [(0.0, 2.0)]).interval(0.05)
+    weight = stats.beta(1, 9).ppf(0.975)
+    assert low == pytest.approx(0.6 * (1 - weight), abs=0.01)
+    assert high == pytest.approx(0.6 * (1 - weight) + 2 * weight, abs=0.02)
 
 
-def test_the_mean_of_runs_that_may_fail_is_bounded_by_shares_and_the_mean_of_the_others():
-    values = np.array([0.9] * 45 + [0.8] * 45 + [0.2] * 10)[:, None]
-    low, high = FailingMean.of(values, [COINS]).interval(0.05)
-    fewest, most = stats.binomtest(10, 100).proportion_ci(1 - 0.05 / 3, method="exact")
-    worst, best = Value(location(values[:90], "mean")).interval(0.05 / 3)
-    assert low == pytest.approx((1 - most) * worst + most * 0.2)  # all that failed are equal
-    assert high == pytest.approx((1 - fewest) * best + fewest * 0.2)
-    two = np.array([0.9] * 45 + [0.8] * 45 + [0.2] * 2)[:, None]
-    low, high = FailingMean.of(two, [COINS]).interval(0.05)
-    fewest, most = stats.binomtest(2, 92).proportion_ci(1 - 0.05 / 3, method="exact")
-    assert low == pytest.approx((1 - most) * worst)  # as bad as may be
-    assert high == pytest.approx((1 - fewest) * best + fewest * 0.5)
-
-
-def test_many_runs_of_which_none_fails_are_known_closely():
+def test_many_runs_of_a_known_range_are_known_as_well_as_student_has_them():
     values = np.random.default_rng(22).normal(0.8, 0.05, size=(500, 1)).clip(0.5, 1)
-    low, high = FailingMean.of(values, [COINS]).interval(0.05)
-    assert 0.78 < low < values.mean() < high < 0.81
-    scaled = Failures(beyond=500.0, worst=1000.0, best=0.0)
-    mirrored = FailingMean.of(1000 - 1000 * values, [scaled]).interval(0.05)
-    assert mirrored == pytest.approx((1000 - 1000 * high, 1000 - 1000 * low))
+    low, high = BoundedMean.of(values, [SHARE]).interval(0.05)
+    least, most = Value(location(values, "mean")).interval(0.05)
+    assert least - 0.006 < low < least
+    assert most < high < most + 0.002
+    scaled = BoundedMean.of(1000 - 1000 * values, [(0.0, 1000.0)]).interval(0.05)
+    assert scaled == pytest.approx((1000 - 1000 * high, 1000 - 1000 * low), abs=0.5)
 
 
-def test_two_means_of_runs_that_may_fail_have_half_of_the_error_each():
+def test_its_bounds_know_neither_the_order_of_runs_nor_what_their_tasks_are_called():
+    values = np.random.default_rng(25).random((6, 3))
+    found = BoundedMean.of(values, [SHARE] * 3).interval(0.05)
+    assert BoundedMean.of(values[::-1, [2, 0, 1]], [SHARE] * 3).interval(0.05) == found
+    assert BoundedMean.of(values, [SHARE] * 3, clustered=True).interval(0.05) != found
+
+
+def test_four_times_as_many_seeds_have_bounds_half_as_far_away():
+    of = BoundedMean.of(np.tile([0.2, 0.8], 50)[:, None], [SHARE])
+    (low, high), (least, most) = of.interval(0.05), of.interval(0.05, 400)
+    assert (most - least) / (high - low) == pytest.approx(0.5, abs=0.05)
+
+
+def test_two_means_of_a_known_range_are_compared_by_their_draws():
     generator = np.random.default_rng(23)
     a, b = (
-        FailingMean.of(generator.normal(m, 0.05, (200, 1)).clip(0, 1), [COINS]) for m in (0.7, 0.9)
+        BoundedMean.of(generator.normal(m, 0.05, (200, 1)).clip(0, 1), [SHARE]) for m in (0.7, 0.9)
     )
-    (low, high), (least, most) = a.interval(0.025), b.interval(0.025)
-    assert Apart(a, b).interval(0.05) == pytest.approx((low - most, high - least))
-    assert Apart(a, b, ratio=True).interval(0.05) == pytest.approx((low / most, high / least))
+    (low, high), (least, most) = a.interval(0.05), b.interval(0.05)
+    smallest, greatest = Apart(a, b).interval(0.05)
+    assert low - most < smallest < -0.2 < greatest < high - least < 0  # both at once are rarer
+    smallest, greatest = Apart(a, b, ratio=True).interval(0.05)
+    assert low / most < smallest < 7 / 9 < greatest < high / least
     p = Apart(a, b).p_value()
-    assert 0 < p < 0.05
-    assert Apart(a, b).interval(p)[1] < 0
+    assert p == pytest.approx(2 / 10_000)
+    assert Apart(b, a).p_value() == pytest.approx(p)
     assert Apart(a, a).p_value() == 1.0
-    nothing = FailingMean.of(np.zeros((5, 1)), [COINS])
+    nothing = BoundedMean.of(np.zeros((5, 1)), [SHARE])
     assert Apart(a, nothing, ratio=True).interval(0.05) == (-math.inf, math.inf)
 
 
 def test_a_value_outside_the_stated_range_is_an_error():
     with pytest.raises(ValueError, match=r"outside the range \[0, 1\]"):
-        FailingMean.of(np.array([[0.5], [1.5]]), [COINS])
+        BoundedMean.of(np.array([[0.5], [1.5]]), [SHARE])
 
 
-def test_failures_are_in_the_units_and_the_direction_of_the_score():
+def test_ranges_are_in_the_units_of_the_score_and_of_metrics_that_may_fail_or_are_shares():
     constants = NormalizationConstants(zero=10.0, one=0.0)
-    (found,) = failures_of(8.0, (0.0, 20.0), "min", [constants.normalize])
-    assert (found.beyond, found.worst, found.best) == (pytest.approx(0.2), -1.0, 1.0)
-    assert failures_of(None, (0.0, 20.0), "min", [float]) is None
+    assert ranges_of(8.0, (0.0, 20.0), [constants.normalize]) == [(-1.0, 1.0)]
+    assert ranges_of(None, (0.0, 20.0), [float]) is None
+    assert ranges_of(None, (0.0, 1.0), [float]) == [(0.0, 1.0)]
+    assert ranges_of(None, None, [float]) is None
 
 
 # -- seed by seed ---------------------------------------------------------------------------------

@@ -37,7 +37,8 @@ def board():
         score = MEANS[run.method] + 0.1 * generator.standard_normal()
         of = constants[run.task]
         raw = of.zero + score * (of.one - of.zero)
-        values = {metric.name: raw for metric in suite.metrics}
+        share = min(max(raw / 10, 0), 1)  # of metrics whose range is known
+        values = {of.name: share if of.bounds else raw for of in suite.metrics}
         scores.append(
             Score(run.task, run.method, run.seed, "finished", "cpu", of.normalize(raw), values,
                   str(run.folder), run.digest, "uqbench:aaaa")

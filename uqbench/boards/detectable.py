@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from uqbench.boards.standings import failures_by_task
+from uqbench.boards.standings import ranges_by_task
 from uqbench.boards.stored import StoredBoard, board_folder
 from uqbench.errors import UqbenchError
 from uqbench.results.folders import Folder
@@ -42,10 +42,10 @@ def detectable_note(plan: Plan, roots: Iterable[Folder]) -> str:
         if len(complete) < 2 or min(map(len, complete.values())) < MINIMUM_SEEDS:
             continue
         suite, seeds = plan.suite, max(len(cell.runs) for cell in plan.cells)
-        failures = failures_by_task(
+        ranges = ranges_by_task(
             suite, suite.primary_metric(plan.budget), [str(t) for t in next(iter(tables.values()))]
         )
-        pairs = measure(complete, suite.ranks_by, failures, seedwise=suite.paired).values()
+        pairs = measure(complete, suite.ranks_by, ranges, seedwise=suite.paired).values()
         if seeds < MINIMUM_SEEDS:
             return f"{count(seeds, 'seed')} tell no methods apart."
         differences = []

@@ -22,7 +22,7 @@ from uqbench.boards.scores import Score, gather, to_csv
 from uqbench.boards.standings import (
     TrivialBaseline,
     estimates,
-    failures_by_task,
+    ranges_by_task,
     trivial_baseline,
 )
 from uqbench.boards.tables import PAIR_COLUMNS, Row, cells, csv_text, frame, pair_row
@@ -31,8 +31,8 @@ from uqbench.claims.judge import Judgement, judge
 from uqbench.registry.local import is_local
 from uqbench.results.store import RunState, Store
 from uqbench.statistics.estimate import Estimate, estimate
-from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
-from uqbench.statistics.ranks import DRAWS, Pair, Place, compare, places
+from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS
+from uqbench.statistics.ranks import Pair, Place, compare, places
 from uqbench.statistics.statistic import point
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
@@ -140,7 +140,7 @@ class Board:
             self.ranking,
             paired=self.plan.suite.paired,
             unranked=[name for name, role in self.plan.roles.items() if role != "method"],
-            failures=failures_by_task(self.plan.suite, self.primary, of),
+            ranges=ranges_by_task(self.plan.suite, self.primary, of),
             margin=self.primary.margin,
         )
 
@@ -261,8 +261,8 @@ class Board:
             }
             for metric in self.plan.suite.metrics:
                 values = self.methods[method].on(task, metric)
-                failures = failures_by_task(self.plan.suite, metric, [task], normalized=False)
-                mean = None if values is None else estimate("mean", values, failures)
+                ranges = ranges_by_task(self.plan.suite, metric, [task], normalized=False)
+                mean = None if values is None else estimate("mean", values, ranges)
                 row |= cells(metric.name, mean)
             rows.append(row)
         return rows

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from uqbench.boards.columns import columns
 from uqbench.boards.matrices import Matrix, MethodScores
+from uqbench.claim import Interval
 from uqbench.specs import Role
+from uqbench.statistics.bounded import ranges_of
 from uqbench.statistics.estimate import Estimate, estimate, improvement, share
-from uqbench.statistics.failures import Failures, failures_of
 from uqbench.statistics.ranks import Pair
+from uqbench.statistics.statistic import point
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
 from uqbench.suites.suite import Suite
@@ -30,8 +32,9 @@ def shown_statistics(plan: Plan) -> tuple[str, ...]:
 def estimates(plan: Plan, own: MethodScores, baseline: Matrix | None) -> dict[str, Estimate | None]:
     """What ``leaderboard.csv`` estimates of a method, by column; None where runs are missing.
 
-    These are statistics of the normalized primary metric, the share of runs beyond its failure
-    threshold, the probability of improvement over the suite's baseline, and the other columns.
+    These are statistics of the normalized primary metric, of which the mean and the one that ranks
+    have intervals; the share of runs beyond its failure threshold; the probability of improvement
+    over the suite's baseline; and the other columns.
 
     Args:
         plan: of the board.
@@ -42,33 +45,36 @@ def estimates(plan: Plan, own: MethodScores, baseline: Matrix | None) -> dict[st
     values, raw = own.normalized_primary, own.raw(primary)
     estimates: dict[str, Estimate | None] = dict.fromkeys(shown_statistics(plan))
     if values is not None:
-        failures = failures_by_task(suite, primary, own.tasks)
-        estimates = {n: estimate(n, values, failures, clustered=suite.paired) for n in estimates}
-    if beyond := failures_by_task(suite, primary, own.tasks, normalized=False):
-        estimates["fail_share"] = None if raw is None else share(beyond[0].failed(raw))
+        ranges = ranges_by_task(suite, primary, own.tasks)
+        estimates |= {name: Estimate(point(name, values), None, None) for name in estimates}
+        for name in ("mean", suite.ranks_by):
+            estimates[name] = estimate(name, values, ranges, clustered=suite.paired)
+    if (beyond := primary.fails_beyond) is not None:
+        sign = 1 if primary.direction == "max" else -1
+        estimates["fail_share"] = None if raw is None else share(sign * raw < sign * beyond)
     over = None if values is None or baseline is None else improvement(values, baseline)
     estimates[f"improvement_over_{suite.baseline}"] = over
     for column in columns(plan):
         metric, estimates[column.name] = column.metric, None
         values = own.normalized(metric) if column.normalized else own.raw(metric)
         if values is not None:
-            failures = failures_by_task(suite, metric, own.tasks, normalized=column.normalized)
+            ranges = ranges_by_task(suite, metric, own.tasks, normalized=column.normalized)
             estimates[column.name] = estimate(
-                column.statistic, values, failures, clustered=suite.paired
+                column.statistic, values, ranges, clustered=suite.paired
             )
     return estimates
 
 
-def failures_by_task(
+def ranges_by_task(
     suite: Suite, metric: Metric, tasks: Sequence[str], *, normalized: bool = True
-) -> list[Failures] | None:
-    """That a metric's runs may fail, on each task, in units of the score; None where they may not.
+) -> list[Interval] | None:
+    """See :func:`~uqbench.statistics.bounded.ranges_of`; on each task, in units of the score.
 
     Or in the metric's own units, where not ``normalized``.
     """
     constants = suite.normalization_constants(metric) if normalized else {}
     normalizers = [constants[task].normalize if normalized else float for task in tasks]
-    return failures_of(metric.fails_beyond, metric.bounds, metric.direction, normalizers)
+    return ranges_of(metric.fails_beyond, metric.bounds, normalizers)
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,10 @@ def statistics_sentence(suite: Suite, budget: Budget) -> str:
     what = _STATISTIC[suite.ranks_by] if several else "mean over runs"
     if metric.fails_beyond is not None and suite.ranks_by == "mean":
         interval = (
-            "from the share of failed runs (Clopper & Pearson 1934), their mean and that of the "
-            "others, within the metric's range"
+            "Gaffke's (2005) bounds: the runs and one more at the end of the metric's range, "
+            "randomly weighted"
         )
-        test = "those intervals, adjusted for all pairs (Holm 1979), exclude a difference of zero"
+        test = "such bounds of their difference, adjusted for all pairs (Holm 1979), exclude zero"
     else:
         unit = " of seeds with all their tasks" if suite.paired and several else ""
         cells = "" if suite.paired or not several else " over method × task cells"

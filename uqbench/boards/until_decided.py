@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.matrices import by_method
 from uqbench.boards.scores import gather
-from uqbench.boards.standings import failures_by_task
+from uqbench.boards.standings import ranges_by_task
 from uqbench.claims.sequential import Sequential, interim_schedule
 from uqbench.errors import Say, UqbenchError
 from uqbench.identity import Run
@@ -83,8 +83,8 @@ def run_until_decided(
             if roles[name] == "method" and (values := own.normalized_primary) is not None
         }
         tasks = sorted({cell.task.name for cell in look.cells})
-        failures = failures_by_task(look.suite, look.suite.primary_metric(look.budget), tasks)
-        analyses.compare(ranked, look.suite.ranks_by, paired=look.suite.paired, failures=failures)
+        ranges = ranges_by_task(look.suite, look.suite.primary_metric(look.budget), tasks)
+        analyses.compare(ranked, look.suite.ranks_by, paired=look.suite.paired, ranges=ranges)
         names = analyses.open_methods(planned)
         if not names:
             break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import hypot
 
 from uqbench.claim import (
@@ -15,7 +16,7 @@ from uqbench.claim import (
     Region,
 )
 from uqbench.claims.per_task import TaskwiseKind, check_normalized
-from uqbench.statistics.failures import Apart, FailingMean, failures_of
+from uqbench.statistics.bounded import Apart, BoundedMean, ranges_of
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
 from uqbench.statistics.location import (
     MINIMUM_TASKS,
@@ -141,14 +142,11 @@ class Band(TaskwiseKind):
                 )
             return OverTasks.of_runs("mean", first, second)
         normalizers = [observations.normalize[t] if self.normalized else float for t in tasks]
-        failures = failures_of(
-            observations.fails_beyond, observations.bounds, observations.direction, normalizers
-        )
-        if failures is not None:
-            mean = FailingMean.of(first, failures)
-            if second is None:
-                return mean
-            return Apart(mean, FailingMean.of(second, failures), ratio=True)
+        ranges = ranges_of(observations.fails_beyond, observations.bounds, normalizers)
+        if ranges is not None:
+            bounded = partial(BoundedMean.of, ranges=ranges, clustered=observations.paired)
+            mean = bounded(first)
+            return mean if second is None else Apart(mean, bounded(second), ratio=True)
         own = location(first, "mean", clustered=observations.paired)
         if second is None:
             return Value(own)

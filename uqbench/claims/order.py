@@ -9,9 +9,9 @@ from typing import Literal
 
 from uqbench.claim import Comparison, Evidence, Measurement, Observations, Region
 from uqbench.claims.per_task import TaskwiseKind, check_normalized
+from uqbench.statistics.bounded import check_shares, share
 from uqbench.statistics.concordance import check_concordance, concordance
 from uqbench.statistics.location import Difference, location, paired_difference
-from uqbench.statistics.share import Share, check_shares
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +114,7 @@ class Order(TaskwiseKind):
             return difference
         first, second = (observations.signed(name, tasks) for name in (worse, better))
         if observations.paired:
-            return Share.of((second > first) + 0.5 * (second == first), methods=2)
+            return share((second > first) + 0.5 * (second == first), methods=2)
         return concordance([list(groups) for groups in zip(first.T, second.T, strict=True)])
 
     def _difference(

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from uqbench.claim import Interval
 from uqbench.claims.judge import Judgement, Outcome, judge
 from uqbench.claims.verdict import DECIDED, Verdict
-from uqbench.statistics.failures import Failures
 from uqbench.statistics.interim_analyses import level_of_claim, repeated
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
 from uqbench.statistics.ranks import Matrix, Pair, compare
@@ -81,7 +81,7 @@ class Sequential:
         statistic: str,
         *,
         paired: bool,
-        failures: Sequence[Failures] | None = None,
+        ranges: Sequence[Interval] | None = None,
     ) -> None:
         """Compare the ranked methods of a look, ``[runs, tasks]`` each, where pairs are open.
 
@@ -90,7 +90,7 @@ class Sequential:
         """
         undecided = [
             pair
-            for pair in compare(scores, statistic, paired=paired, failures=failures)
+            for pair in compare(scores, statistic, paired=paired, ranges=ranges)
             if (pair.first, pair.second) not in self.decided_at and pair.adjusted is not None
         ]
         for pair in undecided:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from uqbench.claim import ClaimKind, Comparison, Evidence, Observations, Region
-from uqbench.statistics import share
+from uqbench.statistics import bounded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class Share(ClaimKind):
         above, below: instead: the number that its metric is above, or below.
         at_least: the share that must be exceeded.
 
-    Source: Clopper & Pearson 1934
+    Source: Gaffke 2005
     """
 
     method: str
@@ -51,7 +51,7 @@ class Share(ClaimKind):
 
     def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: bool) -> None:
         """Raise where so few runs are no evidence for or against any share."""
-        share.check_shares(seeds, self.at_least, 1)
+        bounded.check_shares(seeds, self.at_least, 1)
 
     def compare(self, observations: Observations) -> Evidence:
         """One comparison."""
@@ -65,5 +65,5 @@ class Share(ClaimKind):
             side = "above" if self.below is None else "below"
             about = f"{self.metric} of {self.method} {side} {limit:g}"
         successes = (own > other) + 0.5 * (own == other)  # [runs, tasks]
-        measured = share.Share.of(successes, methods=len(self.named_methods))
+        measured = bounded.share(successes, methods=len(self.named_methods))
         return Evidence((Comparison(about, "share of runs", measured, Region(self.at_least)),))

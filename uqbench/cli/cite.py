@@ -7,7 +7,7 @@ from uqbench.cli.terminal import say
 
 
 @takes(names={"name": "SUITE|METHOD"})
-def command(name: str, *, statistics: bool = False) -> int:
+def command(name: str, *, statistics: bool = False, budget: str | None = None) -> int:
     """Print the papers of a suite, or of a method, as BibTeX.
 
     A suite's are those of its tasks, methods and claims. A method is one of any suite, or an agent
@@ -21,21 +21,24 @@ def command(name: str, *, statistics: bool = False) -> int:
 
     Args:
         statistics: Print how a suite's boards make intervals and ranks, for a paper, instead.
+        budget: Of that board; the suite names the default.
     """
     from uqbench.boards.statistics_sentence import statistics_sentence
-    from uqbench.errors import unknown
+    from uqbench.errors import UqbenchError, unknown
     from uqbench.registry.definitions import source
     from uqbench.registry.papers import cited
     from uqbench.suites.reading import read_suites
     from uqbench.suites.sources import sources_of
 
+    if budget is not None and not statistics:
+        raise UqbenchError("--budget names the board of --statistics; add that, or leave it out.")
     host = load_host()
     suites = read_suites(host, check=()).suites
     if statistics:
         if name not in suites:
             raise unknown("suite", name, suites)
         suite = suites[name]
-        say(statistics_sentence(suite, suite.budget(suite.default_budget)))
+        say(statistics_sentence(suite, suite.budget(budget or suite.default_budget)))
         return 0
     if name in suites:
         sources = sources_of(suites[name], host)

@@ -34,7 +34,6 @@ def frame(tasks: pd.DataFrame) -> tuple[pd.DataFrame, float]:
         raise NotDrawableError("the board has one task, or no intervals whose coverage is known.")
     data = tasks[["method", "task", *(f"{name}{end}" for end in ENDS)]].dropna(subset=name)
     data = data.set_axis(["method", "task", "share", "low", "high"], axis="columns")
-    data[["low", "high"]] = data[["low", "high"]].clip(0, 1)  # it is known to be a share
     off = (data["high"] < level) | (data["low"] > level)
     return data.assign(off=off).reset_index(drop=True), level
 

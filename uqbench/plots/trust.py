@@ -56,7 +56,6 @@ def frame(leaderboard: pd.DataFrame, ranking: str) -> tuple[pd.DataFrame, float]
         )
     data = estimates(leaderboard, ranking, column[0])
     data.insert(2, "word", leaderboard["calibration"])
-    data[["y_low", "y_high"]] = data[["y_low", "y_high"]].clip(0, 1)  # it is known to be a share
     data = data[data["x"].notna()]
     baselines = data[data["role"] != "method"]
     best = baselines.loc[baselines.groupby("role")["x"].idxmax()]

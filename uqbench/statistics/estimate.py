@@ -2,8 +2,8 @@
 
 Point estimates of IQM, median, mean and optimality gap are rliable's (Agarwal et al. 2021). Where a
 metric's runs may fail in another way than the rest, its mean has an interval that holds however
-rare failures are. Statistics whose intervals were seen to cover too little have none: the median of
-one board in six, and the worst quarter.
+rare failures are. Statistics whose intervals were seen to cover too little have none, such as the
+worst quarter.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.claim import Measurement
+from uqbench.claim import Interval, Measurement
+from uqbench.statistics import bounded
 from uqbench.statistics.concordance import concordance
-from uqbench.statistics.failures import FailingMean, Failures
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
 from uqbench.statistics.location import Value, location
-from uqbench.statistics.share import Share
 from uqbench.statistics.statistic import contributions, point
 
 
@@ -44,7 +43,7 @@ class Estimate:
 def estimate(
     name: str,
     values: NDArray[np.float64],
-    failures: Sequence[Failures] | None = None,
+    ranges: Sequence[Interval] | None = None,
     *,
     clustered: bool = False,
 ) -> Estimate:
@@ -53,16 +52,17 @@ def estimate(
     Args:
         name: of the statistic; see :mod:`uqbench.statistics.statistic`.
         values: finite.
-        failures: of the metric on each task, where its runs may fail: its mean, which is what
-            failures move, has a bounded interval then.
+        ranges: of the metric on each task, where its runs may fail or it is a share: the bounds of
+            its mean follow from them.
         clustered: whether the tasks of a seed share something, such as a data set: the seed with
             all its tasks is the unit then.
     """
     value = point(name, values)
     if len(values) < MINIMUM_SEEDS or contributions(name, values) is None:
         return Estimate(value, None, None)
-    if name == "mean" and failures is not None:
-        return Estimate(value, *FailingMean.of(values, failures).interval(ALPHA))
+    if name == "mean" and ranges is not None:
+        of = bounded.BoundedMean.of(values, ranges, clustered=clustered)
+        return Estimate(value, *of.interval(ALPHA))
     return Estimate.of(Value(location(values, name, clustered=clustered)), len(values))
 
 
@@ -81,4 +81,4 @@ def share(successes: NDArray[np.bool_]) -> Estimate:
     The seed (the run) is the unit: what is scored in one run counts as one observation as far as it
     goes together. None of fewer than three seeds has an interval.
     """
-    return Estimate.of(Share.of(successes.astype(np.float64)), len(successes))
+    return Estimate.of(bounded.share(successes.astype(np.float64)), len(successes))

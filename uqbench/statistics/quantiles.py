@@ -1,4 +1,4 @@
-"""Quantiles of the normal, t and beta distributions.
+"""Quantiles of the normal and the t distribution.
 
 scipy is imported when one is asked for: suites are checked without it, and it takes a while.
 """
@@ -38,10 +38,3 @@ def t_tail(value: float, degrees: float) -> float:
     from scipy.special import stdtr
 
     return float(stdtr(degrees, -value))
-
-
-def beta_quantile(probability: float, a: float, b: float) -> float:
-    """The quantile of the beta distribution."""
-    from scipy.special import betaincinv
-
-    return float(betaincinv(a, b, probability))

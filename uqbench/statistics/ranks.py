@@ -13,7 +13,7 @@ normal theory has them for so many runs: permutations of runs are exact only whe
 the same distribution, and erred in more than one board of ten where one method's runs vary more
 (``docs/coverage.md``). Statistics of unlike degrees of freedom are compared as the normal
 deviates that are as rare (Wallace 1959). Means of runs that may fail are compared by their
-intervals instead (:mod:`uqbench.statistics.failures`), adjusted by Holm's procedure (1979).
+intervals instead (:mod:`uqbench.statistics.bounded`), adjusted by Holm's procedure (1979).
 
 Within a ``margin`` that matters two methods are *equivalent*: the interval of their difference at
 1 − 2 · 0.05/pairs lies inside it (two one-sided tests, Schuirmann 1987). Of the two statements on
@@ -30,10 +30,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from uqbench.claim import Interval
 from uqbench.seeding import derive_seed
+from uqbench.statistics.bounded import Apart, BoundedMean
 from uqbench.statistics.estimate import Estimate, improvement
-from uqbench.statistics.failures import Apart, FailingMean, Failures
-from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
+from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS
 from uqbench.statistics.location import (
     Difference,
     Location,
@@ -47,7 +48,6 @@ from uqbench.statistics.statistic import point
 Matrix = NDArray[np.float64]
 Measured = Difference | Value | Apart
 
-DRAWS = 9_999
 ALL_UP_TO = 13
 """Seeds whose signs are all taken: 2¹³ = 8,192."""
 
@@ -97,7 +97,7 @@ def compare(
     *,
     paired: bool,
     unranked: Container[str] = (),
-    failures: Sequence[Failures] | None = None,
+    ranges: Sequence[Interval] | None = None,
     margin: float | None = None,
 ) -> tuple[Pair, ...]:
     """All pairs of methods, by their ``[runs, tasks]`` scores.
@@ -108,13 +108,13 @@ def compare(
         paired: whether seeds with all their tasks are the unit, and are compared one by one.
         unranked: rows that take no part in the ranking: pairs with one of them have no adjusted
             p-value, and do not raise those of the others.
-        failures: of the metric on each task, where its runs may fail.
+        ranges: of the metric on each task, where its runs may fail.
         margin: differences below it do not matter.
     """
     seeds = min(map(len, scores.values()), default=0)
     few = seeds < MINIMUM_SEEDS
     seedwise = paired and len(set(map(len, scores.values()))) == 1
-    measured = measure(scores, statistic, failures, seedwise=seedwise)
+    measured = measure(scores, statistic, ranges, seedwise=seedwise)
     family = {
         names: of
         for names, of in measured.items()
@@ -172,17 +172,16 @@ def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) 
 
 
 def check_ranking(
-    seeds: int, methods: int, *, paired: bool, failures: Sequence[Failures] | None
+    seeds: int, methods: int, *, paired: bool, ranges: Sequence[Interval] | None
 ) -> None:
     """Raise ``ValueError`` where no runs could tell any two of so many methods apart."""
     if methods < 2:
         return
     if seeds < MINIMUM_SEEDS:
         least = 1.0
-    elif failures is not None:
-        best, worst = (
-            FailingMean.of(np.array([end] * seeds), failures)
-            for end in ([one.best for one in failures], [one.worst for one in failures])
+    elif ranges is not None:
+        worst, best = (
+            BoundedMean.of(np.array([ends] * seeds), ranges) for ends in zip(*ranges, strict=True)
         )
         least = Apart(best, worst).p_value() * methods * (methods - 1) / 2
     else:
@@ -224,14 +223,14 @@ def step_down(
 def measure(
     scores: Mapping[str, Matrix],
     statistic: str,
-    failures: Sequence[Failures] | None,
+    ranges: Sequence[Interval] | None,
     *,
     seedwise: bool,
 ) -> dict[tuple[str, str], Measured]:
     """The differences of all pairs."""
     pairs = combinations(sorted(scores), 2)
-    if failures is not None and statistic == "mean":
-        means = {name: FailingMean.of(matrix, failures) for name, matrix in scores.items()}
+    if ranges is not None and statistic == "mean":
+        means = {name: BoundedMean.of(matrix, ranges) for name, matrix in scores.items()}
         return {(a, b): Apart(means[a], means[b]) for a, b in pairs}
     if seedwise:
         return {(a, b): paired_difference(scores[a], scores[b], statistic) for a, b in pairs}

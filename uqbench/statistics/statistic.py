@@ -37,8 +37,7 @@ def contributions(name: str, scores: NDArray[np.float64]) -> NDArray[np.float64]
 
     For the mean these are the scores; for the IQM the scores cut off at its quartiles, twice (the
     influence function of a trimmed mean: Tukey & McLaughlin 1963); for the median over tasks, the
-    scores of the tasks in the middle. None for the worst quarter, whose error so few runs do not
-    tell.
+    scores of the tasks in the middle. None for the others, whose error so few runs do not tell.
     """
     if name == "iqm":
         ordered = np.sort(scores, axis=None)
@@ -47,8 +46,6 @@ def contributions(name: str, scores: NDArray[np.float64]) -> NDArray[np.float64]
     if name == "median":
         order, tasks = np.argsort(scores.mean(axis=0), kind="stable"), scores.shape[1]
         return scores[:, order[(tasks - 1) // 2 : tasks // 2 + 1]]
-    if name == "optimality_gap":
-        return np.minimum(scores, 1.0)
     return scores if name == "mean" else None
 
 

@@ -216,19 +216,19 @@ def check_budgets_methods(suite: Suite, host: Host, where: str) -> None:
 
 def _check_ranking(suite: Suite, budget: Budget, host: Host, key: str) -> None:
     """Check that some runs of a budget could tell two of its methods apart."""
-    from uqbench.statistics.failures import failures_of
+    from uqbench.statistics.bounded import ranges_of
     from uqbench.statistics.ranks import check_ranking
 
     metric, tasks = suite.primary_metric(budget), suite.tasks_of(budget)
     unchanged = [float] * len(tasks)
-    failures = failures_of(metric.fails_beyond, metric.bounds, metric.direction, unchanged)
+    ranges = ranges_of(metric.fails_beyond, metric.bounds, unchanged)
     methods = [
         method
         for method in suite.methods
         if (spec := host.agents.get(method.agent or "")) is None or spec.role == "method"
     ]
     try:
-        check_ranking(budget.seeds, len(methods), paired=suite.paired, failures=failures)
+        check_ranking(budget.seeds, len(methods), paired=suite.paired, ranges=ranges)
     except ValueError as error:
         raise UqbenchError(f"{key}: {error}.") from None
 

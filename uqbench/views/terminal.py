@@ -22,9 +22,7 @@ _HEADER_LINES = 3
 
 def print_ranking(board: Board) -> None:
     """Print a board's ranking alone to stdout, and what it comes to."""
-    console = stdout()
-    _show_ranking(board, BoardView.of(board), console)
-    _say(console, board.finding)
+    _show_ranking(board, BoardView.of(board), stdout())
 
 
 def print_board(board: Board, console: Console | None = None) -> None:
@@ -33,11 +31,10 @@ def print_board(board: Board, console: Console | None = None) -> None:
     left_out = _show_ranking(board, view, console)
     _say(console, *notes(board, view), *_left_out(left_out))
     _show_groups(board, view, console)
-    _say(console, board.finding)
 
 
 def _show_ranking(board: Board, view: BoardView, console: Console) -> list[str]:
-    """Print the table of the score, and return the headers for which there is no room."""
+    """Print the table of the score and the finding; return headers for which there is no room."""
     shown, left_out, room = [], [], console.width + PADDING
     for column in _columns(board, view):
         if column.width <= room or column.header in ("rank", "method"):
@@ -47,6 +44,7 @@ def _show_ranking(board: Board, view: BoardView, console: Console) -> list[str]:
             left_out.append(column.header.replace("\n", " "))
     console.print(visible(view.title), style="italic", highlight=False)
     console.print(table(shown))
+    _say(console, board.finding)
     return left_out
 
 

@@ -1,0 +1,190 @@
+"""Means of values of a known range, shares among them: right however rare what no run has shown.
+
+A rare failure moves a mean, and the variance of the other runs tells nothing of it. Only the range
+of the values says how much. The bounds are Gaffke's (2005, Three test statistics for a
+nonparametric one-sided hypothesis on the mean of a nonnegative variable; Learned-Miller & Thomas
+2020): each run has a random weight, as in the Bayesian bootstrap, and so has one run more, which is
+as bad as may be for the lower bound and as good for the upper one. Of successes and failures they
+are Clopper & Pearson's (1934). That they are right for every distribution is not proved; none is
+known for which they are wrong, and ``docs/coverage.md`` has what they came to.
+
+The runs of all tasks are taken together, which makes the bounds rather too wide where tasks differ.
+Where the tasks of a seed share something (a data set, a world, a trained predictor), a seed's mean
+over them is one observation. Two means are compared by independent draws of their weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uqbench.claim import Interval
+from uqbench.seeding import derive_seed
+from uqbench.statistics.levels import ALPHA, DRAWS
+
+Draws = NDArray[np.float64]
+SHARE = (0.0, 1.0)
+PLANNED = 1_999
+"""Draws where a number of seeds that would decide is searched for."""
+
+
+@dataclass(frozen=True)
+class BoundedMean:
+    """The mean over runs and tasks of values of a known range.
+
+    See :class:`uqbench.claim.Measurement`.
+
+    Attributes:
+        values: of independent runs, or seeds, in ascending order.
+        range: the least and the greatest value that a run can have.
+        seeds: runs of each task.
+        runs: of all tasks.
+    """
+
+    values: tuple[float, ...]
+    range: Interval
+    seeds: int
+    runs: int
+
+    @classmethod
+    def of(
+        cls, values: NDArray[np.float64], ranges: Sequence[Interval], *, clustered: bool = False
+    ) -> BoundedMean:
+        """Of values and the range on each task.
+
+        Args:
+            values: ``[runs, tasks]``.
+            ranges: the least and the greatest value that a run can have, by task.
+            clustered: whether the tasks of a seed share something.
+
+        Raises:
+            ValueError: a value lies outside its range.
+        """
+        for own, (low, high) in zip(values.T, ranges, strict=True):
+            slack = 1e-9 * (high - low)
+            if own.min() < low - slack or own.max() > high + slack:
+                raise ValueError(
+                    f"values from {own.min():g} to {own.max():g} lie outside the range "
+                    f"[{low:g}, {high:g}]"
+                )
+        known = values.mean(axis=1) if clustered else values.ravel()
+        lows, highs = zip(*ranges, strict=True)
+        return cls(
+            tuple(np.sort(known).tolist()), (min(lows), max(highs)), len(values), values.size
+        )
+
+    @property
+    def estimate(self) -> float:
+        """The mean."""
+        return float(np.mean(self.values))
+
+    def interval(self, alpha: float, seeds: int | None = None) -> Interval:
+        """Gaffke's bounds."""
+        return _quantiles(*_draws(self, seeds, 0), alpha)
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Two such means: their difference, or their ratio; see :class:`uqbench.claim.Measurement`."""
+
+    first: BoundedMean
+    second: BoundedMean
+    ratio: bool = False
+
+    @property
+    def estimate(self) -> float:
+        """The difference, or the ratio; not a number over zero."""
+        first, second = self.first.estimate, self.second.estimate
+        if not self.ratio:
+            return first - second
+        return first / second if second else math.nan
+
+    @property
+    def runs(self) -> int:
+        """Runs of both."""
+        return self.first.runs + self.second.runs
+
+    def interval(self, alpha: float, seeds: int | None = None) -> Interval:
+        """Of the draws' differences, or ratios; all numbers, where a denominator may be zero."""
+        if self.ratio:
+            least, most = self.second.interval(alpha, seeds)
+            if least <= 0 <= most:
+                return -math.inf, math.inf
+        return _quantiles(*self._draws(seeds), alpha)
+
+    def p_value(self) -> float:
+        """Two-sided, that there is no difference; at least 2 / (DRAWS + 1)."""
+        low, high = self._draws(None)
+        beyond = min((low <= 0).sum(), (high >= 0).sum())
+        return float(min(1.0, 2 * (beyond + 1) / (DRAWS + 1)))
+
+    def _draws(self, seeds: int | None) -> tuple[Draws, Draws]:
+        (low, high), (least, most) = _draws(self.first, seeds, 0), _draws(self.second, seeds, 1)
+        if not self.ratio:
+            return low - most, high - least
+        ratios = [a / b for a in (low, high) for b in (least, most)]
+        return np.min(ratios, axis=0), np.max(ratios, axis=0)
+
+
+def share(successes: NDArray[np.float64], methods: int = 1) -> BoundedMean:
+    """How often something is so: 1, 0, or ½ of a tie, ``[seeds, units]``, of so many methods' runs.
+
+    The seed with all its units, such as tasks, is one observation.
+    """
+    of = BoundedMean.of(successes, [SHARE] * successes.shape[1], clustered=True)
+    return replace(of, runs=methods * successes.size)
+
+
+def check_shares(seeds: int, threshold: float, comparisons: int) -> None:
+    """Raise ``ValueError`` where so few seeds lie neither above nor below the threshold."""
+    reach = (ALPHA / comparisons / 2) ** (1 / seeds)  # the lower bound where all succeed
+    if reach <= threshold and 1 - reach >= threshold:
+        raise ValueError(
+            f"{seeds} seeds can never decide it: even if all succeed, or fail, the intervals of "
+            f"{comparisons} comparison{'s'[: comparisons > 1]}, 95 % together, include {threshold}"
+        )
+
+
+def ranges_of(
+    fails_beyond: float | None,
+    bounds: Interval | None,
+    normalizers: Sequence[Callable[[float], float]],
+) -> list[Interval] | None:
+    """The range on each task of a metric whose runs may fail, or that is a share; else None.
+
+    ``normalizers`` bring its values on each task into the units of the result.
+    """
+    if bounds is None or (fails_beyond is None and bounds != SHARE):
+        return None
+    ends = (sorted(map(normalize, bounds)) for normalize in normalizers)
+    return [(low, high) for low, high in ends]
+
+
+def _quantiles(low: Draws, high: Draws, alpha: float) -> Interval:
+    return float(np.quantile(low, alpha / 2)), float(np.quantile(high, 1 - alpha / 2))
+
+
+@lru_cache(maxsize=256)
+def _draws(of: BoundedMean, seeds: int | None, stream: int) -> tuple[Draws, Draws]:
+    """Lower and upper bounds of a mean, with other weights for each ``stream``."""
+    weights = _weights(len(of.values), 1.0 if seeds is None else seeds / of.seeds, stream)
+    of_runs = weights[:, :-1] @ np.array(of.values)
+    low, high = (np.clip(of_runs + weights[:, -1] * end, *of.range) for end in of.range)
+    return low, high
+
+
+@lru_cache(maxsize=2)
+def _weights(runs: int, factor: float, stream: int) -> Draws:
+    """Weights that sum to one, ``[draws, runs + 1]``: each of ``factor`` runs, the last of one."""
+    draws = DRAWS if factor == 1 else PLANNED
+    generator = np.random.default_rng(derive_seed("weights", stream))
+    weights = np.empty((draws, runs + 1))
+    weights[:, :-1] = generator.standard_gamma(factor, (draws, runs))
+    weights[:, -1] = generator.standard_exponential(draws)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights
