@@ -248,7 +248,8 @@ INTRODUCTION = """\
 Made by `python benchmarks/interval_coverage.py`, with the functions that boards and claims call;
 nominal 5 %. {number:,} simulations a cell (standard error {error:.1f} points at 5 %), {boards:,}
 boards of nine methods for ranks and equivalence ({wide:.1f} points). Cells above 6 % by more than
-one standard error are marked ✗: a board of that size says the number beside what it prints.
+one standard error are marked ✗: a board of that size says the number, unless its
+runs rule that law out (they are less skewed, or spread more alike, than 39 of 40 of its boards).
 
 An interval is wrong where it misses the true value. Ranks are wrong where any set of a board does
 not hold the true place, an equivalence where the difference is the margin. Runs are normal,
@@ -259,7 +260,9 @@ REMARKS = """\
 Why some cells stay above: three to ten runs of which none failed say nothing of the one in five
 that does, and no interval that looks at the others alone can. A metric whose runs may fail states
 so (`fails_beyond`) with its range (`lowest`, `highest`); its mean has the interval of “runs may
-fail” then, which is right however rare failures are. Means of runs as skewed as these log-normal
+fail” then, which is right however rare failures are; and so has
+a share (“share”, of runs' shares).
+Means of runs as skewed as these log-normal
 ones are not known from a few runs: Student's interval of one task misses in 16, 18, 17 and 14 %
 with 3, 5, 10 and 20 seeds, the bootstrap-t, which boards had before, in 16, 9, 8 and 7 %, Hall's
 as above. Ranks err where skewed runs vary three times as much for some methods as for others: a
@@ -274,7 +277,7 @@ Tried, and not taken, for ranks (nine methods, one task, five seeds, 200 boards;
 | residuals resampled within tasks | 5.0 % | 10.5 % | 13.5 % | 3.0 % | 32 % |
 
 With Hall's correction of each difference log-normal × 3 has 12 % instead of 16 %, and
-`minatar/cpu` 23 decided pairs instead of 28.
+the `minatar/cpu` of that time (one actor, 13 methods) 23 decided pairs of 78 instead of 28.
 """
 
 
