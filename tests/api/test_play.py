@@ -2,8 +2,6 @@
 
 import io
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,8 +13,6 @@ import uqbench
 from uqbench.agent import Agent
 from uqbench.api.playing import play
 from uqbench.errors import CannotSaveError, UqbenchError
-from uqbench.identity import Run
-from uqbench.runner.loggers import LOGGERS, Write
 from uqbench.runner.train.exported_agents import exported_agent
 
 TOY = Path(__file__).parents[1] / "toy"
@@ -93,24 +89,15 @@ def test_an_agent_that_acts_otherwise_alone_is_refused():
         exported_agent(Crowd([1, 2]), Crowd([1]), 0, 2, torch.zeros(2, 1, 2))
 
 
-@contextmanager
-def json_log(root: Path, run: Run) -> Iterator[Write]:
-    """A logger; it is named like an installed library."""
-    (root / "logs").mkdir(exist_ok=True)
-    with (root / "logs" / f"{Path(run.folder).name}.txt").open("w") as file:
-        yield lambda step, metrics: print(step, dict(metrics), file=file)
-
-
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory):
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(TOY))
         patch.setenv("PYTHONPATH", str(TOY))
         patch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-        patch.setitem(LOGGERS, "json", json_log)
         yield uqbench.run(
             "toy", methods=["fast", "slow[forward=0.5]"], tasks="short", seeds=1, workers=1,
-            keep_agents=True, log="json", progress=False, out=tmp_path_factory.mktemp("keep"),
+            keep_agents=True, progress=False, out=tmp_path_factory.mktemp("keep"),
         )  # fmt: skip
 
 
@@ -136,11 +123,6 @@ def test_an_exported_agent_plays(results):
 def test_a_variant_is_restored_with_its_values(results):
     (folder,) = [name for name in results.runs["run"] if "slow" in name]
     assert results.agent(folder).batch.cell.config.forward == 0.5
-
-
-def test_a_run_is_logged_where_it_is_asked_for(results):
-    for folder in results.runs["run"]:
-        assert "final/" in (results.origin / "logs" / f"{Path(folder).name}.txt").read_text()
 
 
 def test_a_state_that_was_edited_is_not_read(results, tmp_path):

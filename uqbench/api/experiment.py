@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from uqbench.api.claims import SuiteVerdicts, budgets_with_runs
-from uqbench.api.options import Options, names
+from uqbench.api.options import Options
 from uqbench.api.plan import Planned
 from uqbench.boards.cost import step_costs
 from uqbench.boards.detectable import detectable_note
@@ -516,10 +516,8 @@ class Experiment:
         options.where.limits.check()
         driver = Driver(options.where, self.host, store.root)
         device = find_device(options.device, options.gpus_per_batch if driver.elsewhere else None)
-        loggers, persistent = names(options.log) or (), options.out is not None
-        return Execution(
-            self.host, device, store, watcher, options.workers, driver, loggers, persistent
-        )
+        persistent = options.out is not None
+        return Execution(self.host, device, store, watcher, options.workers, driver, persistent)
 
     @contextmanager
     def _executing(self) -> Iterator[Execution]:

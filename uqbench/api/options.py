@@ -49,7 +49,6 @@ class Options:
         run_minutes: Wall-time limit of a run; a batch of N runs gets N times this.
         run_memory: Memory limit of a run; a batch of N runs gets N times this.
         stall_minutes: Longest time without progress; an estimator shows none.
-        log: Log the runs below OUT/logs; may be repeated.
         keep_agents: Store the final state of each agent beside its run, for uqbench play.
     """
 
@@ -75,7 +74,6 @@ class Options:
     run_minutes: float | None = None
     run_memory: float | None = None
     stall_minutes: float | None = None
-    log: Sequence[str] | str = ()
     keep_agents: bool = False
 
     @cached_property

@@ -93,7 +93,6 @@ _OWN: dict[str, dict[str, Any]] = {
     "memory": {"metavar": "GB"},
     "run_memory": {"metavar": "GB"},
     "checkpoint_seconds": {"type": click.FloatRange(min=0)},
-    "log": {"type": _Choice(["tensorboard", "wandb"]), "multiple": True},
 }
 """What the declaration in Python does not say of an option."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from uqbench.boards.until_decided import Decided
 
 
-@takes(*RUNS, *PLACE, "device", "workers", "out", "log", "keep_agents")
+@takes(*RUNS, *PLACE, "device", "workers", "out", "keep_agents")
 def command(
     options: Options,
     *,

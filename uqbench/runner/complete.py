@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
@@ -21,7 +21,6 @@ from uqbench.runner.batches import (
 from uqbench.runner.device import cores, share_out, visible
 from uqbench.runner.dispatch.drive import Driver, runs_in
 from uqbench.runner.forecast import Forecast, StepCosts
-from uqbench.runner.loggers import call_hooks, logging
 from uqbench.runner.rerun import code_note
 from uqbench.runner.states import describe, stored_states, to_do
 from uqbench.suites.plan import Plan
@@ -71,7 +70,6 @@ class Execution:
         workers: number of processes; None for one per core, or one on a GPU. Elsewhere: most
             batches at once; None for as many as there is room for.
         driver: submits batches, and follows them.
-        loggers: names of those that log the runs that are followed.
         persistent: whether the store outlives the command.
     """
 
@@ -81,7 +79,6 @@ class Execution:
     watcher: Watcher
     workers: int | None
     driver: Driver
-    loggers: tuple[str, ...] = ()
     persistent: bool = True
 
     @property
@@ -195,11 +192,10 @@ def _follow(
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
     watched = execution.watcher.watch(groups, expected, workers)
-    logged = logging(execution.host, execution.loggers, execution.store.root)
-    with logged, watched as show, closing(executed):
+    with watched as show, closing(executed):
         for event in executed:
             show(event)
-            complaints |= dict.fromkeys(call_hooks(execution.host, event))
+            complaints |= dict.fromkeys(_call_hooks(execution.host, event))
             if isinstance(event, events.Finished | events.Failed):
                 tried |= set(event.batch.runs)
             if isinstance(event, events.Failed) and event.full:
@@ -209,3 +205,21 @@ def _follow(
     for complaint in complaints:
         execution.watcher.say(f"uqbench: {complaint}")
     return tried
+
+
+def _call_hooks(host: Host, event: events.Event) -> Iterator[str]:
+    """Call the hooks that an event has; yields a message for each plugin that failed in one."""
+    for run in event.batch.runs:
+        match event:
+            case events.Started():
+                yield from host.call_hook("uqbench_run_started", run=run)
+            case events.Progress():
+                metrics = event.metrics.get(run.seed, {})
+                yield from host.call_hook(
+                    "uqbench_run_progress", run=run, step=event.step, metrics=metrics
+                )
+            case events.Finished():
+                scalars = event.scalars.get(run.seed, {})
+                yield from host.call_hook("uqbench_run_finished", run=run, scalars=scalars)
+            case events.Failed():
+                yield from host.call_hook("uqbench_run_failed", run=run, reason=event.reason)
