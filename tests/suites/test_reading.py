@@ -68,6 +68,7 @@ def test_a_suite_is_read(host):
         ("forward = 0.6", "foward = 0.6", "unknown key 'foward'. Did you mean 'forward'"),
         ("forward = 0.6", 'forward = "0.6"', "forward: Input should be a valid number"),
         ("tasks.long", "tasks.lnog", "methods.fast.tasks: there is no task 'lnog'"),
+        ("window = ", 'tasks = ["lnog"]\nwindow = ', ".tasks: there is no task 'lnog'"),
         (
             'name = "fast"',
             'name = "fast"\nbudgets = ["papr"]',

@@ -18,7 +18,7 @@ from uqbench.views.terminal import print_board
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 METRICS = (
-    "late_return", "evaluation_return", "training_cvar25", "falls_per_step", "return_proper",
+    "late_return", "learned_return", "risk_control", "falls_per_step", "return_proper",
     "q_coverage_90", "proper", "information", "return_scale",
 )  # fmt: skip
 MEANS = {"qr-dqn": 0.2, "ua-dqn-averse": 0.8, "ua-dqn-averse-biased": 0.78, "ua-dqn-neutral": 0.5}

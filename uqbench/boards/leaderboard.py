@@ -285,7 +285,7 @@ class Board:
                 },
                 "standard": self.plan.standard and not self.planned.absent(self.scores),
                 "primary_metric": self.primary.model_dump(
-                    mode="json", exclude={"group", "unit", "proper"}
+                    mode="json", exclude={"group", "unit", "proper", "tasks"}
                 ),
                 "ranks_by": self.ranking,
                 "paired": suite.paired,

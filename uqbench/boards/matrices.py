@@ -62,13 +62,15 @@ class MethodScores:
         )
 
     def on(self, task: str, metric: Metric) -> Matrix | None:
-        """Raw values on one task, ``[runs, 1]``."""
-        return _stacked({task: self._of(metric)[task]})
+        """Raw values on one task, ``[runs, 1]``; None, too, where the metric is not of the task."""
+        return _stacked({task: self._of(metric).get(task)})
 
     def _of(self, metric: Metric) -> dict[str, Matrix | None]:
         name = metric.name
         if name not in self._raw:
-            self._raw[name] = self._columns(lambda score: score.values.get(name))
+            columns = self._columns(lambda score: score.values.get(name)).items()
+            suits = {task.name for task in self._suite.tasks if metric.suits(task)}
+            self._raw[name] = {task: column for task, column in columns if task in suits}
         return self._raw[name]
 
     def _columns(self, value: Callable[[Score], float | None]) -> dict[str, Matrix | None]:

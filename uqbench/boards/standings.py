@@ -73,7 +73,8 @@ def ranges_by_task(
     Or in the metric's own units, where not ``normalized``.
     """
     constants = suite.normalization_constants(metric) if normalized else {}
-    normalizers = [constants[task].normalize if normalized else float for task in tasks]
+    suited = [task for task in tasks if metric.suits(suite.task(task))]
+    normalizers = [constants[task].normalize if normalized else float for task in suited]
     return ranges_of(metric.fails_beyond, metric.bounds, normalizers)
 
 

@@ -87,6 +87,7 @@ def _check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
         raise UqbenchError(f"{key}.window: expected whole hundredths, got {metric.window}.")
     if metric.kind == "cost":
         _known(f"{key}.statistic", "cost", ["steps_per_s"], metric.statistic)
+    _known(f"{key}.tasks", "task", [task.name for task in suite.tasks], *metric.tasks or ())
     for task in suite.tasks:
         if not metric.suits(task):
             continue

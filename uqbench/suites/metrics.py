@@ -44,6 +44,7 @@ class Metric(Table):
             ``reward_per_step``. Agent: the name of its metric, averaged over the window's records.
             Queries: the name of the score, as in ``queries/crps``. Dataset and predictions: the
             name of the score. Cost: ``steps_per_s``, of one core or device.
+        tasks: that it applies to, and has its mean over; None for all of the fitting kind.
         window: online and agent: the last fraction of training that counts.
         risk: the risk measure that reduces the episodes to one number, such as ``"cvar(0.25)"``.
         direction: whether higher (``max``) or lower (``min``) is better.
@@ -64,6 +65,7 @@ class Metric(Table):
     summary: str
     kind: Literal["online", "evaluation", "agent", "queries", "dataset", "predictions", "cost"]
     statistic: str = "return"
+    tasks: tuple[str, ...] | None = None
     window: Fraction = 1.0
     risk: str = "expectation"
     direction: Literal["max", "min"] = "max"
@@ -95,7 +97,8 @@ class Metric(Table):
     def suits(self, task: Task) -> bool:
         """Whether the metric applies to such a task."""
         supervised = self.kind in ("dataset", "predictions")
-        return self.kind == "cost" or supervised == (task.dataset is not None)
+        fits = self.kind == "cost" or supervised == (task.dataset is not None)
+        return fits and (self.tasks is None or task.name in self.tasks)
 
     @property
     def event(self) -> tuple[str, str] | None:
@@ -126,7 +129,7 @@ class Metric(Table):
 
 _INTERPRETATION = {
     "summary", "normalized_as", "direction", "group", "unit", "proper", "lowest", "highest",
-    "fails_beyond", "margin",
+    "fails_beyond", "margin", "tasks",
 }  # fmt: skip
 """What a metric's values do not depend on."""
 

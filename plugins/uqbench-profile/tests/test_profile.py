@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 from uqbench_profile.profile import profile
 
+from uqbench.boards.matrices import MethodScores
+from uqbench.boards.scores import Score
 from uqbench.errors import UqbenchError
 from uqbench.plots.render import render
+from uqbench.registry.plugins import Host
+from uqbench.suites.reading import read_suites
 
 CLASSES = """
 from uqbench_profile.bandit_agents import Climatology
@@ -46,3 +50,21 @@ def test_a_class_gets_a_picture_of_its_strengths(mine, tmp_path) -> None:
 def test_a_run_that_fails_is_told_with_its_reason(mine, tmp_path) -> None:
     with pytest.raises(UqbenchError, match=r"broken/0 did not finish: .*no"):
         profile(f"{mine}:Broken", "smoke", tasks=["sea-6"], seeds=1, out=tmp_path / "results")
+
+
+def test_a_capability_s_column_is_the_mean_over_its_own_tasks() -> None:
+    suite = read_suites(Host.load()).suite("profile")
+    values = {"risk-bets": {"risk_control": 0.25}, "sea-6": {"exploration": 0.5},
+              "sea-8": {"exploration": 0.0}}  # fmt: skip
+    own = MethodScores(
+        suite,
+        [
+            Score(task, "mine", seed, "finished", "cpu", 1.0, found, "", "", "")
+            for task, found in values.items()
+            for seed in range(2)
+        ],
+    )
+    assert own.raw(suite.metric("risk_control")).tolist() == [[0.25], [0.25]]
+    assert own.normalized(suite.metric("exploration")).tolist() == [[0.5, 0.0]] * 2
+    assert own.raw(suite.metric("decisions")) is None  # of the bandits alone
+    assert own.on("sea-6", suite.metric("risk_control")) is None

@@ -11,9 +11,9 @@ from gymnasium import spaces
 from uqbench_uadqn.cliff.config import CliffConfig
 from uqbench_uadqn.cliff.environment import WindyCliff
 from uqbench_uadqn.cliff.grid import ACTIONS, CELLS, DOWN, LEFT, RIGHT, UP, grid
-from uqbench_uadqn.cliff.ground_truth import optimal_q, reachable
+from uqbench_uadqn.cliff.ground_truth import optimal_q, reachable, return_atoms
 from uqbench_uadqn.cliff.pictures import state_map
-from uqbench_uadqn.cliff.policy_truth import exact_truth
+from uqbench_uadqn.cliff.policy_truth import ALPHA, exact_truth, learned
 from uqbench_uadqn.cliff.script import CliffScript, CliffScriptConfig
 from uqbench_uadqn.cliff.truth import (
     HORIZON,
@@ -25,6 +25,7 @@ from uqbench_uadqn.cliff.truth import (
     return_distribution,
 )
 
+import uqbench
 from uqbench.agent import EnvironmentInfo
 from uqbench.environment import TimeLimit
 from uqbench.errors import UqbenchError
@@ -157,6 +158,99 @@ def test_the_script_goes_around():
             EnvironmentInfo(spaces.Box(0, 1, (3,)), 2, 1.0, 100), [0], CliffScriptConfig(),
             torch.device("cpu"),
         )  # fmt: skip
+
+
+# -- what the learned policy is worth -------------------------------------------------------------
+
+WALKER = """
+import torch
+from uqbench.lanes import Uniform
+from uqbench_uadqn.cliff.script import CliffScript
+from uqbench_uadqn.cliff.config import CliffScriptConfig
+
+class Walker(CliffScript):
+    '''Knows the way around, and takes a random action as often as QR-DQN does in the end.'''
+
+    def __init__(self, info, seeds, config: CliffScriptConfig, device):
+        super().__init__(info, seeds, config, device)
+        self._t, self._drawn = 0, Uniform(seeds, "walker", (2,), device)
+
+    def act(self, obs, valid=None):
+        often, which = self._drawn.at(self._t).unbind(-1)
+        self._t += 1
+        action = torch.where(often < 0.05, (4 * which).long(), self.policy(obs[:, None])[:, 0])
+        return action
+
+    def state_dict(self):
+        return {"t": self._t}
+
+    def load_state_dict(self, state):
+        self._t = state["t"]
+"""
+
+
+def policy(*cells: int) -> torch.Tensor:
+    """The same at every step, from an action for each cell."""
+    return torch.tensor(cells).expand(1, HORIZON, CELLS)
+
+
+AROUND = policy(UP, UP, UP, UP, UP, RIGHT, RIGHT, RIGHT, RIGHT, DOWN)
+LEDGE_FIRST = policy(RIGHT, UP, UP, UP, UP, RIGHT, RIGHT, RIGHT, RIGHT, DOWN)
+ALONG = policy(*[RIGHT] * CELLS)
+STILL = policy(*[LEFT] * CELLS)
+
+
+def test_a_learned_policy_is_judged_by_the_cvar_of_its_return():
+    found = learned(PAPER, 1.0, torch.cat([AROUND, ALONG, STILL, LEDGE_FIRST]))
+    ledge = (0.05 * -1 + 0.0475 * -2 + 0.045125 * -3 + (0.25 - 0.142625) * 6) / 0.25
+    once = (0.05 * -1 + 0.2 * 4) / 0.25  # one foot on the ledge
+    assert found["learned_cvar25"].tolist() == pytest.approx([4, ledge, -15, once])
+    assert found["learned_return"].tolist() == pytest.approx([4, 4.863875, -15, 0.95 * 4 - 0.05])
+    assert found["learned_arrival"].tolist() == pytest.approx([1, 0.857375, 0, 0.95])
+    share = (once - ledge) / (4 - ledge)
+    assert found["risk_control"].tolist() == pytest.approx([1, 0, 0, share])
+
+
+def test_no_policy_has_a_higher_cvar_than_the_way_around():
+    """Max over b of b − (b − max E[min(W, b)]) / α, by dynamic programming for each b."""
+    tables, atoms = grid(PAPER), return_atoms(1.0)
+    best = -torch.inf
+    for b in atoms.unique():
+        lost, arrived = atoms.minimum(b).unflatten(0, (2, HORIZON))
+        value = torch.zeros(CELLS).double()
+        for t in reversed(range(HORIZON)):
+            after = value[tables.leads_to] if t < HORIZON - 1 else lost[t]
+            after = torch.where(tables.leads_to == 4, arrived[t], after)
+            value = (tables.fall * lost[t] + (1 - tables.fall) * after).amax(-1)
+        best = max(best, float(b - (b - value[0]) / ALPHA))
+    assert best == pytest.approx(4.0, abs=1e-12)
+
+
+def test_random_policies_control_no_risk():
+    truth = exact_truth(PAPER, 1.0, [0])
+    drawn = torch.randint(ACTIONS, (200, 114), generator=torch.Generator().manual_seed(0))
+    assert truth.scores(None, drawn)["risk_control"].mean() < 0.01
+
+
+@pytest.mark.parametrize(("wind", "why"), [(0.01, "the ledge is best"), (0.1, "so is the mean's")])
+def test_where_going_around_gains_nothing_there_is_no_risk_to_control(wind, why):
+    found = learned(CliffConfig(wind=wind), 1.0, AROUND)
+    assert found["risk_control"].isnan().all(), why
+    assert found["learned_cvar25"].item() == 4
+
+
+def test_who_knows_the_way_has_the_full_score_although_exploring(tmp_path):
+    (tmp_path / "mine.py").write_text(WALKER)
+    rows = [f"{tmp_path}/mine.py:Walker", "safe-path", "constant-action", "uniform-random"]
+    results = uqbench.run(
+        "windy-cliff", "smoke", methods=rows, out=tmp_path / "results", workers=1, progress=False
+    )
+    means = results.table("leaderboard.csv").set_index("method")
+    assert means["mean"].to_dict() == pytest.approx(
+        {"walker": 1, "safe-path": 1, "constant-action": 0, "uniform-random": 0}
+    )
+    while_training = means["training_cvar25_mean"]
+    assert while_training["walker"] < 0.5 < while_training["safe-path"]
 
 
 # -- the tables -----------------------------------------------------------------------------------

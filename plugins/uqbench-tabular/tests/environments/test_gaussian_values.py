@@ -111,7 +111,7 @@ def test_tasks_differ_in_data_and_noise_and_their_zero_is_the_priors(monkeypatch
     zeros = suite.normalization_constants(suite.metric("joint_kl_10"))
     for task in suite.tasks:
         config = GaussianValuesConfig(**task.config)
-        assert budget.task_steps[task.name] == 2 * config.n * PAIRS
+        assert budget.task_steps[task.name] == 4 * config.n * PAIRS
         if config.n == 16:
             exact = posterior(config, task.discount, range(200))
             prior = values_of_rewards(task.discount)
