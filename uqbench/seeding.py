@@ -1,7 +1,5 @@
 """Seeds derived from names, so that no two purposes share a stream and nothing depends on order."""
 
-from __future__ import annotations
-
 from hashlib import sha256
 
 

@@ -1,7 +1,5 @@
 """When updates are due, apart from agents: reading a suite imports no torch."""
 
-from __future__ import annotations
-
 from math import isqrt
 
 

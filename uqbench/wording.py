@@ -1,7 +1,5 @@
 """Texts for messages: amounts in words, and text from elsewhere made safe to show."""
 
-from __future__ import annotations
-
 import unicodedata
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})

@@ -4,8 +4,6 @@ A results folder may come from anywhere: links are not followed, a file is held 
 in its run's record before anything in it is read, and one that would not fit in memory is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any

@@ -1,7 +1,5 @@
 """An agent's uncertainty about every state of a small environment beside the truth, as maps."""
 
-from __future__ import annotations
-
 import altair as alt
 import numpy as np
 import pandas as pd

@@ -6,8 +6,6 @@ share of true values inside the intervals that methods state, by run. Its mean o
 of values or of the last part of training, do not.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Literal, get_args

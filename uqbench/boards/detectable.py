@@ -1,7 +1,5 @@
 """Which difference so many seeds show, by the variances of a stored board."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a board comes to, in a sentence or two: who is first, and whose intervals can be trusted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The boards that a store's runs make: a plan of what is there, for each suite and budget."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Set
 from dataclasses import replace
 from functools import partial

@@ -5,8 +5,6 @@ before keeps its scores and says what it was run with, but its tables do not fol
 as it is installed, and its rows are not to be compared with new runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from uqbench.boards.leaderboard import Board

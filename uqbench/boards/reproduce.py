@@ -3,8 +3,6 @@
 This process reads files and compares numbers: it imports no plugin before it is done.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from pathlib import Path

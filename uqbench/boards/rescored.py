@@ -1,7 +1,5 @@
 """A board by another risk measure than its suite's, or by a further score, from stored runs."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ There it has no network, no other process to look at, a file system that can be 
 environment says that its runs will be compared with anything.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

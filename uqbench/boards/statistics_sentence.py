@@ -1,7 +1,5 @@
 """How a board's brackets and ranks were made, in a sentence to copy, and the papers to cite."""
 
-from __future__ import annotations
-
 from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
 from uqbench.suites.plan import Plan

@@ -1,7 +1,5 @@
 """uqbench's own components, registered through the same hooks as any plugin's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from uqbench.hookspecs import hookimpl

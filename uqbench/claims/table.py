@@ -1,7 +1,5 @@
 """Judged claims as rows of ``claims.csv`` and as text."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """``uqbench cite``: the papers behind a suite or a method, as BibTeX."""
 
-from __future__ import annotations
-
 from uqbench.cli.options import load_host, takes
 from uqbench.cli.terminal import say
 

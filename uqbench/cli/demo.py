@@ -1,7 +1,5 @@
 """``uqbench demo``: six methods on two small worlds, and whose intervals can be trusted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from uqbench.api.options import Options

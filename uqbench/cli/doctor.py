@@ -1,7 +1,5 @@
 """``uqbench doctor``: is everything here that a run needs?"""
 
-from __future__ import annotations
-
 import os
 import platform
 from collections.abc import Iterator

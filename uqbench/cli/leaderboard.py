@@ -1,7 +1,5 @@
 """``uqbench leaderboard``: compute a suite's leaderboard, or check one that is stored."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from uqbench.api.options import Options

@@ -1,7 +1,5 @@
 """``uqbench list``: what is installed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from uqbench.cli.options import takes

@@ -1,7 +1,5 @@
 """``uqbench merge``: one results folder out of several."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from uqbench.cli.options import Folder, FolderThere, takes

@@ -1,7 +1,5 @@
 """``uqbench play``: an exported agent plays, and says how uncertain it is."""
 
-from __future__ import annotations
-
 from uqbench.cli.options import File, FolderThere, load_host, takes
 from uqbench.cli.terminal import say
 

@@ -1,7 +1,5 @@
 """``uqbench report``: one HTML file about a folder of results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from uqbench.cli.options import File, FolderThere, takes

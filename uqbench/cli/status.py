@@ -1,7 +1,5 @@
 """``uqbench status``: what is done, running, failed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from uqbench.api.options import Options

@@ -1,7 +1,5 @@
 """``uqbench submit``: finished runs in one file, for a board of others."""
 
-from __future__ import annotations
-
 from uqbench.api.options import Options
 from uqbench.cli.options import File, takes
 from uqbench.cli.terminal import say, warn

@@ -1,7 +1,5 @@
 """``uqbench suite``: check a suite file without running it."""
 
-from __future__ import annotations
-
 import click
 
 from uqbench.cli.options import FileThere, load_host, takes

@@ -1,7 +1,5 @@
 """What commands print: text from elsewhere is made visible before a terminal can obey it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """``uqbench try``: one class of a Python file on a suite, beside stored rows; nothing is kept."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated
 

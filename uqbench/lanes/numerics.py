@@ -18,8 +18,6 @@ as the mean over a batch
 ============================================  ====================================================
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import torch

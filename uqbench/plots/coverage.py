@@ -1,7 +1,5 @@
 """Coverage by task: how many true values the stated intervals of each method hold on each task."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 

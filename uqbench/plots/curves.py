@@ -1,7 +1,5 @@
 """Learning curves: return, or reward of continuing tasks, by step."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

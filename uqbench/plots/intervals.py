@@ -1,7 +1,5 @@
 """Intervals: a statistic of each method with its 95 % interval, the first set in color."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 

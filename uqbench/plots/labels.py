@@ -1,7 +1,5 @@
 """Where names stand: beside their points, or at the right where there is no room for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from math import cos, hypot, pi, sin
 

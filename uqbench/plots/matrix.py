@@ -1,7 +1,5 @@
 """A matrix of shares: a square a pair of names, its color and its number saying how large."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

@@ -1,7 +1,5 @@
 """Pairs of methods: the probability that a run of the row beats one of the column."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

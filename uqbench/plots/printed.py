@@ -1,7 +1,5 @@
 """The width of a figure in print: its panels are laid out anew, and its letters keep their size."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

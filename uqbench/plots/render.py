@@ -4,8 +4,6 @@ Vega-Lite is rendered by vl-convert, in this process and without a network. What
 come from a plugin: an image or a link in it is refused, so that showing it requests nothing.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Trust: how well methods do, across, and how many true values their intervals hold, up."""
 
-from __future__ import annotations
-
 from functools import partial
 from textwrap import wrap
 from typing import Any

@@ -4,8 +4,6 @@ The curves are those of a board's ``uncertainty.parquet``, each method's mean ov
 last occasion on which the agents were asked, ``training`` of all occasions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

@@ -1,7 +1,5 @@
 """Content hashes of installed packages."""
 
-from __future__ import annotations
-
 from functools import cache
 from hashlib import sha256
 from importlib import util

@@ -3,8 +3,6 @@
 The file is read without importing the module, so that listing agents does not wait for torch.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import inspect

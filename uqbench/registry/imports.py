@@ -7,8 +7,6 @@ reason, so that the plugin is imported all the same. Workers import what the com
 before, and are killed for many reasons: they leave no file.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import sys

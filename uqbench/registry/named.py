@@ -1,7 +1,5 @@
 """What a command is about: ``FILE[:CLASS]``, ``DISTRIBUTION:NAME``, or a name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

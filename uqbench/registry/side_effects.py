@@ -3,8 +3,6 @@
 States are read as values that ``==`` compares.
 """
 
-from __future__ import annotations
-
 import pickle
 import random
 import sys

@@ -4,8 +4,6 @@ A run keeps its folder below the new root, so that every command reads it: ``--o
 results/.earlier/1``. Nothing below is ever written to again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files that the user names: read as regular files, and replaced whole."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

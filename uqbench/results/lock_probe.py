@@ -1,7 +1,5 @@
 """Whether ``flock`` holds in a folder: two processes try to lock the same file."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import subprocess

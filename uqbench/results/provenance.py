@@ -1,7 +1,5 @@
 """What a run was made with: versions, content hashes, machine, revision."""
 
-from __future__ import annotations
-
 import platform
 import subprocess
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """A run's data files: parquet tables, written whole, and read back as columns."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from functools import partial

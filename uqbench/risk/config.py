@@ -4,8 +4,6 @@ When the harness reads a config it resolves the names among all installed plugin
 agent gets the measure, or the rule, itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """The device that computes, found without torch where there can be none but the CPU; GPUs."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

@@ -3,8 +3,6 @@
 A batch of several runs that fails is retried run by run: the retry of a batch begins here.
 """
 
-from __future__ import annotations
-
 import gc
 import traceback
 from collections.abc import Callable, Iterator

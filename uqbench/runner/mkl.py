@@ -8,8 +8,6 @@ of Intel's branches and behaves as with ``AUTO`` (see ``MKL_VERBOSE=1``).
 This module does not import torch: a worker calls it first.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from functools import cache

@@ -4,8 +4,6 @@ A run's identity has the versions that authors state, not the contents of files:
 new version changes no identity. Each record has the contents' digests, so it can be seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 

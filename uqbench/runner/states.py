@@ -1,7 +1,5 @@
 """What is stored of a plan's runs, what is to do, and how that is said."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 

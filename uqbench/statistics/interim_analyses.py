@@ -8,8 +8,6 @@ and 19). The chance that any of them is beyond a bound follows by integration fr
 the fewest runs where methods clearly differ.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from itertools import pairwise

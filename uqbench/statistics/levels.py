@@ -1,7 +1,5 @@
 """Levels that hold for everything a board prints."""
 
-from __future__ import annotations
-
 ALPHA = 0.05
 MINIMUM_SEEDS = 3
 """With fewer there is no interval, and no claim is decided."""

@@ -3,8 +3,6 @@
 scipy is imported when one is asked for: suites are checked without it, and it takes a while.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -4,8 +4,6 @@ Point estimates of the interquartile mean, median and optimality gap are rliable
 (Agarwal et al. 2021, Deep RL at the Edge of the Statistical Precipice).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

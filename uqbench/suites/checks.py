@@ -3,8 +3,6 @@
 Every error names the file, the key, the value and the nearest known name.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 

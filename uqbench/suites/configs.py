@@ -1,7 +1,5 @@
 """Typed configs of tasks and methods, from the tables of a suite."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any

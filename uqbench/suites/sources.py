@@ -1,7 +1,5 @@
 """What a suite's tasks, methods and claims are from, in the words of their ``source``."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from uqbench.registry.definitions import source

@@ -1,7 +1,5 @@
 """Tables of a suite file as typed models; errors name the key and the nearest known one."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

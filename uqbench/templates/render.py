@@ -5,8 +5,6 @@ names its class, and its lines in the suites; a kind that cannot be on a board b
 it needs, an agent an environment.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """pytest fixtures: import them in a ``conftest.py``."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

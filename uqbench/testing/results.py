@@ -1,7 +1,5 @@
 """What became of checks: for ``uqbench plugin check`` and ``uqbench submit``."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from typing import Any

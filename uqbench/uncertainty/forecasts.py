@@ -3,8 +3,6 @@
 Shapes: ``K`` forecasts, each of ``N`` atoms, and ``R`` outcomes of each; everything float64.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -8,8 +8,6 @@ problem, not where it is visited most: epistemic uncertainty is about what was *
 Shapes: ``L`` lanes, ``M`` states, ``A`` actions, ``S`` posterior samples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from statistics import NormalDist
 

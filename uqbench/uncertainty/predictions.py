@@ -4,8 +4,6 @@ Numbers are float32. A registered score is computed from what is stored, also wh
 so that computing it later gives the same bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 Shapes: ``L`` lanes of the agent, ``M`` states, ``A`` actions, ``R`` rollouts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

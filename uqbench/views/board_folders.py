@@ -1,7 +1,5 @@
 """A board's folder with its page, and the index of boards, as they are written."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Each task by itself: a method's mean there, and the ranks that the task's runs leave open."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from uqbench.boards.leaderboard import Board

@@ -5,8 +5,6 @@ multiple data sets) set upright: methods that a bar joins are not told apart. Th
 share of runs above some scores (Agarwal et al. 2021).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

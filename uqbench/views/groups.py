@@ -1,7 +1,5 @@
 """A board's columns for people, in three groups: return, risk, uncertainty. They are not summed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from uqbench.boards import columns

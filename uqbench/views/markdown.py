@@ -1,7 +1,5 @@
 """``README.md`` of a board, and the index of boards with the matrix of claims."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 

@@ -3,8 +3,6 @@
 Names come from plugins and results from elsewhere: all text is escaped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from html import escape
 

@@ -1,7 +1,5 @@
 """``uqbench list suites`` as a table: names are never cut, what a suite asks is the last to go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Leaderboards for the terminal, readable at 80 columns: columns are left out, names never cut."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from textwrap import wrap

@@ -4,8 +4,6 @@ Elsewhere each order has one, started by ``execute_order`` or ``python -m
 uqbench.runner.dispatch.node PATH``.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 import time

@@ -4,8 +4,6 @@ Nor a module that lies in the current folder, such as a ``signal.py``: a spawned
 ``python -c``, which looks there first unless ``PYTHONSAFEPATH`` is set.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

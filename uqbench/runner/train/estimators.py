@@ -1,7 +1,5 @@
 """Fitting and scoring an estimator: the lanes of a batch, from the data to their columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -4,8 +4,6 @@ The agents of a batch are one object whose tensors have the lanes first, or are 
 shared (:meth:`uqbench.agent.Agent.exported_state`).
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Forms are checked at every step, which costs microseconds; values where the devi
 ``uqbench plugin check`` finds the same before any run, and says how to repair it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 import torch

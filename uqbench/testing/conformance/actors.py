@@ -1,7 +1,5 @@
 """That actors are copies of an environment, each with its own episodes, and feed one learner."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What an agent takes and returns: forms, masks, and nothing written to that is not its own."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import re

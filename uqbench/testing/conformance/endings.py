@@ -1,7 +1,5 @@
 """How an episode's end enters what an agent learns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

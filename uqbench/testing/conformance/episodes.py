@@ -1,7 +1,5 @@
 """How an environment's episodes end, and how they resume."""
 
-from __future__ import annotations
-
 import sys
 from types import FrameType
 from typing import Any, Literal

@@ -4,8 +4,6 @@ What this process writes for the other, and what that answers, are files of its 
 that only this user can read.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import pkgutil

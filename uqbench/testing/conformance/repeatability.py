@@ -1,7 +1,5 @@
 """That a run is a function of its seed: repeated, asked, among other lanes, resumed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ An agent is tried on the first task of a suite that uses it, with that method's 
 that pass within a short run; one that no suite uses, in ``RotatingPixels``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Ground truth that an environment states: Q*, and the optimal return."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

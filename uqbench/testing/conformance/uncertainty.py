@@ -1,7 +1,5 @@
 """What an agent's predictions of Q must be like, where it makes any."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any
