@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 CHROMIUM = os.environ.get("UQBENCH_CHROMIUM", "/usr/bin/chromium")
 
@@ -25,6 +28,8 @@ def browser() -> Iterator[Browser]:
     """The browser; without a sandbox, as CI is root in a container."""
     if not Path(CHROMIUM).exists():
         pytest.fail(f"{CHROMIUM} is not there: apt-get install chromium, or set UQBENCH_CHROMIUM")
+    from playwright.sync_api import sync_playwright  # `tox -e browser` has it
+
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield found

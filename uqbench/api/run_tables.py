@@ -109,7 +109,9 @@ def _tables(runs: Sequence[Found], name: str, filters: Any) -> Iterator[pa.Table
 
 SCORE = ("rank", "mean", "iqm", "median", "worst_quarter", "optimality_gap", "fail_share")
 """What a board estimates of its score; its other estimates are of other metrics, or of pairs."""
-OVER = "improvement_over_"
+POINT = ("iqm", "median", "worst_quarter", "optimality_gap")
+"""Those that have an interval on the few boards that rank by them alone."""
+OVER, ENDS = "improvement_over_", ("_low", "_high")
 
 
 def _estimated(table: pd.DataFrame) -> list[str]:
@@ -118,13 +120,14 @@ def _estimated(table: pd.DataFrame) -> list[str]:
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """``leaderboard.csv`` without the estimates of other metrics than its score."""
-    others = [name for name in _estimated(table) if name not in SCORE]
-    return table.drop(columns=[f"{o}{end}" for o in others for end in ("", "_low", "_high")])
+    """``leaderboard.csv`` without other metrics than its score; intervals of the mean alone."""
+    others = [f"{n}{end}" for n in _estimated(table) if n not in SCORE for end in ("", *ENDS)]
+    points = [f"{name}{end}" for name in POINT for end in ENDS]
+    return table.drop(columns=[*others, *points], errors="ignore")
 
 
 def estimates(table: pd.DataFrame) -> pd.DataFrame:
-    """The estimates of a table, long, without the empty ones.
+    """The estimates of a table, long, without the empty ones and points that have no interval.
 
     Columns ``suite``, ``board``, ``task`` where there is one, ``method``, ``metric``, ``value``,
     ``low``, ``high`` and ``baseline``, which is empty of what is compared with none.
@@ -138,6 +141,6 @@ def estimates(table: pd.DataFrame) -> pd.DataFrame:
         for column, end in (("value", ""), ("low", "_low"), ("high", "_high")):
             part[column] = table[f"{name}{end}"]
         part["baseline"] = name.removeprefix(OVER) if over else ""
-        parts.append(part[part["value"].notna()])
+        parts.append(part[part["low" if name in POINT else "value"].notna()])
     columns = [*own, "metric", "value", "low", "high", "baseline"]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
