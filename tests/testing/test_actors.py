@@ -80,9 +80,23 @@ def subject(kind: Any, config: Any) -> AgentSubject:
     return replace(one(1), several=one(3))
 
 
+class KnowsNothingOfTheStart(UBEDQN):
+    """UBE-DQN whose initial uncertainty is not that of the first actor's first observation."""
+
+    def _set_initial_uncertainty(self, obs: Tensor) -> None:
+        self.head.output.bias.fill_(1.0)
+
+
+UBE = UBEDQNConfig(hidden=(16,), horizon=3, beta=1.0, learning_starts=12, batch_size=8)
+
+
 @pytest.mark.parametrize(
     ("kind", "config"),
-    [(DQN, GREEDY), (BootstrappedDQN, BootstrappedDQNConfig(heads=5, **SMALL))],
+    [
+        (DQN, GREEDY),
+        (BootstrappedDQN, BootstrappedDQNConfig(heads=5, **SMALL)),
+        (KnowsNothingOfTheStart, UBE),
+    ],
 )
 def test_an_agent_of_the_papers_passes_with_three_actors(kind, config):
     with_actors(subject(kind, config))
