@@ -101,7 +101,7 @@ class _Alive:
     def __init__(self, until: float) -> None:
         self._until = until
 
-    look_seconds = 1.0
+    poll_seconds = 1.0
 
     def status(self, names: Any) -> dict[str, JobStatus]:
         running = time.monotonic() < self._until

@@ -149,10 +149,10 @@ class Executor(Protocol):
     stays until all of its runs are finished, or it is canceled.
 
     Attributes:
-        look_seconds: between two looks at all jobs.
+        poll_seconds: between two polls of all jobs.
     """
 
-    look_seconds: float
+    poll_seconds: float
 
     def submit(self, orders: Sequence[Order]) -> None:
         """Have each executed once, and again where its node was lost; does not wait.

@@ -209,7 +209,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def on(tmp_path: Path, *more: str) -> tuple[str, ...]:
-    config = ",".join([f"folder={tmp_path / 'jobs'}", "look_seconds=3", *more])
+    config = ",".join([f"folder={tmp_path / 'jobs'}", "poll_seconds=3", *more])
     return ("--executor", "slurm", "--slurm", config)
 
 

@@ -25,7 +25,7 @@ TOY = Path(__file__).parents[2] / "toy"
 class Cluster:
     """Says in which states jobs are: the last one is repeated."""
 
-    look_seconds = 0.01
+    poll_seconds = 0.01
 
     def __init__(self, *states: JobState, note: str = "") -> None:
         self.states, self.text = list(states or [JobState.RUNNING]), note

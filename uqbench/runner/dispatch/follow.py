@@ -47,11 +47,11 @@ def follow(
         root: of the store.
         sleep: waits some seconds.
     """
-    store, polled = Store(root), -executor.look_seconds
+    store, polled = Store(root), -executor.poll_seconds
     left = {order.name: FollowedOrder(group, store) for order, group in orders}
     while left:
         began = time.monotonic()
-        due = began - polled >= executor.look_seconds
+        due = began - polled >= executor.poll_seconds
         if due:
             polled = began
             status = executor.status(list(left))  # first: who has ended has written all it will
@@ -68,7 +68,7 @@ def follow(
                     forget(root, name)
         if left:
             taken = time.monotonic() - began
-            sleep(min(max(POLL_SECONDS, taken / SHARE), LONGEST_SECONDS, executor.look_seconds))
+            sleep(min(max(POLL_SECONDS, taken / SHARE), LONGEST_SECONDS, executor.poll_seconds))
 
 
 class FollowedOrder:

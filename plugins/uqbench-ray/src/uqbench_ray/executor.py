@@ -38,7 +38,7 @@ class Ray:
                 "as the cluster has room for; --cpus, --memory and --gpus-per-batch say how much "
                 "one needs."
             )
-        self._root, self._config, self.look_seconds = context.root, config, 1.0
+        self._root, self._config, self.poll_seconds = context.root, config, 1.0
 
     def submit(self, orders: Sequence[Order]) -> None:
         """Have each executed by a task.

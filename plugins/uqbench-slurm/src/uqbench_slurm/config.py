@@ -21,7 +21,7 @@ class SlurmConfig:
             --exclude=n7``.
         setup: a line of bash before the job's own, such as ``module load cuda``.
         folder: of the jobs' logs; the nodes have to share it.
-        look_seconds: between two looks at the queue, each one ``squeue`` for all jobs.
+        poll_seconds: between two polls of the queue, each one ``squeue`` for all jobs.
     """
 
     partition: str | None = None
@@ -34,4 +34,4 @@ class SlurmConfig:
     options: str = ""
     setup: str = ""
     folder: str = "~/.uqbench/slurm"
-    look_seconds: float = 60.0
+    poll_seconds: float = 60.0

@@ -45,7 +45,7 @@ class Slurm:
     def __init__(self, context: ExecutorContext, config: SlurmConfig) -> None:
         self._root, self._workers, self._config = context.root, context.workers, config
         self._orders = Folder(context.root, (ORDERS,))
-        self.look_seconds = config.look_seconds
+        self.poll_seconds = config.poll_seconds
 
     def submit(self, orders: Sequence[Order]) -> None:
         """Submit arrays of the orders that need the same, and store the numbers of their jobs."""
