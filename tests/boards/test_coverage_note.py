@@ -34,6 +34,13 @@ def test_few_normal_runs_rule_nothing_out():
     assert all(possible(law, few) for law in (*LAWS, TIMES_3))
 
 
+def test_methods_have_their_own_numbers_of_seeds():
+    """As where ``uqbench try`` puts a class with three seeds beside a board with hundreds."""
+    normal = [*runs(LAWS["normal"], 0), runs(LAWS["normal"], 1)[0][:3]]
+    assert possible("normal", normal)
+    assert not any(possible(law, normal) for law in LAWS if law != "normal")
+
+
 def test_skewed_runs_of_one_spread_are_not_of_three_times_it():
     skewed = runs(LAWS["log-normal"], 2)
     assert possible("log-normal", skewed)

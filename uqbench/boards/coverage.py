@@ -101,7 +101,7 @@ def above(wrong: float, simulated: int) -> bool:
 
 
 def possible(law: str, runs: Sequence[Matrix]) -> bool:
-    """Whether methods' runs, ``[seeds, tasks]`` each, may be of such a law.
+    """Whether methods' runs, ``[seeds, tasks]`` each with its own seeds, may be of such a law.
 
     They are not where 39 of 40 boards of the law have more skewed runs, or methods whose spreads
     differ more. What is not simulated by name is possible.
@@ -110,23 +110,28 @@ def possible(law: str, runs: Sequence[Matrix]) -> bool:
     if draw is None or not runs:
         return True
     generator = np.random.default_rng(derive_seed("laws", law))
-    simulated = draw(generator, (SIMULATED, len(runs), *runs[0].shape))
+    most, tasks = max(len(of) for of in runs), runs[0].shape[1]
+    simulated = draw(generator, (SIMULATED, len(runs), most, tasks))
     if law == TIMES_3:
         simulated[:, 1::2] *= 3
-    least = np.quantile(_shape(simulated), 1 / 40, axis=1)
-    return bool((_shape(np.array(runs)[None])[:, 0] >= least).all())
+    as_many = [simulated[:, k, : len(of)] for k, of in enumerate(runs)]
+    least = np.quantile(_shape(as_many), 1 / 40, axis=1)
+    return bool((_shape([of[None] for of in runs])[:, 0] >= least).all())
 
 
-def _shape(values: Matrix) -> Matrix:
-    """Skewness and differences of spread, ``[2, boards]``, of ``[boards, methods, seeds, tasks]``.
+def _shape(methods: Sequence[Matrix]) -> Matrix:
+    """Skewness and differences of spread, ``[2, boards]``, of methods' ``[boards, seeds, tasks]``.
 
     The mean over methods of the runs' skewness, whatever its sign, and the methods' standard
     deviation of the logarithm of the runs' one.
     """
-    errors = values - values.mean(axis=2, keepdims=True)
-    spread = np.sqrt((errors**2).mean(axis=2, keepdims=True)) + np.finfo(float).tiny
-    skewness = np.abs(((errors / spread) ** 3).mean(axis=(2, 3))).mean(axis=1)
-    return np.stack([skewness, np.log(spread).mean(axis=(2, 3)).std(axis=1)])
+    skewness, spreads = [], []
+    for values in methods:
+        errors = values - values.mean(axis=1, keepdims=True)
+        spread = np.sqrt((errors**2).mean(axis=1, keepdims=True)) + np.finfo(float).tiny
+        skewness.append(np.abs(((errors / spread) ** 3).mean(axis=(1, 2))))
+        spreads.append(np.log(spread).mean(axis=(1, 2)))
+    return np.stack([np.mean(skewness, axis=0), np.std(spreads, axis=0)])
 
 
 @cache
