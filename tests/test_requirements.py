@@ -1,10 +1,14 @@
-"""Shipped plugins declare which of each other they need; their READMEs install just that."""
+"""Packages declare what they import; plugins' READMEs install just what they need."""
 
+import ast
 import re
+import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from uqbench.registry.plugins import Host
 
@@ -37,6 +41,29 @@ def test_every_package_of_this_repository_that_it_imports_is_declared(folder):
         for name in re.findall(r"^\s*(?:from|import) (uqbench_\w+)", text, re.M)
     }
     assert imported <= {folder.name} | own_requirements(folder)
+
+
+def imported(package: Path) -> set[str]:
+    """Names of the packages of others whose modules are imported anywhere in its code."""
+    parsed = [ast.parse(path.read_text()) for path in package.rglob("*.py")]
+    nodes = [node for module in parsed for node in ast.walk(module)]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    modules = {name.partition(".")[0] for name in names} - sys.stdlib_module_names
+    known = metadata.packages_distributions()
+    return {known.get(name, [name])[0] for name in modules if not name.startswith("uqbench")}
+
+
+def test_what_uqbench_imports_is_installed_with_it():
+    """The environment of the tests has more: rliable was imported that only the tests require."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [text for texts in project["optional-dependencies"].values() for text in texts]
+    declared = {Requirement(text).name for text in project["dependencies"] + extras}
+    with_them = {"MarkupSafe": "jinja2", "typing_extensions": "pydantic"}
+    assert set(with_them.values()) <= declared
+    brought_by_plugins = {"numba"}  # kernels are written in it
+    foreign = imported(ROOT / "uqbench") - set(with_them) - brought_by_plugins
+    assert {name.lower() for name in foreign} <= declared
 
 
 @pytest.fixture(scope="module")
